@@ -1,0 +1,48 @@
+# Every target sets up what it needs in .venv and does nothing twice.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+CORE := .venv/.core
+ALL := .venv/.all
+
+.PHONY: help demo test test-slow lint bench docs clean
+
+help:  ## Show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
+
+demo: $(CORE)  ## Set up the core and run the main job on the built-in world
+	$(BIN)/roadworthy demo
+
+test: $(ALL)  ## Set up everything and run the tests
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: $(ALL)  ## Run the whole checks that take too long for every change
+	$(BIN)/python -m pytest -n auto
+
+lint: $(ALL)  ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(ALL)  ## Measure speed beside naive or peer versions
+	$(BIN)/python -m benchmarks
+
+docs: $(CORE)  ## Draw the pictures that README and docs show
+	$(BIN)/python docs/make_pictures.py
+
+clean:  ## Remove the environment and everything built
+	rm -rf .venv build dist demo-out
+
+$(CORE): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Roadworthy needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
+	@echo "Setting up .venv (first time only)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PIP) hatchling editables
+	@$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+$(ALL): $(CORE)
+	@echo "Adding the extras for development (first time only)"
+	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,dev]'
+	@touch $@

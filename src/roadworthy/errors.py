@@ -1,0 +1,97 @@
+"""Every error Roadworthy raises on purpose.
+
+::
+
+    RoadworthyError
+    ├── InputError            what came in cannot be used; the message says what was expected and what came
+    │   ├── FrameError        an image, label map, box, depth or signal breaks the rules of a Frame
+    │   ├── OntologyError     an ontology file or a name in it
+    │   ├── SceneError        a scene of the built-in world that cannot be built or changed as asked
+    │   └── UnknownNameError  a name that no registry entry has
+    ├── MissingExtraError     an optional dependency that is not installed; names the extra
+    ├── NotApplicable         a case cannot be built from this frame; carries the reason and is counted
+    └── SystemUnderTestError  the system under test crashed or gave an answer that cannot be used
+
+Messages state what was expected, what came, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "FrameError",
+    "InputError",
+    "MissingExtraError",
+    "NotApplicable",
+    "OntologyError",
+    "RoadworthyError",
+    "SceneError",
+    "SystemUnderTestError",
+    "UnknownNameError",
+    "suggest",
+]
+
+
+class RoadworthyError(Exception):
+    """The root of every error raised on purpose."""
+
+
+class InputError(RoadworthyError):
+    """What came in cannot be used."""
+
+
+class FrameError(InputError):
+    """An image, label map, box, depth map or signal breaks the rules of a Frame."""
+
+
+class OntologyError(InputError):
+    """An ontology file, or a name looked up in the ontology, is wrong."""
+
+
+class SceneError(InputError):
+    """A scene of the built-in world cannot be built or changed as asked."""
+
+
+class UnknownNameError(InputError):
+    """No registry entry has the name that was asked for."""
+
+
+class MissingExtraError(RoadworthyError):
+    """An optional dependency is not installed.
+
+    Example:
+        >>> raise MissingExtraError("torch", extra="torch", purpose="train a network")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.MissingExtraError: torch is needed to train a network but is not installed: \
+pip install 'roadworthy[torch]'
+    """
+
+    def __init__(self, package: str, *, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{package} is needed to {purpose} but is not installed: pip install 'roadworthy[{extra}]'"
+        )
+
+
+class NotApplicable(RoadworthyError):  # noqa: N818 - it is an outcome that is counted, not a failure
+    """A case cannot be built from this frame; the reason is counted, never dropped."""
+
+
+class SystemUnderTestError(RoadworthyError):
+    """The system under test crashed or gave an answer that cannot be used."""
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return a sentence that helps with an unknown name: the nearest known ones, or all of them.
+
+    Example:
+        >>> suggest("wrold", ["world", "kitti"])
+        "did you mean 'world'?"
+    """
+    names = sorted(known)
+    near = get_close_matches(name.lower(), names, n=3, cutoff=0.6)
+    if near:
+        return "did you mean " + " or ".join(repr(n) for n in near) + "?"
+    return "known names are " + ", ".join(names) if names else "no names are known"
