@@ -1,0 +1,300 @@
+"""Reading ontology files: YAML in, checked elements out, every complaint with its file and line.
+
+Only `Ontology.load` imports this module, so that `import roadworthy` loads neither PyYAML nor pydantic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from roadworthy._frozen import FrozenDict
+from roadworthy.errors import OntologyError, suggest
+from roadworthy.ontology import VOID, VOID_COLOR, Element, normalized
+
+Word = Annotated[str, Field(min_length=1)]
+Sense = Annotated[str, Field(pattern=r"^\S+\.[nvasr]\.\d\d$")]
+Channel = Annotated[int, Field(ge=0, le=255)]
+
+
+class _Addition(BaseModel):
+    """What an `extend:` entry may add to an element."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    synonyms: list[Word] = []
+    senses: list[Sense] = []
+    properties: dict[Word, Annotated[list[Word], Field(min_length=1)]] = {}
+    kinds: dict[Word, Annotated[dict[Word, Word], Field(min_length=1)]] = {}
+
+
+class _Entry(_Addition):
+    """One element of an `elements:` section."""
+
+    parent: Word | None = None
+    color: Annotated[list[Channel], Field(min_length=3, max_length=3)] | None = None
+    description: str = ""
+
+
+class _Content(BaseModel):
+    """A whole ontology file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    elements: dict[Word, _Entry] = {}
+    extend: dict[Word, _Addition] = {}
+
+
+_KEYS = {"elements": _Entry.model_fields, "extend": _Addition.model_fields}
+
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+    content: _Content
+    lines: Mapping[tuple[str, ...], int]
+
+    def where(self, *place: str) -> str:
+        return _where(self.path, self.lines, place)
+
+
+def _where(path: Path, lines: Mapping[tuple[str, ...], int], place: tuple[str, ...]) -> str:
+    """Return `file:line` of a place such as ("elements", "lane", "parent"), or of the nearest around it."""
+    while place and place not in lines:
+        place = place[:-1]
+    return f"{path}:{lines[place]}" if place in lines else str(path)
+
+
+def _read(path: Path) -> _File:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise OntologyError(f"{path}: cannot read the ontology file: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise OntologyError(f"{path}: an ontology file must be UTF-8 text, got {error.reason}") from error
+    try:
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        if root is None:
+            raise OntologyError(f"{path}: the ontology file is empty: expected 'elements:' or 'extend:'")
+        if not isinstance(root, yaml.MappingNode):
+            kind = "list" if isinstance(root, yaml.SequenceNode) else "single value"
+            raise OntologyError(f"{path}:1: expected a mapping with 'elements:' or 'extend:', got a {kind}")
+        lines = dict(_places(path, root, (), set()))
+        data = loader.construct_document(root)
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise OntologyError(f"{path}{line}: broken YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise OntologyError(f"{path}: broken YAML: {error}") from error
+    except RecursionError as error:
+        raise OntologyError(f"{path}: broken YAML: nested too deeply") from error
+    try:
+        return _File(path, _Content.model_validate(data), lines)
+    except ValidationError as error:
+        messages = [_explain(path, lines, detail) for detail in error.errors()]
+        raise OntologyError("\n".join(messages)) from None
+
+
+def _places(
+    path: Path, node: yaml.Node, place: tuple[str, ...], seen: set[int]
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the line of every place; refuse doubled keys, which PyYAML drops, and aliases, which explode."""
+    if id(node) in seen:
+        line = node.start_mark.line + 1
+        raise OntologyError(f"{path}:{line}: anchors and aliases (& and *) are not allowed here")
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        keys: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise OntologyError(f"{path}:{line}: expected a word as key, got a list or mapping")
+            if key.value in keys:
+                raise OntologyError(
+                    f"{path}:{line}: {key.value!r} is written twice, first on line {keys[key.value]}: "
+                    "merge the two entries"
+                )
+            keys[key.value] = line
+            yield (*place, key.value), line
+            yield from _places(path, value, (*place, key.value), seen)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield (*place, str(index)), value.start_mark.line + 1
+            yield from _places(path, value, (*place, str(index)), seen)
+
+
+def _explain(path: Path, lines: Mapping[tuple[str, ...], int], detail: Mapping[str, Any]) -> str:
+    """Turn one complaint of pydantic into a sentence with expected and actual."""
+    place = tuple(str(part) for part in detail["loc"] if part != "[key]")
+    where = _where(path, lines, place)
+    if detail["type"] == "extra_forbidden":
+        known = _KEYS[place[0]] if len(place) > 1 else _Content.model_fields
+        return f"{where}: unknown key {place[-1]!r}: {suggest(place[-1], known)}"
+    expected = detail["msg"].replace("Input should be", "expected").replace("Input should", "expected to")
+    inside = " > ".join(place)
+    return f"{where}: {inside}: {expected}, got {detail['input']!r}"
+
+
+@dataclass
+class _Draft:
+    """An element while the files that speak about it are added up."""
+
+    name: str
+    parent: str | None
+    color: tuple[int, int, int] | None
+    description: str
+    where: str
+    parent_where: str
+    color_where: str
+    synonyms: list[str] = field(default_factory=list)
+    senses: list[str] = field(default_factory=list)
+    properties: dict[str, list[str]] = field(default_factory=dict)
+    kinds: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
+
+
+class _Merger:
+    """Adds files up into elements."""
+
+    def __init__(self) -> None:
+        self.drafts: dict[str, _Draft] = {}
+        # Every word anybody may write, with the element it means and where that was said.
+        self.words: dict[str, tuple[str, str]] = {normalized(VOID): (VOID, "a reserved word")}
+
+    def add(self, file: _File) -> None:
+        for name, entry in file.content.elements.items():
+            self._begin(file, name, entry)
+            self._extend(file, "elements", name, entry)
+        for name, addition in file.content.extend.items():
+            if name not in self.drafts:
+                raise OntologyError(
+                    f"{file.where('extend', name)}: cannot extend {name!r}, which is no element: "
+                    f"{suggest(name, self.drafts)}"
+                )
+            self._extend(file, "extend", name, addition)
+
+    def _begin(self, file: _File, name: str, entry: _Entry) -> None:
+        where = file.where("elements", name)
+        if name != name.strip().lower():
+            raise OntologyError(
+                f"{where}: element names are lower case without spaces around them, got {name!r}: "
+                f"write {name.strip().lower()!r}"
+            )
+        if name in self.drafts:
+            raise OntologyError(
+                f"{where}: element {name!r} is already defined at {self.drafts[name].where}: "
+                "add to it under 'extend:'"
+            )
+        self._claim(name, name, where)
+        self.drafts[name] = _Draft(
+            name=name,
+            parent=entry.parent,
+            color=(entry.color[0], entry.color[1], entry.color[2]) if entry.color else None,
+            description=entry.description,
+            where=where,
+            parent_where=file.where("elements", name, "parent"),
+            color_where=file.where("elements", name, "color"),
+        )
+
+    def _extend(self, file: _File, section: str, name: str, addition: _Addition) -> None:
+        draft = self.drafts[name]
+        for index, synonym in enumerate(addition.synonyms):
+            if synonym not in draft.synonyms:
+                self._claim(synonym, name, file.where(section, name, "synonyms", str(index)))
+                draft.synonyms.append(synonym)
+        draft.senses.extend(sense for sense in addition.senses if sense not in draft.senses)
+        for key, values in addition.properties.items():
+            known = draft.properties.setdefault(key, [])
+            known.extend(value for value in values if value not in known)
+        for word, properties in addition.kinds.items():
+            where = file.where(section, name, "kinds", word)
+            self._claim(word, name, where)
+            draft.kinds[word] = (properties, where)
+
+    def _claim(self, word: str, name: str, where: str) -> None:
+        key = normalized(word)
+        if key in self.words:
+            owner, other = self.words[key]
+            raise OntologyError(
+                f"{where}: {word!r} is given to {name!r} but already belongs to {owner!r} ({other}): "
+                "a word can mean one thing only"
+            )
+        self.words[key] = (name, where)
+
+    def elements(self) -> dict[str, Element]:
+        self._check_parents()
+        self._check_colors()
+        return {name: self._finish(draft) for name, draft in self.drafts.items()}
+
+    def _check_parents(self) -> None:
+        for draft in self.drafts.values():
+            if draft.parent is not None and draft.parent not in self.drafts:
+                raise OntologyError(
+                    f"{draft.parent_where}: the parent of {draft.name!r} is {draft.parent!r}, "
+                    f"which is no element: {suggest(draft.parent, self.drafts)}"
+                )
+        for draft in self.drafts.values():
+            line = [draft.name]
+            while (parent := self.drafts[line[-1]].parent) is not None:
+                if parent in line:
+                    cycle = " > ".join([*line[line.index(parent) :], parent])
+                    raise OntologyError(
+                        f"{self.drafts[parent].parent_where}: the parents form a cycle: {cycle}"
+                    )
+                line.append(parent)
+
+    def _check_colors(self) -> None:
+        owners = {VOID_COLOR: VOID}
+        for draft in self.drafts.values():
+            if draft.color is None:
+                continue
+            if draft.color in owners:
+                raise OntologyError(
+                    f"{draft.color_where}: {draft.name!r} has the colour {draft.color} of "
+                    f"{owners[draft.color]!r}: give it one of its own"
+                )
+            owners[draft.color] = draft.name
+
+    def _finish(self, draft: _Draft) -> Element:
+        properties: dict[str, tuple[str, ...]] = {}
+        ancestor: str | None = draft.name
+        while ancestor is not None:
+            for key, values in self.drafts[ancestor].properties.items():
+                properties.setdefault(key, tuple(values))
+            ancestor = self.drafts[ancestor].parent
+        for word, (meaning, where) in draft.kinds.items():
+            for key, value in meaning.items():
+                if value not in properties.get(key, ()):
+                    raise OntologyError(
+                        f"{where}: {word!r} means {draft.name!r} with {key} {value!r}, but expected "
+                        f"{_choices(key, properties)}"
+                    )
+        return Element(
+            name=draft.name,
+            parent=draft.parent,
+            synonyms=tuple(draft.synonyms),
+            senses=tuple(draft.senses),
+            properties=FrozenDict(properties),
+            kinds=FrozenDict({word: FrozenDict(meaning) for word, (meaning, _) in draft.kinds.items()}),
+            color=draft.color,
+            description=draft.description,
+        )
+
+
+def _choices(key: str, properties: Mapping[str, tuple[str, ...]]) -> str:
+    if key in properties:
+        return f"one of {', '.join(properties[key])}"
+    return f"one of the properties {', '.join(properties)}" if properties else "no properties at all"
+
+
+def load_elements(paths: Iterable[Path]) -> dict[str, Element]:
+    """Return the elements of all files added up, in the order they were first named."""
+    merger = _Merger()
+    for path in paths:
+        merger.add(_read(path))
+    return merger.elements()

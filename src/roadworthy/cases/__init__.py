@@ -1,0 +1,67 @@
+"""Requirements, cases, answers, verdicts, and the protocol that the five methods implement.
+
+Every method is the same sentence::
+
+    requirement → cases → predictions → verdicts → evidence
+
+1. ``Method.cases`` turns a :class:`Requirement` and a :class:`Dataset` lazily into :class:`Case` objects.
+   A case names what it asks of the system under test (:class:`Predict`, :class:`Drive`); frames are
+   made later, in the process that runs the case.
+2. A runner makes the frames, asks the system in batches and pairs each ask with its answer: :class:`Answers`.
+3. ``Method.judge`` turns a case and its answers into a :class:`Verdict` with its margin.
+4. A search gets each verdict back through ``Method.feedback``; when it yields :data:`AWAIT_VERDICTS`,
+   it gets all that are open before it is asked for the next case.
+5. ``Method.conclude`` reads the stream of verdicts once and gives the :class:`Outcome`.
+"""
+
+from __future__ import annotations
+
+from roadworthy.cases.answers import Answers, ClassScores, Driven, Predicted, Prediction
+from roadworthy.cases.methods import BaseMethod, Dataset, Method
+from roadworthy.cases.requirements import (
+    AWAIT_VERDICTS,
+    Ask,
+    AwaitVerdicts,
+    Case,
+    Drive,
+    FrameSource,
+    Predict,
+    Requirement,
+    Scalar,
+    Severity,
+)
+from roadworthy.cases.verdicts import (
+    Outcome,
+    OutcomeStatus,
+    Status,
+    Verdict,
+    clopper_pearson_upper,
+    conclude_rate,
+)
+
+__all__ = [
+    "AWAIT_VERDICTS",
+    "Answers",
+    "Ask",
+    "AwaitVerdicts",
+    "BaseMethod",
+    "Case",
+    "ClassScores",
+    "Dataset",
+    "Drive",
+    "Driven",
+    "FrameSource",
+    "Method",
+    "Outcome",
+    "OutcomeStatus",
+    "Predict",
+    "Predicted",
+    "Prediction",
+    "Requirement",
+    "Scalar",
+    "Severity",
+    "Status",
+    "Verdict",
+    "clopper_pearson_upper",
+    "conclude_rate",
+]

@@ -1,0 +1,107 @@
+"""The protocol that every method implements, and the data that it draws from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from roadworthy.cases.answers import Answers
+from roadworthy.cases.requirements import AwaitVerdicts, Case, Requirement
+from roadworthy.cases.verdicts import Outcome, Verdict, conclude_rate
+from roadworthy.frames import Frame
+
+__all__ = ["BaseMethod", "Dataset", "Method"]
+
+
+@runtime_checkable
+class Dataset(Protocol):
+    """Frames in a fixed order. Frames are made or read when they are asked for, never all at once."""
+
+    @property
+    def name(self) -> str:
+        """What the data set is called in rows and reports."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        ...
+
+    def __getitem__(self, index: int, /) -> Frame:
+        """Return the frame with this number."""
+        ...
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Yield the frames in order."""
+        ...
+
+
+@runtime_checkable
+class Method(Protocol):
+    """How one kind of requirement becomes cases, verdicts and an outcome.
+
+    A method never calls the system under test, writes files or starts processes: a runner does, and
+    may be replaced by another (several processes, a cluster) without any change to the method. So
+
+    - all randomness comes from the ``rng`` given to ``cases``, which one process runs from start to end;
+    - ``judge`` depends on its arguments only: it may run in another process than ``cases``;
+    - ``feedback`` runs in the process of ``cases``, once per case, in the order of the cases.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name by which requirements ask for the method."""
+        ...
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield the cases lazily.
+
+        A search yields :data:`~roadworthy.cases.AWAIT_VERDICTS` before it uses what ``feedback`` told
+        it: then every case yielded so far has been fed back, and the search takes the same course
+        whatever the size of a batch. Without it, verdicts arrive at a moment of the runner's choice.
+        """
+        ...
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Return the verdict on one case.
+
+        It may raise :class:`~roadworthy.errors.NotApplicable` when the answers show that the case
+        does not try the requirement, and :class:`~roadworthy.errors.SystemUnderTestError` when an
+        answer cannot be used; the runner makes verdicts of both. Anything else it raises is a bug.
+        """
+        ...
+
+    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+        """Return what all verdicts together say; they are a stream that can be read once."""
+        ...
+
+    def feedback(self, case: Case, verdict: Verdict) -> None:
+        """Take note of a verdict, for a search."""
+        ...
+
+
+class BaseMethod(ABC):
+    """A method that concludes from the failure rate and does not search; override what differs."""
+
+    name: str
+
+    @abstractmethod
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield the cases lazily."""
+
+    @abstractmethod
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Return the verdict on one case."""
+
+    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+        """Return the outcome of a requirement that no case may fail."""
+        return conclude_rate(requirement, verdicts)
+
+    def feedback(self, case: Case, verdict: Verdict) -> None:  # noqa: B027 - a method that does not search
+        """Ignore the verdict."""

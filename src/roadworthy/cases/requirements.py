@@ -1,0 +1,232 @@
+"""What must hold, and the cases that try it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from typing import Final, TypeAlias, TypeVar
+
+import numpy as np
+
+from roadworthy._frozen import FrozenDict, frozen
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+
+__all__ = [
+    "AWAIT_VERDICTS",
+    "Ask",
+    "AwaitVerdicts",
+    "Case",
+    "Drive",
+    "FrameSource",
+    "Predict",
+    "Requirement",
+    "Scalar",
+    "Severity",
+]
+
+Scalar: TypeAlias = bool | int | float | str | None
+"""What a parameter or measure may be, so that a case is one flat row of a table."""
+
+FrameSource: TypeAlias = Frame | Callable[[], Frame]
+"""A frame, or a picklable callable that makes it in whichever process runs the case.
+
+A callable that cannot make its frame raises :class:`~roadworthy.errors.NotApplicable` with the reason.
+It brings its own randomness, drawn from the ``rng`` that ``cases`` was given.
+"""
+
+_StrEnum = TypeVar("_StrEnum", bound=StrEnum)
+
+
+class Severity(StrEnum):
+    """How bad it is when a requirement is violated."""
+
+    MINOR = "minor"
+    MAJOR = "major"
+    CRITICAL = "critical"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What must hold for the system under test.
+
+    Args:
+        id: The name by which rows, reports and safety cases refer to it.
+        text: What must hold, in the words of its author.
+        method: The name of the method that tests it, such as ``"rules"``.
+        parameters: The method's settings; anything that JSON can hold.
+        tags: Operating-domain terms, standard clauses and the like.
+        severity: How bad a violation is.
+
+    Example:
+        >>> r = Requirement("R1", "The mirror image steers the other way", "mirror", {"tolerance": 1.0})
+        >>> r.severity
+        <Severity.MAJOR: 'major'>
+        >>> Requirement("", "Slow down at night", "rules")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: a requirement's id must be a non-empty string, got ''
+    """
+
+    id: str
+    text: str
+    method: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    severity: Severity = Severity.MAJOR
+
+    def __post_init__(self) -> None:
+        for name in ("id", "text", "method"):
+            check_text(f"a requirement's {name}", getattr(self, name))
+        what = f"requirement {self.id!r}"
+        object.__setattr__(self, "parameters", _as_json(what, self.parameters))
+        object.__setattr__(self, "severity", as_enum(f"the severity of {what}", Severity, self.severity))
+        if isinstance(self.tags, str):
+            raise InputError(
+                f"the tags of {what} must be a sequence of strings, got the string {self.tags!r}"
+            )
+        object.__setattr__(self, "tags", tuple(self.tags))
+        for tag in self.tags:
+            check_text(f"a tag of {what}", tag)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predict:
+    """Asks for one prediction per frame.
+
+    The frames may be shared: a runner makes and predicts a source that several cases of a batch hold
+    only once, so a method can yield one case per object of a frame at no cost.
+    """
+
+    frames: tuple[FrameSource, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frames", tuple(self.frames))
+        if not self.frames:
+            raise InputError("Predict must ask about at least one frame, got none")
+        for source in self.frames:
+            if not isinstance(source, Frame) and not callable(source):
+                raise InputError(
+                    f"Predict must hold frames or callables that make them, got {type(source).__name__}"
+                )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drive:
+    """Asks for a recorded drive of the system under test through a scenario in a simulator.
+
+    Like a frame, one ``Drive`` object that several cases of a batch hold (one per road sector, say) is
+    driven once.
+    """
+
+    scenario: object
+
+
+Ask: TypeAlias = Predict | Drive
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One trial of a requirement: it names what it asks and holds no rendered pixels.
+
+    Args:
+        id: The case's name, unique among the cases of its requirement and the same in every run with
+            the same seed.
+        requirement_id: The requirement that it tries.
+        asks: What the system under test has to do, in the order of the answers.
+        parameters: What was changed and by how much: one flat row. None stands for "not known" and is
+            left out.
+
+    Example:
+        >>> from roadworthy.frames import Frame
+        >>> frame = Frame("drive/17", np.zeros((4, 6, 3), np.uint8))
+        >>> case = Case("drive/17", "R1", (Predict((frame, frame.mirrored)),), {"axis": "x", "amount": None})
+        >>> case.parameters
+        {'axis': 'x'}
+    """
+
+    id: str
+    requirement_id: str
+    asks: tuple[Ask, ...]
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_text("a case's id", self.id)
+        check_text(f"the requirement_id of case {self.id!r}", self.requirement_id)
+        object.__setattr__(self, "asks", tuple(self.asks))
+        if not self.asks:
+            raise InputError(f"case {self.id!r} must ask something of the system under test, got no asks")
+        for ask in self.asks:
+            if not isinstance(ask, Predict | Drive):
+                raise InputError(f"case {self.id!r} must ask Predict or Drive, got {type(ask).__name__}")
+        object.__setattr__(
+            self, "parameters", as_scalars(f"the parameters of case {self.id!r}", self.parameters)
+        )
+
+
+class AwaitVerdicts(Enum):
+    """The type of :data:`AWAIT_VERDICTS`."""
+
+    TOKEN = "await verdicts"
+
+
+AWAIT_VERDICTS: Final = AwaitVerdicts.TOKEN
+"""Yielded by a search: feed back the verdicts of all cases yielded so far before asking for the next."""
+
+
+def check_text(what: str, value: object) -> None:
+    """Refuse anything but a string with something in it.
+
+    Example:
+        >>> check_text("a case's id", "drive/17")
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{what} must be a non-empty string, got {value!r}")
+
+
+def as_enum(what: str, kind: type[_StrEnum], value: str) -> _StrEnum:
+    """Return the member of an enumeration that a value names.
+
+    Example:
+        >>> as_enum("the severity", Severity, "minor")
+        <Severity.MINOR: 'minor'>
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        raise InputError(f"{what} must be one of {', '.join(kind)}, got {value!r}") from None
+
+
+def as_scalars(what: str, values: Mapping[str, Scalar]) -> FrozenDict[str, Scalar]:
+    """Return a flat copy with plain Python values, without the names whose value is None.
+
+    Example:
+        >>> as_scalars("the measures", {"speed": np.float32(0.5), "objects": np.int8(3), "gap": None})
+        {'speed': 0.5, 'objects': 3}
+    """
+    flat: dict[str, Scalar] = {}
+    for name, value in values.items():
+        check_text(f"a name in {what}", name)
+        plain = value.item() if isinstance(value, np.generic) else value
+        if plain is None:
+            continue
+        if not isinstance(plain, bool | int | float | str):
+            raise InputError(
+                f"{name!r} in {what} must be a bool, int, float or str, got {type(plain).__name__}"
+            )
+        if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
+            raise InputError(f"{name!r} in {what} must fit into 64 bits with a sign, got {plain}")
+        flat[name] = plain
+    return frozen(flat)
+
+
+def _as_json(what: str, values: Mapping[str, object]) -> FrozenDict[str, object]:
+    for name in values:
+        check_text(f"a parameter's name in {what}", name)
+    try:
+        copy: dict[str, object] = json.loads(json.dumps(dict(values), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the parameters of {what} must be what JSON can hold: {error}") from error
+    return frozen(copy)

@@ -1,0 +1,9 @@
+"""Frames: what a camera saw and what is known about it."""
+
+from roadworthy.frames.boxes import Boxes
+from roadworthy.frames.formats.maite import MaiteTarget
+from roadworthy.frames.frame import Frame
+from roadworthy.frames.labels import LabelMap
+from roadworthy.frames.signals import Signals, SignalUnits
+
+__all__ = ["Boxes", "Frame", "LabelMap", "MaiteTarget", "SignalUnits", "Signals"]

@@ -1,0 +1,394 @@
+"""Bounding boxes: where things are in an image, and what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from roadworthy.errors import FrameError
+from roadworthy.frames._arrays import ReadOnlyArrays
+from roadworthy.frames._box_checks import (
+    checked_column,
+    checked_corners,
+    checked_named,
+    same_values,
+    unknown_to_none,
+)
+from roadworthy.frames.formats import coco, kitti, maite, voc, yolo
+from roadworthy.frames.formats._rows import ClassNames, OnInvalid, OnUnknown
+from roadworthy.ontology import ontology
+
+__all__ = ["Boxes"]
+
+Index = int | slice | Sequence[int] | NDArray[np.bool_] | NDArray[np.integer]
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes(ReadOnlyArrays):
+    """Bounding boxes of one image. Two are equal when all values are; unknown values equal each other.
+
+    What is given is copied, checked and made read-only.
+
+    Attributes:
+        xyxy: Left, top, right and bottom edge in pixels, y down, float32, shape (n, 4). Pixel i covers i to
+            i + 1, so a box around the whole image is (0, 0, width, height).
+        classes: Names of ontology elements. Any word of the ontology is accepted: "truck" becomes "vehicle"
+            with the attribute type=truck.
+        scores: Confidence from 0 to 1, float32; None for ground truth.
+        track_ids: Identity of the thing across frames and in the instance map, int64; None when unknown.
+        occlusion: Share of the thing hidden by others, 0 to 1, float32, NaN where unknown; None when
+            unknown for all.
+        truncation: Share of the thing outside the image, like occlusion.
+        attributes: Further facts per box, such as {"type": "truck", "color": "red"}.
+
+    Example:
+        >>> boxes = Boxes([[10, 20, 30, 60], [0, 0, 8, 8]], ["truck", "pedestrian"])
+        >>> boxes.classes, dict(boxes.attributes[0])
+        (('vehicle', 'pedestrian'), {'type': 'truck'})
+        >>> len(boxes.select("dynamic object")), len(boxes.select("truck"))
+        (2, 1)
+        >>> Boxes([1, 2, 3, 4], ["car"])
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.FrameError: boxes must have shape (n, 4), got (4,)
+    """
+
+    xyxy: NDArray[np.float32]
+    classes: tuple[str, ...]
+    scores: NDArray[np.float32] | None = None
+    track_ids: NDArray[np.int64] | None = None
+    occlusion: NDArray[np.float32] | None = None
+    truncation: NDArray[np.float32] | None = None
+    attributes: tuple[Mapping[str, str], ...] = ()
+
+    def __init__(
+        self,
+        xyxy: ArrayLike,
+        classes: Iterable[str],
+        scores: ArrayLike | None = None,
+        track_ids: ArrayLike | None = None,
+        occlusion: ArrayLike | None = None,
+        truncation: ArrayLike | None = None,
+        attributes: Iterable[Mapping[str, str]] = (),
+    ) -> None:
+        """Check and take the boxes."""
+        corners = checked_corners(xyxy)
+        names, facts = checked_named(len(corners), classes, attributes)
+        values: dict[str, object] = {
+            "xyxy": corners,
+            "classes": names,
+            "scores": checked_column(len(corners), "scores", scores, np.float32),
+            "track_ids": checked_column(len(corners), "track_ids", track_ids, np.int64),
+            "occlusion": unknown_to_none(checked_column(len(corners), "occlusion", occlusion, np.float32)),
+            "truncation": unknown_to_none(checked_column(len(corners), "truncation", truncation, np.float32)),
+            "attributes": facts,
+        }
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def empty(cls) -> Boxes:
+        """Return no boxes.
+
+        Example:
+            >>> len(Boxes.empty())
+            0
+        """
+        return cls(np.zeros((0, 4), np.float32), ())
+
+    @classmethod
+    def concatenate(cls, several: Iterable[Boxes]) -> Boxes:
+        """Return all boxes, one after another.
+
+        Raises:
+            FrameError: Some have scores or track ids and others have not.
+
+        Example:
+            >>> pair = Boxes([[0, 0, 2, 2], [1, 1, 3, 3]], ["car", "tree"])
+            >>> Boxes.concatenate([pair[1], pair[0]]).classes
+            ('tree', 'vehicle')
+        """
+        parts = [part for part in several if len(part)]
+        if not parts:
+            return cls.empty()
+
+        def joined(name: str) -> NDArray[Any] | None:
+            columns = [getattr(part, name) for part in parts]
+            known = [column for column in columns if column is not None]
+            if not known:
+                return None
+            if len(known) < len(columns):
+                if name in ("scores", "track_ids"):
+                    raise FrameError(f"cannot concatenate boxes with {name} and boxes without {name}")
+                columns = [
+                    np.full(len(part), np.nan, np.float32) if column is None else column
+                    for part, column in zip(parts, columns, strict=True)
+                ]
+            return np.concatenate(columns)
+
+        return cls(
+            np.concatenate([part.xyxy for part in parts]),
+            [name for part in parts for name in part.classes],
+            **{name: joined(name) for name in _COLUMNS},
+            attributes=[facts for part in parts for facts in part.attributes],
+        )
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __getitem__(self, index: Index) -> Boxes:
+        chosen = np.atleast_1d(np.arange(len(self))[index])
+        return self._taken(chosen)
+
+    def __iter__(self) -> Iterator[Boxes]:
+        return (self[index] for index in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Boxes):
+            return NotImplemented
+        if not len(self) and not len(other):
+            return True
+        return (
+            self.classes == other.classes
+            and self.attributes == other.attributes
+            and np.array_equal(self.xyxy, other.xyxy)
+            and all(same_values(getattr(self, name), getattr(other, name)) for name in _COLUMNS)
+        )
+
+    def __repr__(self) -> str:
+        counts = {name: self.classes.count(name) for name in dict.fromkeys(self.classes)}
+        parts = [f"{count} {name}" for name, count in counts.items()]
+        return f"Boxes({', '.join(parts) if parts else 'none'}{'' if self.scores is None else ', scored'})"
+
+    def _taken(self, chosen: NDArray[np.integer], xyxy: NDArray[np.float32] | None = None) -> Boxes:
+        """Return the chosen boxes, at other corners where given, without checking them again."""
+        taken = object.__new__(Boxes)
+        values: dict[str, object] = {
+            "xyxy": self.xyxy[chosen] if xyxy is None else xyxy,
+            "classes": tuple(self.classes[index] for index in chosen),
+            "attributes": tuple(self.attributes[index] for index in chosen),
+        }
+        for name in _COLUMNS:
+            column = getattr(self, name)
+            part = None if column is None else column[chosen]
+            values[name] = unknown_to_none(part) if name in ("occlusion", "truncation") else part
+        taken.__setstate__(values)
+        return taken
+
+    @property
+    def area(self) -> NDArray[np.float64]:
+        """The area of each box in square pixels."""
+        corners = self.xyxy.astype(np.float64)
+        return (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
+
+    def iou(self, other: Boxes) -> NDArray[np.float64]:
+        """Return intersection over union of every box with every box of the other, shape (n, m).
+
+        Two boxes without area have an IoU of 0.
+
+        Example:
+            >>> square = Boxes([[0, 0, 2, 2]], ["car"])
+            >>> square.iou(Boxes([[1, 0, 3, 2], [0, 0, 2, 2]], ["car", "car"])).round(3).tolist()
+            [[0.333, 1.0]]
+        """
+        mine, others = self.xyxy.astype(np.float64), other.xyxy.astype(np.float64)
+        low = np.maximum(mine[:, None, :2], others[None, :, :2])
+        high = np.minimum(mine[:, None, 2:], others[None, :, 2:])
+        shared = np.clip(high - low, 0, None).prod(axis=2)
+        union = self.area[:, None] + other.area[None, :] - shared
+        ratio: NDArray[np.float64] = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+        return ratio
+
+    def select(self, *words: str) -> Boxes:
+        """Return the boxes of any of the classes; a class includes those below it, "truck" only trucks.
+
+        Raises:
+            OntologyError: A word is unknown.
+        """
+        chosen = np.zeros(len(self), np.bool_)
+        for word in words:
+            element, wanted = ontology().resolve_with_properties(word)
+            inside = {name: ontology().is_a(name, element.name) for name in set(self.classes)}
+            for index, (name, facts) in enumerate(zip(self.classes, self.attributes, strict=True)):
+                chosen[index] |= inside[name] and wanted.items() <= facts.items()
+        return self[chosen]
+
+    def clipped(self, width: float, height: float) -> Boxes:
+        """Return the parts of the boxes inside an image; what lies wholly outside is left out.
+
+        Example:
+            >>> Boxes([[-5, 2, 5, 8], [20, 0, 30, 5]], ["car", "car"]).clipped(10, 10).xyxy.tolist()
+            [[0.0, 2.0, 5.0, 8.0]]
+        """
+        left, top, right, bottom = self.xyxy.T
+        inside = np.flatnonzero((right > 0) & (left < width) & (bottom > 0) & (top < height))
+        limits = np.array([width, height, width, height], np.float32)
+        return self._taken(inside, np.clip(self.xyxy[inside], np.float32(0), limits))
+
+    def mirrored(self, width: float) -> Boxes:
+        """Return the boxes in the mirrored image of this width.
+
+        Example:
+            >>> Boxes([[1, 2, 3, 4]], ["car"]).mirrored(10).xyxy.tolist()
+            [[7.0, 2.0, 9.0, 4.0]]
+        """
+        left, top, right, bottom = self.xyxy.astype(np.float64).T
+        turned = np.stack([width - right, top, width - left, bottom], axis=1).astype(np.float32)
+        return self._taken(np.arange(len(self)), turned)
+
+    @classmethod
+    def from_kitti(
+        cls,
+        text: str | Iterable[str],
+        *,
+        class_names: ClassNames | None = None,
+        on_unknown: OnUnknown = "error",
+        on_invalid: OnInvalid = "error",
+    ) -> Boxes:
+        """Read KITTI label or result lines; see `roadworthy.frames.formats.kitti`.
+
+        Example:
+            >>> line = "Van 0.00 1 -1.5 100.00 150.00 180.00 200.00 2.1 1.9 5.0 1.0 1.5 20.0 -1.5"
+            >>> boxes = Boxes.from_kitti(line)
+            >>> boxes.classes, dict(boxes.attributes[0])
+            (('vehicle',), {'type': 'van'})
+        """
+        return kitti.read(text, class_names, on_unknown, on_invalid)
+
+    def to_kitti(self, *, class_names: ClassNames | None = None) -> str:
+        r"""Return KITTI label lines, or result lines when there are scores.
+
+        Example:
+            >>> Boxes([[1, 2, 3, 4]], ["car"], truncation=[0.25]).to_kitti()
+            'Car 0.25 3 -10 1.00 2.00 3.00 4.00 -1 -1 -1 -1000 -1000 -1000 -10\n'
+        """
+        return kitti.write(self, class_names)
+
+    @classmethod
+    def from_coco(
+        cls,
+        annotations: Iterable[Mapping[str, Any]],
+        categories: Iterable[Mapping[str, Any]] | Mapping[int, str],
+        *,
+        class_names: ClassNames | None = None,
+        on_unknown: OnUnknown = "error",
+        on_invalid: OnInvalid = "error",
+    ) -> Boxes:
+        """Read the COCO annotations or results of one image; see `roadworthy.frames.formats.coco`.
+
+        Example:
+            >>> note = {"image_id": 7, "category_id": 3, "bbox": [10, 20, 30, 40], "iscrowd": 0}
+            >>> Boxes.from_coco([note], [{"id": 3, "name": "car"}]).xyxy.tolist()
+            [[10.0, 20.0, 40.0, 60.0]]
+        """
+        return coco.read(annotations, categories, class_names, on_unknown, on_invalid)
+
+    def to_coco(
+        self,
+        image_id: int,
+        categories: Iterable[Mapping[str, Any]] | Mapping[int, str],
+        *,
+        first_id: int = 1,
+        class_names: ClassNames | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return COCO annotations, ready for JSON; with scores they are also COCO results.
+
+        Example:
+            >>> Boxes([[10, 20, 40, 60]], ["car"]).to_coco(7, {3: "car"})[0]["bbox"]
+            [10.0, 20.0, 30.0, 40.0]
+        """
+        return coco.write(self, image_id, categories, first_id, class_names)
+
+    @classmethod
+    def from_yolo(
+        cls,
+        text: str | Iterable[str],
+        width: int,
+        height: int,
+        names: Sequence[str] | Mapping[int, str],
+        *,
+        class_names: ClassNames | None = None,
+        on_unknown: OnUnknown = "error",
+        on_invalid: OnInvalid = "error",
+    ) -> Boxes:
+        """Read YOLO label lines of an image of this size; see `roadworthy.frames.formats.yolo`.
+
+        Example:
+            >>> Boxes.from_yolo("0 0.5 0.5 0.2 0.4", 100, 50, ["person"]).xyxy.tolist()
+            [[40.0, 15.0, 60.0, 35.0]]
+        """
+        return yolo.read(text, width, height, names, class_names, on_unknown, on_invalid)
+
+    def to_yolo(
+        self,
+        width: int,
+        height: int,
+        names: Sequence[str] | Mapping[int, str],
+        *,
+        class_names: ClassNames | None = None,
+    ) -> str:
+        r"""Return YOLO label lines, with a sixth column when there are scores.
+
+        Example:
+            >>> Boxes([[40, 15, 60, 35]], ["pedestrian"]).to_yolo(100, 50, ["person"])
+            '0 0.5 0.5 0.2 0.4\n'
+        """
+        return yolo.write(self, width, height, names, class_names)
+
+    @classmethod
+    def from_voc(
+        cls,
+        xml: str | bytes,
+        *,
+        class_names: ClassNames | None = None,
+        on_unknown: OnUnknown = "error",
+        on_invalid: OnInvalid = "error",
+    ) -> Boxes:
+        """Read a Pascal VOC annotation file; see `roadworthy.frames.formats.voc`.
+
+        Example:
+            >>> xml = Boxes([[0, 0, 10, 5]], ["car"]).to_voc("a.png", 20, 10)
+            >>> "<xmin>1</xmin>" in xml and "<xmax>10</xmax>" in xml
+            True
+            >>> Boxes.from_voc(xml).xyxy.tolist()
+            [[0.0, 0.0, 10.0, 5.0]]
+        """
+        return voc.read(xml, class_names, on_unknown, on_invalid)
+
+    def to_voc(self, filename: str, width: int, height: int, *, class_names: ClassNames | None = None) -> str:
+        """Return a Pascal VOC annotation file; it has no place for scores and track ids."""
+        return voc.write(self, filename, width, height, class_names)
+
+    @classmethod
+    def from_maite(
+        cls,
+        target: maite.Target,
+        names: Sequence[str] | Mapping[int, str],
+        *,
+        class_names: ClassNames | None = None,
+        on_unknown: OnUnknown = "error",
+        on_invalid: OnInvalid = "error",
+    ) -> Boxes:
+        """Read an object with `boxes`, `labels` and `scores`; see `roadworthy.frames.formats.maite`.
+
+        Example:
+            >>> target = Boxes([[1, 2, 3, 4]], ["car"], scores=[0.5]).to_maite(["person", "car"])
+            >>> target.labels.tolist(), Boxes.from_maite(target, ["person", "car"]).classes
+            ([1], ('vehicle',))
+        """
+        return maite.read(target, names, class_names, on_unknown, on_invalid)
+
+    def to_maite(
+        self, names: Sequence[str] | Mapping[int, str], *, class_names: ClassNames | None = None
+    ) -> maite.MaiteTarget:
+        """Return an object with `boxes`, `labels` and `scores` as MAITE expects of a detection target."""
+        return maite.write(self, names, class_names)
+
+
+_COLUMNS = ("scores", "track_ids", "occlusion", "truncation")

@@ -1,0 +1,121 @@
+"""COCO annotations and results: dictionaries with `bbox` as left, top, width and height.
+
+`iscrowd` becomes the attribute iscrowd=1. Beyond COCO's own keys, `attributes`, `track_id`, `occlusion` and
+`truncation` are written where known and read back, so nothing is lost; other tools ignore them. Coordinates
+that are not negative survive a round trip exactly. Segmentations are not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roadworthy.errors import FrameError
+from roadworthy.frames.formats._rows import ClassNames, OnInvalid, OnUnknown, Rows, Vocabulary, number
+
+if TYPE_CHECKING:
+    from roadworthy.frames.boxes import Boxes
+
+Categories = Iterable[Mapping[str, Any]] | Mapping[int, str]
+
+
+def read(
+    annotations: Iterable[Mapping[str, Any]],
+    categories: Categories,
+    class_names: ClassNames | None,
+    on_unknown: OnUnknown,
+    on_invalid: OnInvalid,
+) -> Boxes:
+    """Return the boxes of the annotations of one image."""
+    names = _names(categories)
+    rows = Rows(Vocabulary("COCO", class_names), on_unknown, on_invalid)
+    images = set()
+    for index, annotation in enumerate(annotations):
+        where = f"annotation {index}"
+        if not isinstance(annotation, Mapping):
+            raise FrameError(
+                f"{where} must be a mapping, got {annotation!r}: pass the list under 'annotations'"
+            )
+        for key in ("category_id", "bbox"):
+            if key not in annotation:
+                raise FrameError(f"{where} must have {key!r}, got the keys {', '.join(map(str, annotation))}")
+        category = annotation["category_id"]
+        if category not in names:
+            raise FrameError(f"{where} has category_id {category!r}, expected one of {sorted(names)}")
+        bbox = annotation["bbox"]
+        if not isinstance(bbox, list | tuple | np.ndarray) or len(bbox) != 4:
+            raise FrameError(f"{where}: bbox must be [x, y, width, height], got {bbox!r}")
+        images.add(annotation.get("image_id"))
+        x, y, width, height = (number(where, "bbox", value) for value in bbox)
+        rows.add(
+            where,
+            names[category],
+            (x, y, x + width, y + height),
+            score=_optional(where, annotation, "score"),
+            track_id=annotation.get("track_id"),
+            occlusion=_optional(where, annotation, "occlusion"),
+            truncation=_optional(where, annotation, "truncation"),
+            attributes=_attributes(where, annotation),
+        )
+    if len(images) > 1:
+        raise FrameError(f"the annotations must belong to one image, got {len(images)}: filter by image_id")
+    return rows.boxes()
+
+
+def write(
+    boxes: Boxes, image_id: int, categories: Categories, first_id: int, class_names: ClassNames | None
+) -> list[dict[str, Any]]:
+    """Return one annotation per box."""
+    ids = {name: number for number, name in _names(categories).items()}
+    vocabulary = Vocabulary("COCO", class_names)
+    annotations = []
+    for index, name in enumerate(vocabulary.names_for(boxes, ids)):
+        left, top, right, bottom = boxes.xyxy[index].tolist()
+        facts = vocabulary.unsaid(name, boxes.attributes[index])
+        crowd = int(facts.pop("iscrowd", "0") == "1")
+        annotation: dict[str, Any] = {
+            "id": first_id + index,
+            "image_id": image_id,
+            "category_id": ids[name],
+            "bbox": [left, top, right - left, bottom - top],
+            "area": (right - left) * (bottom - top),
+            "iscrowd": crowd,
+        }
+        if boxes.scores is not None:
+            annotation["score"] = float(boxes.scores[index])
+        if boxes.track_ids is not None:
+            annotation["track_id"] = int(boxes.track_ids[index])
+        for key in ("occlusion", "truncation"):
+            column = getattr(boxes, key)
+            if column is not None and not np.isnan(column[index]):
+                annotation[key] = float(column[index])
+        if facts:
+            annotation["attributes"] = facts
+        annotations.append(annotation)
+    return annotations
+
+
+def _optional(where: str, annotation: Mapping[str, Any], key: str) -> float | None:
+    value = annotation.get(key)
+    return None if value is None else number(where, key, value)
+
+
+def _attributes(where: str, annotation: Mapping[str, Any]) -> dict[str, str]:
+    given = annotation.get("attributes") or {}
+    if not isinstance(given, Mapping):
+        raise FrameError(f"{where}: attributes must be a mapping, got {given!r}")
+    facts = {str(key): str(value) for key, value in given.items()}
+    return {**facts, "iscrowd": "1"} if annotation.get("iscrowd") else facts
+
+
+def _names(categories: Categories) -> dict[int, str]:
+    if isinstance(categories, Mapping):
+        return dict(categories)
+    names = {}
+    for category in categories:
+        if not isinstance(category, Mapping) or "id" not in category or "name" not in category:
+            raise FrameError(f"a category must be a mapping with 'id' and 'name', got {category!r}")
+        names[category["id"]] = category["name"]
+    return names

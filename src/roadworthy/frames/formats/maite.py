@@ -1,0 +1,105 @@
+"""Detection targets in the shape of MAITE: an object with `boxes` (n, 4), `labels` (n,) and `scores`.
+
+Scores may be (n,) or (n, classes); of the latter, the score of the label is kept. Ground truth, which has
+no scores here, is written with scores of 1. There is no place for track ids, occlusion, truncation and
+attributes that the class name does not say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import FrameError
+from roadworthy.frames.formats._rows import (
+    ClassNames,
+    Names,
+    OnInvalid,
+    OnUnknown,
+    Rows,
+    Vocabulary,
+    by_index,
+)
+
+if TYPE_CHECKING:
+    from roadworthy.frames.boxes import Boxes
+
+
+class Target(Protocol):
+    """What a detection target must have; the arrays may be anything NumPy can read, or PyTorch tensors."""
+
+    @property
+    def boxes(self) -> Any:
+        """Corners x1, y1, x2, y2 in pixels, shape (n, 4)."""
+
+    @property
+    def labels(self) -> Any:
+        """Class numbers, shape (n,)."""
+
+    @property
+    def scores(self) -> Any:
+        """Confidences, shape (n,) or (n, classes)."""
+
+
+@dataclass(frozen=True, eq=False)
+class MaiteTarget:
+    """A detection target that MAITE accepts."""
+
+    boxes: NDArray[np.float32]
+    labels: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+def read(
+    target: Target,
+    names: Names,
+    class_names: ClassNames | None,
+    on_unknown: OnUnknown,
+    on_invalid: OnInvalid,
+) -> Boxes:
+    """Return the boxes of a target."""
+    corners, labels, scores = (_numpy(getattr(target, key)) for key in ("boxes", "labels", "scores"))
+    count = len(labels)
+    if count == 0:
+        corners = corners.reshape(0, 4)
+    if labels.ndim != 1 or (count and labels.dtype.kind not in "iu"):
+        raise FrameError(f"labels must be integers of shape (n,), got shape {labels.shape} {labels.dtype}")
+    if corners.shape != (count, 4):
+        raise FrameError(f"boxes must have shape ({count}, 4) for {count} labels, got {corners.shape}")
+    if scores.ndim not in (1, 2) or len(scores) != count:
+        raise FrameError(
+            f"scores must have shape ({count},) or ({count}, classes) for {count} labels, got {scores.shape}"
+        )
+    known = by_index(names)
+    rows = Rows(Vocabulary("MAITE", class_names), on_unknown, on_invalid)
+    for index, label in enumerate(labels.tolist()):
+        where = f"box {index}"
+        if label not in known:
+            raise FrameError(f"{where}: label {label} has no name: names go from 0 to {len(known) - 1}")
+        if scores.ndim == 2 and not 0 <= label < scores.shape[1]:
+            raise FrameError(f"{where}: label {label} has no score: scores have shape {scores.shape}")
+        score = float(scores[index] if scores.ndim == 1 else scores[index, label])
+        x1, y1, x2, y2 = corners[index].tolist()
+        rows.add(where, known[label], (x1, y1, x2, y2), score=score)
+    return rows.boxes()
+
+
+def write(boxes: Boxes, names: Names, class_names: ClassNames | None) -> MaiteTarget:
+    """Return a target with one label and one score per box."""
+    numbers: dict[str, int] = {}
+    for index, name in by_index(names).items():
+        numbers.setdefault(name, index)
+    chosen = Vocabulary("MAITE", class_names).names_for(boxes, numbers)
+    return MaiteTarget(
+        boxes=boxes.xyxy.copy(),
+        labels=np.array([numbers[name] for name in chosen], np.int64),
+        scores=np.ones(len(boxes), np.float32) if boxes.scores is None else boxes.scores.copy(),
+    )
+
+
+def _numpy(values: Any) -> NDArray[Any]:
+    # A PyTorch tensor on an accelerator, or one that records gradients, must be brought home first.
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)

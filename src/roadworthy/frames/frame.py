@@ -1,0 +1,219 @@
+"""The frame: what a camera saw and what is known about it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._frozen import FrozenDict, frozen
+from roadworthy.errors import FrameError
+from roadworthy.frames._arrays import ReadOnlyArrays, described, read_only
+from roadworthy.frames.boxes import Boxes
+from roadworthy.frames.labels import LabelMap
+from roadworthy.frames.signals import Signals
+from roadworthy.images import read_image, write_image
+
+__all__ = ["Frame"]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame(ReadOnlyArrays):
+    """What a camera saw at one moment and what is known about it. None is unknown.
+
+    Frames are compared by identity. Arrays are kept as read-only views: nothing is copied, and the arrays
+    given stay as writable as they were.
+
+    Attributes:
+        id: A name for the frame, unique in its data set.
+        image: RGB, height × width × 3, uint8.
+        labels: The class of every pixel.
+        instances: Track id of the thing at every pixel, 0 where there is none; uint16 or int32,
+            height × width.
+        boxes: The things that are known to be in the image.
+        depth: Metres along the optical axis per pixel, float32; infinite in the sky, NaN where unknown.
+        signals: What the vehicle does.
+        previous: The frames before this one, oldest first.
+        metadata: Further facts, such as weather, level, time and place.
+        visual_change: Δv, how much of a change from its original a human sees in this image.
+
+    Example:
+        >>> import numpy as np
+        >>> image = np.zeros((4, 6, 3), np.uint8)
+        >>> frame = Frame("drive/17", image, signals=Signals(speed=8.0, steering=-2.0))
+        >>> frame
+        Frame('drive/17', 6x4, speed=8, steering=-2)
+        >>> frame.mirrored().signals.steering
+        2.0
+    """
+
+    id: str
+    image: NDArray[np.uint8]
+    labels: LabelMap | None = None
+    instances: NDArray[np.uint16] | NDArray[np.int32] | None = None
+    boxes: Boxes | None = None
+    depth: NDArray[np.float32] | None = None
+    signals: Signals = field(default_factory=Signals)
+    previous: Sequence[Frame] = ()
+    metadata: Mapping[str, object] = field(default_factory=FrozenDict)
+    visual_change: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id:
+            raise FrameError(f"the id of a frame must be a non-empty word, got {self.id!r}")
+        self._check_image()
+        self._check_type("labels", LabelMap)
+        self._check_type("boxes", Boxes)
+        self._check_type("signals", Signals, optional=False)
+        if self.labels is not None and self.labels.shape != self._shape:
+            raise self._error(
+                f"labels must have the shape {self._shape} of the image, got {self.labels.shape}"
+            )
+        self._check_map("instances", (np.uint16, np.int32))
+        self._check_map("depth", (np.float32,))
+        if self.boxes is not None:
+            self._check_boxes(self.boxes)
+        for one in self.previous:
+            if not isinstance(one, Frame):
+                raise self._error(f"previous must hold frames, got {type(one).__name__}")
+        if self.visual_change is not None and not np.isfinite(self.visual_change):
+            raise self._error(f"visual_change must be finite, got {self.visual_change}")
+        object.__setattr__(self, "previous", tuple(self.previous))
+        object.__setattr__(self, "metadata", frozen(self.metadata))
+
+    def _error(self, message: str) -> FrameError:
+        return FrameError(f"frame {self.id!r}: {message}")
+
+    def _check_type(self, name: str, kind: type, *, optional: bool = True) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, kind) and not (optional and value is None):
+            raise self._error(f"{name} must be {kind.__name__}, got {type(value).__name__}")
+
+    def _check_image(self) -> None:
+        image: object = self.image
+        if (
+            not isinstance(image, np.ndarray)
+            or image.ndim != 3
+            or image.shape[2] != 3
+            or not image.size
+            or image.dtype != np.uint8
+        ):
+            raise self._error(
+                f"image must have shape (height, width, 3) and dtype uint8, got {described(image)}"
+            )
+        object.__setattr__(self, "image", read_only(image))
+
+    def _check_map(self, name: str, dtypes: tuple[type, ...]) -> None:
+        value = getattr(self, name)
+        if value is None:
+            return
+        if not isinstance(value, np.ndarray) or value.dtype not in dtypes or value.shape != self._shape:
+            expected = " or ".join(np.dtype(one).name for one in dtypes)
+            raise self._error(
+                f"{name} must have the shape {self._shape} of the image and dtype {expected}, "
+                f"got {described(value)}"
+            )
+        # Comparing rather than taking the minimum, which would be NaN where the depth is unknown.
+        if value.dtype.kind != "u" and (negative := value < 0).any():
+            row, column = np.unravel_index(int(negative.argmax()), negative.shape)
+            raise self._error(
+                f"{name} must not be negative, got {value[row, column]} at row {row}, column {column}"
+            )
+        object.__setattr__(self, name, read_only(value))
+
+    def _check_boxes(self, boxes: Boxes) -> None:
+        limit = np.array([self.width, self.height, self.width, self.height]) + 1
+        outside = np.flatnonzero(((boxes.xyxy < -1) | (boxes.xyxy > limit)).any(axis=1))
+        if len(outside):
+            index = int(outside[0])
+            numbers = ", ".join(f"{value:g}" for value in boxes.xyxy[index])
+            raise self._error(
+                f"box {index} ({boxes.classes[index]}) at ({numbers}) reaches beyond the image of "
+                f"{self.width}x{self.height}: clip the boxes with boxes.clipped({self.width}, {self.height})"
+            )
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.image.shape[0], self.image.shape[1]
+
+    @property
+    def width(self) -> int:
+        """Width in pixels."""
+        return int(self.image.shape[1])
+
+    @property
+    def height(self) -> int:
+        """Height in pixels."""
+        return int(self.image.shape[0])
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        return self.width, self.height
+
+    def __repr__(self) -> str:
+        parts = [repr(self.id), f"{self.width}x{self.height}"]
+        parts += [name for name in ("labels", "instances", "depth") if getattr(self, name) is not None]
+        if self.boxes is not None:
+            parts.append(f"{len(self.boxes)} boxes")
+        parts += [f"{name}={value:g}" for name, value in self.signals.as_dict().items()]
+        if self.previous:
+            parts.append(f"{len(self.previous)} previous")
+        parts += [f"{name}={value}" for name, value in self.metadata.items()]
+        if self.visual_change is not None:
+            parts.append(f"Δv={self.visual_change:.3f}")
+        return f"Frame({', '.join(parts)})"
+
+    def replace(self, **changes: Any) -> Frame:
+        """Return a frame with some attributes changed; the others are shared.
+
+        Example:
+            >>> frame = Frame("a", np.zeros((2, 2, 3), np.uint8))
+            >>> frame.replace(metadata={"weather": "rainy"}).metadata["weather"]
+            'rainy'
+        """
+        return dataclasses.replace(self, **changes)
+
+    def mirrored(self) -> Frame:
+        """Return the frame with left and right exchanged, in everything that has a left and a right.
+
+        Metadata and extra signals stay: what a left and a right would mean there is not known.
+        """
+        flipped = {
+            name: None if value is None else np.ascontiguousarray(value[:, ::-1])
+            for name in ("image", "instances", "depth")
+            for value in [getattr(self, name)]
+        }
+        return self.replace(
+            **flipped,
+            labels=None if self.labels is None else self.labels.mirrored(),
+            boxes=None if self.boxes is None else self.boxes.mirrored(self.width),
+            signals=self.signals.mirrored(),
+            previous=tuple(one.mirrored() for one in self.previous),
+        )
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str], *, id: str | None = None, **known: Any) -> Frame:
+        """Read an image file; the id is the name of the file without its ending unless given.
+
+        Raises:
+            FrameError: The file is no readable image.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     Frame("a", np.zeros((2, 3, 3), np.uint8)).save_image(f"{folder}/000042.png")
+            ...     Frame.from_file(f"{folder}/000042.png", metadata={"time": "night"})
+            Frame('000042', 3x2, time=night)
+        """
+        return cls(Path(path).stem if id is None else id, read_image(path), **known)
+
+    def save_image(self, path: str | PathLike[str]) -> None:
+        """Write the image; the ending of the path chooses the format."""
+        write_image(path, self.image)

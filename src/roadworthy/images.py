@@ -1,0 +1,80 @@
+"""Image files in and out, as RGB arrays."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import FrameError
+
+__all__ = ["read_image", "write_image"]
+
+
+def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
+    """Read an image file as RGB, height × width × 3, uint8; grey images get three equal channels.
+
+    Raises:
+        FrameError: The file is missing, cut short or no image that OpenCV reads.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_image(f"{folder}/red.png", np.full((2, 3, 3), (255, 0, 0), np.uint8))
+        ...     read_image(f"{folder}/red.png")[0, 0].tolist()
+        [255, 0, 0]
+    """
+    import cv2
+
+    path = Path(path)
+    try:
+        # Decoding from memory, because OpenCV cannot open every path that Python can.
+        data = path.read_bytes()
+    except OSError as error:
+        raise FrameError(f"cannot read the image {path}: {error.strerror}") from error
+    if not data:
+        raise FrameError(f"cannot read the image {path}: the file is empty")
+    if _is_cut_short(data):
+        raise FrameError(f"cannot read the image {path}: the file is cut short after {len(data)} bytes")
+    try:
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    except cv2.error as error:
+        raise FrameError(f"cannot read the image {path}: {error.err}") from error
+    if image is None:
+        raise FrameError(f"cannot read the image {path}: it is corrupt or no image (got {len(data)} bytes)")
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def write_image(path: str | PathLike[str], image: NDArray[np.uint8]) -> None:
+    """Write an RGB image; the ending of the path chooses the format.
+
+    Raises:
+        FrameError: The array is no RGB image, the ending is unknown or the file cannot be written.
+    """
+    import cv2
+
+    path = Path(path)
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
+        raise FrameError(
+            f"an image must have shape (height, width, 3) and dtype uint8, got {image.shape} {image.dtype}"
+        )
+    if not path.suffix or not cv2.haveImageWriter(path.name):
+        raise FrameError(f"cannot write the image {path}: expected an ending such as .png or .jpg")
+    written, data = cv2.imencode(path.suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
+    if not written:
+        raise FrameError(f"cannot write the image {path}: OpenCV could not encode {image.shape}")
+    try:
+        path.write_bytes(data.tobytes())
+    except OSError as error:
+        raise FrameError(f"cannot write the image {path}: {error.strerror}") from error
+
+
+def _is_cut_short(data: bytes) -> bool:
+    """Tell whether the end of a JPEG or PNG file is missing: OpenCV would fill the lost part with grey."""
+    if data.startswith(b"\xff\xd8"):
+        # Inside a scan both markers are escaped, so the last scan is whole if an end marker follows it;
+        # looking only for the end marker would find that of an embedded thumbnail.
+        return data.rfind(b"\xff\xd9") <= data.rfind(b"\xff\xda")
+    return data.startswith(b"\x89PNG") and b"IEND" not in data[-1024:]

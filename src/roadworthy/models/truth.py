@@ -1,0 +1,44 @@
+"""A driver that does what the recorded one did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roadworthy.errors import SystemUnderTestError
+from roadworthy.frames import Frame, Signals
+from roadworthy.registry import models
+
+__all__ = ["Truth"]
+
+
+@models.register(
+    "truth", summary="answers with each frame's own signals: the driver every rule should accept"
+)
+class Truth:
+    """Answers with each frame's own signals.
+
+    On frames of the built-in world these are what the careful driver did, so a requirement that this
+    system violates is either wrong or wrongly tested.
+
+    Example:
+        >>> import numpy as np
+        >>> frame = Frame("drive/17", np.zeros((4, 6, 3), np.uint8), signals=Signals(steering=-2.0))
+        >>> Truth().predict([frame, frame.mirrored()])[1].steering
+        2.0
+    """
+
+    name = "truth"
+
+    def predict(self, frames: Sequence[Frame], /) -> list[Signals]:
+        """Return each frame's own signals.
+
+        Raises:
+            SystemUnderTestError: A frame has no signals.
+        """
+        for frame in frames:
+            if set(frame.signals.as_dict()) <= {"timestamp"}:
+                raise SystemUnderTestError(
+                    f"frame {frame.id!r} must have signals for the model 'truth', got none; use data with "
+                    "recorded signals, such as the built-in world, or another model"
+                )
+        return [frame.signals for frame in frames]

@@ -1,0 +1,278 @@
+"""Named things that users can add: data sets, transforms, models, metrics and simulators.
+
+Ours are registered with a decorator in the registry's home package::
+
+    @datasets.register("world", summary="frames of the built-in proving ground")
+    class World: ...
+
+Other people's come from entry points of installed distributions, with no change to this package::
+
+    [project.entry-points."roadworthy.datasets"]
+    fleet = "fleet_tools.roadworthy:Fleet"
+
+What is registered is a factory: calling it with options gives the data set, the model and so on.
+Nothing is imported before the first lookup. A plug-in that cannot be loaded is listed by
+:meth:`Registry.failures` with its error and breaks nothing else.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from threading import RLock
+from typing import Any, Generic, TypeVar
+
+from roadworthy.errors import InputError, UnknownNameError, suggest
+
+__all__ = [
+    "Entry",
+    "Failure",
+    "Registry",
+    "all_registries",
+    "datasets",
+    "metrics",
+    "models",
+    "simulators",
+    "transforms",
+]
+
+BUILT_IN = "built-in"
+
+T = TypeVar("T", bound=Callable[..., Any])
+Registered = TypeVar("Registered", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[T]):
+    """One registered thing: what it is called, what it is for and where it comes from."""
+
+    kind: str
+    name: str
+    summary: str
+    source: str
+    object: T
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A plug-in that could not be used, and why."""
+
+    kind: str
+    name: str
+    source: str
+    error: str
+
+
+class Registry(Generic[T]):
+    """The named things of one kind.
+
+    Args:
+        kind: The kind in the plural, such as ``"datasets"``; entry points are in ``roadworthy.<kind>``.
+        home: The package whose import registers ours; one that does not exist registers nothing.
+
+    Example:
+        >>> sounds = Registry("sounds", home="roadworthy.sounds")
+        >>> @sounds.register("horn", summary="a short horn", aliases=["honk"])
+        ... def horn() -> str:
+        ...     return "honk"
+        >>> sounds.names()
+        ['horn']
+        >>> sounds.get("honk")()
+        'honk'
+    """
+
+    def __init__(self, kind: str, *, home: str) -> None:
+        self.kind = kind
+        self._home = home
+        self._group = f"roadworthy.{kind}"
+        self._entries: dict[str, Entry[T]] = {}
+        self._aliases: dict[str, str] = {}
+        self._failures: list[Failure] = []
+        self._home_error: BaseException | None = None
+        self._home_loaded = False
+        self._plugins_loaded = False
+        # Lookups come from the threads of the web page too; a home package may look things up itself.
+        self._lock = RLock()
+
+    def register(
+        self, name: str, *, summary: str, aliases: Sequence[str] = ()
+    ) -> Callable[[Registered], Registered]:
+        """Return a decorator that registers one of ours under a name.
+
+        Args:
+            name: The name users type.
+            summary: One line that says what it is for.
+            aliases: Other names that :meth:`get` understands.
+
+        Raises:
+            InputError: The name or an alias is taken.
+        """
+
+        def decorate(thing: Registered) -> Registered:
+            with self._lock:
+                for taken in (name, *aliases):
+                    if taken in self._entries or taken in self._aliases:
+                        raise InputError(
+                            f"{self.kind} already has {taken!r}; expected a new name for {_where(thing)}"
+                        )
+                entry: Entry[Any] = Entry(self.kind, name, summary, BUILT_IN, thing, tuple(aliases))
+                self._entries[name] = entry
+                self._aliases.update(dict.fromkeys(aliases, name))
+            return thing
+
+        return decorate
+
+    def get(self, name: str) -> T:
+        """Return what is registered under a name or alias.
+
+        Raises:
+            UnknownNameError: Nothing has the name, or the plug-in that has it could not be loaded.
+        """
+        with self._lock:
+            self._load_home()
+            if self._find(name) is None:
+                self._load_plugins()
+            entry = self._find(name)
+            if entry is None:
+                raise UnknownNameError(self._explain_missing(name))
+            return entry.object
+
+    def names(self) -> list[str]:
+        """Return the names of everything that can be used, sorted, without aliases."""
+        return [entry.name for entry in self.entries()]
+
+    def entries(self) -> list[Entry[T]]:
+        """Return everything that can be used, sorted by name."""
+        with self._lock:
+            self._load_home()
+            self._load_plugins()
+            return sorted(self._entries.values(), key=lambda entry: entry.name)
+
+    def failures(self) -> list[Failure]:
+        """Return the plug-ins that cannot be used, each with the reason."""
+        with self._lock:
+            self._load_home()
+            self._load_plugins()
+            return list(self._failures)
+
+    def _find(self, name: str) -> Entry[T] | None:
+        return self._entries.get(self._aliases.get(name, name))
+
+    def _explain_missing(self, name: str) -> str:
+        for failure in self._failures:
+            if failure.name == name:
+                return (
+                    f"{name!r} in {self.kind} comes from {failure.source}, which could not be loaded: "
+                    f"{failure.error}; repair or uninstall it"
+                )
+        return f"{self.kind} has no {name!r}; {suggest(name, [*self._entries, *self._aliases])}"
+
+    def _load_home(self) -> None:
+        if self._home_error is not None:
+            # Importing again would skip the modules that did load and register the others twice.
+            raise self._home_error
+        if self._home_loaded:
+            return
+        self._home_loaded = True
+        if find_spec(self._home) is None:
+            return
+        try:
+            import_module(self._home)
+        except BaseException as error:
+            self._home_error = error
+            raise
+
+    def _load_plugins(self) -> None:
+        if self._plugins_loaded:
+            return
+        # Set first: a plug-in may look something up while it is imported.
+        self._plugins_loaded = True
+        plugins: dict[str, Entry[T]] = {}
+        points, failures = _find_entry_points(self.kind, self._group)
+        for point in points:
+            source = _source(point.dist)
+            try:
+                plugins[point.name] = self._load_plugin(point, source, plugins)
+            except KeyboardInterrupt:
+                self._plugins_loaded = False
+                raise
+            except (
+                BaseException
+            ) as error:  # a plug-in may even call sys.exit(): that is its failure, not ours
+                failures.append(Failure(self.kind, point.name, source, _describe(error)))
+        self._entries.update(plugins)
+        self._failures = failures
+
+    def _load_plugin(
+        self, point: metadata.EntryPoint, source: str, earlier: Mapping[str, Entry[T]]
+    ) -> Entry[T]:
+        taken = self._find(point.name) or earlier.get(point.name)
+        if taken is not None:
+            raise InputError(
+                f"the name {point.name!r} belongs to {taken.name!r} ({taken.source}) and cannot be replaced; "
+                "rename the entry point"
+            )
+        loaded = point.load()
+        if not callable(loaded):
+            raise InputError(
+                f"{point.value!r} must name a class or function, got a value of type {type(loaded).__name__}"
+            )
+        return Entry(self.kind, point.name, _first_line(loaded), source, loaded)
+
+
+def _find_entry_points(kind: str, group: str) -> tuple[list[metadata.EntryPoint], list[Failure]]:
+    """Return a group's entry points, sorted so that every machine resolves a clash alike, and what failed."""
+    points: list[metadata.EntryPoint] = []
+    failures: list[Failure] = []
+    try:
+        points.extend(metadata.entry_points(group=group))
+    except Exception:
+        # One malformed distribution fails the call for all of them: read them one by one to find it.
+        for dist in metadata.distributions():
+            try:
+                points.extend(dist.entry_points.select(group=group))
+            except Exception as error:
+                failures.append(Failure(kind, "", _source(dist), f"broken entry points: {_describe(error)}"))
+    return sorted(points, key=lambda point: (point.name, _source(point.dist))), failures
+
+
+def _source(dist: metadata.Distribution | None) -> str:
+    try:
+        return "an unknown distribution" if dist is None else f"{dist.name} {dist.version}"
+    except Exception:  # a folder without METADATA still has entry points
+        return "a distribution without metadata"
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _first_line(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def _where(thing: object) -> str:
+    return f"{getattr(thing, '__module__', '?')}.{getattr(thing, '__qualname__', repr(thing))}"
+
+
+Factory = Callable[..., Any]
+
+datasets: Registry[Factory] = Registry("datasets", home="roadworthy.datasets")
+transforms: Registry[Factory] = Registry("transforms", home="roadworthy.transforms")
+models: Registry[Factory] = Registry("models", home="roadworthy.models")
+metrics: Registry[Factory] = Registry("metrics", home="roadworthy.driving")
+simulators: Registry[Factory] = Registry("simulators", home="roadworthy.driving")
+
+
+def all_registries() -> tuple[Registry[Factory], ...]:
+    """Return every registry, in the order in which ``roadworthy list`` shows them.
+
+    Example:
+        >>> [registry.kind for registry in all_registries()]
+        ['datasets', 'transforms', 'models', 'metrics', 'simulators']
+    """
+    return (datasets, transforms, models, metrics, simulators)

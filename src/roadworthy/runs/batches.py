@@ -1,0 +1,302 @@
+"""From cases to verdicts, one batch at a time: the part that every executor shares.
+
+An executor decides where and when a batch runs; what happens to its cases is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, get_args
+
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    Case,
+    Drive,
+    Driven,
+    FrameSource,
+    Method,
+    Predict,
+    Predicted,
+    Prediction,
+    Verdict,
+)
+from roadworthy.errors import InputError, MissingExtraError, NotApplicable, SystemUnderTestError
+from roadworthy.frames import Frame
+from roadworthy.models import Simulator, SystemUnderTest
+
+__all__ = ["Guarded", "Judged", "ask", "group", "judge", "judge_batch", "make_frame"]
+
+MAX_CASES = 1024
+"""Cases of one batch that share their frames; a bound, so that memory stays flat."""
+
+_PREDICTIONS = get_args(Prediction)
+
+Failed: TypeAlias = NotApplicable | SystemUnderTestError
+"""Why a case has no answers. Kept as a value: it concerns one case of a batch, not the batch."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """A case with its verdict and the frames that were made for it (fewer when one could not be)."""
+
+    case: Case
+    verdict: Verdict
+    frames: tuple[Frame, ...]
+
+
+class Guarded:
+    """A system under test whose every failure is a SystemUnderTestError that names the frame."""
+
+    def __init__(self, system: SystemUnderTest) -> None:
+        self._system = system
+        self.name = system.name
+
+    def predict(self, frames: Sequence[Frame], /) -> list[Prediction]:
+        """Return one prediction per frame.
+
+        Raises:
+            SystemUnderTestError: The system crashed, gave another number of answers than frames, or
+                answered with something that is not a prediction.
+        """
+        about = _describe(frames)
+        try:
+            answers = list(self._system.predict(list(frames)))
+        except MissingExtraError:
+            # The set-up is incomplete: no case can tell anything about the system.
+            raise
+        except SystemUnderTestError as error:
+            raise SystemUnderTestError(f"{self.name} could not answer {about}: {error}") from error
+        except Exception as error:
+            raise SystemUnderTestError(
+                f"{self.name} crashed on {about}: {type(error).__name__}: {error}"
+            ) from error
+        if len(answers) != len(frames):
+            raise SystemUnderTestError(
+                f"{self.name} gave a wrong number of predictions for {about}: "
+                f"expected {len(frames)}, got {len(answers)}"
+            )
+        for frame, answer in zip(frames, answers, strict=True):
+            if not isinstance(answer, _PREDICTIONS):
+                raise SystemUnderTestError(
+                    f"{self.name} must answer frame {frame.id!r} with one of "
+                    f"{', '.join(kind.__name__ for kind in _PREDICTIONS)}, got {type(answer).__name__}"
+                )
+        return answers
+
+
+def group(items: Iterable[Case | AwaitVerdicts], batch_size: int) -> Iterator[list[Case]]:
+    """Group cases into batches that ask for at most ``batch_size`` different frames, lazily.
+
+    A case that asks for more is a batch of its own. A batch ends early where the method awaits its
+    verdicts: the next case is asked for only after the caller has dealt with the batch.
+
+    Example:
+        >>> from roadworthy.cases import AWAIT_VERDICTS
+        >>> cases = [Case(str(n), "R1", (Drive(n),)) for n in range(5)]
+        >>> [[case.id for case in batch] for batch in group([*cases[:3], AWAIT_VERDICTS, *cases[3:]], 2)]
+        [['0', '1'], ['2'], ['3', '4']]
+    """
+    batch: list[Case] = []
+    asked: set[int] = set()
+    for item in items:
+        if isinstance(item, AwaitVerdicts):
+            if batch:
+                yield batch
+            batch, asked = [], set()
+            continue
+        asks = {id(unit) for unit in _units(item)}
+        if batch and (len(asked | asks) > batch_size or len(batch) == MAX_CASES):
+            yield batch
+            batch, asked = [], set()
+        batch.append(item)
+        asked |= asks
+    if batch:
+        yield batch
+
+
+def judge_batch(
+    method: Method,
+    cases: Sequence[Case],
+    system: SystemUnderTest,
+    *,
+    batch_size: int,
+    simulator: Simulator | None = None,
+) -> Iterator[Judged]:
+    """Make the frames of some cases, get the answers and yield the verdicts, in the order of the cases.
+
+    A frame source or drive that several of the cases hold is made and answered once.
+
+    Args:
+        method: The method that judges.
+        cases: The cases; all their frames are in memory at the same time.
+        system: The system under test.
+        batch_size: The most frames that the system gets at a time.
+        simulator: What answers cases that ask for a drive.
+    """
+    answering = _Answering(cases, system, batch_size, simulator)
+    for case in cases:
+        verdict = judge(method, case, answering.answer(case))
+        frames = answering.frames_of(case)
+        known = [frame.visual_change for frame in frames if frame.visual_change is not None]
+        if verdict.visual_change is None and known:
+            verdict = replace(verdict, visual_change=max(known))
+        yield Judged(case, verdict, frames)
+
+
+def judge(method: Method, case: Case, answers: Answers | Failed) -> Verdict:
+    """Return a method's verdict on one case, or the verdict on a case that has no answers.
+
+    Raises:
+        InputError: The method gave no verdict, or one on another case.
+    """
+    try:
+        if not isinstance(answers, Answers):
+            raise answers
+        verdict = method.judge(case, answers)
+    except NotApplicable as reason:
+        return Verdict.not_applicable(case, str(reason) or "no reason given")
+    except SystemUnderTestError as reason:
+        return Verdict.error(case, str(reason) or "no reason given")
+    if not isinstance(verdict, Verdict):
+        raise InputError(
+            f"{method.name}.judge must return a Verdict on case {case.id!r}, got {type(verdict).__name__}"
+        )
+    if (verdict.case_id, verdict.requirement_id) != (case.id, case.requirement_id):
+        raise InputError(
+            f"{method.name}.judge must return the verdict on case {case.id!r} of {case.requirement_id!r}, "
+            f"got one on {verdict.case_id!r} of {verdict.requirement_id!r}"
+        )
+    return verdict
+
+
+def ask(
+    system: SystemUnderTest, frames: Sequence[Frame], *, batch_size: int
+) -> list[Prediction | SystemUnderTestError]:
+    """Return one prediction or error per frame, asking for at most ``batch_size`` frames at a time.
+
+    When a call fails, its frames are asked for one by one, so that only the guilty ones are errors.
+    """
+    guarded = Guarded(system)
+    answers: list[Prediction | SystemUnderTestError] = []
+    for start in range(0, len(frames), batch_size):
+        chunk = frames[start : start + batch_size]
+        try:
+            answers.extend(guarded.predict(chunk))
+        except SystemUnderTestError as error:
+            if len(chunk) == 1:
+                answers.append(error)
+            else:
+                answers.extend(ask(system, chunk, batch_size=1))
+    return answers
+
+
+def make_frame(source: FrameSource) -> Frame:
+    """Return the frame of a source.
+
+    Raises:
+        NotApplicable: The source cannot make it.
+        InputError: The source made something else.
+    """
+    frame = source if isinstance(source, Frame) else source()
+    if not isinstance(frame, Frame):
+        raise InputError(f"a frame source must make a Frame, got {type(frame).__name__} from {source!r}")
+    return frame
+
+
+@dataclass(slots=True)
+class _Answering:
+    """The answers to a batch of cases; what is shared is found by the identity of a source or drive."""
+
+    cases: Sequence[Case]
+    system: SystemUnderTest
+    batch_size: int
+    simulator: Simulator | None
+    frames: dict[int, Frame | NotApplicable] = field(default_factory=dict)
+    predictions: dict[int, Prediction | SystemUnderTestError] = field(default_factory=dict)
+    drives: dict[int, Driven | Failed] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for case in self.cases:
+            for source in _sources(case):
+                if id(source) not in self.frames:
+                    self.frames[id(source)] = _try_to_make(source)
+        wanted: dict[int, Frame] = {}
+        for case in self.cases:
+            own = {id(source): self.frames[id(source)] for source in _sources(case)}
+            made = {key: frame for key, frame in own.items() if isinstance(frame, Frame)}
+            # A case that lacks one frame is not applicable: predicting the others would be wasted.
+            if len(made) == len(own):
+                wanted.update(made)
+        answers = ask(self.system, list(wanted.values()), batch_size=self.batch_size)
+        self.predictions.update(zip(wanted, answers, strict=True))
+
+    def frames_of(self, case: Case) -> tuple[Frame, ...]:
+        """Return the frames that could be made for a case."""
+        found = (self.frames[id(source)] for source in _sources(case))
+        return tuple(frame for frame in found if isinstance(frame, Frame))
+
+    def answer(self, case: Case) -> Answers | Failed:
+        """Return the answers to a case, or the first reason why there are none."""
+        for source in _sources(case):
+            frame = self.frames[id(source)]
+            if isinstance(frame, NotApplicable):
+                return frame
+        items: list[Predicted | Driven] = []
+        for item in case.asks:
+            answer = self._drive(case, item) if isinstance(item, Drive) else self._predicted(item)
+            if isinstance(answer, Failed):
+                return answer
+            items.append(answer)
+        return Answers(items)
+
+    def _predicted(self, item: Predict) -> Predicted | SystemUnderTestError:
+        frames: list[Frame] = []
+        predictions: list[Prediction] = []
+        for source in item.frames:
+            frame, prediction = self.frames[id(source)], self.predictions[id(source)]
+            if isinstance(prediction, SystemUnderTestError):
+                return prediction
+            assert isinstance(frame, Frame)  # answer() has seen that all were made
+            frames.append(frame)
+            predictions.append(prediction)
+        return Predicted(tuple(frames), tuple(predictions))
+
+    def _drive(self, case: Case, item: Drive) -> Driven | Failed:
+        if self.simulator is None:
+            raise InputError(f"case {case.id!r} asks for a drive: expected a simulator, got None")
+        if id(item) not in self.drives:
+            try:
+                self.drives[id(item)] = Driven(self.simulator.drive(item.scenario, Guarded(self.system)))
+            except (NotApplicable, SystemUnderTestError) as reason:
+                self.drives[id(item)] = reason
+        return self.drives[id(item)]
+
+
+def _try_to_make(source: FrameSource) -> Frame | NotApplicable:
+    try:
+        return make_frame(source)
+    except NotApplicable as reason:
+        return reason
+
+
+def _sources(case: Case) -> Iterator[FrameSource]:
+    for item in case.asks:
+        if isinstance(item, Predict):
+            yield from item.frames
+
+
+def _units(case: Case) -> Iterator[FrameSource | Drive]:
+    """Yield what a batch is measured by: the frames to predict and the drives to drive."""
+    for item in case.asks:
+        if isinstance(item, Predict):
+            yield from item.frames
+        else:
+            yield item
+
+
+def _describe(frames: Sequence[Frame]) -> str:
+    if len(frames) == 1:
+        return f"frame {frames[0].id!r}"
+    return f"{len(frames)} frames from {frames[0].id!r} to {frames[-1].id!r}"

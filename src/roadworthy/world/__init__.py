@@ -1,0 +1,56 @@
+"""The built-in proving ground: roads, scenery, traffic, weather and light, with the truth known exactly.
+
+::
+
+    scene = make_scene("town", s=40, seed=1)      # where we are, what stands around us, what the sky does
+    frame = frame_of(scene)                       # picture, label map, boxes, depth, speed and steering
+    changed = add(scene, "pedestrian", ahead=15)  # a counterfactual: the same scene with one thing changed
+    Simulation("town").step(steering, speed)      # closed-loop driving
+"""
+
+from roadworthy.world.camera import Camera
+from roadworthy.world.conditions import LEVELS, TIMES, WEATHERS, Conditions
+from roadworthy.world.driver import Caution, careful_driver, cautions
+from roadworthy.world.edits import add, remove, replace, with_conditions
+from roadworthy.world.layout import make_scene
+from roadworthy.world.render import Picture, render
+from roadworthy.world.scene import Scene
+from roadworthy.world.simulation import Observation, Simulation
+from roadworthy.world.things import Marking, Scenery, Thing
+from roadworthy.world.track import Track, Zone
+from roadworthy.world.tracks import TRACK_NAMES, track
+from roadworthy.world.truth import boxes_of, frame_of
+from roadworthy.world.vehicle import VehicleLimits, VehicleState, advance
+
+__all__ = [
+    "LEVELS",
+    "TIMES",
+    "TRACK_NAMES",
+    "WEATHERS",
+    "Camera",
+    "Caution",
+    "Conditions",
+    "Marking",
+    "Observation",
+    "Picture",
+    "Scene",
+    "Scenery",
+    "Simulation",
+    "Thing",
+    "Track",
+    "VehicleLimits",
+    "VehicleState",
+    "Zone",
+    "add",
+    "advance",
+    "boxes_of",
+    "careful_driver",
+    "cautions",
+    "frame_of",
+    "make_scene",
+    "remove",
+    "render",
+    "replace",
+    "track",
+    "with_conditions",
+]

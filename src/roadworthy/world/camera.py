@@ -1,0 +1,75 @@
+"""A pinhole camera behind the windscreen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from roadworthy.errors import SceneError
+
+__all__ = ["Camera", "View"]
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+
+@dataclass(frozen=True)
+class Camera:
+    """What the camera is and how it is mounted.
+
+    Args:
+        width: Image width in pixels.
+        height: Image height in pixels.
+        field_of_view: Horizontal angle of view in degrees.
+        mount: Height above the road in metres.
+        forward: Metres ahead of the rear axle.
+        tilt: Downward tilt in degrees.
+    """
+
+    width: int = 320
+    height: int = 160
+    field_of_view: float = 72.0
+    mount: float = 1.45
+    forward: float = 1.5
+    tilt: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not (16 <= self.width <= 8192 and 16 <= self.height <= 8192):
+            raise SceneError(f"an image is 16 to 8192 pixels wide and high, got {self.width}×{self.height}")
+        if not 20 <= self.field_of_view <= 120:
+            raise SceneError(f"a field of view lies between 20 and 120 degrees, got {self.field_of_view}")
+
+    @property
+    def focal(self) -> float:
+        """Focal length in pixels."""
+        return self.width / 2 / math.tan(math.radians(self.field_of_view) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A camera at a place: turns world points into camera axes (right, down, forward)."""
+
+    origin: Array
+    rotation: Array  # rows are the camera's right, down and forward axes in world coordinates
+    heading: float
+
+    @classmethod
+    def at(cls, position: Array, heading: float, pitch: float) -> View:
+        """Look along ``heading`` (radians counter-clockwise from east), ``pitch`` radians upwards."""
+        cos_h, sin_h = math.cos(heading), math.sin(heading)
+        cos_p, sin_p = math.cos(pitch), math.sin(pitch)
+        rotation = np.array(
+            [
+                [sin_h, -cos_h, 0.0],
+                [sin_p * cos_h, sin_p * sin_h, -cos_p],
+                [cos_p * cos_h, cos_p * sin_h, sin_p],
+            ],
+            dtype=np.float32,
+        )
+        return cls(np.asarray(position, dtype=np.float32), rotation, heading)
+
+    def to_camera(self, points: Array) -> Array:
+        """Return camera coordinates of world points (…, 3)."""
+        result: Array = (points - self.origin) @ self.rotation.T
+        return result

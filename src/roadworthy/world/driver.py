@@ -1,0 +1,136 @@
+"""The careful driver: keeps the lane and slows for everything a careful person slows for.
+
+Speed is what the road allows, times one factor for each cause of caution in view. Every factor is below one,
+so one more cause always means less speed; that is what makes the driver a truth that rules can be checked on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from roadworthy.frames import Signals
+from roadworthy.world.scene import Scene
+from roadworthy.world.things import Thing
+from roadworthy.world.track import LANE_WIDTH, Track
+
+__all__ = ["LANE_CENTRE", "MAX_STEERING", "WHEELBASE", "Caution", "careful_driver", "cautions", "lane_keeping"]
+
+LANE_CENTRE = LANE_WIDTH / 2
+WHEELBASE = 2.7
+MAX_STEERING = 25.0  # degrees at the wheels
+
+_LATERAL_ACCELERATION = 2.0
+_COMFORTABLE_BRAKING = 1.5
+_PREVIEW = np.arange(0.0, 61.0, 2.0)
+_CORRECTION_LENGTH = 8.0  # metres over which an error in position is driven out
+_VEHICLE_HALF_LENGTH = 2.2
+
+# Cause: (seen from this many metres, factor right in front of us, factor at that distance).
+_REACTIONS: dict[str, tuple[float, float, float]] = {
+    "pedestrian": (80.0, 0.40, 0.69),
+    "bicyclist": (60.0, 0.50, 0.85),
+    "stop": (60.0, 0.30, 0.85),
+    "yield": (60.0, 0.55, 0.88),
+    "turn": (50.0, 0.75, 0.90),
+    "speed limit": (60.0, 0.80, 0.88),
+    "red": (60.0, 0.20, 0.85),
+    "yellow": (60.0, 0.40, 0.90),
+    "vehicle": (60.0, 0.05, 0.97),
+}
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One reason to drive more slowly, and the factor it puts on the speed."""
+
+    cause: str
+    factor: float
+
+
+def careful_driver(scene: Scene) -> Signals:
+    """Return the speed and steering of the careful driver in a scene.
+
+    Example:
+        >>> from roadworthy.world import careful_driver, make_scene, with_conditions
+        >>> scene = make_scene("meadow", s=100, seed=1)
+        >>> careful_driver(scene).speed > careful_driver(with_conditions(scene, time="night")).speed
+        True
+    """
+    speed = _road_speed(scene.track, scene.s)
+    for caution in cautions(scene):
+        speed *= caution.factor
+    return Signals(speed=speed, steering=lane_keeping(scene.track, scene.s, scene.d, scene.yaw))
+
+
+def lane_keeping(track: Track, s: float, d: float, yaw: float) -> float:
+    """Return the steering angle in degrees that keeps or regains the middle of the right-hand lane."""
+    bend = float(track.curvature(s + 1.0))
+    follow = bend / (1 - bend * LANE_CENTRE)
+    error = d - LANE_CENTRE
+    correct = -2 * error / _CORRECTION_LENGTH**2 - 2 * math.sin(yaw) / _CORRECTION_LENGTH
+    angle = math.degrees(math.atan(WHEELBASE * (follow + correct)))
+    return max(-MAX_STEERING, min(MAX_STEERING, angle))
+
+
+def _road_speed(track: Track, s: float) -> float:
+    """Speed that limit and bends allow, braking early enough for the bends ahead."""
+    ahead = s + _PREVIEW
+    line = track.sample(ahead)
+    bend = np.abs(line[:, 4])
+    allowed = np.sqrt(_LATERAL_ACCELERATION / np.maximum(bend, 1e-4))
+    limit = np.array([zone.limit for zone in track.zones])[track.zone_index(ahead)]
+    allowed = np.minimum(allowed, limit)
+    return float(np.sqrt(allowed**2 + 2 * _COMFORTABLE_BRAKING * _PREVIEW).min())
+
+
+def cautions(scene: Scene) -> list[Caution]:
+    """Return every reason for caution in a scene, the weather first."""
+    conditions = scene.conditions
+    found = []
+    if conditions.time != "day":
+        found.append(Caution(conditions.time, 0.8 if conditions.time == "night" else 0.92))
+    effect = {"rainy": 0.25, "snowy": 0.40, "foggy": 0.50}.get(conditions.weather, 0.0)
+    if effect * conditions.level > 0:
+        found.append(Caution(conditions.weather, 1 - effect * conditions.level))
+    track = scene.track
+    gaps = np.mod(scene.scenery.along - scene.s, track.length) if scene.scenery.things else np.zeros(0)
+    nearby = [scene.scenery.things[i] for i in np.flatnonzero(gaps < 85.0).tolist()]
+    leader: float | None = None
+    for thing in (*nearby, *scene.actors):
+        cause = _cause(thing)
+        if cause is None:
+            continue
+        gap = track.ahead(scene.s, thing.s)
+        if thing.element == "vehicle":
+            if gap > 0 and (leader is None or gap < leader):
+                leader = gap
+            continue
+        reach, close, far = _REACTIONS[cause]
+        if 1.0 < gap < reach:
+            found.append(Caution(cause, close + (far - close) * gap / reach))
+    if leader is not None:
+        reach, close, far = _REACTIONS["vehicle"]
+        room = leader - 2 * _VEHICLE_HALF_LENGTH - 3.0
+        if room < reach:
+            found.append(Caution("vehicle", close + (far - close) * max(room, 0.0) / reach))
+    return found
+
+
+def _cause(thing: Thing) -> str | None:
+    """Name the reaction a thing asks for, None when it does not concern us."""
+    match thing.element:
+        case "pedestrian":
+            return "pedestrian" if abs(thing.d) < 8.0 else None
+        case "bicyclist":
+            return "bicyclist" if -1.0 < thing.d < 6.5 else None
+        case "vehicle":
+            return "vehicle" if 0.0 < thing.d < LANE_WIDTH and math.cos(thing.yaw) > 0 else None
+        case "traffic sign":
+            return thing.kind if thing.d > 0 else None
+        case "traffic light":
+            return thing.kind if thing.d > 0 and thing.kind != "green" else None
+        case _:
+            return None

@@ -1,0 +1,162 @@
+"""Meshes: flat faces in an object's own frame, with what the renderer needs to know about each.
+
+Local axes are forward, right, up, in metres, with the origin on the ground under the object. A mesh is a
+prototype: it is built once, shared by every thing that looks alike, and placed anew in each frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Color", "FaceColumn", "FaceFlag", "Mesh", "MeshBuilder", "shaded"]
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+Color = tuple[float, float, float]
+Point = tuple[float, float, float]
+
+
+class FaceColumn:
+    """Columns of ``Mesh.surface``."""
+
+    COLOR = slice(0, 3)
+    NORMAL = slice(3, 6)
+    GLOW = 6  # 0 lit by the scene … 1 shines by itself when lamps are on
+    GRAIN = 7  # strength of the surface texture
+    COLUMNS = 8
+
+
+class FaceFlag:
+    """Columns of ``Mesh.layout``."""
+
+    CORNERS = 0
+    PART = 1  # convex part of the object; parts are sorted by distance
+    RANK = 2  # order inside a part: a window is painted after its wall
+    LABEL = 3  # label-map class id
+    CULL = 4  # 1 when the face is invisible from behind
+    CONVEX = 5
+    COLUMNS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """A prototype object: corners, and one row per face in ``surface`` and ``layout``.
+
+    ``upright`` meshes are flat cut-outs that always turn towards the camera.
+    """
+
+    corners: Array
+    surface: Array
+    layout: Ints
+    footprint: tuple[float, float]  # length and width on the ground
+    height: float
+    upright: bool = False
+
+    @property
+    def reach(self) -> float:
+        """Metres from its origin to its farthest corner, looking from above."""
+        return math.hypot(*self.footprint) / 2 + (2.6 if self.upright else 0.3)
+
+
+def shaded(color: Color, amount: float) -> Color:
+    """Return a lighter (amount > 1) or darker (< 1) version of a colour."""
+    r, g, b = (min(255.0, c * amount) for c in color)
+    return (r, g, b)
+
+
+class MeshBuilder:
+    """Collects faces and makes a :class:`Mesh` of them."""
+
+    def __init__(self, label: int, *, upright: bool = False) -> None:
+        self._label = label
+        self._upright = upright
+        self._corners: list[Array] = []
+        self._surface: list[list[float]] = []
+        self._layout: list[list[int]] = []
+        self._part = 0
+
+    def part(self) -> None:
+        """Start a new convex part."""
+        self._part += 1
+
+    def face(
+        self,
+        points: Sequence[Point],
+        color: Color,
+        *,
+        centre: Point | None = None,
+        rank: int = 0,
+        glow: float = 0.0,
+        grain: float = 0.0,
+        label: int | None = None,
+        convex: bool = True,
+    ) -> None:
+        """Add a flat face; with ``centre`` it is seen only from outside (away from that point)."""
+        corners = np.asarray(points, dtype=np.float32)
+        normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
+        normal = normal / max(float(np.linalg.norm(normal)), 1e-9)
+        if self._upright:
+            normal = np.array([-1.0, 0.0, 0.0], dtype=np.float32)
+        elif centre is not None and normal @ (corners.mean(axis=0) - np.asarray(centre)) < 0:
+            normal = -normal
+        self._corners.append(corners)
+        self._surface.append([*color, *normal.tolist(), glow, grain])
+        self._layout.append(
+            [
+                len(corners),
+                self._part,
+                rank,
+                self._label if label is None else label,
+                int(centre is not None),
+                int(convex),
+            ]
+        )
+
+    def flat(self, points: Sequence[tuple[float, float]], color: Color, **options: object) -> None:
+        """Add a face of an upright cut-out from (right, up) points."""
+        self.face([(0.0, r, u) for r, u in points], color, **options)  # type: ignore[arg-type]
+
+    def box(
+        self,
+        forward: tuple[float, float],
+        right: tuple[float, float],
+        up: tuple[float, float],
+        color: Color,
+        *,
+        grain: float = 0.0,
+        rank: int = 0,
+        roof: Color | None = None,
+        label: int | None = None,
+        skip: str = "",
+    ) -> None:
+        """Add the five visible sides of a box: (b)ack, (f)ront, (l)eft, (r)ight, (t)op."""
+        (f0, f1), (r0, r1), (u0, u1) = forward, right, up
+        centre = ((f0 + f1) / 2, (r0 + r1) / 2, (u0 + u1) / 2)
+        sides = {
+            "b": [(f0, r0, u0), (f0, r1, u0), (f0, r1, u1), (f0, r0, u1)],
+            "f": [(f1, r0, u0), (f1, r1, u0), (f1, r1, u1), (f1, r0, u1)],
+            "l": [(f0, r0, u0), (f1, r0, u0), (f1, r0, u1), (f0, r0, u1)],
+            "r": [(f0, r1, u0), (f1, r1, u0), (f1, r1, u1), (f0, r1, u1)],
+            "t": [(f0, r0, u1), (f1, r0, u1), (f1, r1, u1), (f0, r1, u1)],
+        }
+        for side, points in sides.items():
+            if side in skip:
+                continue
+            tint = roof if side == "t" and roof is not None else color
+            self.face(points, tint, centre=centre, grain=grain, rank=rank, label=label)
+
+    def build(self, footprint: tuple[float, float]) -> Mesh:
+        """Make the mesh."""
+        corners = np.concatenate(self._corners)
+        return Mesh(
+            corners,
+            np.asarray(self._surface, dtype=np.float32),
+            np.asarray(self._layout, dtype=np.int32),
+            footprint,
+            float(corners[:, 2].max()),
+            self._upright,
+        )

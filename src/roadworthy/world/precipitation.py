@@ -1,0 +1,69 @@
+"""Rain streaks and snow flakes in the air between the camera and the scene."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import cv2
+import numpy as np
+
+from roadworthy.world.scene import Scene
+
+__all__ = ["add_precipitation"]
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+_DROP = np.float32([205, 212, 220]).reshape(3, 1, 1)
+_FLAKE = np.float32([250, 252, 255]).reshape(3, 1, 1)
+
+
+def add_precipitation(planes: Array, scene: Scene) -> None:
+    """Draw falling rain or snow over a picture, in place."""
+    rain, snow = scene.conditions.amount("rainy"), scene.conditions.amount("snowy")
+    if rain <= 0 and snow <= 0:
+        return
+    height, width = planes.shape[1:]
+    rng = np.random.default_rng(scene.seed + 2)
+    if rain > 0:
+        layer = _rain(height, width, round(rain * 12), int(rng.integers(6)))
+        brightness = 0.30 + 0.70 * float(scene.conditions.light.ambient.mean())
+        veil = layer * np.float32(0.26 + 0.24 * rain)
+        planes += veil * np.maximum(_DROP * brightness - planes, 0)
+    else:
+        layer = _flakes(height, width, round(snow * 12), int(rng.integers(6)))
+        brightness = 0.42 + 0.58 * min(1.0, float(scene.conditions.light.ambient.mean()) * 1.2)
+        planes += layer * np.maximum(_FLAKE * brightness - planes, 0)
+
+
+@lru_cache(maxsize=64)
+def _rain(height: int, width: int, level: int, look: int) -> Array:
+    """Return streak opacity; nearer drops are longer, thicker and fewer."""
+    rng = np.random.default_rng(1000 + look)
+    layer = np.zeros((height * 2, width * 2), dtype=np.uint8)
+    scale = width / 320
+    for share, length, thickness, value in ((1.0, 7, 1, 80), (0.5, 13, 1, 120), (0.12, 24, 2, 105)):
+        count = int(26 * level * share * (height * width) / (160 * 320) / scale)
+        slant = rng.normal(0.10, 0.03, count)
+        x = rng.uniform(-10, width * 2 + 10, count)
+        y = rng.uniform(-20, height * 2, count)
+        span = rng.uniform(0.7, 1.3, count) * length * scale * 2
+        for a, b, s, l in zip(x, y, slant, span, strict=True):
+            cv2.line(
+                layer, (round(a), round(b)), (round(a - s * l), round(b + l)), value, max(1, round(thickness * scale)), cv2.LINE_AA
+            )
+    return cv2.resize(layer, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
+
+
+@lru_cache(maxsize=64)
+def _flakes(height: int, width: int, level: int, look: int) -> Array:
+    rng = np.random.default_rng(2000 + look)
+    layer = np.zeros((height * 2, width * 2), dtype=np.uint8)
+    scale = width / 320
+    for share, radius, value in ((1.4, 0.5, 150), (0.5, 0.85, 190), (0.08, 1.5, 165)):
+        count = int(40 * level * share * (height * width) / (160 * 320) / scale)
+        x, y = rng.uniform(0, width * 2, count), rng.uniform(0, height * 2, count)
+        size = np.maximum(rng.uniform(0.7, 1.3, count) * radius * scale * 2, 1.0)
+        for a, b, r in zip(x, y, size, strict=True):
+            cv2.circle(layer, (round(a * 8), round(b * 8)), round(r * 8), value, -1, cv2.LINE_AA, 3)
+    soft = cv2.resize(layer, (width, height), interpolation=cv2.INTER_AREA)
+    return cv2.GaussianBlur(soft, (3, 3), 0).astype(np.float32) / 255

@@ -1,0 +1,70 @@
+"""A scene: everything that determines one picture of the world, as immutable data."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from roadworthy.errors import SceneError
+from roadworthy.world.camera import Camera, View
+from roadworthy.world.conditions import Conditions
+from roadworthy.world.things import Scenery, Thing
+from roadworthy.world.track import Track
+
+__all__ = ["Scene"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Where the ego-vehicle is, what stands around it, and what the sky does.
+
+    Args:
+        track: The road.
+        s: Metres along the track, of the ego-vehicle's rear axle.
+        d: Metres to the right of the centre line; the middle of the right-hand lane is 1.75.
+        yaw: Radians clockwise from the direction of the road.
+        speed: Metres per second.
+        scenery: What belongs to the track.
+        actors: What belongs to this scene: traffic and people.
+        conditions: Weather and time of day.
+        lines: Whether lane lines are painted on the road.
+        centre_line: Type and colour of the centre line instead of the track's own.
+        seed: Of camera noise, rain drops and snow flakes.
+    """
+
+    track: Track
+    s: float
+    d: float = 1.75
+    yaw: float = 0.0
+    speed: float = 0.0
+    scenery: Scenery = dataclasses.field(default_factory=Scenery)
+    actors: tuple[Thing, ...] = ()
+    conditions: Conditions = dataclasses.field(default_factory=Conditions)
+    lines: bool = True
+    centre_line: tuple[str, str] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(v) for v in (self.s, self.d, self.yaw, self.speed)):
+            raise SceneError("the ego-vehicle's position, yaw and speed must be finite numbers")
+        ids = [thing.id for thing in self.actors]
+        if len(set(ids)) != len(ids):
+            raise SceneError("two actors of a scene have the same id")
+        object.__setattr__(self, "s", self.s % self.track.length)
+
+    def replace(self, **changes: object) -> Scene:
+        """Return a copy with some fields changed."""
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+
+    def view(self, camera: Camera) -> View:
+        """Return the camera's place and direction."""
+        x, y, z, road_heading, _, grade = self.track.sample(self.s).tolist()
+        heading = road_heading - self.yaw
+        x += self.d * math.sin(road_heading) + camera.forward * math.cos(heading)
+        y += -self.d * math.cos(road_heading) + camera.forward * math.sin(heading)
+        z += camera.mount + camera.forward * grade
+        pitch = math.atan(grade) - math.radians(camera.tilt)
+        return View.at(np.float32([x, y, z]), heading, pitch)

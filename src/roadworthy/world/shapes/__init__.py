@@ -1,0 +1,44 @@
+"""How things look: one mesh per kind, colour and look, built once and shared."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from roadworthy.world.mesh import Mesh
+from roadworthy.world.shapes.buildings import building
+from roadworthy.world.shapes.people import bicyclist, pedestrian
+from roadworthy.world.shapes.plants import tree
+from roadworthy.world.shapes.signs import LAMP_HEAD, street_lamp, traffic_light, traffic_sign
+from roadworthy.world.shapes.vehicles import vehicle
+from roadworthy.world.things import Thing
+
+__all__ = ["LAMP_HEAD", "mesh_of"]
+
+_LOOKS = 12  # different appearances per kind; more would only fill memory
+
+
+def mesh_of(thing: Thing, *, near: bool, across: bool = False) -> Mesh:
+    """Return the shared mesh of a thing; ``across`` shows a bicyclist from the side."""
+    look = thing.look % _LOOKS
+    return _mesh(thing.element, thing.kind, thing.color, thing.value, look, near, across)
+
+
+@cache
+def _mesh(element: str, kind: str, color: str, value: int, look: int, near: bool, across: bool) -> Mesh:
+    match element:
+        case "vehicle":
+            return vehicle(kind, color, near=near)
+        case "pedestrian":
+            return pedestrian(look, near=near)
+        case "bicyclist":
+            return bicyclist(look, near=near, across=across)
+        case "tree":
+            return tree(kind, look, near=near)
+        case "building":
+            return building(kind, look, near=near)
+        case "traffic sign":
+            return traffic_sign(kind, value, near=near)
+        case "traffic light":
+            return traffic_light(kind, near=near)
+        case _:
+            return street_lamp(near=near)

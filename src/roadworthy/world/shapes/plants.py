@@ -1,0 +1,129 @@
+"""Trees and bushes: upright cut-outs with leafy outlines."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from roadworthy.world.classes import TREE
+from roadworthy.world.mesh import Color, Mesh, MeshBuilder, shaded
+
+__all__ = ["tree"]
+
+_LEAVES: tuple[Color, ...] = ((84, 118, 48), (70, 108, 50), (98, 124, 52), (62, 96, 54), (112, 128, 58))
+_NEEDLES: tuple[Color, ...] = ((46, 82, 56), (54, 88, 52), (40, 74, 58))
+_BARK: Color = (82, 66, 52)
+
+
+def tree(kind: str, look: int, *, near: bool) -> Mesh:
+    """Build a ``"broadleaf"``, ``"conifer"`` or ``"bush"``; ``look`` chooses its shape and colour."""
+    rng = np.random.default_rng(look + 104729)
+    if kind == "conifer":
+        return _conifer(rng, near)
+    if kind == "bush":
+        return _bush(rng, near)
+    return _broadleaf(rng, near)
+
+
+def _blob(
+    rng: np.random.Generator, centre: tuple[float, float], radius: tuple[float, float], points: int
+) -> list[tuple[float, float]]:
+    """Return an outline with lobes, like a mass of leaves."""
+    phase = rng.uniform(0, 2 * math.pi, 3)
+    outline = []
+    for k in range(points):
+        a = 2 * math.pi * k / points
+        lobes = 1 + 0.07 * math.sin(3 * a + phase[0]) + 0.06 * math.sin(5 * a + phase[1])
+        wobble = lobes + 0.05 * math.sin(9 * a + phase[2]) + float(rng.uniform(-0.05, 0.05))
+        outline.append((centre[0] + radius[0] * wobble * math.cos(a), centre[1] + radius[1] * wobble * math.sin(a)))
+    return outline
+
+
+def _broadleaf(rng: np.random.Generator, near: bool) -> Mesh:
+    mesh = MeshBuilder(TREE, upright=True)
+    leaf = _LEAVES[rng.integers(len(_LEAVES))]
+    height = float(rng.uniform(5.5, 9.0))
+    width = float(rng.uniform(1.7, 2.6))
+    crown = height * 0.62
+    trunk = height * 0.035 + 0.04
+    mesh.flat(
+        [(-trunk * 1.5, 0.0), (trunk * 1.5, 0.0), (trunk * 0.8, crown * 0.8), (-trunk * 0.8, crown * 0.8)],
+        _BARK,
+        grain=0.5,
+        rank=1,
+    )
+    mesh.flat(
+        [(trunk * 0.2, 0.0), (trunk * 1.5, 0.0), (trunk * 0.8, crown * 0.8), (trunk * 0.2, crown * 0.8)],
+        shaded(_BARK, 0.7),
+        grain=0.5,
+        rank=1,
+    )
+    points = 30 if near else 14
+    half = height - crown
+    mesh.flat(_blob(rng, (0.0, crown), (width, half), points), shaded(leaf, 0.62), rank=2, grain=0.8, convex=False)
+    puffs = 5 if near else 2
+    for k in range(puffs):
+        a = 2 * math.pi * (k + float(rng.uniform(-0.2, 0.2))) / puffs
+        at = (width * 0.42 * math.cos(a), crown + half * 0.4 * math.sin(a) + 0.1 * half)
+        tint = 0.86 + 0.16 * math.sin(a) - 0.1 * math.cos(a)
+        mesh.flat(
+            _blob(rng, at, (width * 0.46, half * 0.44), points * 2 // 3),
+            shaded(leaf, tint),
+            rank=3 + (k % 2),
+            grain=0.9,
+            convex=False,
+        )
+    mesh.flat(
+        _blob(rng, (-0.22 * width, crown + half * 0.38), (width * 0.42, half * 0.36), points * 2 // 3),
+        shaded(leaf, 1.14),
+        rank=5,
+        grain=0.9,
+        convex=False,
+    )
+    return mesh.build((0.8, 0.8))
+
+
+def _conifer(rng: np.random.Generator, near: bool) -> Mesh:
+    mesh = MeshBuilder(TREE, upright=True)
+    needle = _NEEDLES[rng.integers(len(_NEEDLES))]
+    height = float(rng.uniform(7.0, 12.0))
+    width = height * float(rng.uniform(0.17, 0.23))
+    mesh.flat([(-0.16, 0.0), (0.16, 0.0), (0.12, height * 0.3), (-0.12, height * 0.3)], _BARK, grain=0.5, rank=1)
+    tiers = 6 if near else 3
+    for k in range(tiers):
+        low = height * (0.12 + 0.72 * k / tiers)
+        top = height * (0.12 + 0.72 * (k + 1) / tiers) + height * 0.16
+        reach = width * (1 - 0.8 * k / tiers)
+        teeth = 7 if near else 3
+        hem = []
+        for j in range(teeth * 2 + 1):
+            r = -reach + 2 * reach * j / (teeth * 2)
+            drop = (0.0 if j % 2 == 0 else 0.045 * height) * (1 - 0.5 * k / tiers) + float(rng.uniform(0, 0.02)) * height
+            hem.append((r * (1 - drop / height), low + drop + 0.05 * height * (abs(r) / reach) ** 2 * 0.4))
+        mesh.flat([*hem, (0.0, min(top, height))], shaded(needle, 0.8 + 0.3 * k / tiers), rank=2 + k, grain=0.9, convex=False)
+        mesh.flat(
+            [(0.12 * reach, low + 0.05 * height), (reach * 0.92, low + 0.06 * height), (0.0, min(top, height))],
+            shaded(needle, 0.62 + 0.3 * k / tiers),
+            rank=2 + k,
+            grain=0.9,
+            convex=False,
+        )
+    return mesh.build((0.8, 0.8))
+
+
+def _bush(rng: np.random.Generator, near: bool) -> Mesh:
+    mesh = MeshBuilder(TREE, upright=True)
+    leaf = _LEAVES[rng.integers(len(_LEAVES))]
+    width, height = float(rng.uniform(0.7, 1.4)), float(rng.uniform(0.7, 1.3))
+    points = 20 if near else 10
+    outline = [(r, max(0.0, u)) for r, u in _blob(rng, (0.0, height * 0.45), (width, height * 0.55), points)]
+    mesh.flat(outline, shaded(leaf, 0.68), rank=1, grain=0.9, convex=False)
+    mesh.flat(
+        _blob(rng, (-0.15 * width, height * 0.58), (width * 0.7, height * 0.36), points),
+        shaded(leaf, 1.0),
+        rank=2,
+        grain=0.9,
+        convex=False,
+    )
+    return mesh.build((0.8, 1.6))

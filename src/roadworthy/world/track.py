@@ -1,0 +1,187 @@
+"""Closed roads: a smooth centre line with elevation, and coordinates along it.
+
+Positions on a track are ``s`` (metres along the centre line, wrapping at the end of the lap) and ``d``
+(metres to the right of it). World coordinates are metres: x east, y north, z up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from roadworthy.errors import SceneError
+
+__all__ = ["LANE_WIDTH", "ROAD_HALF_WIDTH", "Track", "Zone"]
+
+LANE_WIDTH = 3.5
+ROAD_HALF_WIDTH = 3.9  # two lanes and a narrow paved margin
+_STEP = 0.5
+
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A stretch of a track with one kind of roadside and one speed limit.
+
+    Args:
+        start: Where it begins, in metres along the track; it ends where the next zone begins.
+        kind: ``"urban"``, ``"suburban"``, ``"rural"`` or ``"forest"``.
+        limit: The speed limit in m/s.
+        centre: Type and colour of the centre line, e.g. ``("dash", "white")``.
+    """
+
+    start: float
+    kind: str
+    limit: float
+    centre: tuple[str, str] = ("dash", "white")
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A closed road, sampled every half metre.
+
+    Args:
+        name: Its registered name.
+        corners: Control points of the centre line in metres, driven in this order.
+        corner_radius: How widely the corners are rounded, in metres.
+        hills: ``(amplitude in m, cycles per lap, phase in radians)`` of each elevation wave.
+        zones: Roadside zones in order of their start; the first starts at 0.
+        summary: One line for listings.
+
+    Example:
+        >>> square = Track("square", [(0, 0), (200, 0), (200, 200), (0, 200)], 30, (), (Zone(0, "rural", 20),))
+        >>> round(square.length, -1)
+        760.0
+        >>> square.curvature(0.0).round(3) < 0  # driven counter-clockwise, so every bend is to the left
+        True
+    """
+
+    name: str
+    corners: Sequence[tuple[float, float]]
+    corner_radius: float
+    hills: Sequence[tuple[float, float, float]]
+    zones: tuple[Zone, ...]
+    summary: str = ""
+    length: float = field(init=False)
+    _table: Floats = field(init=False, repr=False)
+    _zone_starts: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.corners) < 3:
+            raise SceneError(f"a track needs at least 3 corners, got {len(self.corners)}")
+        if not self.zones or self.zones[0].start != 0:
+            raise SceneError(f"the first zone of track {self.name!r} must start at 0")
+        xy = _rounded(np.asarray(self.corners, dtype=float), self.corner_radius)
+        length = len(xy) * _STEP
+        object.__setattr__(self, "length", length)
+        object.__setattr__(self, "_table", _sample(xy, length, self.hills))
+        object.__setattr__(self, "_zone_starts", np.array([z.start for z in self.zones]))
+
+    def sample(self, s: float | Floats) -> Floats:
+        """Return x, y, z, heading, curvature and grade of the centre line at each ``s``, shape (…, 6)."""
+        position = np.mod(np.asarray(s, dtype=float), self.length) / _STEP
+        index = position.astype(np.intp)
+        fraction = (position - index)[..., None]
+        value: Floats = self._table[index] * (1 - fraction) + self._table[index + 1] * fraction
+        return value
+
+    def heading(self, s: float | Floats) -> Floats:
+        """Direction of travel in radians, counter-clockwise from east (continuous within a lap)."""
+        return self.sample(s)[..., 3]
+
+    def curvature(self, s: float | Floats) -> Floats:
+        """Curvature in 1/m, positive where the road bends to the right."""
+        return self.sample(s)[..., 4]
+
+    def grade(self, s: float | Floats) -> Floats:
+        """Slope of the road: metres of climb for each metre of road."""
+        return self.sample(s)[..., 5]
+
+    def position(self, s: float | Floats, d: float | Floats = 0.0) -> Floats:
+        """World coordinates (…, 3) of points on the road surface."""
+        line = self.sample(s)
+        offset = np.asarray(d, dtype=float)
+        x = line[..., 0] + offset * np.sin(line[..., 3])
+        y = line[..., 1] - offset * np.cos(line[..., 3])
+        return np.stack([x, y, line[..., 2] + 0.0 * offset], axis=-1)
+
+    def locate(self, x: float, y: float, near: float | None = None) -> tuple[float, float]:
+        """Return ``(s, d)`` of a point; ``near`` restricts the search to 30 m around a known ``s``."""
+        table = self._table[:-1]
+        if near is None:
+            candidates = np.arange(len(table))
+        else:
+            candidates = (int(near / _STEP) + np.arange(-60, 61)) % len(table)
+        gaps = (table[candidates, 0] - x) ** 2 + (table[candidates, 1] - y) ** 2
+        nearest = int(candidates[np.argmin(gaps)])
+        s = nearest * _STEP
+        heading = table[nearest, 3]
+        along = (x - table[nearest, 0]) * np.cos(heading) + (y - table[nearest, 1]) * np.sin(heading)
+        s = float(np.mod(s + along, self.length))
+        heading = float(self.heading(s))
+        origin = self.position(s)
+        d = (x - origin[0]) * np.sin(heading) - (y - origin[1]) * np.cos(heading)
+        return s, float(d)
+
+    def ahead(self, start: float, end: float) -> float:
+        """Signed distance along the track from ``start`` to ``end``, in (-length/2, length/2]."""
+        gap = (end - start) % self.length
+        return gap - self.length if gap > self.length / 2 else gap
+
+    def zone(self, s: float) -> Zone:
+        """Return the roadside zone at ``s``."""
+        return self.zones[int(self.zone_index(np.asarray(s)))]
+
+    def zone_index(self, s: Floats) -> Floats:
+        """Index into ``zones`` at each ``s``."""
+        index: Floats = np.searchsorted(self._zone_starts, np.mod(s, self.length), side="right") - 1
+        return index
+
+
+def _rounded(corners: Floats, radius: float) -> Floats:
+    """Round a closed polygon with a Gaussian and sample it evenly every ``_STEP`` metres."""
+    closed = np.vstack([corners, corners[:1]])
+    dense = _resampled(closed, 4096)
+    perimeter = np.linalg.norm(np.diff(closed, axis=0), axis=1).sum()
+    frequency = np.fft.fftfreq(4096, d=perimeter / 4096)
+    smooth = np.exp(-2 * (np.pi * frequency * radius * 0.6) ** 2)
+    path = dense[:, 0] + 1j * dense[:, 1]
+    path = np.fft.ifft(np.fft.fft(path) * smooth)
+    ring = np.column_stack([path.real, path.imag])
+    ring = np.vstack([ring, ring[:1]])
+    count = round(np.linalg.norm(np.diff(ring, axis=0), axis=1).sum() / _STEP)
+    even = _resampled(ring, count)
+    # The last correction makes every chord exactly one step, so that s is true arc length.
+    scale = count * _STEP / np.linalg.norm(np.roll(even, -1, axis=0) - even, axis=1).sum()
+    return even * scale
+
+
+def _resampled(line: Floats, count: int) -> Floats:
+    along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
+    at = np.linspace(0, along[-1], count, endpoint=False)
+    return np.column_stack([np.interp(at, along, line[:, 0]), np.interp(at, along, line[:, 1])])
+
+
+def _sample(xy: Floats, length: float, hills: Sequence[tuple[float, float, float]]) -> Floats:
+    """Columns x, y, z, heading, curvature, grade; one closing row more than there are steps."""
+    count = len(xy)
+    chord = np.roll(xy, -1, axis=0) - np.roll(xy, 1, axis=0)
+    heading = np.unwrap(np.arctan2(chord[:, 1], chord[:, 0]))
+    turn = round((heading[-1] - heading[0]) / (2 * np.pi)) * 2 * np.pi
+    before = np.concatenate([[heading[-1] - turn], heading[:-1]])
+    after = np.concatenate([heading[1:], [heading[0] + turn]])
+    curvature = -(after - before) / (2 * _STEP)
+    s = np.arange(count) * _STEP
+    z = np.zeros(count)
+    grade = np.zeros(count)
+    for amplitude, cycles, phase in hills:
+        omega = 2 * np.pi * cycles / length
+        z += amplitude * np.sin(omega * s + phase)
+        grade += amplitude * omega * np.cos(omega * s + phase)
+    table = np.column_stack([xy, z, heading, curvature, grade])
+    closing = table[0].copy()
+    closing[3] += turn
+    return np.vstack([table, closing])

@@ -1,0 +1,77 @@
+"""From a picture to a Frame: label map, boxes with occlusion, depth and what the careful driver does."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from roadworthy.frames import Boxes, Frame, LabelMap
+from roadworthy.world import classes
+from roadworthy.world.camera import Camera
+from roadworthy.world.driver import careful_driver
+from roadworthy.world.raster import SUPERSAMPLING
+from roadworthy.world.render import Picture, render
+from roadworthy.world.scene import Scene
+
+__all__ = ["boxes_of", "frame_of"]
+
+
+def boxes_of(picture: Picture) -> Boxes:
+    """Return a box round the visible pixels of each thing.
+
+    Occlusion is the share of the thing's pixels inside the picture that something nearer hides; truncation
+    is the share of its extent that lies outside the picture.
+    """
+    raster = picture.raster
+    width, height = raster.camera.width * SUPERSAMPLING, raster.camera.height * SUPERSAMPLING
+    corners, names, ids, occlusion, truncation, attributes = [], [], [], [], [], []
+    for row, silhouette in sorted(raster.silhouettes.items()):
+        thing = raster.geometry.things[row].thing
+        x1, y1, x2, y2 = (v // SUPERSAMPLING for v in silhouette.window)
+        mask = (picture.instances[y1 : y2 + 1, x1 : x2 + 1] == thing.id).view(np.uint8)
+        visible = cv2.countNonZero(mask) if mask.size else 0
+        if visible == 0:
+            continue
+        left, top, wide, high = cv2.boundingRect(mask)
+        corners.append((x1 + left, y1 + top, x1 + left + wide, y1 + top + high))
+        names.append(thing.element)
+        ids.append(thing.id)
+        occlusion.append(1 - visible / silhouette.pixels)
+        a, b, c, d = silhouette.full
+        inside = max(0.0, min(c, width) - max(a, 0.0)) * max(0.0, min(d, height) - max(b, 0.0))
+        truncation.append(min(1.0, max(0.0, 1 - inside / max((c - a) * (d - b), 1e-6))))
+        attributes.append(thing.attributes)
+    if not corners:
+        return Boxes.empty()
+    return Boxes(
+        corners, names, track_ids=ids, occlusion=occlusion, truncation=truncation, attributes=attributes
+    )
+
+
+def frame_of(scene: Scene, camera: Camera | None = None, *, id: str = "world") -> Frame:
+    """Render a scene with all its ground truth.
+
+    Example:
+        >>> from roadworthy.world import frame_of, make_scene
+        >>> frame = frame_of(make_scene("town", s=40, seed=1))
+        >>> frame.labels.mask("road").any()
+        True
+    """
+    picture = render(scene, camera)
+    conditions = scene.conditions
+    return Frame(
+        id=id,
+        image=picture.image,
+        labels=LabelMap(picture.labels, classes.NAMES),
+        instances=picture.instances,
+        boxes=boxes_of(picture),
+        depth=picture.depth,
+        signals=careful_driver(scene),
+        metadata={
+            "weather": conditions.weather,
+            "level": conditions.level_name,
+            "time": conditions.time,
+            "place": scene.track.zone(scene.s).kind,
+            "track": scene.track.name,
+        },
+    )

@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from roadworthy.errors import FrameError
+from roadworthy.images import read_image, write_image
+
+
+@pytest.fixture
+def picture() -> NDArray[np.uint8]:
+    ramp = np.linspace(0, 255, 48 * 32).reshape(32, 48).astype(np.uint8)
+    return np.stack([ramp, ramp[::-1], np.full_like(ramp, 7)], axis=2)
+
+
+def test_png_keeps_every_pixel_in_rgb(picture: NDArray[np.uint8], tmp_path: Path) -> None:
+    write_image(tmp_path / "a.png", picture)
+    again = read_image(str(tmp_path / "a.png"))
+    assert again.dtype == np.uint8
+    np.testing.assert_array_equal(again, picture)
+    other = cv2.imread(str(tmp_path / "a.png"))
+    assert other is not None
+    np.testing.assert_array_equal(other[..., ::-1], picture)
+
+
+def test_jpeg_is_close(picture: NDArray[np.uint8], tmp_path: Path) -> None:
+    write_image(tmp_path / "a.jpg", picture)
+    assert np.abs(read_image(tmp_path / "a.jpg").astype(int) - picture).mean() < 4
+
+
+def test_grey_files_get_three_channels(tmp_path: Path) -> None:
+    cv2.imwrite(str(tmp_path / "grey.png"), np.full((3, 4), 9, np.uint8))
+    assert (read_image(tmp_path / "grey.png") == np.full((3, 4, 3), 9)).all()
+
+
+def test_paths_in_any_language(picture: NDArray[np.uint8], tmp_path: Path) -> None:
+    path = tmp_path / "Straße 東京.png"
+    write_image(path, picture)
+    np.testing.assert_array_equal(read_image(path), picture)
+
+
+def test_missing_and_empty_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FrameError, match=r"cannot read the image .*absent\.png: No such file"):
+        read_image(tmp_path / "absent.png")
+    with pytest.raises(FrameError, match=r"cannot read the image .*: Is a directory"):
+        read_image(tmp_path)
+    (tmp_path / "empty.png").touch()
+    with pytest.raises(FrameError, match=r"empty\.png: the file is empty"):
+        read_image(tmp_path / "empty.png")
+    (tmp_path / "text.png").write_text("not an image")
+    with pytest.raises(FrameError, match=r"text\.png: it is corrupt or no image \(got 12 bytes\)"):
+        read_image(tmp_path / "text.png")
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg"])
+def test_files_that_were_cut_short_are_refused_not_filled_with_grey(
+    ending: str, picture: NDArray[np.uint8], tmp_path: Path
+) -> None:
+    path = tmp_path / f"a.{ending}"
+    write_image(path, picture)
+    data = path.read_bytes()
+    for length in (len(data) // 4, len(data) // 2, len(data) - 20, len(data) - 12):
+        path.write_bytes(data[:length])
+        with pytest.raises(FrameError, match=rf"a\.{ending}: .*(cut short|corrupt)"):
+            read_image(path)
+
+
+def test_wrong_images_and_endings_are_refused(picture: NDArray[np.uint8], tmp_path: Path) -> None:
+    with pytest.raises(FrameError, match=r"shape \(height, width, 3\) and dtype uint8, got \(32, 48\) uint8"):
+        write_image(tmp_path / "a.png", picture[..., 0])
+    with pytest.raises(FrameError, match=r"got \(32, 48, 3\) float64"):
+        write_image(tmp_path / "a.png", picture / 255)  # type: ignore[arg-type]
+    for name in ("a.xyz", "a"):
+        with pytest.raises(FrameError, match=r"expected an ending such as \.png or \.jpg"):
+            write_image(tmp_path / name, picture)
+    with pytest.raises(FrameError, match=r"cannot write the image .*a\.png: No such file"):
+        write_image(tmp_path / "absent" / "a.png", picture)

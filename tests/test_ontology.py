@@ -1,0 +1,307 @@
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roadworthy.errors import OntologyError
+from roadworthy.ontology import Ontology, ontology, use_ontology
+
+TABLE_3 = {
+    "lane": (
+        "road part",
+        {
+            "direction": ["forward", "reverse"],
+            "orientation": ["vertical", "horizontal"],
+            "position": ["left", "right"],
+        },
+    ),
+    "line": ("road part", {"type": ["solid", "dash"], "color": ["white", "yellow"]}),
+    "crosswalk": ("road part", {"orientation": ["vertical", "horizontal"]}),
+    "sidewalk": ("road part", {}),
+    "traffic sign": (
+        "traffic infrastructure",
+        {"type": ["stop", "speed limit", "turn"], "shape": ["circle", "square"]},
+    ),
+    "traffic light": ("traffic infrastructure", {"color": ["red", "yellow", "green"]}),
+    "stop and yield line": ("traffic infrastructure", {}),
+    "tree": ("static object", {}),
+    "building": ("static object", {}),
+    "pedestrian": ("dynamic object", {}),
+    "vehicle": (
+        "dynamic object",
+        {"type": ["car", "truck", "van", "school bus"], "color": ["white", "black", "blue"]},
+    ),
+    "bicyclist": ("dynamic object", {}),
+    "rainy": ("weather", {"level": ["light", "normal", "heavy"]}),
+    "cloudy": ("weather", {"level": ["light", "normal", "heavy"]}),
+    "snowy": ("weather", {"level": ["light", "normal", "heavy"]}),
+    "day": ("time", {}),
+    "night": ("time", {}),
+}
+
+
+@pytest.mark.parametrize("name", TABLE_3)
+def test_table_3_of_the_paper_is_there_with_parents_and_property_values(name: str) -> None:
+    parent, properties = TABLE_3[name]
+    element = ontology().elements[name]
+    assert element.parent == parent
+    for key, values in properties.items():
+        assert set(values) <= set(element.properties[key])
+        assert [ontology().check_property(name, key, value) for value in values] == values
+
+
+@pytest.mark.parametrize(
+    ("level_1", "category"),
+    [
+        ("road part", "road network"),
+        ("traffic infrastructure", "road network"),
+        ("static object", "object"),
+        ("dynamic object", "object"),
+        ("weather", "environment"),
+        ("time", "environment"),
+    ],
+)
+def test_categories(level_1: str, category: str) -> None:
+    assert ontology().ancestors(level_1) == (category,)
+    assert ontology().elements[category].parent is None
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("fog", "foggy"),
+        ("clear", "sunny"),
+        ("cyclist", "bicyclist"),
+        ("person", "pedestrian"),
+        ("lorry", "vehicle"),
+        ("stop line", "stop and yield line"),
+        ("Yield_Line", "stop and yield line"),
+        ("EGO vehicle", "ego-vehicle"),
+        ("traffic-light", "traffic light"),
+        ("  sky ", "sky"),
+        ("verge", "terrain"),
+        ("twilight", "dusk"),
+    ],
+)
+def test_words_resolve_to_their_element(word: str, name: str) -> None:
+    assert ontology().resolve(word).name == name
+    assert ontology()[word].name == name
+    assert word in ontology()
+    found = ontology().get(word)
+    assert found is not None
+    assert found.name == name
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("truck", ("vehicle", {"type": "truck"})),
+        ("school bus", ("vehicle", {"type": "school bus"})),
+        ("lorry", ("vehicle", {"type": "truck"})),
+        ("vehicle", ("vehicle", {})),
+        ("stop sign", ("traffic sign", {"type": "stop"})),
+        ("red light", ("traffic light", {"color": "red"})),
+        ("downpour", ("rainy", {"level": "heavy"})),
+    ],
+)
+def test_kinds_carry_properties(word: str, expected: tuple[str, dict[str, str]]) -> None:
+    element, properties = ontology().resolve_with_properties(word)
+    assert (element.name, dict(properties)) == expected
+
+
+def test_word_for_goes_back_from_every_kind_to_a_word_of_the_same_meaning() -> None:
+    for element in ontology().elements.values():
+        for properties in element.kinds.values():
+            word = ontology().word_for(element.name, properties)
+            assert ontology().resolve_with_properties(word) == (element, properties)
+
+
+def test_unknown_word_suggests_near_ones_or_lists_the_names() -> None:
+    with pytest.raises(OntologyError, match="'bilding' is not in the ontology: did you mean 'building'"):
+        ontology().resolve("bilding")
+    with pytest.raises(OntologyError, match="known names are bicyclist, building, "):
+        ontology().resolve("qqqq")
+    assert ontology().get("bilding") is None
+    assert "bilding" not in ontology()
+
+
+def test_hierarchy() -> None:
+    roads = ontology()
+    assert roads.is_a("car", "dynamic object")
+    assert roads.is_a("pedestrian", "pedestrian")
+    assert not roads.is_a("pedestrian", "vehicle")
+    assert not roads.is_a("vehicle", "truck")
+    assert not roads.is_a("ego-vehicle", "dynamic object"), "the bonnet of the ego-vehicle is no road user"
+    assert roads.leaves("weather") == ("rainy", "cloudy", "snowy", "foggy", "sunny")
+    assert roads.leaves("day") == ("day",)
+
+
+def test_check_property() -> None:
+    assert ontology().check_property("traffic sign", "type", "yield") == "yield"
+    assert ontology().check_property("fog", "level", "Heavy") == "heavy"
+    with pytest.raises(OntologyError, match="'tree' has no property 'level': no names are known"):
+        ontology().check_property("tree", "level", "heavy")
+    with pytest.raises(OntologyError, match="'hevy' is not a level of 'rainy': did you mean 'heavy'"):
+        ontology().check_property("rainy", "level", "hevy")
+
+
+def test_label_classes_and_palette() -> None:
+    roads = ontology()
+    assert set(roads.label_classes) == {
+        "void", "road", "line", "crosswalk", "sidewalk", "stop and yield line",
+        "traffic sign", "traffic light", "tree", "building", "pedestrian", "vehicle",
+        "bicyclist", "sky", "terrain", "pole", "ego-vehicle",
+    }  # fmt: skip
+    assert roads.label_classes[0] == "void"
+    assert roads.palette.shape == (len(roads.label_classes), 3)
+    assert len({tuple(color) for color in roads.palette.tolist()}) == len(roads.palette)
+    assert roads.palette[roads.label_id("road")].tolist() == [128, 64, 128]
+    with pytest.raises(OntologyError, match="'lane' is no class of label maps"):
+        roads.label_id("lane")
+
+
+def test_users_extend_without_changing_label_ids(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "elements:\n"
+        "  traffic cone:\n"
+        "    parent: static object\n"
+        "    synonyms: [pylon]\n"
+        "    color: [255, 90, 0]\n"
+        "  hail: {parent: weather}\n"
+        "extend:\n"
+        "  vehicle:\n"
+        "    synonyms: [Fahrzeug]\n"
+        "    senses: [tractor.n.01]\n"
+        "    properties: {type: [tractor], make: [vw]}\n"
+        "    kinds: {tractor: {type: tractor}}\n"
+    )
+    mine = Ontology.load(file)
+    built_in = ontology().label_classes
+    assert mine.label_classes == (*built_in, "traffic cone")
+    assert mine["pylon"].name == "traffic cone"
+    assert mine["fahrzeug"].name == "vehicle"
+    assert mine.resolve_with_properties("tractor")[1] == {"type": "tractor"}
+    assert mine.check_property("vehicle", "make", "VW") == "vw"
+    assert mine["vehicle"].senses[-1] == "tractor.n.01"
+    assert mine["hail"].properties["level"] == ("light", "normal", "heavy"), "properties are inherited"
+    assert "pylon" not in ontology()
+
+
+def test_use_ontology_makes_own_classes_known_to_frames(tmp_path: Path) -> None:
+    from roadworthy.frames import Boxes
+
+    file = tmp_path / "mine.yaml"
+    file.write_text("elements: {traffic cone: {parent: static object}}\n")
+    try:
+        use_ontology(Ontology.load(file))
+        assert len(Boxes([[0, 0, 1, 1]], ["traffic cone"]).select("static object")) == 1
+    finally:
+        use_ontology(None)
+    with pytest.raises(OntologyError, match="box 0: 'traffic cone' is not in the ontology"):
+        Boxes([[0, 0, 1, 1]], ["traffic cone"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("elements:\n  a: {parent: b}\n  b: {parent: a}\n", ":2: the parents form a cycle: a > b > a"),
+        ("elements:\n  a: {parent: a}\n", ":2: the parents form a cycle: a > a"),
+        ("elements:\n  hut: {}\n  hut: {}\n", ":3: 'hut' is written twice, first on line 2"),
+        (
+            "elements:\n  hut:\n    synonyms: [cabin]\n    synonyms: [shed]\n",
+            ":4: 'synonyms' is written twice, first on line 3",
+        ),
+        (
+            "elements:\n  lane: {}\n",
+            r":2: element 'lane' is already defined at .*ontology.yaml:\d+: add to it",
+        ),
+        (
+            "elements:\n  tank:\n    synonyms:\n      - armour\n      - car\n",
+            r":5: 'car' is given to 'tank' but already belongs to 'vehicle' \(.*ontology.yaml:\d+\)",
+        ),
+        ("elements:\n  Traffic_Light: {}\n", ":2: element names are lower case .* got 'Traffic_Light'"),
+        (
+            "elements:\n  traffic-light: {}\n",
+            ":2: 'traffic-light' is given .* already belongs to 'traffic light'",
+        ),
+        ("elements:\n  void: {}\n", ":2: 'void' .* belongs to 'void'"),
+        ("extend:\n  vehicle:\n    synonyms: [fog]\n", ":3: 'fog' .* already belongs to 'foggy'"),
+        ("elements:\n  hut:\n    parent: statik object\n", ":3: the parent .* did you mean 'static object'"),
+        ("elements:\n  hut:\n    colour: [1, 2, 3]\n", ":3: unknown key 'colour': did you mean 'color'"),
+        ("element:\n  hut: {}\n", ":1: unknown key 'element': did you mean 'elements'"),
+        ("extend:\n  vehicle:\n    color: [1, 2, 3]\n", ":3: unknown key 'color'"),
+        ("extend:\n  vehikle: {}\n", ":2: cannot extend 'vehikle', .* did you mean 'vehicle'"),
+        (
+            "elements:\n  hut:\n    color: [70, 70, 70]\n",
+            r":3: 'hut' has the colour \(70, 70, 70\) of 'building'",
+        ),
+        ("elements:\n  hut:\n    color: [0, 0, 0]\n", ":3: 'hut' has the colour .* of 'void'"),
+        ("elements:\n  hut:\n    color: [0, 0, 256]\n", ":3: .*color > 2: expected .*255, got 256"),
+        ("elements:\n  hut:\n    color: [0, 0]\n", ":3: .*color: .*at least 3 items.*, got"),
+        ("elements:\n  hut:\n    synonyms: shed\n", ":3: .*synonyms: expected a valid list, got 'shed'"),
+        ("elements:\n  hut:\n    synonyms: [no]\n", ":3: .*synonyms > 0: expected a valid string, got False"),
+        ("elements:\n  hut:\n    senses: [hut]\n", ":3: .*senses > 0: .*, got 'hut'"),
+        ("elements:\n  hut: shed\n", ":2: elements > hut: .*, got 'shed'"),
+        ("elements:\n  3: {}\n", ":2: elements > 3: expected a valid string, got 3"),
+        (
+            "extend:\n  vehicle:\n    kinds: {tractor: {type: tractor}}\n",
+            ":3: 'tractor' means 'vehicle' with type 'tractor', but expected one of car, truck",
+        ),
+        ("- lane\n", ":1: expected a mapping .*, got a list"),
+        ("lane\n", ":1: expected a mapping .*, got a single value"),
+        ("", ": the ontology file is empty"),
+        ("# nothing\n", ": the ontology file is empty"),
+        ("elements:\n  hut: {parent: [}\n", ":2: broken YAML: "),
+        ("elements: {}\n---\nelements: {}\n", ":2: broken YAML: "),
+        ("elements: \x00\n", ": broken YAML: "),
+        ("elements:\n  hut: &h {}\n  shed: *h\n", ":2: anchors and aliases .* are not allowed"),
+        (
+            "elements: !!python/object/apply:os.getcwd []\n",
+            ":1: broken YAML: could not determine a constructor",
+        ),
+        pytest.param("elements: " + "[" * 3000, ": broken YAML: nested too deeply", id="deeply nested"),
+    ],
+)
+def test_a_broken_file_is_refused_with_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    with pytest.raises(OntologyError, match=r"mine\.yaml" + message):
+        Ontology.load(file)
+
+
+def test_all_wrong_types_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("elements:\n  hut:\n    synonyms: shed\n    description: 3\n")
+    with pytest.raises(OntologyError, match=r"(?s)mine\.yaml:3: .*mine\.yaml:4: "):
+        Ontology.load(file)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(OntologyError, match=r"absent\.yaml: cannot read the ontology file: No such file"):
+        Ontology.load(tmp_path / "absent.yaml")
+    (tmp_path / "latin.yaml").write_bytes("elements: {straße: {}}".encode("latin-1"))
+    with pytest.raises(OntologyError, match=r"latin\.yaml: an ontology file must be UTF-8"):
+        Ontology.load(tmp_path / "latin.yaml")
+
+
+def test_the_ontology_is_read_once_travels_to_workers_and_cannot_be_changed() -> None:
+    assert ontology() is ontology()
+    copy = pickle.loads(pickle.dumps(ontology()))
+    assert copy.elements == ontology().elements
+    assert hash(copy["car"]) == hash(ontology()["car"])
+    with pytest.raises(TypeError, match="cannot be changed"):
+        ontology()["car"].properties["type"] = ()  # type: ignore[index]
+    with pytest.raises(ValueError, match="read-only"):
+        ontology().palette[0] = 1
+
+
+def test_importing_frames_and_ontology_stays_light() -> None:
+    code = (
+        "import sys, roadworthy.frames, roadworthy.ontology, roadworthy.images; "
+        "print([name for name in ('cv2', 'yaml', 'pydantic', 'scipy', 'torch') if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from roadworthy.errors import InputError, UnknownNameError
+from roadworthy.registry import Entry, Registry, all_registries, models
+
+
+class Site:
+    """A folder on sys.path in which a test installs distributions and writes modules."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def install(self, name: str, entry_points: str, *, version: str = "1.2") -> None:
+        info = self.root / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (info / "entry_points.txt").write_text(entry_points)
+
+    def module(self, name: str, text: str) -> None:
+        path = self.root / f"{name.replace('.', '/')}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.syspath_prepend(tmp_path)
+    known = set(sys.modules)
+    yield Site(tmp_path)
+    for name in set(sys.modules) - known:
+        if name.startswith("plug_"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def sounds() -> Registry[type]:
+    registry: Registry[type] = Registry("sounds", home="roadworthy.sounds")
+
+    @registry.register("horn", summary="a short horn", aliases=["honk"])
+    class Horn:
+        pass
+
+    return registry
+
+
+def test_ours_are_found_by_name_and_alias(sounds: Registry[type]) -> None:
+    assert sounds.get("horn") is sounds.get("honk")
+    assert sounds.names() == ["horn"]
+    (entry,) = sounds.entries()
+    assert entry == Entry("sounds", "horn", "a short horn", "built-in", sounds.get("horn"), ("honk",))
+    assert sounds.failures() == []
+
+
+def test_an_unknown_name_gets_a_suggestion(sounds: Registry[type]) -> None:
+    with pytest.raises(UnknownNameError, match="sounds has no 'hron'; did you mean 'horn'"):
+        sounds.get("hron")
+
+
+@pytest.mark.parametrize(("name", "aliases"), [("horn", []), ("honk", []), ("bell", ["horn"])])
+def test_a_doubled_registration_is_an_error(sounds: Registry[type], name: str, aliases: list[str]) -> None:
+    with pytest.raises(InputError, match=r"sounds already has '(horn|honk)'; expected a new name for"):
+        sounds.register(name, summary="again", aliases=aliases)(int)
+    assert sounds.names() == ["horn"]
+
+
+def test_an_installed_plugin_is_listed_with_its_distribution(site: Site, sounds: Registry[type]) -> None:
+    site.install("loud-things", "[roadworthy.sounds]\nbell = plug_bell:Bell\n")
+    site.module("plug_bell", 'class Bell:\n    """A bicycle bell.\n\n    More words.\n    """\n')
+    assert sounds.get("bell").__name__ == "Bell"
+    assert [(e.name, e.summary, e.source) for e in sounds.entries()] == [
+        ("bell", "A bicycle bell.", "loud-things 1.2"),
+        ("horn", "a short horn", "built-in"),
+    ]
+
+
+def test_nothing_of_a_plugin_is_imported_to_get_one_of_ours(site: Site, sounds: Registry[type]) -> None:
+    site.install("loud-things", "[roadworthy.sounds]\nbell = plug_bell:Bell\n")
+    site.module("plug_bell", "class Bell: ...\n")
+    sounds.get("horn")
+    assert "plug_bell" not in sys.modules
+    sounds.names()
+    assert "plug_bell" in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("raise RuntimeError('no licence found')", "RuntimeError: no licence found"),
+        ("import plug_absent", "ModuleNotFoundError: No module named 'plug_absent'"),
+        ("def broken(:", "SyntaxError: "),
+        ("import sys; sys.exit(3)", "SystemExit: 3"),
+        ("raise AssertionError", "AssertionError"),
+        ("Bell = 3", "InputError: 'plug_bad:Bell' must name a class or function, got a value of type int"),
+        ("Horn = 3", "AttributeError: module 'plug_bad' has no attribute 'Bell'"),
+    ],
+)
+def test_a_plugin_that_fails_is_listed_and_breaks_nothing_else(
+    site: Site, sounds: Registry[type], text: str, error: str
+) -> None:
+    site.install("bad-things", "[roadworthy.sounds]\nbell = plug_bad:Bell\n")
+    site.module("plug_bad", text)
+    site.install("good-things", "[roadworthy.sounds]\nsiren = plug_good:Siren\n")
+    site.module("plug_good", "class Siren: ...\n")
+
+    assert sounds.names() == ["horn", "siren"]
+    (failure,) = sounds.failures()
+    assert (failure.kind, failure.name, failure.source) == ("sounds", "bell", "bad-things 1.2")
+    assert failure.error.startswith(error)
+    with pytest.raises(UnknownNameError) as caught:
+        sounds.get("bell")
+    assert "'bell' in sounds comes from bad-things 1.2, which could not be loaded" in str(caught.value)
+    assert error in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["horn", "honk"])
+def test_a_plugin_may_not_take_a_name_of_ours(site: Site, sounds: Registry[type], name: str) -> None:
+    site.install("thief", f"[roadworthy.sounds]\n{name} = plug_thief:Horn\n")
+    site.module("plug_thief", "class Horn: ...\n")
+    ours = sounds.get("horn")
+    (failure,) = sounds.failures()
+    assert f"the name '{name}' belongs to 'horn' (built-in) and cannot be replaced; rename" in failure.error
+    assert sounds.get(name) is ours
+
+
+def test_of_two_plugins_with_one_name_the_first_by_distribution_wins(
+    site: Site, sounds: Registry[type]
+) -> None:
+    for dist in ("zebra", "adder"):
+        site.install(dist, f"[roadworthy.sounds]\nbell = plug_{dist}:Bell\n")
+        site.module(f"plug_{dist}", "class Bell: ...\n")
+    assert sounds.get("bell").__module__ == "plug_adder"
+    assert [(f.source, "belongs to 'bell' (adder 1.2)" in f.error) for f in sounds.failures()] == [
+        ("zebra 1.2", True)
+    ]
+
+
+def test_a_malformed_distribution_is_listed_and_the_others_work(site: Site, sounds: Registry[type]) -> None:
+    site.install("good-things", "[roadworthy.sounds]\nsiren = plug_good:Siren\n")
+    site.module("plug_good", "class Siren: ...\n")
+    site.install("mangled", "[roadworthy.sounds]\nthis line has no equals sign\n")
+    assert sounds.names() == ["horn", "siren"]
+    (failure,) = sounds.failures()
+    assert failure.source == "mangled 1.2"
+    assert failure.error.startswith("broken entry points: ")
+
+
+@pytest.fixture
+def rooms(site: Site) -> Registry[type]:
+    """Return a registry that modules on the site can import as plug_rooms.rooms."""
+    site.module(
+        "plug_rooms",
+        "from roadworthy.registry import Registry\nrooms = Registry('rooms', home='plug_home')\n",
+    )
+    registry: Registry[type] = importlib.import_module("plug_rooms").rooms
+    return registry
+
+
+def test_a_plugin_may_look_things_up_while_it_is_imported(site: Site, rooms: Registry[type]) -> None:
+    site.install("curious", "[roadworthy.rooms]\ncurious = plug_curious:make\n")
+    site.module("plug_curious", "from plug_rooms import rooms\nassert rooms.names() == []\ndef make(): ...\n")
+    assert rooms.names() == ["curious"]
+
+
+def test_the_home_package_is_imported_at_the_first_lookup(site: Site, rooms: Registry[type]) -> None:
+    site.module(
+        "plug_home",
+        "from plug_rooms import rooms\n"
+        "@rooms.register('attic', summary='under the roof')\n"
+        "class Attic: ...\n",
+    )
+    assert "plug_home" not in sys.modules
+    assert rooms.get("attic").__module__ == "plug_home"
+
+
+def test_a_home_package_that_does_not_exist_is_empty(rooms: Registry[type]) -> None:
+    assert rooms.names() == []
+
+
+def test_an_import_error_inside_the_home_package_is_not_hidden(site: Site, rooms: Registry[type]) -> None:
+    site.module("plug_home", "import plug_absent\n")
+    for _ in range(2):
+        with pytest.raises(ModuleNotFoundError, match="plug_absent"):
+            rooms.names()
+
+
+def test_every_kind_has_a_registry_and_the_truth_is_a_model() -> None:
+    assert [r.kind for r in all_registries()] == ["datasets", "transforms", "models", "metrics", "simulators"]
+    assert "truth" in models.names()
