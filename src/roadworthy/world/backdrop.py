@@ -52,15 +52,19 @@ def _skyline(name: str) -> tuple[Array, Array]:
     azimuth = np.linspace(0, 2 * math.pi, 720, endpoint=False)
     hills = np.zeros(720)
     for cycles in (2, 3, 5, 9, 14, 23):
-        hills += math.radians(2.6) / cycles**0.7 * np.sin(cycles * azimuth + rng.uniform(0, 2 * math.pi))
-    hills = np.clip(hills + math.radians(1.2), 0, None)
-    forest = math.radians(1.0) + math.radians(0.5) * np.sin(4 * azimuth + rng.uniform(0, 6)) + np.radians(
-        rng.uniform(-0.25, 0.35, 720)
+        hills += math.radians(3.2) / cycles**0.7 * np.sin(cycles * azimuth + rng.uniform(0, 2 * math.pi))
+    hills = np.clip(hills + math.radians(1.6), 0, None)
+    forest = (
+        math.radians(1.0)
+        + math.radians(0.5) * np.sin(4 * azimuth + rng.uniform(0, 6))
+        + np.radians(rng.uniform(-0.25, 0.35, 720))
     )
     return hills.astype(np.float32), np.clip(forest, 0, None).astype(np.float32)
 
 
-def draw_backdrop(ids: Ids, camera: Camera, view: View, name: str, focal: float, centre: tuple[float, float]) -> None:
+def draw_backdrop(
+    ids: Ids, camera: Camera, view: View, name: str, focal: float, centre: tuple[float, float]
+) -> None:
     """Paint plain, hills and tree line into an empty buffer."""
     height = ids.shape[0]
     pitch = math.asin(float(view.rotation[2, 2]))
@@ -75,7 +79,9 @@ def draw_backdrop(ids: Ids, camera: Camera, view: View, name: str, focal: float,
     fraction = index - lower
     for elevations, number in zip(_skyline(name), (HILLS_ID, FOREST_ID), strict=True):
         elevation = elevations[lower] * (1 - fraction) + elevations[(lower + 1) % 720] * fraction
-        direction = np.stack([np.cos(heading), np.sin(heading), np.tan(elevation)], axis=-1).astype(np.float32)
+        direction = np.stack([np.cos(heading), np.sin(heading), np.tan(elevation)], axis=-1).astype(
+            np.float32
+        )
         x, y, z = (direction @ view.rotation.T).T
         outline = np.stack([centre[0] + focal * x / z, centre[1] + focal * y / z], axis=-1)
         floor = np.array([[outline[-1, 0], horizon + 1], [outline[0, 0], horizon + 1]])

@@ -71,5 +71,10 @@ class View:
 
     def to_camera(self, points: Array) -> Array:
         """Return camera coordinates of world points (…, 3)."""
-        result: Array = (points - self.origin) @ self.rotation.T
+        x, y, z = (points[..., k] - self.origin[k] for k in range(3))
+        result = np.empty_like(points)
+        # Not a matrix product: its rounding depends on how many points there are, and then one thing more
+        # in a scene would move all others by a hair.
+        for k, (a, b, c) in enumerate(self.rotation):
+            result[..., k] = a * x + b * y + c * z
         return result

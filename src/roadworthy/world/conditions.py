@@ -60,6 +60,12 @@ class Conditions:
         return self.level if self.weather == weather else 0.0
 
     @property
+    def overcast(self) -> float:
+        """How much of the sky is hidden, from 0 to 1; amount 0 of any weather is clear sky."""
+        most = {"sunny": 0.0, "cloudy": 0.45 + 0.55 * self.level}.get(self.weather, 1.0)
+        return min(most, self.level * 6)
+
+    @property
     def light(self) -> Light:
         """The light of these conditions."""
         return _light(self)
@@ -88,11 +94,13 @@ class Light:
     noise: float  # camera noise, in grey levels
 
 
-_TIME_LIGHT: dict[str, tuple[float, tuple[float, ...], tuple[float, ...], float, tuple[float, ...], float, float]] = {
+_TIME_LIGHT: dict[
+    str, tuple[float, tuple[float, ...], tuple[float, ...], float, tuple[float, ...], float, float]
+] = {
     # elevation of the sun, ambient, sun, shadow, haze colour, lamps, noise
     "day": (48.0, (0.60, 0.65, 0.74), (0.66, 0.60, 0.50), 0.50, (196, 212, 228), 0.0, 1.2),
     "dusk": (9.0, (0.40, 0.38, 0.46), (0.52, 0.33, 0.17), 0.30, (206, 158, 132), 0.55, 2.2),
-    "night": (35.0, (0.085, 0.10, 0.155), (0.0, 0.0, 0.0), 0.0, (15, 18, 28), 1.0, 4.0),
+    "night": (35.0, (0.105, 0.12, 0.18), (0.0, 0.0, 0.0), 0.0, (15, 18, 28), 1.0, 4.0),
 }
 _SUN_AZIMUTH = math.radians(35.0)
 
@@ -107,9 +115,10 @@ def _light(conditions: Conditions) -> Light:
         math.sin(rise),
     )
     level = conditions.level
-    overcast = {"sunny": 0.0, "cloudy": 0.55 + 0.45 * level, "rainy": 1.0, "snowy": 1.0, "foggy": 1.0}[conditions.weather]
-    overcast = min(overcast, level * 6)  # amount 0 of any weather is clear sky
-    gloom = 1 - {"cloudy": 0.16, "rainy": 0.26, "snowy": 0.08, "foggy": 0.10}.get(conditions.weather, 0.0) * level
+    overcast = conditions.overcast
+    gloom = (
+        1 - {"cloudy": 0.16, "rainy": 0.26, "snowy": 0.08, "foggy": 0.10}.get(conditions.weather, 0.0) * level
+    )
     grey = float(np.mean(ambient))
     base = np.array(ambient, dtype=np.float32) * (1 - 0.6 * overcast) + grey * 0.6 * overcast
     direct = np.array(sun, dtype=np.float32) * (1 - overcast)

@@ -16,7 +16,15 @@ from roadworthy.world.scene import Scene
 from roadworthy.world.things import Thing
 from roadworthy.world.track import LANE_WIDTH, Track
 
-__all__ = ["LANE_CENTRE", "MAX_STEERING", "WHEELBASE", "Caution", "careful_driver", "cautions", "lane_keeping"]
+__all__ = [
+    "LANE_CENTRE",
+    "MAX_STEERING",
+    "WHEELBASE",
+    "Caution",
+    "careful_driver",
+    "cautions",
+    "lane_keeping",
+]
 
 LANE_CENTRE = LANE_WIDTH / 2
 WHEELBASE = 2.7

@@ -59,7 +59,9 @@ def add(
     element, properties = ontology().resolve_with_properties(what)
     if isinstance(place, str):
         if place not in _PLACES:
-            raise SceneError(f"unknown place {place!r}: choose one of {', '.join(_PLACES)}, or metres from the centre line")
+            raise SceneError(
+                f"unknown place {place!r}: choose one of {', '.join(_PLACES)}, or metres from the centre line"
+            )
         if side not in ("right", "left"):
             raise SceneError(f"side must be 'right' or 'left', got {side!r}")
         d = _PLACES[place] * (1 if side == "right" else -1)
@@ -117,7 +119,9 @@ def replace(scene: Scene, what: str, by: str, **details: object) -> Scene:
             return thing
         if new.name == old.name:
             return dataclasses.replace(thing, **details)  # type: ignore[arg-type]
-        return Thing(thing.id, new.name, thing.s, thing.d, yaw=thing.yaw, look=thing.look, speed=thing.speed, **details)  # type: ignore[arg-type]
+        return Thing(
+            thing.id, new.name, thing.s, thing.d, yaw=thing.yaw, look=thing.look, speed=thing.speed, **details
+        )  # type: ignore[arg-type]
 
     return scene.replace(
         scenery=Scenery(tuple(map(swapped, scene.scenery.things)), scene.scenery.markings),

@@ -23,7 +23,7 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 THINGS_UNTIL = 150.0
-_DETAIL_UNTIL = 40.0  # metres at a focal length of 220 pixels
+_DETAIL_UNTIL = 32.0  # metres at a focal length of 220 pixels
 _LARGEST = 9.0  # metres from the middle of the largest thing to its farthest corner
 _WIDE = 1.3  # metres; broader things are ordered by their outline
 
@@ -92,7 +92,9 @@ def geometry(scene: Scene, camera: Camera, view: View) -> Geometry:
     counts.append(layout[:, FaceFlag.CORNERS])
     convex.append(layout[:, FaceFlag.CONVEX])
     owner.append(np.repeat(np.arange(len(placed), dtype=np.int32), face_counts))
-    faces = prepare(np.concatenate(corners), np.concatenate(counts), np.concatenate(convex), np.concatenate(owner))
+    faces = prepare(
+        np.concatenate(corners), np.concatenate(counts), np.concatenate(convex), np.concatenate(owner)
+    )
 
     rank_of_thing, key_of_thing = _thing_order(scene, view, placed)
     thing = owner[1]
@@ -159,7 +161,9 @@ def _in_view(scene: Scene, camera: Camera, view: View) -> list[Placed]:
         gap = np.mod(along - scene.s + 15.0, track.length) - 15.0
         middle = view.to_camera(base)
         x, z = np.abs(middle[:, 0]), middle[:, 2]
-        rows = np.flatnonzero((gap < THINGS_UNTIL) & (z > -_LARGEST) & (x < slope * np.maximum(z, 0) + 2 * _LARGEST))
+        rows = np.flatnonzero(
+            (gap < THINGS_UNTIL) & (z > -_LARGEST) & (x < slope * np.maximum(z, 0) + 2 * _LARGEST)
+        )
         for i in rows.tolist():
             thing = things[i]
             depth = float(z[i])
@@ -186,8 +190,9 @@ def _thing_order(scene: Scene, view: View, placed: list[Placed]) -> tuple[Ints, 
     outlines = np.stack([x * sin_v - y * cos_v, x * cos_v + y * sin_v], axis=-1)
     sequence = paint_order(outlines, (2 * half).max(axis=1) > _WIDE)
     gap = np.array([scene.track.ahead(scene.s, p.thing.s) for p in placed], dtype=np.float32)
-    # A thing is painted after every strip of ground it stands on.
-    key = gap - np.hypot(half[:, 0], half[:, 1]) - 0.3
+    # A thing is painted after every strip of ground it stands on and after the next nearer one, whose filled
+    # border would otherwise cut a row of pixels off its feet.
+    key = gap - np.hypot(half[:, 0], half[:, 1]) - 3.0 - 0.25 * np.maximum(gap, 0)
     key[sequence] = np.minimum.accumulate(key[sequence])
     rank = np.empty(len(placed), dtype=np.int32)
     rank[sequence] = np.arange(len(placed))

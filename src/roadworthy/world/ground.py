@@ -21,11 +21,13 @@ __all__ = ["KERB_HEIGHT", "SIDEWALK_OUTER", "GroundFaces", "ground_faces"]
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 KERB_HEIGHT = 0.12
 SIDEWALK_OUTER = 6.6
-VIEW_DISTANCE = 220.0
-_LINES_UNTIL = 110.0
+_RINGS = (24.0, 60.0, 120.0, 216.0)  # metres ahead up to which strips are 3, 6, 12 and 24 m long
+_FINEST_STRIP = 3.0
+_PAINT_UNTIL = 115.0
 _DASH, _GAP = 3.0, 6.0
 _EDGE_LINE, _CENTRE_LINE = 0.13, 0.15
 _VERGE_REACH = 70.0
@@ -54,177 +56,240 @@ _PAINT: dict[str, Color] = {"white": (228, 228, 224), "yellow": (226, 178, 52)}
 
 @dataclass(frozen=True, eq=False)
 class GroundFaces:
-    """Quads of the ground: corners (n, 4, 3) and one row per quad of everything else."""
+    """Quads of the ground: corners (n, 4, 3) and one row per quad of everything else.
+
+    ``key`` is the painter's key: the larger, the earlier a quad is painted.
+    """
 
     corners: Array
     color: Array
     grain: Array
-    label: np.ndarray[tuple[int, ...], np.dtype[np.int32]]
-    key: Array  # painter's key: larger is painted earlier
-    rank: np.ndarray[tuple[int, ...], np.dtype[np.int32]]
-
-
-def _stations(s: float) -> Floats:
-    """Places along the track where strips begin; tied to the track, so that nothing swims."""
-    rings = ((2.0, 26.0), (4.0, 62.0), (8.0, 126.0), (16.0, VIEW_DISTANCE))
-    marks = []
-    start = np.floor((s + 0.5) / 2) * 2
-    for step, reach in rings:
-        end = np.ceil((s + reach) / (2 * step)) * (2 * step)
-        marks.append(np.arange(start, end, step))
-        start = end
-    return np.concatenate([*marks, [start]])
+    label: Ints
+    key: Array
+    rank: Ints
 
 
 def ground_faces(
-    track: Track, s: float, markings: Sequence[Marking], *, lines: bool, centre: tuple[str, str] | None
+    track: Track, s: float, markings: tuple[Marking, ...], *, lines: bool, centre: tuple[str, str] | None
 ) -> GroundFaces:
-    """Build the ground ahead of ``s``; ``centre`` overrides type and colour of the centre line."""
-    stations = _stations(s)
-    road = _Road(track, stations)
-    collect = _Collector()
-    _add_strips(collect, track, s, road)
+    """Return the ground ahead of ``s``; ``centre`` overrides type and colour of the centre line."""
+    pieces: list[GroundFaces] = []
+    levels = _strips(track)
+    edge_lines = _edge_lines(track) if lines else ()
+    start = int((s + 1.0) / levels[0].step)
+    for k, (level, reach) in enumerate(zip(levels, _RINGS, strict=True)):
+        # A level ends where the next, twice as long, begins.
+        end = -(-int((s + reach) / level.step) // 2) * 2
+        pieces += level.between(start, end, s)
+        if k < len(edge_lines):
+            pieces += edge_lines[k].between(start, end, s)
+        start = end // 2
     if lines:
-        _add_lines(collect, track, s, road, centre)
-    for marking in markings:
-        gap = track.ahead(s, marking.s)
-        if -6 < gap < 120:
-            _add_marking(collect, track, s, s + gap, marking.kind)
-    return collect.build()
-
-
-class _Road:
-    """The centre line at a list of places, and quads between neighbouring places."""
-
-    def __init__(self, track: Track, stations: Floats) -> None:
-        self.stations = stations
-        line = track.sample(stations).astype(np.float32)
-        self.origin = line[:, :3]
-        self.right = np.stack([np.sin(line[:, 3]), -np.cos(line[:, 3])], axis=-1)
-        self.curvature = line[:, 4]
-
-    def quads(
-        self, d0: float | Array, d1: float | Array, z0: float | Array = 0.0, z1: float | Array = 0.0, *, step: int = 1
-    ) -> Array:
-        """Quads from each place to the next, from ``d0`` to ``d1`` across; ``step`` 2 takes places in pairs."""
-        start, end = slice(0, -1, step), slice(1, None, step)
-        count = len(self.stations[start])
-        quads = np.empty((count, 4, 3), dtype=np.float32)
-        for corner, (at, d, z) in enumerate(((start, d0, z0), (start, d1, z1), (end, d1, z1), (end, d0, z0))):
-            quads[:, corner, 0] = self.origin[at, 0] + self.right[at, 0] * d
-            quads[:, corner, 1] = self.origin[at, 1] + self.right[at, 1] * d
-            quads[:, corner, 2] = self.origin[at, 2] + z
-        return quads
-
-
-class _Collector:
-    def __init__(self) -> None:
-        self._quads: list[Array] = []
-        self._columns: list[Array] = []
-
-    def add(
-        self, quads: Array, color: Array | Color, grain: float, label: int | Array, key: Array, rank: int
-    ) -> None:
-        block = np.empty((len(quads), 7), dtype=np.float32)
-        block[:, 0:3] = color
-        block[:, 3] = grain
-        block[:, 4] = label
-        block[:, 5] = key
-        block[:, 6] = rank
-        self._quads.append(quads)
-        self._columns.append(block)
-
-    def build(self) -> GroundFaces:
-        table = np.concatenate(self._columns)
-        return GroundFaces(
-            np.concatenate(self._quads),
-            table[:, 0:3],
-            table[:, 3],
-            table[:, 4].astype(np.int32),
-            table[:, 5],
-            table[:, 6].astype(np.int32),
-        )
-
-
-def _add_strips(collect: _Collector, track: Track, s: float, road: _Road) -> None:
-    stations = road.stations
-    zone = track.zone_index((stations[:-1] + stations[1:]) / 2)
-    look = _zone_look(track)
-    borders, paved = look.borders[zone], look.paved[zone]
-    lift = np.where(paved, np.float32(KERB_HEIGHT), np.float32(0.0))
-    key = (stations[1:] - s).astype(np.float32)
-    collect.add(road.quads(-borders[:, 0], borders[:, 0]), _ASPHALT, 0.14, ROAD, key, 0)
-    walk_label, walk, kerb, grass = look.walk_label[zone], look.walk[zone], look.kerb[zone], look.grass[zone]
-    for side in (-1, 1):
-        # On the inside of a bend the verge ends before the strips would fold over each other.
-        room = np.where(side * road.curvature > 0, 0.72 / np.maximum(np.abs(road.curvature), 1e-6), np.float32(1e6))
-        outer = np.clip(room, SIDEWALK_OUTER + 0.2, _VERGE_REACH)
-        outer = np.minimum(outer[:-1], outer[1:])
-        inner = side * borders
-        collect.add(road.quads(inner[:, 2], side * outer, lift * 0.5, -0.02), grass, 0.5, TERRAIN, key, -2)
-        collect.add(road.quads(inner[:, 1], inner[:, 2], lift, lift), walk, 0.12, walk_label, key, -1)
-        collect.add(road.quads(inner[:, 0], inner[:, 1], 0.0, lift), kerb, 0.05, walk_label, key, 1)
-
-
-@dataclass(frozen=True, eq=False)
-class _ZoneLook:
-    """Tables with one row per zone of a track."""
-
-    borders: Array
-    paved: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-    walk_label: Array
-    walk: Array
-    kerb: Array
-    grass: Array
-
-
-@lru_cache(maxsize=32)
-def _zone_look(track: Track) -> _ZoneLook:
-    kinds = [zone.kind for zone in track.zones]
-    paved = [kind in _PAVED for kind in kinds]
-    return _ZoneLook(
-        np.array([_BORDERS[kind] for kind in kinds], dtype=np.float32),
-        np.array(paved),
-        np.array([SIDEWALK if p else TERRAIN for p in paved], dtype=np.float32),
-        np.array([_PAVEMENT if p else _GRAVEL for p in paved], dtype=np.float32),
-        np.array([_KERB if p else _GRAVEL for p in paved], dtype=np.float32),
-        np.array([_GRASS[kind] for kind in kinds], dtype=np.float32),
+        for table in _centre_lines(track, centre):
+            pieces += table.ahead(s)
+    if markings:
+        pieces += _markings(track, markings).ahead(s)
+    return GroundFaces(
+        np.concatenate([p.corners for p in pieces]),
+        np.concatenate([p.color for p in pieces]),
+        np.concatenate([p.grain for p in pieces]),
+        np.concatenate([p.label for p in pieces]),
+        np.concatenate([p.key for p in pieces]),
+        np.concatenate([p.rank for p in pieces]),
     )
 
 
-def _add_lines(collect: _Collector, track: Track, s: float, road: _Road, centre: tuple[str, str] | None) -> None:
-    count = int(np.searchsorted(road.stations, s + _LINES_UNTIL)) - 1
-    start = road.stations[:count]
-    key = (start - s - 0.01).astype(np.float32)
-    for edge in (-LANE_WIDTH + 0.1, LANE_WIDTH - 0.1):
-        quads = road.quads(edge - _EDGE_LINE / 2, edge + _EDGE_LINE / 2)[:count]
-        collect.add(quads, _PAINT["white"], 0.1, LINE, key, 2)
-    zone = track.zone_index(start)
-    period = _DASH + _GAP
-    dashes = np.arange(np.floor(s / period) * period, s + _LINES_UNTIL, period)
-    dash_zone = track.zone_index(dashes)
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Quads all round a track in order of ``s``; their keys are places on the track."""
+
+    faces: GroundFaces
+    step: float  # length of a strip
+    per_strip: int  # quads of one strip; strips follow one another
+    length: float
+
+    def between(self, first: int, last: int, s: float) -> list[GroundFaces]:
+        """Return the strips from ``first`` up to ``last``; both may lie beyond the end of the lap."""
+        count = len(self.faces.key) // self.per_strip
+        pieces = []
+        while first < last:
+            lap, begin = divmod(first, count)
+            stop = min(count, begin + last - first)
+            rows = slice(begin * self.per_strip, stop * self.per_strip)
+            pieces.append(self._piece(rows, lap * self.length - s))
+            first += stop - begin
+        return pieces
+
+    def ahead(self, s: float) -> list[GroundFaces]:
+        """Return what lies between just behind ``s`` and the distance where paint is no longer drawn."""
+        pieces = []
+        for lap in (-self.length, 0.0, self.length):
+            first, last = np.searchsorted(self.faces.key, [s - 3.0 - lap, s + _PAINT_UNTIL - lap]).tolist()
+            if first < last:
+                pieces.append(self._piece(slice(first, last), lap - s))
+        return pieces
+
+    def _piece(self, rows: slice, shift: float) -> GroundFaces:
+        f = self.faces
+        return GroundFaces(
+            f.corners[rows],
+            f.color[rows],
+            f.grain[rows],
+            f.label[rows],
+            f.key[rows] + np.float32(shift),
+            f.rank[rows],
+        )
+
+
+class _Road:
+    """The centre line at a list of places, and quads between places."""
+
+    def __init__(self, track: Track, places: Floats) -> None:
+        line = track.sample(places)
+        self._origin = line[:, :3]
+        self._right = np.stack([np.sin(line[:, 3]), -np.cos(line[:, 3])], axis=-1)
+        self.curvature = line[:, 4]
+
+    def quads(
+        self,
+        d0: float | Floats,
+        d1: float | Floats,
+        z0: float | Floats = 0.0,
+        z1: float | Floats = 0.0,
+        *,
+        step: int = 1,
+    ) -> Array:
+        """Quads from each place to the next, from ``d0`` to ``d1`` across; ``step`` 2 takes places in pairs."""
+        start, end = slice(0, -1, step), slice(1, None, step)
+        quads = np.empty((len(self._origin[start]), 4, 3), dtype=np.float32)
+        for corner, (at, d, z) in enumerate(((start, d0, z0), (start, d1, z1), (end, d1, z1), (end, d0, z0))):
+            quads[:, corner, 0] = self._origin[at, 0] + self._right[at, 0] * d
+            quads[:, corner, 1] = self._origin[at, 1] + self._right[at, 1] * d
+            quads[:, corner, 2] = self._origin[at, 2] + z
+        return quads
+
+
+@dataclass(frozen=True, eq=False)
+class _Band:
+    """One quad per place, all of one kind."""
+
+    quads: Array
+    color: Array | Color
+    grain: float
+    label: int | Ints
+    rank: int
+
+
+def _table(bands: Sequence[_Band], key: Floats, step: float, length: float) -> _Table:
+    """Interleave bands, so that the quads of one place follow one another."""
+    count, wide = len(key), len(bands)
+
+    def column(values: Sequence[object], dtype: type, width: int = 1) -> np.ndarray:  # type: ignore[type-arg]
+        block = np.empty((count, wide, width), dtype=dtype)
+        for k, value in enumerate(values):
+            block[:, k] = value if np.ndim(value) < 1 or width > 1 else np.reshape(value, (count, 1))
+        return block.reshape(count * wide, width) if width > 1 else block.reshape(count * wide)
+
+    faces = GroundFaces(
+        np.stack([b.quads for b in bands], axis=1).reshape(count * wide, 4, 3),
+        column([b.color for b in bands], np.float32, 3),
+        column([b.grain for b in bands], np.float32),
+        column([b.label for b in bands], np.int32),
+        np.repeat(key, wide).astype(np.float32),
+        column([b.rank for b in bands], np.int32),
+    )
+    return _Table(faces, step, wide, length)
+
+
+def _level_borders(track: Track) -> list[Floats]:
+    """Where strips begin and end at each level, so that whole strips of every level fill the lap."""
+    coarsest = len(_RINGS) - 1
+    units = max(1, round(track.length / (_FINEST_STRIP * 2**coarsest)))
+    return [np.linspace(0.0, track.length, units * 2 ** (coarsest - k) + 1) for k in range(len(_RINGS))]
+
+
+@lru_cache(maxsize=32)
+def _strips(track: Track) -> tuple[_Table, ...]:
+    """Road, kerbs, sidewalks and verges, cut finely for what is near and coarsely for what is far."""
+    return tuple(_strip_table(track, borders) for borders in _level_borders(track))
+
+
+def _strip_table(track: Track, borders_s: Floats) -> _Table:
+    road = _Road(track, borders_s)
+    middle = (borders_s[:-1] + borders_s[1:]) / 2
+    kinds = [track.zones[int(k)].kind for k in track.zone_index(middle)]
+    paved = np.array([kind in _PAVED for kind in kinds])
+    lift = np.where(paved, KERB_HEIGHT, 0.0)
+    borders = np.array([_BORDERS[kind] for kind in kinds])
+    walk_label = np.where(paved, SIDEWALK, TERRAIN).astype(np.int32)
+    walk = np.where(paved[:, None], _PAVEMENT, _GRAVEL).astype(np.float32)
+    kerb = np.where(paved[:, None], _KERB, _GRAVEL).astype(np.float32)
+    grass = np.array([_GRASS[kind] for kind in kinds], dtype=np.float32)
+    bands = [_Band(road.quads(-borders[:, 0], borders[:, 0]), _ASPHALT, 0.14, ROAD, 0)]
+    for side in (-1, 1):
+        # On the inside of a bend the verge ends before the strips would fold over each other.
+        room = np.where(side * road.curvature > 0, 0.72 / np.maximum(np.abs(road.curvature), 1e-6), np.inf)
+        outer = np.clip(room, SIDEWALK_OUTER + 0.2, _VERGE_REACH)
+        outer = np.minimum(outer[:-1], outer[1:])
+        inner = side * borders
+        bands += [
+            _Band(road.quads(inner[:, 2], side * outer, 0.0, -0.02), grass, 0.5, TERRAIN, -2),
+            _Band(road.quads(inner[:, 1], inner[:, 2], lift, lift), walk, 0.12, walk_label, -1),
+            _Band(road.quads(inner[:, 0], inner[:, 1], 0.0, lift), kerb, 0.05, walk_label, 1),
+        ]
+    # A strip's key is its far end: whatever stands or is painted on it is painted after it.
+    return _table(bands, borders_s[1:], track.length / len(middle), track.length)
+
+
+@lru_cache(maxsize=32)
+def _edge_lines(track: Track) -> tuple[_Table, ...]:
+    """The lines along both edges of the road, cut like the strips they lie on, without the farthest level."""
+    tables = []
+    edge, half = LANE_WIDTH - 0.1, _EDGE_LINE / 2
+    for borders in _level_borders(track)[:-1]:
+        road = _Road(track, borders)
+        bands = [
+            _Band(road.quads(side * edge - half, side * edge + half), _PAINT["white"], 0.1, LINE, 2)
+            for side in (-1, 1)
+        ]
+        tables.append(_table(bands, borders[1:], track.length / (len(borders) - 1), track.length))
+    return tuple(tables)
+
+
+@lru_cache(maxsize=32)
+def _centre_lines(track: Track, centre: tuple[str, str] | None) -> tuple[_Table, ...]:
+    """Solid stretches and dashes of the centre line, the same in every lap."""
+    places = np.linspace(0.0, track.length, round(track.length / _FINEST_STRIP) + 1)
+    dashes = np.linspace(0.0, track.length, round(track.length / (_DASH + _GAP)), endpoint=False)
     half = _CENTRE_LINE / 2
-    solid_quads: Array | None = None
-    for index in np.unique(np.concatenate([zone, dash_zone])).tolist():
-        kind, color = centre or track.zones[index].centre
-        if kind == "solid":
-            if solid_quads is None:
-                solid_quads = road.quads(-half, half)[:count]
-            keep = zone == index
-            collect.add(solid_quads[keep], _PAINT[color], 0.1, LINE, key[keep], 2)
+    tables = []
+    for kind, starts, ends in (("solid", places[:-1], places[1:]), ("dash", dashes, dashes + _DASH)):
+        styles = [centre or track.zones[int(k)].centre for k in track.zone_index(starts)]
+        keep = np.array([style[0] == kind for style in styles])
+        if not keep.any():
+            continue
+        paint = np.array([_PAINT[color] for _, color in styles], dtype=np.float32)[keep]
+        pairs = np.stack([starts[keep], ends[keep]], axis=1).ravel()
+        quads = _Road(track, pairs).quads(-half, half, step=2)
+        # Painted after the strip under its near end, so its key is that end.
+        tables.append(_table([_Band(quads, paint, 0.1, LINE, 2)], starts[keep] - 0.01, 0.0, track.length))
+    return tuple(tables)
+
+
+@lru_cache(maxsize=64)
+def _markings(track: Track, markings: tuple[Marking, ...]) -> _Table:
+    """Crosswalks and stop lines."""
+    quads, labels, keys = [], [], []
+    for marking in sorted(markings, key=lambda m: m.s):
+        if marking.kind == "crosswalk":
+            left = np.arange(-3.5, 3.4, 1.0)
+            road = _Road(track, np.tile([marking.s, marking.s + 3.0], len(left)))
+            painted, label = road.quads(left + 0.25, left + 0.75, step=2), CROSSWALK
         else:
-            begin = dashes[dash_zone == index]
-            ends = np.stack([begin, begin + _DASH], axis=1).ravel()
-            if len(ends):
-                quads = _Road(track, ends).quads(-half, half, step=2)
-                collect.add(quads, _PAINT[color], 0.1, LINE, (begin - s - 0.01).astype(np.float32), 2)
-
-
-def _add_marking(collect: _Collector, track: Track, s: float, at: float, kind: str) -> None:
-    if kind == "crosswalk":
-        left = np.arange(-3.5, 3.4, 1.0, dtype=np.float32)
-        road = _Road(track, np.tile([at, at + 3.0], len(left)))
-        quads, label = road.quads(left + 0.25, left + 0.75, step=2), CROSSWALK
-    else:
-        quads, label = _Road(track, np.array([at, at + 0.45])).quads(0.15, LANE_WIDTH - 0.25, step=2), STOP_LINE
-    collect.add(quads, _PAINT["white"], 0.12, label, np.full(len(quads), at - s - 0.02, dtype=np.float32), 3)
+            road = _Road(track, np.array([marking.s, marking.s + 0.45]))
+            painted, label = road.quads(0.15, LANE_WIDTH - 0.25, step=2), STOP_LINE
+        quads.append(painted)
+        labels += [label] * len(painted)
+        keys += [marking.s - 0.02] * len(painted)
+    band = _Band(np.concatenate(quads), _PAINT["white"], 0.12, np.array(labels, dtype=np.int32), 3)
+    return _table([band], np.array(keys), 0.0, track.length)

@@ -25,18 +25,28 @@ _RED = (1.0, 0.16, 0.12)
 _SIGNALS = {"red": _RED, "yellow": (1.0, 0.75, 0.2), "green": (0.25, 1.0, 0.5)}
 
 
-def headlights(raster: Raster, depth: Array) -> Array:
-    """Return how strongly dipped headlights reach each pixel."""
+def headlights(raster: Raster, depth: Array, rows: slice) -> Array:
+    """Return how strongly dipped headlights reach each pixel of some rows with their depth."""
     ahead = np.minimum(depth, np.float32(400.0))
     side = ahead * raster.ray_x
-    height = ahead * raster.ray_y  # downwards from the camera
-    spread = np.float32(1.8) + np.float32(0.16) * ahead
-    across = cv2.exp(-np.square((side - np.float32(0.3)) / spread))
+    side -= np.float32(0.3)
+    side /= np.float32(2.2) + np.float32(0.2) * ahead
+    side *= side
+    side += np.float32(1.0)
     # The dipped beam is cut off above the height of the lamps.
-    cutoff = 1 / (1 + cv2.exp(-(height + 0.2 + 0.012 * ahead) * 2.2))
-    falloff = 1.5 / (1 + np.square(ahead * np.float32(1 / 17)))
-    beam: Array = across * (0.22 + 0.78 * cutoff) * falloff
-    return beam
+    below = ahead * (raster.ray_y[rows] + np.float32(0.012))
+    below += np.float32(0.2)
+    below /= np.float32(0.5) + np.abs(below)
+    below *= np.float32(0.39)
+    below += np.float32(0.61)
+    ahead *= np.float32(1 / 17)
+    ahead *= ahead
+    ahead += np.float32(1.0)
+    ahead *= side
+    ahead *= side
+    below *= np.float32(1.5)
+    below /= ahead
+    return below
 
 
 @cache
@@ -53,7 +63,13 @@ def _sources(placed: Placed) -> list[tuple[tuple[float, float, float], tuple[flo
     if thing.element == "pole":
         return [((LAMP_HEAD[0], LAMP_HEAD[1], LAMP_HEAD[2]), _WARM, 1.5)]
     if thing.element == "traffic light":
-        return [((-0.2, 0.0, 2.76 + {"red": 0.62, "yellow": 0.31, "green": 0.0}[thing.kind]), _SIGNALS[thing.kind], 0.9)]
+        return [
+            (
+                (-0.2, 0.0, 2.76 + {"red": 0.62, "yellow": 0.31, "green": 0.0}[thing.kind]),
+                _SIGNALS[thing.kind],
+                0.9,
+            )
+        ]
     if thing.element == "vehicle":
         length, width = placed.mesh.footprint
         up = 0.68 if thing.kind == "car" else 0.92
@@ -65,9 +81,9 @@ def _sources(placed: Placed) -> list[tuple[tuple[float, float, float], tuple[flo
     return []
 
 
-def add_halos(planes: Array, raster: Raster, light: Light) -> Bytes:
-    """Add a glow round every lamp that the camera can see; return where."""
-    height, width = planes.shape[1:]
+def add_halos(image: Bytes, raster: Raster, light: Light) -> Bytes:
+    """Add a glow round every lamp that the camera can see, in place; return how many reach each pixel."""
+    height, width = image.shape[:2]
     touched = np.zeros((height, width), dtype=np.uint8)
     view, camera = raster.view, raster.camera
     for row, placed in enumerate(raster.geometry.things):
@@ -91,6 +107,7 @@ def add_halos(planes: Array, raster: Raster, light: Light) -> Bytes:
             y0, y1 = max(0, top), min(height, top + 2 * radius + 1)
             x0, x1 = max(0, left), min(width, left + 2 * radius + 1)
             patch = sprite[y0 - top : y1 - top, x0 - left : x1 - left]
-            planes[:, y0:y1, x0:x1] += patch * (np.float32(color) * 150 * light.lamps).reshape(3, 1, 1)
-            touched[y0:y1, x0:x1] = 255
+            halo = patch[..., None] * (np.float32(color) * np.float32(150 * light.lamps))
+            image[y0:y1, x0:x1] = cv2.add(image[y0:y1, x0:x1], halo.astype(np.uint8))
+            touched[y0:y1, x0:x1] += np.uint8(1)
     return touched

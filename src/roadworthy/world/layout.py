@@ -18,7 +18,19 @@ from roadworthy.world.tracks import track as built_in_track
 
 __all__ = ["make_scene", "scenery_of", "traffic_around", "traffic_near"]
 
-_CAR_COLORS = ("white", "black", "silver", "grey", "blue", "red", "silver", "white", "green", "brown", "orange")
+_CAR_COLORS = (
+    "white",
+    "black",
+    "silver",
+    "grey",
+    "blue",
+    "red",
+    "silver",
+    "white",
+    "green",
+    "brown",
+    "orange",
+)
 _CROSSING_EVERY = 95.0
 
 
@@ -46,16 +58,27 @@ class _Planner:
         self._road = track.position(step)[:, :2]
         self._road_s = step
 
-    def place(self, element: str, s: float, d: float, *, radius: float | None = None, **details: object) -> bool:
+    def place(
+        self, element: str, s: float, d: float, *, radius: float | None = None, **details: object
+    ) -> bool:
         """Add a thing unless it would stand on a road or in another thing; tell whether it was added."""
-        thing = Thing(len(self.things) + 1, element, s % self.track.length, d, look=int(self.rng.integers(10_000)), **details)  # type: ignore[arg-type]
+        thing = Thing(
+            len(self.things) + 1,
+            element,
+            s % self.track.length,
+            d,
+            look=int(self.rng.integers(10_000)),
+            **details,
+        )  # type: ignore[arg-type]
         if radius is None:
             radius = math.hypot(*mesh_of(thing, near=True).footprint) / 2
         x, y, _ = self.track.position(thing.s, d).tolist()
         bend = float(self.track.curvature(thing.s))
         if d * bend > 0 and abs(d) + radius > 0.65 / abs(bend):
             return False
-        away = np.abs((self._road_s - thing.s + self.track.length / 2) % self.track.length - self.track.length / 2)
+        away = np.abs(
+            (self._road_s - thing.s + self.track.length / 2) % self.track.length - self.track.length / 2
+        )
         other_road = away > 25
         clearance = np.hypot(self._road[:, 0] - x, self._road[:, 1] - y)
         if (clearance[other_road] < ROAD_HALF_WIDTH + 3 + radius).any():
@@ -71,7 +94,9 @@ class _Planner:
         s = 45.0
         while s < self.track.length - 30:
             zone = self.track.zone(s)
-            straight = abs(float(self.track.curvature(s))) < 0.01 and abs(float(self.track.curvature(s + 8))) < 0.01
+            straight = (
+                abs(float(self.track.curvature(s))) < 0.01 and abs(float(self.track.curvature(s + 8))) < 0.01
+            )
             if zone.kind in ("urban", "suburban") and straight:
                 self.markings += [Marking("crosswalk", s), Marking("stop line", s - 1.6)]
                 guard = self.rng.random()
@@ -91,7 +116,13 @@ class _Planner:
         for zone, following in zip(zones, (*zones[1:], zones[0]), strict=True):
             end = following.start if following.start > zone.start else self.track.length
             for s in np.arange(zone.start + 6, end, 170.0):
-                self.place("traffic sign", float(s), ROAD_HALF_WIDTH + 0.7, kind="speed limit", value=round(zone.limit * 3.6))
+                self.place(
+                    "traffic sign",
+                    float(s),
+                    ROAD_HALF_WIDTH + 0.7,
+                    kind="speed limit",
+                    value=round(zone.limit * 3.6),
+                )
         s = 0.0
         while s < self.track.length:
             if float(self.track.curvature(s + 25)) > 0.035 and float(self.track.curvature(s)) < 0.02:
@@ -105,14 +136,26 @@ class _Planner:
             s = 0.0
             while s < self.track.length:
                 kind = self.track.zone(s).kind
-                s += {"urban": self._urban, "suburban": self._suburban, "rural": self._rural, "forest": self._forest}[kind](s, side)
+                s += {
+                    "urban": self._urban,
+                    "suburban": self._suburban,
+                    "rural": self._rural,
+                    "forest": self._forest,
+                }[kind](s, side)
 
     def _front(self, side: int) -> float:
         # Buildings turn their front (negative right) to the road.
         return 0.0 if side > 0 else math.pi
 
     def _urban(self, s: float, side: int) -> float:
-        self.place("building", s, side * float(self.rng.uniform(13.0, 14.5)), kind="block", yaw=self._front(side), radius=6.3)
+        self.place(
+            "building",
+            s,
+            side * float(self.rng.uniform(13.0, 14.5)),
+            kind="block",
+            yaw=self._front(side),
+            radius=6.3,
+        )
         for offset in (2.0, 9.0):
             if self.rng.random() < 0.55:
                 self.place("tree", s + offset, side * 5.9, kind="broadleaf", radius=1.2)
@@ -122,13 +165,38 @@ class _Planner:
 
     def _suburban(self, s: float, side: int) -> float:
         if self.rng.random() < 0.8:
-            self.place("building", s, side * float(self.rng.uniform(15, 20)), kind="house", yaw=self._front(side), radius=6.5)
+            self.place(
+                "building",
+                s,
+                side * float(self.rng.uniform(15, 20)),
+                kind="house",
+                yaw=self._front(side),
+                radius=6.5,
+            )
         for _ in range(2):
-            self.place("tree", s + float(self.rng.uniform(2, 14)), side * float(self.rng.uniform(7.8, 11)), kind="broadleaf", radius=1.6)
+            self.place(
+                "tree",
+                s + float(self.rng.uniform(2, 14)),
+                side * float(self.rng.uniform(7.8, 11)),
+                kind="broadleaf",
+                radius=1.6,
+            )
         for _ in range(2):
-            self.place("tree", s + float(self.rng.uniform(0, 16)), side * float(self.rng.uniform(6.9, 9)), kind="bush", radius=0.8)
+            self.place(
+                "tree",
+                s + float(self.rng.uniform(0, 16)),
+                side * float(self.rng.uniform(6.9, 9)),
+                kind="bush",
+                radius=0.8,
+            )
         if self.rng.random() < 0.4:
-            self.place("tree", s + float(self.rng.uniform(2, 14)), side * float(self.rng.uniform(24, 45)), kind="broadleaf", radius=2.0)
+            self.place(
+                "tree",
+                s + float(self.rng.uniform(2, 14)),
+                side * float(self.rng.uniform(24, 45)),
+                kind="broadleaf",
+                radius=2.0,
+            )
         if side > 0 and s % 36 < 18:
             self.place("pole", s + 8.0, 4.6, radius=0.4)
         return 17.5
@@ -136,16 +204,31 @@ class _Planner:
     def _rural(self, s: float, side: int) -> float:
         for _ in range(2):
             kind = ("broadleaf", "broadleaf", "bush")[int(self.rng.integers(3))]
-            self.place("tree", s + float(self.rng.uniform(0, 14)), side * float(self.rng.uniform(7.5, 48)), kind=kind, radius=1.8)
+            self.place(
+                "tree",
+                s + float(self.rng.uniform(0, 14)),
+                side * float(self.rng.uniform(7.5, 48)),
+                kind=kind,
+                radius=1.8,
+            )
         if self.rng.random() < 0.08:
-            self.place("building", s, side * float(self.rng.uniform(22, 34)), kind="house", yaw=self._front(side), radius=6.5)
+            self.place(
+                "building",
+                s,
+                side * float(self.rng.uniform(22, 34)),
+                kind="house",
+                yaw=self._front(side),
+                radius=6.5,
+            )
         return 14.0
 
     def _forest(self, s: float, side: int) -> float:
         for _ in range(3):
             kind = ("conifer", "conifer", "conifer", "broadleaf")[int(self.rng.integers(4))]
             near = 6.4 + float(self.rng.exponential(8.0))
-            self.place("tree", s + float(self.rng.uniform(0, 8)), side * min(near, 40.0), kind=kind, radius=1.3)
+            self.place(
+                "tree", s + float(self.rng.uniform(0, 8)), side * min(near, 40.0), kind=kind, radius=1.3
+            )
         if self.rng.random() < 0.3:
             self.place("tree", s, side * float(self.rng.uniform(5.6, 7)), kind="bush", radius=0.8)
         return 8.0
@@ -184,7 +267,9 @@ class _Cast:
         return 1.5 if self.track.zone(s).kind in ("urban", "suburban") else 0.25
 
 
-def traffic_near(track: Track, s: float, rng: np.random.Generator, *, density: float = 1.0) -> tuple[Thing, ...]:
+def traffic_near(
+    track: Track, s: float, rng: np.random.Generator, *, density: float = 1.0
+) -> tuple[Thing, ...]:
     """Return vehicles and people in view of a place: ahead in our lane, oncoming, and on the roadside."""
     cast = _Cast(track, rng)
     if rng.random() < 0.45 * density:
@@ -202,7 +287,9 @@ def traffic_near(track: Track, s: float, rng: np.random.Generator, *, density: f
     return tuple(_untangled(cast.actors, track))
 
 
-def traffic_around(track: Track, s: float, rng: np.random.Generator, *, density: float = 1.0) -> tuple[Thing, ...]:
+def traffic_around(
+    track: Track, s: float, rng: np.random.Generator, *, density: float = 1.0
+) -> tuple[Thing, ...]:
     """Return vehicles and people spread over the whole track, leaving room round ``s``."""
     cast = _Cast(track, rng)
     for start in np.arange(40.0, track.length - 40.0, 60.0):
@@ -260,6 +347,8 @@ def make_scene(
     road = built_in_track(track)
     if not 0 <= traffic <= 5:
         raise SceneError(f"traffic lies between 0 and 5, got {traffic}")
+    if not math.isfinite(s):
+        raise SceneError(f"a place on a track is a finite number of metres, got {s}")
     rng = rng_for(seed, "traffic", track, round(s * 1000))
     return Scene(
         road,

@@ -20,7 +20,8 @@ Ids = np.ndarray[tuple[int, ...], np.dtype[np.uint16]]
 
 NEAR = 0.4  # metres; nothing nearer is drawn
 _SHIFT = 4  # fractional bits of a corner's position
-_SMALLEST = 1.0  # square sub-pixels
+_SMALLEST = 1.6  # square sub-pixels
+_BEFORE, _AFTER, _ANY_TIME, _CANNOT_TELL = range(4)
 _LIMIT = 1 << 14  # pixels; corners farther out than this are cut back
 
 
@@ -205,11 +206,9 @@ def paint_order(outlines: Array, wide: np.ndarray[tuple[int, ...], np.dtype[np.b
     first = overlap & (distance[:, None] > distance[None, :])
     if len(big):
         verdict = _occludes(outlines[big], outlines)
-        for row, i in enumerate(big):
-            # 1: i is painted before j, -1: after, 0: either is fine, 2: this edge test cannot tell.
-            told = overlap[i] & (verdict[row] != 2)
-            first[i, told] = verdict[row, told] == 1
-            first[told, i] = verdict[row, told] == -1
+        told = overlap[big] & (verdict != _CANNOT_TELL)
+        first[big] = np.where(told, verdict == _BEFORE, first[big])
+        first[:, big] = np.where(told.T, verdict.T == _AFTER, first[:, big])
     rank = np.empty(n, dtype=np.int32)
     rank[by_distance] = np.arange(n)
     if not (first & (rank[:, None] > rank[None, :])).any():
@@ -218,18 +217,25 @@ def paint_order(outlines: Array, wide: np.ndarray[tuple[int, ...], np.dtype[np.b
 
 
 def _occludes(big: Array, every: Array) -> Ints:
-    """For each pair: 1 when the big one must be painted before, -1 after, 0 no matter, 2 cannot tell."""
+    """For each pair of a big thing and any thing, tell when the big one must be painted."""
     edge = np.roll(big, -1, axis=1) - big
     normal = np.stack([edge[..., 1], -edge[..., 0]], axis=-1)
     inward = (normal * (big.mean(axis=1, keepdims=True) - big)).sum(axis=-1)
     normal *= np.where(inward > 0, np.float32(-1.0), np.float32(1.0))[..., None]
     border = (normal * big).sum(axis=-1)
-    reach = (normal.reshape(-1, 2) @ every.reshape(-1, 2).T).reshape(len(big), 4, len(every), 4).min(axis=-1)
+    flat = normal.reshape(-1, 2)
+    nearest = flat @ every[:, 0].T
+    for corner in (1, 2, 3):
+        np.minimum(nearest, flat @ every[:, corner].T, out=nearest)
+    reach = nearest.reshape(len(big), 4, len(every))
     beyond = reach >= border[..., None] - 0.02
     camera_beyond = (border < 0)[..., None]
     before = (beyond & camera_beyond).any(axis=1)
     after = (beyond & ~camera_beyond).any(axis=1)
-    return np.where(before & after, 0, np.where(before, 1, np.where(after, -1, 2))).astype(np.int32)
+    told = np.where(before, _BEFORE, _AFTER)
+    told[before & after] = _ANY_TIME
+    told[~(before | after)] = _CANNOT_TELL
+    return told.astype(np.int32)
 
 
 def _topological(first: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], distance: Array) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import cv2
@@ -9,30 +10,41 @@ import numpy as np
 
 from roadworthy.world.scene import Scene
 
-__all__ = ["add_precipitation"]
+__all__ = ["Precipitation"]
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
-_DROP = np.float32([205, 212, 220]).reshape(3, 1, 1)
-_FLAKE = np.float32([250, 252, 255]).reshape(3, 1, 1)
+_DROP = np.float32([205, 212, 220])
+_FLAKE = np.float32([250, 252, 255])
 
 
-def add_precipitation(planes: Array, scene: Scene) -> None:
-    """Draw falling rain or snow over a picture, in place."""
-    rain, snow = scene.conditions.amount("rainy"), scene.conditions.amount("snowy")
-    if rain <= 0 and snow <= 0:
-        return
-    height, width = planes.shape[1:]
-    rng = np.random.default_rng(scene.seed + 2)
-    if rain > 0:
-        layer = _rain(height, width, round(rain * 12), int(rng.integers(6)))
-        brightness = 0.30 + 0.70 * float(scene.conditions.light.ambient.mean())
-        veil = layer * np.float32(0.26 + 0.24 * rain)
-        planes += veil * np.maximum(_DROP * brightness - planes, 0)
-    else:
-        layer = _flakes(height, width, round(snow * 12), int(rng.integers(6)))
-        brightness = 0.42 + 0.58 * min(1.0, float(scene.conditions.light.ambient.mean()) * 1.2)
-        planes += layer * np.maximum(_FLAKE * brightness - planes, 0)
+@dataclass(frozen=True, eq=False)
+class Precipitation:
+    """Opacity and colour of what falls in front of a picture."""
+
+    opacity: Array
+    color: Array
+
+    @classmethod
+    def of(cls, scene: Scene, shape: tuple[int, ...]) -> Precipitation | None:
+        """Return the rain or snow of a scene, None in dry weather."""
+        height, width = shape
+        rain, snow = scene.conditions.amount("rainy"), scene.conditions.amount("snowy")
+        look = int(np.random.default_rng(scene.seed + 2).integers(6))
+        light = float(scene.conditions.light.ambient.mean())
+        if round(rain * 12):
+            opacity = _rain(height, width, round(rain * 12), look) * np.float32(0.26 + 0.24 * rain)
+            return cls(opacity, _DROP * np.float32(0.30 + 0.70 * light))
+        if round(snow * 12):
+            opacity = _flakes(height, width, round(snow * 12), look)
+            return cls(opacity, _FLAKE * np.float32(0.42 + 0.58 * min(1.0, light * 1.2)))
+        return None
+
+    def add(self, planes: Array, rows: slice) -> None:
+        """Draw it over some rows; drops catch light but never darken what is behind them."""
+        opacity = self.opacity[rows]
+        for plane, color in zip(planes, self.color, strict=True):
+            plane += opacity * np.maximum(color - plane, 0)
 
 
 @lru_cache(maxsize=64)
@@ -49,7 +61,12 @@ def _rain(height: int, width: int, level: int, look: int) -> Array:
         span = rng.uniform(0.7, 1.3, count) * length * scale * 2
         for a, b, s, l in zip(x, y, slant, span, strict=True):
             cv2.line(
-                layer, (round(a), round(b)), (round(a - s * l), round(b + l)), value, max(1, round(thickness * scale)), cv2.LINE_AA
+                layer,
+                (round(a), round(b)),
+                (round(a - s * l), round(b + l)),
+                value,
+                max(1, round(thickness * scale)),
+                cv2.LINE_AA,
             )
     return cv2.resize(layer, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
 

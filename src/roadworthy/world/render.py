@@ -24,7 +24,9 @@ class Picture:
     labels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
     instances: np.ndarray[tuple[int, ...], np.dtype[np.uint16]]
     depth: Array
-    influence: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]  # shadows and light that things throw on others
+    influence: np.ndarray[
+        tuple[int, ...], np.dtype[np.uint8]
+    ]  # (3, h, w): contact shadow, cast shadow and lamp light on what is around
     raster: Raster
 
 

@@ -22,6 +22,7 @@ _TURN = np.linspace(0, 2 * np.pi, 12, endpoint=False)
 _CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=-1).astype(np.float32)
 _SHADOWS_UNTIL = 75.0
 _CAST_LENGTH = 14.0  # metres; a low sun would otherwise throw shadows across the whole picture
+_ON_POLES = frozenset({"pole", "traffic sign", "traffic light"})
 _CONTACT = {"vehicle": 235, "tree": 150}
 
 
@@ -90,9 +91,12 @@ def shadow_masks(shape: tuple[int, ...], raster: Raster, light: Light) -> tuple[
         # A cut-out turns with the camera; its shadow does not.
         heading = 0.0 if mesh.upright else placed.heading
         if element != "building":
-            shapes.add(contact, _CONTACT.get(element, 190), _footprint(mesh.footprint, (x, y), heading), z)
+            size = (0.25, 0.25) if element in _ON_POLES else mesh.footprint
+            shapes.add(contact, _CONTACT.get(element, 190), _footprint(size, (x, y), heading), z)
         if sunny:
-            for outline in _cast(element, placed.thing.kind, mesh.height, mesh.footprint, (x, y), heading, reach):
+            for outline in _cast(
+                element, placed.thing.kind, mesh.height, mesh.footprint, (x, y), heading, reach
+            ):
                 shapes.add(cast, 230, outline, z)
     shapes.fill(raster)
     contact = cv2.blur(contact, (3, 3))
@@ -119,9 +123,14 @@ def _cast(
     base = np.float32(at)
     if element == "tree":
         radius = 0.9 if kind == "bush" else 0.24 * height
-        crown = base + throw * 0.62 + _CIRCLE[:, :1] * (along * length * 0.38) + _CIRCLE[:, 1:] * (across * radius)
+        crown = (
+            base
+            + throw * 0.62
+            + _CIRCLE[:, :1] * (along * length * 0.38)
+            + _CIRCLE[:, 1:] * (across * radius)
+        )
         return crown.astype(np.float32), _strip(base, base + throw * 0.4, across * 0.18)
-    if element in ("pole", "traffic sign", "traffic light"):
+    if element in _ON_POLES:
         return (_strip(base, base + throw, across * 0.09),)
     foot = _footprint(size, at, heading)
     return (np.vstack([foot, foot + throw]),)

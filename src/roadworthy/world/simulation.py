@@ -103,12 +103,12 @@ class Simulation:
         )
         action = careful_driver(scene)
         x, y, _ = self.track.position(scene.s, scene.d).tolist()
-        state = VehicleState(x, y, float(self.track.heading(scene.s)), action.speed or 0.0, action.steering or 0.0)
+        state = VehicleState(
+            x, y, float(self.track.heading(scene.s)), action.speed or 0.0, action.steering or 0.0
+        )
         self._steps = 0
         self._distance = 0.0
-        self._now = Observation(
-            scene.replace(speed=state.speed), state, 0.0, 0, frozenset(), self.camera
-        )
+        self._now = Observation(scene.replace(speed=state.speed), state, 0.0, 0, frozenset(), self.camera)
         return self._now
 
     def step(self, steering: float, speed: float) -> Observation:

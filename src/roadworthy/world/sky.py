@@ -21,6 +21,9 @@ PANORAMA_TOP = math.radians(40.0)
 
 _ZENITH = {"day": (86, 138, 206), "dusk": (64, 74, 128), "night": (8, 11, 24)}
 _HORIZON = {"day": (198, 216, 232), "dusk": (240, 172, 118), "night": (24, 28, 42)}
+_GREY_ZENITH = {"day": (156, 164, 174), "dusk": (92, 86, 104), "night": (15, 17, 24)}
+_GREY_HORIZON = {"day": (206, 211, 216), "dusk": (176, 140, 128), "night": (30, 32, 40)}
+_GLOOM = {"cloudy": 0.12, "rainy": 0.34, "snowy": 0.05, "foggy": 0.08}
 
 
 def fractal_noise(rng: np.random.Generator, height: int, width: int, cell: int, octaves: int) -> Array:
@@ -33,7 +36,9 @@ def fractal_noise(rng: np.random.Generator, height: int, width: int, cell: int, 
         wrapped = np.pad(grid, 2, mode="wrap")
         scale_y, scale_x = height / rows, width / columns
         big = cv2.resize(
-            wrapped, (round((columns + 4) * scale_x), round((rows + 4) * scale_y)), interpolation=cv2.INTER_CUBIC
+            wrapped,
+            (round((columns + 4) * scale_x), round((rows + 4) * scale_y)),
+            interpolation=cv2.INTER_CUBIC,
         )
         top, left = round(2 * scale_y), round(2 * scale_x)
         total += weight * big[top : top + height, left : left + width]
@@ -49,17 +54,23 @@ def panorama(conditions: Conditions) -> Packed:
     """Return the whole sky as (rows, columns) packed RGBx bytes, columns running clockwise from north."""
     rng = np.random.default_rng(3)
     up = np.linspace(1, 0, _HEIGHT, dtype=np.float32)[:, None, None]
-    zenith = np.array(_ZENITH[conditions.time], dtype=np.float32)
-    horizon = np.array(_HORIZON[conditions.time], dtype=np.float32)
+    cover = conditions.overcast
+    gloom = 1 - _GLOOM.get(conditions.weather, 0.0) * conditions.level
+    zenith, horizon = (
+        np.array(table[conditions.time], dtype=np.float32) * (1 - cover)
+        + np.array(grey[conditions.time], dtype=np.float32) * (cover * gloom)
+        for table, grey in ((_ZENITH, _GREY_ZENITH), (_HORIZON, _GREY_HORIZON))
+    )
     blend = up**0.6
     sky = np.broadcast_to(horizon * (1 - blend) + zenith * blend, (_HEIGHT, _WIDTH, 3)).copy()
     _add_sun(sky, conditions)
     _add_clouds(sky, conditions, rng)
-    haze = conditions.light.haze
-    cover = {"rainy": 0.25, "snowy": 0.45, "foggy": 1.0}.get(conditions.weather, 0.0) * min(1.0, conditions.level * 1.6)
+    veil = {"rainy": 0.25, "snowy": 0.45, "foggy": 1.0}.get(conditions.weather, 0.0) * min(
+        1.0, conditions.level * 1.6
+    )
     low = np.clip(1 - up * 2.2, 0, 1) ** 1.5
-    veil = np.clip(cover + low * (0.55 + 0.45 * cover), 0, 1)
-    sky = sky * (1 - veil) + haze * veil
+    mist = np.clip(veil + low * (0.3 + 0.7 * veil), 0, 1)
+    sky = sky * (1 - mist) + conditions.light.haze * mist
     packed = np.zeros((_HEIGHT, _WIDTH, 4), dtype=np.uint8)
     packed[..., :3] = np.clip(sky, 0, 255)
     return packed.view(np.uint32)[..., 0]
@@ -73,14 +84,16 @@ def _add_sun(sky: Array, conditions: Conditions) -> None:
     columns = np.linspace(0, 2 * math.pi, _WIDTH, endpoint=False, dtype=np.float32)[None, :]
     turn = np.mod(columns - azimuth + math.pi, 2 * math.pi) - math.pi
     distance = np.hypot(turn * np.cos(rows), rows - elevation)
-    clear = 1 - min(1.0, 1.5 * (conditions.level if conditions.weather != "sunny" else 0.0))
+    clear = 1 - conditions.overcast
     if conditions.time == "night":
         stars = np.random.default_rng(5).random((_HEIGHT, _WIDTH), dtype=np.float32)
         sky += (np.clip(stars - 0.9985, 0, 1) * 90_000 * clear)[..., None].clip(0, 120)
         moon = np.clip((0.028 - distance) / 0.004, 0, 1) * clear
         sky += moon[..., None] * np.array([190, 188, 176], dtype=np.float32)
         return
-    glow = np.exp(-distance * (5 if conditions.time == "day" else 3.0)) * (70 if conditions.time == "day" else 110)
+    glow = np.exp(-distance * (5 if conditions.time == "day" else 3.0)) * (
+        70 if conditions.time == "day" else 110
+    )
     tint = np.array([1.0, 0.92, 0.75] if conditions.time == "day" else [1.0, 0.62, 0.30], dtype=np.float32)
     sky += (glow * clear)[..., None] * tint
     disc = np.clip((0.045 - distance) / 0.012, 0, 1) * clear
@@ -89,19 +102,16 @@ def _add_sun(sky: Array, conditions: Conditions) -> None:
 
 def _add_clouds(sky: Array, conditions: Conditions, rng: np.random.Generator) -> None:
     noise = fractal_noise(rng, _HEIGHT, _WIDTH, 90, 6)
-    amount = {"sunny": 0.30, "cloudy": 0.5 + 0.5 * conditions.level, "rainy": 0.9, "snowy": 0.85, "foggy": 0.6}[
-        conditions.weather
-    ]
-    if conditions.weather not in ("sunny", "cloudy"):
-        amount = 0.3 + (amount - 0.3) * min(1.0, conditions.level * 2)
+    cover = conditions.overcast
     elevation = np.linspace(1, 0, _HEIGHT, dtype=np.float32)[:, None]
-    cover = np.clip((noise - (0.86 - 0.75 * amount)) * 3.2, 0, 1) * np.clip(elevation * 5 + 0.35 * amount, 0, 1)
-    under = np.clip(np.roll(noise, -14, axis=0) - noise + 0.5, 0, 1)
-    bright = {"day": (250, 250, 252), "dusk": (236, 160, 128), "night": (40, 44, 56)}[conditions.time]
-    dark = {"day": (150, 156, 166), "dusk": (112, 90, 112), "night": (18, 20, 28)}[conditions.time]
-    gloom = 1 - {"cloudy": 0.22, "rainy": 0.42, "snowy": 0.16, "foggy": 0.15}.get(conditions.weather, 0.0) * conditions.level
-    shade = under[..., None]
+    threshold = 0.56 - 0.3 * cover
+    density = np.clip((noise - threshold) * (3.4 - 1.6 * cover), 0, 1) * np.clip(elevation * 6 + 0.1, 0, 1)
+    above = np.roll(noise, 10, axis=0)
+    shade = np.clip(0.62 + (noise - above) * 2.4, 0, 1)[..., None]
+    bright = {"day": (252, 252, 253), "dusk": (244, 176, 140), "night": (46, 50, 62)}[conditions.time]
+    dark = {"day": (158, 166, 178), "dusk": (116, 92, 112), "night": (16, 18, 26)}[conditions.time]
+    gloom = 1 - (0.12 * cover + _GLOOM.get(conditions.weather, 0.0) * conditions.level)
     cloud = np.array(dark, dtype=np.float32) * (1 - shade) + np.array(bright, dtype=np.float32) * shade
-    alpha = (cover * 0.92)[..., None]
+    alpha = (density * (0.9 - 0.25 * cover))[..., None]
     sky *= 1 - alpha
     sky += alpha * cloud * gloom

@@ -2,39 +2,121 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
+from roadworthy.world.raster import Raster
 from roadworthy.world.sky import fractal_noise
 
-__all__ = ["TILE", "coarse_tile", "fine_tile", "sample"]
+__all__ = ["Texture"]
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+Tile = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 
-TILE = 512
-"""Side of a texture tile in texels; a power of two, so that wrapping is one bit operation."""
+_TILE = 512  # side in texels; a power of two, so that wrapping is one bit operation
+_FINE_ON_GROUND, _FINE_ON_THINGS, _COARSE = (np.float32(v) for v in (28.0, 40.0, 10.0))  # texels per metre
+_FARTHEST = np.float32(2000.0)
+_ONE = np.float32(1.0)
+_FULL = np.float32(100.0)  # texel value of 1
 
 
 @cache
-def fine_tile() -> Array:
+def _fine_tile() -> Tile:
     """Grain of asphalt, grass and leaves: contrast at every scale up to a metre."""
     rng = np.random.default_rng(11)
-    speckle = rng.normal(0, 0.2, (TILE, TILE)).astype(np.float32)
-    tile: Array = 0.62 * (fractal_noise(rng, TILE, TILE, 32, 5) - 0.5) * 2 + speckle
-    return tile.ravel()
+    speckle = rng.normal(0, 0.2, (_TILE, _TILE)).astype(np.float32)
+    return _bytes(0.53 * (fractal_noise(rng, _TILE, _TILE, 32, 5) - 0.5) * 2 + speckle * 0.85)
 
 
 @cache
-def coarse_tile() -> Array:
+def _coarse_tile() -> Tile:
     """Patches of several metres: worn asphalt, dry grass, wind-blown snow."""
     rng = np.random.default_rng(12)
-    tile: Array = (fractal_noise(rng, TILE, TILE, 128, 6) - 0.5) * 2
-    return tile.ravel()
+    return _bytes((fractal_noise(rng, _TILE, _TILE, 128, 6) - 0.5) * 2)
 
 
-def sample(tile: Array, x: Array, y: Array) -> Array:
+def _bytes(tile: Array) -> Tile:
+    """Store a tile in bytes, so that it stays in the cache while pixels look it up."""
+    return np.clip(np.rint(tile * _FULL), -127, 127).astype(np.int8).ravel()
+
+
+def _sample(tile: Tile, x: Array, y: Array) -> Array:
     """Look up texels at (x, y), wrapping round."""
-    index = (y.astype(np.int32) & (TILE - 1)) * TILE
-    index += x.astype(np.int32) & (TILE - 1)
-    return np.take(tile, index)
+    index = y.astype(np.int32)
+    index &= _TILE - 1
+    index *= _TILE
+    column = x.astype(np.int32)
+    column &= _TILE - 1
+    index += column
+    return np.take(tile, index) * (_ONE / _FULL)
+
+
+@dataclass(frozen=True, eq=False)
+class Texture:
+    """Everything about a picture's surfaces that one row of pixels shares with the others."""
+
+    raster: Raster
+    grain: Array  # per face
+    standing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]  # per face: part of a thing
+    reach: Array  # per face: distance from which its texture fades
+    offset_x: Array  # per face: where its thing's texture starts
+    offset_y: Array
+
+    @classmethod
+    def of(cls, raster: Raster) -> Texture:
+        """Prepare the tables of a picture."""
+        shape = raster.geometry
+        things = shape.faces.thing
+        base = np.array([p.base for p in shape.things], dtype=np.float32).reshape(-1, 3)
+        anchor = np.vstack([raster.view.to_camera(base), np.zeros((1, 3), np.float32)]) * _FINE_ON_THINGS
+        anchor[:, 0] -= np.array([p.thing.id * 37 % _TILE for p in shape.things] + [0], dtype=np.float32)
+        pad = np.zeros(BACKDROP_FACES, np.float32)
+        standing = np.concatenate([pad > 0, things >= 0])
+        return cls(
+            raster,
+            np.concatenate([Backdrop.GRAIN, shape.grain]),
+            standing,
+            np.where(standing, 45.0, 14.0).astype(np.float32) * np.float32(raster.focal / 440),
+            np.concatenate([pad, anchor[things, 0]]),
+            np.concatenate([pad, anchor[things, 1]]),
+        )
+
+    def brightness(self, rows: slice, depth: Array, ground: bool) -> tuple[Array, Array | None]:
+        """Return the texture's brightness for some rows, and the ground's coarse noise (0 on things) if there is ground."""
+        raster, view = self.raster, self.raster.view
+        index, ray_x, ray_y = raster.index[rows], raster.ray_x, raster.ray_y[rows]
+        finite = np.minimum(depth, _FARTHEST)
+        inverse = _ONE / np.maximum(finite, _ONE)
+        standing = np.take(self.standing, index)
+        scaled = finite * _FINE_ON_THINGS
+        x = scaled * ray_x
+        x -= np.take(self.offset_x, index)
+        y = scaled * ray_y
+        y -= np.take(self.offset_y, index)
+        coarse = None
+        if ground:
+            right, down, forward = view.rotation
+            east = finite * (right[0] * ray_x + (down[0] * ray_y + forward[0])) + view.origin[0]
+            north = finite * (right[1] * ray_x + (down[1] * ray_y + forward[1])) + view.origin[1]
+            coarse = _sample(_coarse_tile(), east * _COARSE, north * _COARSE)
+            east *= _FINE_ON_GROUND
+            north *= _FINE_ON_GROUND
+            lying = ~standing
+            coarse *= lying
+            np.copyto(x, east, where=lying)
+            np.copyto(y, north, where=lying)
+        grain = np.take(self.grain, index)
+        bright = _sample(_fine_tile(), x, y)
+        bright *= np.minimum(_ONE, np.take(self.reach, index) * inverse)
+        bright *= grain
+        if coarse is not None:
+            patches = np.minimum(_ONE, np.float32(90.0) * inverse)
+            patches *= coarse
+            patches *= np.minimum(grain, np.float32(0.4))
+            patches *= np.float32(0.55)
+            bright += patches
+        bright += _ONE
+        return bright, coarse

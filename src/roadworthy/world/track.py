@@ -53,9 +53,9 @@ class Track:
 
     Example:
         >>> square = Track("square", [(0, 0), (200, 0), (200, 200), (0, 200)], 30, (), (Zone(0, "rural", 20),))
-        >>> round(square.length, -1)
-        760.0
-        >>> square.curvature(0.0).round(3) < 0  # driven counter-clockwise, so every bend is to the left
+        >>> bool(700 < square.length < 800)
+        True
+        >>> bool(square.curvature(0.0) < 0)  # driven counter-clockwise, so the bend at the corner is to the left
         True
     """
 

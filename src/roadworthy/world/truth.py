@@ -54,8 +54,8 @@ def frame_of(scene: Scene, camera: Camera | None = None, *, id: str = "world") -
     Example:
         >>> from roadworthy.world import frame_of, make_scene
         >>> frame = frame_of(make_scene("town", s=40, seed=1))
-        >>> frame.labels.mask("road").any()
-        True
+        >>> frame.size, frame.labels.present()["road"] > 1000
+        ((320, 160), True)
     """
     picture = render(scene, camera)
     conditions = scene.conditions

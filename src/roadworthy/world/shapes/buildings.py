@@ -57,14 +57,25 @@ def _windows(
             h0 = low + (j + 0.5) * cell_h - pane_h / 2
             if near:
                 mesh.face(
-                    [at(w, h, 0.01) for w, h in ((w0 - 0.09, h0 - 0.12), (w0 + pane_w + 0.09, h0 - 0.12), (w0 + pane_w + 0.09, h0 + pane_h + 0.09), (w0 - 0.09, h0 + pane_h + 0.09))],
+                    [
+                        at(w, h, 0.01)
+                        for w, h in (
+                            (w0 - 0.09, h0 - 0.12),
+                            (w0 + pane_w + 0.09, h0 - 0.12),
+                            (w0 + pane_w + 0.09, h0 + pane_h + 0.09),
+                            (w0 - 0.09, h0 + pane_h + 0.09),
+                        )
+                    ],
                     (226, 222, 212),
                     centre=centre,
                     rank=2,
                 )
             tint = shaded(_GLASS, float(rng.uniform(0.75, 1.25)))
             mesh.face(
-                [at(w, h, 0.02) for w, h in ((w0, h0), (w0 + pane_w, h0), (w0 + pane_w, h0 + pane_h), (w0, h0 + pane_h))],
+                [
+                    at(w, h, 0.02)
+                    for w, h in ((w0, h0), (w0 + pane_w, h0), (w0 + pane_w, h0 + pane_h), (w0, h0 + pane_h))
+                ],
                 tint,
                 centre=centre,
                 rank=3,
@@ -72,7 +83,14 @@ def _windows(
             )
             if near:
                 mesh.face(
-                    [at(w, h, 0.03) for w, h in ((w0, h0 + pane_h * 0.55), (w0 + pane_w * 0.75, h0 + pane_h), (w0, h0 + pane_h))],
+                    [
+                        at(w, h, 0.03)
+                        for w, h in (
+                            (w0, h0 + pane_h * 0.55),
+                            (w0 + pane_w * 0.75, h0 + pane_h),
+                            (w0, h0 + pane_h),
+                        )
+                    ],
                     shaded(tint, 1.3),
                     centre=centre,
                     rank=4,
@@ -98,11 +116,24 @@ def _block(rng: np.random.Generator, near: bool) -> Mesh:
         ((-f, r, 0.0), (1.0, 0.0, 0.0), length),
     ]
 
-    def band(start: Point, along: Point, width: float, low: float, high: float, color: Color, rank: int, glow: float = 0.0, inset: float = 0.0) -> None:
+    def band(
+        start: Point,
+        along: Point,
+        width: float,
+        low: float,
+        high: float,
+        color: Color,
+        rank: int,
+        glow: float = 0.0,
+        inset: float = 0.0,
+    ) -> None:
         out = 0.015 * rank
         normal = (-along[1], along[0])
         sign = 1 if (start[0]) * normal[0] + (start[1]) * normal[1] > 0 else -1
-        a = (start[0] + along[0] * inset + sign * normal[0] * out, start[1] + along[1] * inset + sign * normal[1] * out)
+        a = (
+            start[0] + along[0] * inset + sign * normal[0] * out,
+            start[1] + along[1] * inset + sign * normal[1] * out,
+        )
         b = (a[0] + along[0] * (width - 2 * inset), a[1] + along[1] * (width - 2 * inset))
         mesh.face([(*a, low), (*b, low), (*b, high), (*a, high)], color, centre=centre, rank=rank, glow=glow)
 
@@ -110,7 +141,17 @@ def _block(rng: np.random.Generator, near: bool) -> Mesh:
         band(start, along, width, height - 0.5, height, shaded(wall, 1.16), 1)
         band(start, along, width, 0.0, 0.5, shaded(wall, 0.62), 1)
         columns = max(2, round(width / 2.8))
-        _windows(mesh, rng, start, along, (width, height - 0.6), (columns, floors - 1 if shop else floors), centre, near, low=4.1 if shop else 1.0)
+        _windows(
+            mesh,
+            rng,
+            start,
+            along,
+            (width, height - 0.6),
+            (columns, floors - 1 if shop else floors),
+            centre,
+            near,
+            low=4.1 if shop else 1.0,
+        )
     if shop:
         start, along, width = sides[0]
         awning = ((170, 52, 48), (48, 92, 120), (60, 110, 72), (196, 150, 60))[int(rng.integers(4))]
@@ -141,9 +182,24 @@ def _house(rng: np.random.Generator, near: bool) -> Mesh:
         ((-f, -r, 0.0), (0.0, 1.0, 0.0), depth),
         ((f, -r, 0.0), (0.0, 1.0, 0.0), depth),
     ):
-        _windows(mesh, rng, start, along, (width, eaves), (max(2, round(width / 2.9)), floors), centre, near, low=0.6)
+        _windows(
+            mesh,
+            rng,
+            start,
+            along,
+            (width, eaves),
+            (max(2, round(width / 2.9)), floors),
+            centre,
+            near,
+            low=0.6,
+        )
     door = -r - 0.02
-    mesh.face([(0.3, door, 0.0), (1.3, door, 0.0), (1.3, door, 2.1), (0.3, door, 2.1)], (104, 66, 46), centre=centre, rank=4)
+    mesh.face(
+        [(0.3, door, 0.0), (1.3, door, 0.0), (1.3, door, 2.1), (0.3, door, 2.1)],
+        (104, 66, 46),
+        centre=centre,
+        rank=4,
+    )
     mesh.part()
     over = 0.45
     for sign in (-1, 1):

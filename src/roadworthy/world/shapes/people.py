@@ -57,10 +57,31 @@ def pedestrian(look: int, *, near: bool) -> Mesh:
     limb((0.08, 0.84), near_knee, 0.16, trousers, 2)
     limb(near_knee, (0.1 + stride, 0.1), 0.12, trousers, 2)
     for foot, tint in (((-0.09 - stride), 0.8), ((0.1 + stride), 1.0)):
-        shape([(foot - 0.07, 0.0), (foot + 0.16, 0.0), (foot + 0.13, 0.07), (foot - 0.06, 0.12)], shaded(_SHOES, tint), 3)
+        shape(
+            [(foot - 0.07, 0.0), (foot + 0.16, 0.0), (foot + 0.13, 0.07), (foot - 0.06, 0.12)],
+            shaded(_SHOES, tint),
+            3,
+        )
     limb((-0.18, 1.34), (-0.24 - stride * 0.6, 0.98), 0.11, shaded(coat, 0.7), 1)
-    shape([(-0.17, 0.78), (0.18, 0.78), (0.2, 1.12), (0.23, 1.36), (0.13, 1.46), (-0.12, 1.46), (-0.22, 1.36), (-0.19, 1.1)], coat, 4)
-    shape([(0.05, 0.78), (0.18, 0.78), (0.2, 1.12), (0.23, 1.36), (0.13, 1.46), (0.08, 1.44)], shaded(coat, 0.8), 5)
+    shape(
+        [
+            (-0.17, 0.78),
+            (0.18, 0.78),
+            (0.2, 1.12),
+            (0.23, 1.36),
+            (0.13, 1.46),
+            (-0.12, 1.46),
+            (-0.22, 1.36),
+            (-0.19, 1.1),
+        ],
+        coat,
+        4,
+    )
+    shape(
+        [(0.05, 0.78), (0.18, 0.78), (0.2, 1.12), (0.23, 1.36), (0.13, 1.46), (0.08, 1.44)],
+        shaded(coat, 0.8),
+        5,
+    )
     if near:
         limb((0.0, 0.8), (0.0, 1.42), 0.02, shaded(coat, 0.6), 6)
         shape([(-0.18, 0.78), (0.19, 0.78), (0.19, 0.83), (-0.18, 0.83)], shaded(coat, 0.55), 6)
@@ -81,8 +102,10 @@ def bicyclist(look: int, *, near: bool, across: bool) -> Mesh:
     trousers = _TROUSERS[rng.integers(len(_TROUSERS))]
     helmet = _COATS[rng.integers(len(_COATS))]
     frame = _COATS[rng.integers(len(_COATS))]
-    return _from_side(skin, coat, trousers, helmet, frame, near) if across else _from_behind(
-        skin, coat, trousers, helmet, frame
+    return (
+        _from_side(skin, coat, trousers, helmet, frame, near)
+        if across
+        else _from_behind(skin, coat, trousers, helmet, frame)
     )
 
 

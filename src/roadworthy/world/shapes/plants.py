@@ -36,7 +36,9 @@ def _blob(
         a = 2 * math.pi * k / points
         lobes = 1 + 0.07 * math.sin(3 * a + phase[0]) + 0.06 * math.sin(5 * a + phase[1])
         wobble = lobes + 0.05 * math.sin(9 * a + phase[2]) + float(rng.uniform(-0.05, 0.05))
-        outline.append((centre[0] + radius[0] * wobble * math.cos(a), centre[1] + radius[1] * wobble * math.sin(a)))
+        outline.append(
+            (centre[0] + radius[0] * wobble * math.cos(a), centre[1] + radius[1] * wobble * math.sin(a))
+        )
     return outline
 
 
@@ -53,16 +55,19 @@ def _broadleaf(rng: np.random.Generator, near: bool) -> Mesh:
         grain=0.5,
         rank=1,
     )
-    mesh.flat(
-        [(trunk * 0.2, 0.0), (trunk * 1.5, 0.0), (trunk * 0.8, crown * 0.8), (trunk * 0.2, crown * 0.8)],
-        shaded(_BARK, 0.7),
-        grain=0.5,
-        rank=1,
-    )
-    points = 30 if near else 14
+    if near:
+        mesh.flat(
+            [(trunk * 0.2, 0.0), (trunk * 1.5, 0.0), (trunk * 0.8, crown * 0.8), (trunk * 0.2, crown * 0.8)],
+            shaded(_BARK, 0.7),
+            grain=0.5,
+            rank=1,
+        )
+    points = 30 if near else 13
     half = height - crown
-    mesh.flat(_blob(rng, (0.0, crown), (width, half), points), shaded(leaf, 0.62), rank=2, grain=0.8, convex=False)
-    puffs = 5 if near else 2
+    mesh.flat(
+        _blob(rng, (0.0, crown), (width, half), points), shaded(leaf, 0.62), rank=2, grain=0.8, convex=False
+    )
+    puffs = 5 if near else 1
     for k in range(puffs):
         a = 2 * math.pi * (k + float(rng.uniform(-0.2, 0.2))) / puffs
         at = (width * 0.42 * math.cos(a), crown + half * 0.4 * math.sin(a) + 0.1 * half)
@@ -89,7 +94,9 @@ def _conifer(rng: np.random.Generator, near: bool) -> Mesh:
     needle = _NEEDLES[rng.integers(len(_NEEDLES))]
     height = float(rng.uniform(7.0, 12.0))
     width = height * float(rng.uniform(0.17, 0.23))
-    mesh.flat([(-0.16, 0.0), (0.16, 0.0), (0.12, height * 0.3), (-0.12, height * 0.3)], _BARK, grain=0.5, rank=1)
+    mesh.flat(
+        [(-0.16, 0.0), (0.16, 0.0), (0.12, height * 0.3), (-0.12, height * 0.3)], _BARK, grain=0.5, rank=1
+    )
     tiers = 6 if near else 3
     for k in range(tiers):
         low = height * (0.12 + 0.72 * k / tiers)
@@ -99,11 +106,25 @@ def _conifer(rng: np.random.Generator, near: bool) -> Mesh:
         hem = []
         for j in range(teeth * 2 + 1):
             r = -reach + 2 * reach * j / (teeth * 2)
-            drop = (0.0 if j % 2 == 0 else 0.045 * height) * (1 - 0.5 * k / tiers) + float(rng.uniform(0, 0.02)) * height
+            drop = (0.0 if j % 2 == 0 else 0.045 * height) * (1 - 0.5 * k / tiers) + float(
+                rng.uniform(0, 0.02)
+            ) * height
             hem.append((r * (1 - drop / height), low + drop + 0.05 * height * (abs(r) / reach) ** 2 * 0.4))
-        mesh.flat([*hem, (0.0, min(top, height))], shaded(needle, 0.8 + 0.3 * k / tiers), rank=2 + k, grain=0.9, convex=False)
         mesh.flat(
-            [(0.12 * reach, low + 0.05 * height), (reach * 0.92, low + 0.06 * height), (0.0, min(top, height))],
+            [*hem, (0.0, min(top, height))],
+            shaded(needle, 0.8 + 0.3 * k / tiers),
+            rank=2 + k,
+            grain=0.9,
+            convex=False,
+        )
+        if not near and k:
+            continue
+        mesh.flat(
+            [
+                (0.12 * reach, low + 0.05 * height),
+                (reach * 0.92, low + 0.06 * height),
+                (0.0, min(top, height)),
+            ],
             shaded(needle, 0.62 + 0.3 * k / tiers),
             rank=2 + k,
             grain=0.9,

@@ -28,30 +28,40 @@ _SIGNAL: dict[str, tuple[float, Color]] = {
 
 
 def _pole(mesh: MeshBuilder, height: float, radius: float, at: float = 0.0) -> None:
-    mesh.box((-radius, radius), (at - radius, at + radius), (0.0, height), _STEEL, label=POLE, skip="t")
+    mesh.box(
+        (-radius, radius), (at - radius, at + radius), (0.0, height), _STEEL, label=POLE, rank=-1, skip="t"
+    )
 
 
 def traffic_sign(kind: str, value: int, *, near: bool) -> Mesh:
     """Build a ``"stop"``, ``"yield"``, ``"speed limit"`` (with its value) or ``"turn"`` sign."""
     mesh = MeshBuilder(TRAFFIC_SIGN)
     _pole(mesh, _PLATE_UP + 0.2, 0.035)
-    mesh.part()
     front = -0.06
 
     def plate(points: list[tuple[float, float]], color: Color, rank: int) -> None:
-        mesh.face([(front - 0.001 * rank, r, _PLATE_UP + u) for r, u in points], color, rank=rank, glow=0.05)
+        corners = [(front - 0.001 * rank, r, _PLATE_UP + u) for r, u in points]
+        mesh.face(corners, color, centre=(1.0, 0.0, _PLATE_UP), rank=rank, glow=0.05)
+        if rank == 1:
+            mesh.face([(0.0, r, u) for _, r, u in corners], _STEEL, centre=(-1.0, 0.0, _PLATE_UP), rank=rank)
 
     def disc(radius: float, color: Color, rank: int, sides: int = 20, turn: float = 0.0) -> None:
         n = sides if near else max(8, sides // 2)
         plate(
-            [(radius * math.cos(turn + 2 * math.pi * k / n), radius * math.sin(turn + 2 * math.pi * k / n)) for k in range(n)],
+            [
+                (radius * math.cos(turn + 2 * math.pi * k / n), radius * math.sin(turn + 2 * math.pi * k / n))
+                for k in range(n)
+            ],
             color,
             rank,
         )
 
     if kind == "stop":
         mesh_octagon = [
-            [(r * math.cos(math.pi / 8 + k * math.pi / 4), r * math.sin(math.pi / 8 + k * math.pi / 4)) for k in range(8)]
+            [
+                (r * math.cos(math.pi / 8 + k * math.pi / 4), r * math.sin(math.pi / 8 + k * math.pi / 4))
+                for k in range(8)
+            ]
             for r in (0.47, 0.43)
         ]
         plate(mesh_octagon[0], _WHITE, 1)
@@ -63,7 +73,15 @@ def traffic_sign(kind: str, value: int, *, near: bool) -> Mesh:
             plate([(-0.32, -0.1), (0.32, -0.1), (0.32, 0.1), (-0.32, 0.1)], (214, 120, 122), 3)
     elif kind == "yield":
         for scale, color, rank in ((1.0, _RED, 1), (0.62, _WHITE, 2)):
-            plate([(-0.52 * scale, 0.28 * scale + 0.04), (0.52 * scale, 0.28 * scale + 0.04), (0.0, -0.6 * scale + 0.04)], color, rank)
+            plate(
+                [
+                    (-0.52 * scale, 0.28 * scale + 0.04),
+                    (0.52 * scale, 0.28 * scale + 0.04),
+                    (0.0, -0.6 * scale + 0.04),
+                ],
+                color,
+                rank,
+            )
     elif kind == "speed limit":
         disc(0.42, _RED, 1)
         disc(0.33, _WHITE, 2)
@@ -82,14 +100,17 @@ def traffic_light(color: str, *, near: bool) -> Mesh:
     """Build a traffic light whose ``color`` lamp is lit."""
     mesh = MeshBuilder(TRAFFIC_LIGHT)
     _pole(mesh, 3.5, 0.06)
-    mesh.part()
     mesh.box((-0.14, 0.14), (-0.2, 0.2), (2.55, 3.6), (34, 38, 36))
     sides = 12 if near else 6
     for name, (up, lit) in _SIGNAL.items():
         on = name == color
         mesh.face(
             [
-                (-0.15, 0.125 * math.cos(2 * math.pi * k / sides), 2.76 + up + 0.125 * math.sin(2 * math.pi * k / sides))
+                (
+                    -0.15,
+                    0.125 * math.cos(2 * math.pi * k / sides),
+                    2.76 + up + 0.125 * math.sin(2 * math.pi * k / sides),
+                )
                 for k in range(sides)
             ],
             lit if on else shaded(lit, 0.2),
@@ -99,7 +120,12 @@ def traffic_light(color: str, *, near: bool) -> Mesh:
         )
         if near:
             mesh.face(
-                [(-0.16, -0.15, 2.88 + up), (-0.16, 0.15, 2.88 + up), (-0.3, 0.13, 2.9 + up), (-0.3, -0.13, 2.9 + up)],
+                [
+                    (-0.16, -0.15, 2.88 + up),
+                    (-0.16, 0.15, 2.88 + up),
+                    (-0.3, 0.13, 2.9 + up),
+                    (-0.3, -0.13, 2.9 + up),
+                ],
                 (22, 24, 24),
                 rank=3,
             )
@@ -111,12 +137,23 @@ def street_lamp(*, near: bool) -> Mesh:
     mesh = MeshBuilder(POLE)
     _pole(mesh, 6.0, 0.07)
     forward, right, up = LAMP_HEAD
-    for thickness in (0.1,):
-        mesh.face([(0.0, 0.0, up), (0.0, right, up + 0.25), (0.0, right, up + 0.25 + thickness), (0.0, 0.0, up + thickness)], _STEEL)
-    mesh.part()
-    mesh.box((forward - 0.3, forward + 0.3), (right - 0.4, right + 0.25), (up + 0.1, up + 0.28), shaded(_STEEL, 0.8))
     mesh.face(
-        [(-0.25, right - 0.35, up + 0.09), (-0.25, right + 0.2, up + 0.09), (0.25, right + 0.2, up + 0.09), (0.25, right - 0.35, up + 0.09)],
+        [(0.0, 0.0, up), (0.0, right, up + 0.25), (0.0, right, up + 0.35), (0.0, 0.0, up + 0.1)], _STEEL
+    )
+    mesh.part()
+    mesh.box(
+        (forward - 0.3, forward + 0.3),
+        (right - 0.4, right + 0.25),
+        (up + 0.1, up + 0.28),
+        shaded(_STEEL, 0.8),
+    )
+    mesh.face(
+        [
+            (-0.25, right - 0.35, up + 0.09),
+            (-0.25, right + 0.2, up + 0.09),
+            (0.25, right + 0.2, up + 0.09),
+            (0.25, right - 0.35, up + 0.09),
+        ],
         (255, 226, 170),
         rank=2,
         glow=1.0,

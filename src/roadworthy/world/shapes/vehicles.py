@@ -93,7 +93,9 @@ def _patch(
     )
 
 
-def _lights(mesh: MeshBuilder, back: float, front: float, half: float, up: tuple[float, float], near: bool) -> None:
+def _lights(
+    mesh: MeshBuilder, back: float, front: float, half: float, up: tuple[float, float], near: bool
+) -> None:
     width = 0.34
     for side in (-1, 1):
         outer, inner = side * (half - 0.06), side * (half - 0.06 - width)
@@ -106,7 +108,10 @@ def _lights(mesh: MeshBuilder, back: float, front: float, half: float, up: tuple
 
 
 def _hull(
-    mesh: MeshBuilder, low: Sequence[tuple[float, float]], high: Sequence[tuple[float, float]], colors: Sequence[Color]
+    mesh: MeshBuilder,
+    low: Sequence[tuple[float, float]],
+    high: Sequence[tuple[float, float]],
+    colors: Sequence[Color],
 ) -> None:
     """Add a frustum between two rectangles given as ((f0, half, u), (f1, half, u)); colours back, front, side, top."""
     (lf0, lh), (lf1, _), (lu, _) = low
@@ -124,9 +129,7 @@ def _hull(
     mesh.face([(hf0, -hh, hu), (hf1, -hh, hu), (hf1, hh, hu), (hf0, hh, hu)], top, centre=centre)
 
 
-def _inset(
-    points: Sequence[Point], amount: float
-) -> list[Point]:
+def _inset(points: Sequence[Point], amount: float) -> list[Point]:
     """Shrink a face towards its middle, leaving a frame of the colour below."""
     n = len(points)
     middle = tuple(sum(p[i] for p in points) / n for i in range(3))
@@ -154,13 +157,23 @@ def _car(paint: Color, near: bool) -> Mesh:
     if near:
         for sign in (-1, 1):
             mesh.face(
-                [(-2.15, sign * half, 0.26), (2.15, sign * half, 0.26), (2.14, sign * half, 0.38), (-2.14, sign * half, 0.38)],
+                [
+                    (-2.15, sign * half, 0.26),
+                    (2.15, sign * half, 0.26),
+                    (2.14, sign * half, 0.38),
+                    (-2.14, sign * half, 0.38),
+                ],
                 shaded(paint, 0.55),
                 centre=body,
                 rank=1,
             )
             mesh.face(
-                [(-0.2, sign * (half - 0.02), 0.4), (-0.17, sign * (half - 0.02), 0.4), (-0.17, sign * (half - 0.04), 0.84), (-0.2, sign * (half - 0.04), 0.84)],
+                [
+                    (-0.2, sign * (half - 0.02), 0.4),
+                    (-0.17, sign * (half - 0.02), 0.4),
+                    (-0.17, sign * (half - 0.04), 0.84),
+                    (-0.2, sign * (half - 0.04), 0.84),
+                ],
                 shaded(paint, 0.6),
                 centre=body,
                 rank=1,
@@ -182,15 +195,24 @@ def _car(paint: Color, near: bool) -> Mesh:
     panes: list[tuple[list[Point], Color]] = [
         ([(-1.75, -low, waist), (-1.75, low, waist), (-1.15, high, top), (-1.15, -high, top)], _GLASS),
         ([(1.0, -low, waist), (1.0, low, waist), (0.2, high, top), (0.2, -high, top)], shaded(_GLASS, 1.35)),
-        ([(-1.75, -low, waist), (1.0, -low, waist), (0.2, -high, top), (-1.15, -high, top)], shaded(_GLASS, 1.15)),
-        ([(-1.75, low, waist), (1.0, low, waist), (0.2, high, top), (-1.15, high, top)], shaded(_GLASS, 1.15)),
+        (
+            [(-1.75, -low, waist), (1.0, -low, waist), (0.2, -high, top), (-1.15, -high, top)],
+            shaded(_GLASS, 1.15),
+        ),
+        (
+            [(-1.75, low, waist), (1.0, low, waist), (0.2, high, top), (-1.15, high, top)],
+            shaded(_GLASS, 1.15),
+        ),
     ]
     for pane, tint in panes:
         glass(mesh, _inset(pane, 0.14), tint, centre=cabin, rank=1)
     if near:
         rear = panes[0][0]
         mesh.face(
-            [*_inset([rear[3], rear[2]], 0.2)[::-1], *_inset([(-1.4, low * 0.88, 1.2), (-1.4, -low * 0.88, 1.2)], 0.25)[::-1]],
+            [
+                *_inset([rear[3], rear[2]], 0.2)[::-1],
+                *_inset([(-1.4, low * 0.88, 1.2), (-1.4, -low * 0.88, 1.2)], 0.25)[::-1],
+            ],
             shaded(_GLASS, 1.7),
             centre=cabin,
             rank=2,
@@ -215,7 +237,12 @@ def _van(paint: Color, near: bool) -> Mesh:
         span = (0.08, 0.78) if sign > 0 else (-0.78, -0.08)
         _patch(mesh, -2.49, span, (1.3, 1.9), _GLASS, rank=2)
         mesh.face(
-            [(0.7, sign * 0.965, 1.3), (1.75, sign * 0.965, 1.3), (1.42, sign * 0.93, 1.95), (0.7, sign * 0.93, 1.95)],
+            [
+                (0.7, sign * 0.965, 1.3),
+                (1.75, sign * 0.965, 1.3),
+                (1.42, sign * 0.93, 1.95),
+                (0.7, sign * 0.93, 1.95),
+            ],
             shaded(_GLASS, 1.2),
             centre=middle,
             rank=2,
@@ -245,7 +272,12 @@ def _truck(paint: Color, near: bool) -> Mesh:
             _patch(mesh, -4.012, (r, r + 0.04), (1.12, 3.2), shaded(box, 0.68), rank=2)
         for sign in (-1, 1):
             mesh.face(
-                [(-3.6, sign * 1.225, 1.7), (1.6, sign * 1.225, 1.7), (1.6, sign * 1.225, 2.3), (-3.6, sign * 1.225, 2.3)],
+                [
+                    (-3.6, sign * 1.225, 1.7),
+                    (1.6, sign * 1.225, 1.7),
+                    (1.6, sign * 1.225, 2.3),
+                    (-3.6, sign * 1.225, 2.3),
+                ],
                 paint,
                 centre=(0, 0, 2),
                 rank=2,
@@ -263,7 +295,12 @@ def _truck(paint: Color, near: bool) -> Mesh:
     _patch(mesh, 3.61, (-0.8, 0.8), (0.85, 1.3), _TRIM, rank=2)
     for sign in (-1, 1):
         mesh.face(
-            [(2.5, sign * 1.16, 1.6), (3.4, sign * 1.16, 1.6), (3.4, sign * 1.16, 2.3), (2.5, sign * 1.16, 2.3)],
+            [
+                (2.5, sign * 1.16, 1.6),
+                (3.4, sign * 1.16, 1.6),
+                (3.4, sign * 1.16, 2.3),
+                (2.5, sign * 1.16, 2.3),
+            ],
             shaded(_GLASS, 1.2),
             centre=cab,
             rank=2,
@@ -290,7 +327,12 @@ def _school_bus(paint: Color, near: bool) -> Mesh:
         for k in range(count):
             f0 = -4.3 + k * step
             mesh.face(
-                [(f0, side, 1.6), (f0 + step * 0.86, side, 1.6), (f0 + step * 0.86, side, 2.25), (f0, side, 2.25)],
+                [
+                    (f0, side, 1.6),
+                    (f0 + step * 0.86, side, 1.6),
+                    (f0 + step * 0.86, side, 2.25),
+                    (f0, side, 2.25),
+                ],
                 shaded(_GLASS, 1.15),
                 centre=middle,
                 rank=2,

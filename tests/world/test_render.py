@@ -1,0 +1,158 @@
+"""Pictures: any size, same seed same bytes, and weather that looks like weather."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from roadworthy.errors import SceneError
+from roadworthy.world import (
+    TIMES,
+    TRACK_NAMES,
+    WEATHERS,
+    Camera,
+    Conditions,
+    Scene,
+    add,
+    classes,
+    frame_of,
+    make_scene,
+    remove,
+    render,
+    track,
+    with_conditions,
+)
+
+
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for k, name in enumerate(TRACK_NAMES):
+        frame = frame_of(
+            make_scene(name, 100.0 * k, seed=k, conditions=Conditions(WEATHERS[k + 1], time=TIMES[k]))
+        )
+        assert frame.labels is not None
+        assert frame.boxes is not None
+        assert frame.depth is not None
+        for array in (frame.image, frame.labels.ids, frame.depth, frame.boxes.xyxy):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(repr(frame.signals).encode())
+    return digest.hexdigest()
+
+
+def test_the_same_seed_gives_the_same_bytes_in_another_process_and_another_order() -> None:
+    for s in (700.0, 10.0, 350.0):  # fill every cache in another order first
+        render(make_scene("town", s, seed=9))
+    script = f"import sys; sys.path.insert(0, {str(__file__)!r}[:-len('test_render.py')]); import test_render as t; print(t._digest())"
+    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == _digest()
+
+
+def test_another_seed_gives_another_scene() -> None:
+    one, two = make_scene("town", 100.0, seed=1), make_scene("town", 100.0, seed=2)
+    assert one.actors != two.actors
+    assert not np.array_equal(render(one).image, render(two).image)
+
+
+@pytest.mark.parametrize("name", TRACK_NAMES)
+@pytest.mark.parametrize("time", TIMES)
+@pytest.mark.parametrize("weather", WEATHERS)
+def test_every_track_weather_and_time_renders(name: str, time: str, weather: str) -> None:
+    picture = render(make_scene(name, 333.0, seed=5, conditions=Conditions(weather, "heavy", time)))
+    assert picture.image.shape == (160, 320, 3)
+    assert picture.image.dtype == np.uint8
+    assert picture.image.std() > 4
+
+
+@pytest.mark.parametrize("size", [(16, 16), (64, 200), (321, 161), (200, 66), (1242, 375), (37, 90)])
+@pytest.mark.parametrize("time", ["day", "night"])
+def test_any_size_works(size: tuple[int, int], time: str) -> None:
+    scene = make_scene("town", 120.0, seed=4, conditions=Conditions("snow", time=time))
+    frame = frame_of(scene, Camera(*size))
+    assert frame.size == size
+
+
+@pytest.mark.parametrize("weather", WEATHERS)
+def test_amount_zero_of_any_weather_is_a_clear_day(weather: str) -> None:
+    scene = make_scene("meadow", 200.0, seed=1)
+    clear = render(scene).image
+    assert np.array_equal(clear, render(with_conditions(scene, weather=weather, level=0.0)).image)
+
+
+def test_night_is_darker_than_dusk_and_dusk_darker_than_day() -> None:
+    scene = make_scene("town", 200.0, seed=1)
+    means = [render(with_conditions(scene, time=time)).image.mean() for time in TIMES]
+    assert means[0] > 1.2 * means[1] > 1.4 * means[2]
+
+
+def test_more_fog_hides_more_of_the_distance() -> None:
+    scene = add(make_scene("meadow", 300.0, seed=1, traffic=0), "truck", ahead=45, place="lane")
+    truck = render(scene).instances > 0
+    contrast = []
+    for level in (0.0, 1 / 3, 2 / 3, 1.0):
+        image = render(with_conditions(scene, weather="fog", level=level)).image.astype(float)
+        contrast.append(image[truck].std())
+    assert contrast == sorted(contrast, reverse=True)
+    assert contrast[-1] < 0.5 * contrast[0]
+
+
+def test_snow_whitens_the_verge_and_rain_darkens_the_road() -> None:
+    scene = make_scene("meadow", 100.0, seed=1, traffic=0)
+    dry = render(scene)
+    verge = (dry.labels == classes.TERRAIN) & (dry.depth < 40)
+    road = (dry.labels == classes.ROAD) & (dry.depth < 12)
+    snow = render(with_conditions(scene, weather="snow", level="heavy")).image.astype(float)
+    assert np.ptp(snow[verge].mean(axis=0)) < 25  # white has no hue
+    assert snow[verge].mean() > dry.image[verge].mean() + 40
+    rain = render(with_conditions(scene, weather="rain", level="heavy")).image
+    assert rain[road].mean() < 0.85 * dry.image[road].mean()
+
+
+def test_headlights_show_a_pedestrian_at_night() -> None:
+    scene = make_scene("meadow", 100.0, seed=1, traffic=0, conditions=Conditions(time="night"))
+    near, far = (render(add(scene, "pedestrian", ahead=gap, place="road edge", look=3)) for gap in (12, 60))
+    assert near.image[near.instances > 0].mean() > 1.8 * far.image[far.instances > 0].mean()
+
+
+def test_signs_can_be_read() -> None:
+    base = remove(make_scene("meadow", 300.0, traffic=0), "tree")
+    plates = []
+    for value in (30, 80):
+        scene = add(base, "speed limit sign", value=value, ahead=14, place=3.0)
+        picture = render(scene, Camera(640, 320))
+        rows, columns = np.nonzero(picture.instances == scene.actors[-1].id)
+        plates.append(picture.image[rows.min() : rows.max(), columns.min() : columns.max()].astype(float))
+    assert plates[0].shape == plates[1].shape
+    inner = tuple(slice(n // 4, -n // 4) for n in plates[0].shape[:2])
+    assert np.abs(plates[0][inner] - plates[1][inner]).max() > 100  # the digits differ
+
+
+def test_a_crest_hides_what_stands_behind_it() -> None:
+    mountain = track("mountain")
+    s = np.arange(0, mountain.length, 1.0)
+    climb = mountain.grade(s) - mountain.grade(s + 60)
+    top = float(s[int(np.argmax(climb))])
+    scene = Scene(mountain, top)
+    behind = render(add(scene, "pedestrian", ahead=75, place="lane")).instances > 0
+    flat = render(add(Scene(track("meadow"), 100.0), "pedestrian", ahead=75, place="lane")).instances > 0
+    assert behind.sum() < flat.sum()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: make_scene("nowhere"), "unknown track 'nowhere'"),
+        (lambda: make_scene("twon"), "did you mean 'town'"),
+        (lambda: make_scene("town", float("nan")), "finite"),
+        (lambda: make_scene("town", traffic=-1), "traffic lies between 0 and 5"),
+        (lambda: Camera(8, 8), "16 to 8192 pixels"),
+        (lambda: Camera(field_of_view=200), "between 20 and 120 degrees"),
+        (lambda: Conditions("rain", -0.1), "between 0 and 1"),
+    ],
+)
+def test_bad_scenes_are_refused(make: object, message: str) -> None:
+    with pytest.raises(SceneError, match=message):
+        make()  # type: ignore[operator]
