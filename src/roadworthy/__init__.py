@@ -1,5 +1,61 @@
-"""Roadworthy tests driving models and produces evidence engineers can trust."""
+"""Roadworthy tests driving models and produces evidence engineers can trust.
+
+::
+
+    import roadworthy as rw
+
+    data = rw.load("world:town", weather="rain", time="night", count=24)
+    data[0].boxes.select("pedestrian")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from roadworthy._version import __version__
+from roadworthy.cases import Case, Dataset, Method, Outcome, Requirement, Verdict
+from roadworthy.errors import RoadworthyError
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.ontology import Ontology, use_ontology
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from roadworthy import world
+    from roadworthy.datasets import load
+    from roadworthy.runs import run
+
+__all__ = [
+    "Boxes",
+    "Case",
+    "Dataset",
+    "Frame",
+    "LabelMap",
+    "Method",
+    "Ontology",
+    "Outcome",
+    "Requirement",
+    "RoadworthyError",
+    "Signals",
+    "Verdict",
+    "__version__",
+    "load",
+    "run",
+    "use_ontology",
+    "world",
+]
+
+# What pulls in heavy libraries is imported when it is first asked for.
+_LATER = {"load": "roadworthy.datasets", "run": "roadworthy.runs", "world": "roadworthy.world"}
+
+
+if not TYPE_CHECKING:  # type checkers would take any misspelt name for one that __getattr__ knows
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(_LATER[name])
+        return module if name == "world" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

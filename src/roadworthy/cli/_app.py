@@ -1,0 +1,90 @@
+"""The program itself: global options, how errors end it, and which commands there are.
+
+Exit codes: 0 all is well, 1 a requirement is violated, 2 something went wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from roadworthy._version import __version__
+from roadworthy.cli import data, demo, listing
+from roadworthy.cli._commands import Command, Group
+from roadworthy.cli._console import examples, print_error
+from roadworthy.errors import RoadworthyError
+
+__all__ = ["app", "main"]
+
+FAILED = 2
+
+
+class _Program(Group):
+    """Turns exceptions into one clean message and an exit code, whichever command they come from."""
+
+    def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
+        given = list(sys.argv[1:] if args is None else args)
+        # Accepted anywhere: whoever is told to run again with --debug adds it at the end.
+        given.sort(key=lambda word: word != "--debug")
+        debug = "--debug" in given
+        try:
+            return super().main(given, *others, **extra)
+        except Exception as error:
+            if debug:
+                traceback.print_exc()
+            elif isinstance(error, RoadworthyError):
+                print_error(str(error))
+            else:
+                print_error(
+                    f"{type(error).__name__}: {error}\n"
+                    "This should not happen. Run again with --debug to see where it comes from."
+                )
+            sys.exit(FAILED)
+
+
+app = typer.Typer(
+    name="roadworthy",
+    cls=_Program,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "roadworthy demo",
+        "roadworthy data show world:town -o weather=rain -o time=night",
+        "roadworthy list datasets",
+    ),
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"roadworthy {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global_options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop."),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+) -> None:
+    """Test driving models: say what must hold, get the failing images and evidence you can trust."""
+    # Both options are acted on elsewhere: --version by its callback, --debug by _Program.
+
+
+app.command("demo", cls=Command, rich_help_panel="Start here", epilog=demo.EXAMPLES)(demo.demo)
+app.command("list", cls=Command, rich_help_panel="Look around", epilog=listing.EXAMPLES)(listing.list_all)
+app.add_typer(data.app, name="data", rich_help_panel="Look around")
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    app(prog_name="roadworthy")

@@ -1,0 +1,107 @@
+"""What commands share: where they write, how they show progress, how they read options and make folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from roadworthy.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+__all__ = [
+    "console",
+    "examples",
+    "make_folder",
+    "parse_options",
+    "plain_table",
+    "print_error",
+    "print_json",
+    "tracked",
+]
+
+T = TypeVar("T")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return the console for people; it writes no colours into a pipe."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def print_error(message: str) -> None:
+    """Say on stderr what went wrong."""
+    from rich.text import Text
+
+    err = console(stderr=True)
+    # Lines are kept whole in a pipe, so that logs can be searched.
+    err.print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=not err.is_terminal)
+
+
+def print_json(document: object) -> None:
+    """Write one JSON document to stdout."""
+    import typer
+
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def plain_table(*columns: str) -> Table:
+    """Return a table without lines, which reads well at 80 columns and in a pipe."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns))
+    for name in columns:
+        table.add_column(name, header_style="dim", overflow="fold")
+    return table
+
+
+def tracked(items: Sequence[T], what: str) -> Iterator[T]:
+    """Yield the items, with a progress bar on a terminal and nothing in a pipe."""
+    from rich.progress import track
+
+    err = console(stderr=True)
+    yield from track(items, what, console=err, transient=True, disable=not err.is_terminal)
+
+
+def parse_options(given: Iterable[str]) -> dict[str, object]:
+    """Return the options written as key=value.
+
+    Example:
+        >>> parse_options(["weather=rain", "count=12"])
+        {'weather': 'rain', 'count': '12'}
+    """
+    options: dict[str, object] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise InputError(f"an option is written key=value, such as -o weather=rain, got {text!r}")
+        if key in options:
+            raise InputError(f"option {key!r} is given twice: {options[key]!r} and {value!r}")
+        options[key] = value
+    return options
+
+
+def make_folder(path: Path) -> Path:
+    """Make a folder and those above it; one that exists is fine.
+
+    Raises:
+        InputError: It cannot be made, or something that is no folder has its name.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError(f"cannot make the folder {path}: a file has this name; choose another") from None
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}; choose another") from error
+    return path
+
+
+def examples(*lines: str) -> str:
+    """Return the closing lines of a help page: commands to try."""
+    return "\n".join(["[bold]Examples[/bold]", *(f"[dim]$[/dim] [cyan]{line}[/cyan]" for line in lines)])

@@ -1,0 +1,159 @@
+"""``roadworthy demo``: the main job on the built-in world, with nothing to download."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json, tracked
+
+if TYPE_CHECKING:
+    from roadworthy.frames import Frame, Signals
+    from roadworthy.report import Image, Pair
+    from roadworthy.world import Scene
+
+__all__ = ["EXAMPLES", "demo"]
+
+EXAMPLES = examples("roadworthy demo", "roadworthy demo --out pictures --json")
+
+
+def demo(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("demo-out"),
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
+) -> None:
+    """Draw the built-in world, its ground truth, and what one change does to a careful driver."""
+    from roadworthy.images import write_image
+    from roadworthy.report import frame_sheet, pair_sheet
+
+    make_folder(out)
+    pairs = _pairs()
+    sheets = {
+        "world": frame_sheet(
+            _world_frames(),
+            overlays="boxes,signals",
+            title="The built-in world",
+            note="every weather at every time of day",
+        ),
+        "ground-truth": _truth_sheet(),
+        "counterfactuals": pair_sheet(
+            pairs, scale=1.5, title="Counterfactuals", note="the same scene with one thing changed"
+        ),
+    }
+    paths = {name: out / f"{name}.png" for name in sheets}
+    for name, sheet in sheets.items():
+        write_image(paths[name], sheet)
+    if as_json:
+        print_json(_document(paths, pairs))
+    else:
+        _print_summary(paths, pairs)
+
+
+def _world_frames() -> list[Frame]:
+    """Return one frame for every weather and time of day, a row of the sheet for each weather."""
+    from roadworthy.datasets import WorldDataset
+    from roadworthy.world import TIMES, WEATHERS
+
+    data = WorldDataset(weather="all", time="all", count=len(WEATHERS) * len(TIMES), seed=1, jitter=0)
+
+    def place(index: int) -> tuple[int, int]:
+        conditions = data.scene(index).conditions
+        return WEATHERS.index(conditions.weather), TIMES.index(conditions.time)
+
+    order = sorted(range(len(data)), key=place)
+    return [data[index] for index in tracked(order, "Driving through the world")]
+
+
+def _truth_sheet() -> Image:
+    """Return one busy scene with everything that is known about it."""
+    from roadworthy.report import Tile, contact_sheet, draw_frame, draw_legend
+    from roadworthy.world import frame_of, make_scene
+
+    frame = frame_of(make_scene("town", s=975, seed=3))
+    shown = {
+        "boxes": "boxes",
+        "label map": "labels",
+        "instances": "instances",
+        "depth": "depth",
+    }
+    tiles = [Tile(draw_frame(frame, names, legend=False), title) for title, names in shown.items()]
+    classes = frame.labels.present() if frame.labels is not None else ()
+    return contact_sheet(
+        tiles,
+        columns=2,
+        title="Ground truth",
+        note="known exactly for every pixel",
+        footer=draw_legend(classes, 2 * tiles[0].image.shape[1]),
+    )
+
+
+def _changes() -> list[tuple[str, Scene, Callable[[Scene], Scene]]]:
+    """Return what is changed in which scene."""
+    from roadworthy.world import add, make_scene, remove, replace, with_conditions
+
+    town = make_scene("town", s=933, seed=3)
+    suburb = make_scene("meadow", s=421, seed=3)
+    forest = make_scene("mountain", s=58, seed=3)
+    return [
+        ("a pedestrian on the sidewalk", town, lambda scene: add(scene, "pedestrian", ahead=14)),
+        ("trees instead of buildings", town, lambda scene: replace(scene, "building", "tree")),
+        ("night", town, lambda scene: with_conditions(scene, time="night")),
+        ("a stop sign", town, lambda scene: add(scene, "stop sign", ahead=13, place="kerb")),
+        ("no lane lines", suburb, lambda scene: remove(scene, "line")),
+        ("heavy rain", suburb, lambda scene: with_conditions(scene, weather="rainy", level="heavy")),
+        ("fog", suburb, lambda scene: with_conditions(scene, weather="foggy")),
+        ("a truck ahead", forest, lambda scene: add(scene, "truck", ahead=18, place="lane")),
+        ("heavy snow", forest, lambda scene: with_conditions(scene, weather="snowy", level="heavy")),
+    ]
+
+
+def _pairs() -> list[Pair]:
+    from roadworthy.report import Pair
+    from roadworthy.world import frame_of
+
+    return [
+        Pair(title, frame_of(scene), frame_of(change(scene)))
+        for title, scene, change in tracked(_changes(), "Changing one thing")
+    ]
+
+
+def _document(paths: dict[str, Path], pairs: Sequence[Pair]) -> dict[str, object]:
+    return {
+        "sheets": {name: str(path) for name, path in paths.items()},
+        "counterfactuals": [
+            {
+                "change": pair.title,
+                "before": pair.before.signals.as_dict(),
+                "after": pair.after.signals.as_dict(),
+            }
+            for pair in pairs
+        ],
+    }
+
+
+def _degrees(signals: Signals) -> str:
+    # Adding zero after rounding turns -0.0 into 0.0.
+    return f"{round(signals.steering or 0.0, 1) + 0.0:5.1f}"
+
+
+def _print_summary(paths: dict[str, Path], pairs: Sequence[Pair]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    out.print(Text("What a careful driver does before and after one change", style="bold"))
+    table = plain_table("change", "speed in km/h", "", "steering in °")
+    for pair in pairs:
+        before, after = pair.before.signals, pair.after.signals
+        old, new = before.speed or 0.0, after.speed or 0.0
+        table.add_row(
+            pair.title,
+            f"{old * 3.6:3.0f} → {new * 3.6:3.0f}",
+            f"{round(100 * (new / old - 1)):+d}%" if old else "",
+            f"{_degrees(before)} → {_degrees(after)}",
+        )
+    out.print(Padding(table, (0, 0, 1, 2)))
+    for path in paths.values():
+        out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)

@@ -1,0 +1,111 @@
+"""``roadworthy list``: everything that has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from roadworthy.cli._console import console, examples, plain_table, print_json
+from roadworthy.errors import InputError, UnknownNameError, suggest
+
+if TYPE_CHECKING:
+    from roadworthy.registry import Entry, Failure, Registry
+
+__all__ = ["EXAMPLES", "list_all"]
+
+EXAMPLES = examples("roadworthy list", "roadworthy list datasets", "roadworthy list --json")
+
+
+def list_all(
+    kind: Annotated[
+        str | None,
+        typer.Argument(help="Only this kind: datasets, transforms, models, metrics or simulators."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
+) -> None:
+    """List the data sets, transforms, models, metrics and simulators, plug-ins included."""
+    from roadworthy.registry import all_registries
+
+    registries = [one for one in all_registries() if kind in (None, one.kind)]
+    if not registries:
+        raise UnknownNameError(
+            f"there is no kind {kind!r} of things to list; "
+            f"{suggest(str(kind), [one.kind for one in all_registries()])}"
+        )
+    if as_json:
+        print_json(_document(registries))
+        return
+    for registry in registries:
+        _print_kind(registry)
+
+
+def _options(entry: Entry[Any]) -> dict[str, str]:
+    """Return the options of a data set and their defaults; no other kind declares any yet."""
+    if entry.kind != "datasets":
+        return {}
+    from roadworthy.datasets import options_of
+
+    try:
+        options = options_of(entry.object)
+    except InputError:
+        return {}
+    return {one.name: "" if one.required else str(one.default) for one in options}
+
+
+def _document(registries: Sequence[Registry[Any]]) -> dict[str, object]:
+    document: dict[str, object] = {
+        registry.kind: [
+            {
+                "name": entry.name,
+                "aliases": list(entry.aliases),
+                "summary": entry.summary,
+                "source": entry.source,
+                "options": _options(entry),
+            }
+            for entry in registry.entries()
+        ]
+        for registry in registries
+    }
+    document["failures"] = [
+        {"kind": failure.kind, "name": failure.name, "source": failure.source, "error": failure.error}
+        for registry in registries
+        for failure in registry.failures()
+    ]
+    return document
+
+
+def _print_kind(registry: Registry[Any]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    entries, failures = registry.entries(), registry.failures()
+    out.print(Text(registry.kind, style="bold"), Text("" if entries or failures else "none yet", style="dim"))
+    table = plain_table("", "", "")
+    for entry in entries:
+        _add_entry(table, entry)
+    for failure in failures:
+        _add_failure(table, failure)
+    if table.row_count:
+        out.print(Padding(table, (0, 0, 0, 2)))
+    out.print()
+
+
+def _add_entry(table: Any, entry: Entry[Any]) -> None:
+    from rich.text import Text
+
+    about = Text(entry.summary)
+    if entry.aliases:
+        about.append(f"\nalso called {', '.join(entry.aliases)}", style="dim")
+    if options := _options(entry):
+        about.append("\n" + " ".join(f"{name}={default}" for name, default in options.items()), style="dim")
+    table.add_row(Text(entry.name, style="cyan"), about, Text(entry.source, style="dim"))
+
+
+def _add_failure(table: Any, failure: Failure) -> None:
+    from rich.text import Text
+
+    about = Text(f"could not be loaded: {failure.error}", style="red")
+    table.add_row(Text(failure.name or "?", style="red"), about, Text(failure.source, style="dim"))

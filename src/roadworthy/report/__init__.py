@@ -1,0 +1,27 @@
+"""Reports: what people look at."""
+
+from __future__ import annotations
+
+from roadworthy.report._palette import Image
+from roadworthy.report.drawing import (
+    OVERLAYS,
+    draw_difference,
+    draw_frame,
+    draw_legend,
+    parse_overlays,
+)
+from roadworthy.report.sheets import Pair, Tile, contact_sheet, frame_sheet, pair_sheet
+
+__all__ = [
+    "OVERLAYS",
+    "Image",
+    "Pair",
+    "Tile",
+    "contact_sheet",
+    "draw_difference",
+    "draw_frame",
+    "draw_legend",
+    "frame_sheet",
+    "pair_sheet",
+    "parse_overlays",
+]

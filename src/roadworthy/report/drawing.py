@@ -1,0 +1,252 @@
+"""Drawing what is known about a frame over its image: boxes, labels, depth, instances and signals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError, suggest
+from roadworthy.frames import Frame, LabelMap
+from roadworthy.ontology import VOID, ontology
+from roadworthy.report._boxes import draw_boxes
+from roadworthy.report._palette import (
+    ACCENT,
+    BACKGROUND,
+    BRIGHT,
+    DIM,
+    PANEL,
+    Image,
+    palette_color,
+    round_rectangle,
+)
+from roadworthy.report._text import Color, draw_text, fitted, text_width
+
+__all__ = [
+    "OVERLAYS",
+    "draw_depth_legend",
+    "draw_difference",
+    "draw_frame",
+    "draw_legend",
+    "parse_overlays",
+]
+
+OVERLAYS = ("boxes", "labels", "depth", "instances", "signals")
+"""What can be drawn over or under an image."""
+
+_LABEL_SHARE = 0.42
+_DEPTH_RANGE = (3.0, 150.0)
+_FULL_SPEED = 100.0  # km/h at the end of the speed bar
+
+
+def parse_overlays(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the overlays that are named, each once; ``"none"`` names none.
+
+    Raises:
+        InputError: A name is unknown.
+
+    Example:
+        >>> parse_overlays("labels,boxes")
+        ('labels', 'boxes')
+        >>> parse_overlays("none")
+        ()
+        >>> parse_overlays("box")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: unknown overlay 'box': did you mean 'boxes'?
+    """
+    asked = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    for name in asked:
+        if name not in (*OVERLAYS, "none"):
+            raise InputError(f"unknown overlay {name!r}: {suggest(name, (*OVERLAYS, 'none'))}")
+    if "none" in asked and len(asked) > 1:
+        raise InputError(f"overlay 'none' cannot be joined with others, got {', '.join(asked)}")
+    return tuple(name for name in dict.fromkeys(asked) if name != "none")
+
+
+def draw_frame(
+    frame: Frame,
+    overlays: str | Iterable[str] = ("boxes", "labels", "signals"),
+    scale: float = 2.0,
+    *,
+    legend: bool = True,
+) -> Image:
+    """Return a frame's image, enlarged, with what is known about it drawn over it.
+
+    Args:
+        frame: The frame.
+        overlays: Which of `OVERLAYS` to draw. Signals come in a strip below the image.
+        scale: Enlargement.
+        legend: Whether a strip below says which colour is which class, where labels are drawn.
+
+    Example:
+        >>> frame = Frame("a", np.zeros((160, 320, 3), np.uint8))
+        >>> draw_frame(frame, "boxes").shape
+        (320, 640, 3)
+    """
+    chosen = parse_overlays(overlays)
+    if not 0.1 <= scale <= 16:
+        raise InputError(f"scale must be between 0.1 and 16, got {scale}")
+    size = (max(1, round(frame.width * scale)), max(1, round(frame.height * scale)))
+    enlarging = cv2.INTER_CUBIC if scale > 1 else cv2.INTER_AREA
+    canvas = np.asarray(cv2.resize(frame.image, size, interpolation=enlarging), np.uint8)
+    if "depth" in chosen and frame.depth is not None:
+        canvas = _mixed(canvas, _depth_colors(frame.depth), 0.9)
+    if "labels" in chosen and frame.labels is not None:
+        canvas = _with_labels(canvas, frame.labels)
+    if "instances" in chosen and frame.instances is not None:
+        canvas = _with_instances(canvas, frame.instances)
+    if "boxes" in chosen and frame.boxes is not None:
+        draw_boxes(canvas, frame.boxes, scale)
+    strips = [canvas]
+    if "signals" in chosen and (frame.signals.speed is not None or frame.signals.steering is not None):
+        strips.append(_signal_strip(frame.signals.speed, frame.signals.steering, size[0]))
+    if legend and "labels" in chosen and frame.labels is not None:
+        strips.append(draw_legend(frame.labels.present(), size[0], margin=12, background=PANEL))
+    return np.vstack(strips)
+
+
+def draw_difference(before: Frame, after: Frame, scale: float = 2.0) -> Image:
+    """Return where two frames differ: bright where much has changed, over a dim image of the first.
+
+    Example:
+        >>> black = Frame("a", np.zeros((4, 6, 3), np.uint8))
+        >>> int(draw_difference(black, black).max())
+        0
+    """
+    if before.size != after.size:
+        raise InputError(f"the frames must have one size, got {before.size} and {after.size}")
+    change = cv2.absdiff(before.image, after.image).max(axis=2).astype(np.float32) / 255
+    share = np.sqrt(change)[..., None]
+    heat = _ramp(np.sqrt(change), cv2.COLORMAP_INFERNO)
+    grey = cv2.cvtColor(before.image, cv2.COLOR_RGB2GRAY)[..., None].repeat(3, axis=2) * 0.3
+    mixed = np.clip(grey * (1 - share) + heat * share, 0, 255).astype(np.uint8)
+    size = (round(before.width * scale), round(before.height * scale))
+    return np.asarray(cv2.resize(mixed, size, interpolation=cv2.INTER_LINEAR), np.uint8)
+
+
+def draw_legend(
+    classes: Iterable[str], width: int, *, margin: int = 0, background: Color = BACKGROUND
+) -> Image:
+    """Return a strip that names the colours of label classes, in as many rows as it takes."""
+    present = set(classes)
+    names = [name for name in ontology().label_classes if name in present and name != VOID]
+    rows: list[list[tuple[str, int]]] = [[]]
+    x = margin
+    for name in names:
+        room = 22 + text_width(name, 10)
+        if x + room > width - margin and rows[-1]:
+            rows.append([])
+            x = margin
+        rows[-1].append((name, x))
+        x += room + 22
+    strip = np.full((10 + 24 * len(rows), width, 3), background, np.uint8)
+    for number, row in enumerate(rows):
+        middle = 17 + 24 * number
+        for name, left in row:
+            round_rectangle(strip, (left, middle - 7), (left + 14, middle + 7), 3, palette_color(name))
+            draw_text(strip, name, left + 22, middle, 10, DIM)
+    return strip
+
+
+def draw_depth_legend(width: int) -> Image:
+    """Return a strip that says which colour is which distance."""
+    near, far = _DEPTH_RANGE
+    strip = np.full((34, width, 3), BACKGROUND, np.uint8)
+    first, last = f"{near:g} m", f"{far:g} m"
+    draw_text(strip, first, 0, 17, 10, DIM)
+    left = text_width(first, 10) + 12
+    right = min(left + 240, width - text_width(last, 10) - 12)
+    if right > left:
+        metres = np.geomspace(near, far, right - left).astype(np.float32)
+        strip[11:23, left:right] = _depth_colors(metres[None])
+    draw_text(strip, last, right + 12, 17, 10, DIM)
+    return strip
+
+
+def _mixed(canvas: Image, colors: Image, share: float | NDArray[np.float32]) -> Image:
+    """Lay colours of the frame's own size over the enlarged image."""
+    size = (canvas.shape[1], canvas.shape[0])
+    over = cv2.resize(colors, size, interpolation=cv2.INTER_NEAREST)
+    if isinstance(share, np.ndarray):
+        share = np.asarray(cv2.resize(share, size, interpolation=cv2.INTER_NEAREST), np.float32)[..., None]
+    mixed = canvas + (over.astype(np.float32) - canvas) * share
+    return np.rint(mixed).astype(np.uint8)
+
+
+def _with_labels(canvas: Image, labels: LabelMap) -> Image:
+    colors = np.array([palette_color(name) for name in labels.classes], np.uint8)[labels.ids]
+    known = np.array([name != VOID for name in labels.classes], np.float32)[labels.ids]
+    return _outlined(_mixed(canvas, colors, known * np.float32(_LABEL_SHARE)), labels.ids)
+
+
+def _with_instances(canvas: Image, instances: NDArray[np.uint16] | NDArray[np.int32]) -> Image:
+    # The golden ratio puts the hues of neighbouring ids far apart.
+    hue = (instances.astype(np.float64) * 0.618034 % 1.0 * 180).astype(np.uint8)
+    full = np.full_like(hue, 255)
+    colors = cv2.cvtColor(np.dstack([hue, full // 3 * 2, full]), cv2.COLOR_HSV2RGB)
+    share = np.where(instances > 0, np.float32(0.6), np.float32(0))
+    return _outlined(_mixed(canvas, np.asarray(colors, np.uint8), share), instances)
+
+
+def _outlined(canvas: Image, ids: NDArray[np.integer]) -> Image:
+    """Draw a thin light line where one region meets another."""
+    size = (canvas.shape[1], canvas.shape[0])
+    large = cv2.resize(ids.astype(np.float32), size, interpolation=cv2.INTER_NEAREST)
+    edge = np.zeros(large.shape, np.float32)
+    edge[:, 1:] += large[:, 1:] != large[:, :-1]
+    edge[1:] += large[1:] != large[:-1]
+    share = np.minimum(edge, 1)[..., None] * np.float32(0.35)
+    return np.rint(canvas + (255 - canvas.astype(np.float32)) * share).astype(np.uint8)
+
+
+def _ramp(share: NDArray[np.floating], colormap: int) -> Image:
+    levels = np.rint(np.clip(share, 0, 1) * 255).astype(np.uint8)
+    return np.asarray(cv2.cvtColor(cv2.applyColorMap(levels, colormap), cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def _depth_colors(depth: NDArray[np.float32]) -> Image:
+    """Near is red, far is blue, the sky is dark and what is unknown is grey."""
+    near, far = _DEPTH_RANGE
+    with np.errstate(divide="ignore"):
+        share = 1 - np.log(np.maximum(depth, 1e-3) / near) / math.log(far / near)
+    colors = _ramp(np.nan_to_num(share, nan=0.0, posinf=0.0, neginf=0.0) * 0.9 + 0.05, cv2.COLORMAP_TURBO)
+    colors[np.isinf(depth)] = BACKGROUND
+    colors[np.isnan(depth)] = DIM
+    return colors
+
+
+def _signal_strip(speed: float | None, steering: float | None, width: int) -> Image:
+    """Return a strip with a steering needle and a speed bar."""
+    strip = np.full((34, width, 3), PANEL, np.uint8)
+    x = 12.0
+    if steering is not None:
+        _draw_needle(strip, (x + 15, 25), steering)
+        side = "" if abs(steering) < 0.05 else " right" if steering > 0 else " left"
+        draw_text(strip, f"{abs(steering):.1f}°{side}", x + 38, 17, 10, BRIGHT)
+        x += 38 + text_width("00.0° right", 10) + 20
+    if speed is not None:
+        words = f"{speed * 3.6:.0f} km/h"
+        end = width - 12.0 - text_width("000 km/h", 10) - 8
+        if end - x > 24:
+            round_rectangle(strip, (x, 14), (end, 20), 3, (60, 65, 76))
+            share = min(abs(speed) * 3.6 / _FULL_SPEED, 1.0)
+            if share * (end - x) >= 1:
+                round_rectangle(strip, (x, 14), (x + share * (end - x), 20), 3, ACCENT)
+            x = end + 8
+        words = fitted(words, 10, width - x)
+        draw_text(strip, words, width - 12 - text_width(words, 10), 17, 10, BRIGHT)
+    return strip
+
+
+def _draw_needle(strip: Image, pivot: tuple[float, float], steering: float) -> None:
+    """Draw a dial whose needle points where the wheels point, three times as far so that it can be seen."""
+    turn = math.radians(max(-80.0, min(80.0, 3 * steering)))
+    x, y = pivot
+    centre = (round((x - 0.5) * 16), round((y - 0.5) * 16))
+    cv2.ellipse(strip, centre, (15 * 16, 15 * 16), 0, 190, 350, (92, 98, 112), 2, cv2.LINE_AA, shift=4)
+    tip = (round((x + 14 * math.sin(turn)) * 16), round((y - 14 * math.cos(turn)) * 16))
+    cv2.arrowedLine(strip, centre, tip, ACCENT, 2, cv2.LINE_AA, shift=4, tipLength=0.45)

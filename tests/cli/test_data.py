@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from roadworthy.images import read_image
+
+
+def test_show_writes_a_sheet_and_says_what_is_on_it(roadworthy: Callable[..., Result]) -> None:
+    result = roadworthy(
+        "data", "show", "world:town", "-o", "weather=rain", "-o", "time=night", "--count", "4"
+    )
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("world:town, 4 frames\n")
+    assert "rainy 4" in result.stdout
+    assert "night 4" in result.stdout
+    assert "road " in result.stdout
+    assert result.stdout.endswith("Wrote world-town.png\n")
+    assert result.stderr == ""
+    height, width, _ = read_image("world-town.png").shape
+    assert width > 3 * 640
+    assert height > 2 * 320
+
+
+def test_json_is_one_document_and_nothing_else(roadworthy: Callable[..., Result]) -> None:
+    result = roadworthy(
+        "data", "show", "world", "-o", "weather=all", "-o", "time=all", "--count", "15", "--json",
+        "-o", "size=64x32", "--out", "deep/er/sheet.png",
+    )  # fmt: skip
+    document = json.loads(result.stdout)
+    assert Path(document["sheet"]).is_file()
+    assert (document["dataset"], document["frames"], len(document["shown"])) == ("world", 15, 15)
+    assert document["conditions"]["time"] == {"day": 5, "dusk": 5, "night": 5}
+    assert set(document["conditions"]["weather"].values()) == {3}
+    assert sum(document["labels"].values()) == pytest.approx(1, abs=1e-4)
+    assert document["shown"][0]["signals"].keys() >= {"speed", "steering"}
+    counted = sum(sum(frame["boxes"].values()) for frame in document["shown"])
+    assert counted == sum(document["boxes"].values())
+
+
+def test_frames_are_chosen_evenly_from_more(roadworthy: Callable[..., Result]) -> None:
+    args = ("data", "show", "world:town", "-o", "count=100", "-o", "size=64x32", "--count", "5", "--json")
+    document = json.loads(roadworthy(*args).stdout)
+    assert [frame["id"] for frame in document["shown"]] == [f"town-{i:06d}" for i in (0, 20, 40, 60, 80)]
+    assert document["frames"] == 100
+
+
+def test_the_seed_is_an_option_of_the_data(roadworthy: Callable[..., Result]) -> None:
+    def shown(*args: str) -> object:
+        given = ("data", "show", "world", "-n", "2", "-o", "size=64x32", "--json", *args)
+        return json.loads(roadworthy(*given).stdout)["shown"]
+
+    assert shown("--seed", "5") == shown("-o", "seed=5") != shown()
+    result = roadworthy("data", "show", "world", "--seed", "5", "-o", "seed=6")
+    assert result.exit_code == 2
+    assert "seed is given twice" in result.stderr
+
+
+@pytest.mark.parametrize("overlay", ["boxes", "labels,depth", "instances,signals", "none"])
+def test_overlays_and_columns(roadworthy: Callable[..., Result], overlay: str) -> None:
+    args = ("-n", "2", "--columns", "1", "--overlay", overlay, "--out", "a.png", "-o", "size=64x32")
+    assert roadworthy("data", "show", "world", *args).exit_code == 0
+    assert read_image("a.png").shape[1] == 64 * 4 + 72
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["world", "-o", "wether=rain"], "did you mean 'weather'?"),
+        (["world", "-o", "weather=rian"], "did you mean 'rainy'?"),
+        (["world", "-o", "count=many"], "must be a whole number, got 'many'"),
+        (["world", "-o", "weather"], "key=value, such as -o weather=rain, got 'weather'"),
+        (["world", "-o", "=rain"], "key=value"),
+        (["world", "-o", "time=day", "-o", "time=night"], "option 'time' is given twice"),
+        (["world:twon"], "did you mean 'town'?"),
+        (["wrld"], "did you mean 'world'?"),
+        (["world", "--count", "0"], "--count must be between 1 and 400, got 0"),
+        (["world", "--columns", "0"], "columns must be 1 or more, got 0"),
+        (["world", "--overlay", "box"], "did you mean 'boxes'?"),
+        (["world", "--out", "sheet.txt", "-n", "1"], "expected an ending such as .png"),
+        (["world", "--out", "taken/sheet.png"], "cannot make the folder taken: a file has this name"),
+        (["world", "--out", "folder.png", "-n", "1"], "cannot write the image folder.png: Is a directory"),
+    ],
+)
+def test_bad_input_is_a_clear_message(
+    roadworthy: Callable[..., Result], args: list[str], message: str
+) -> None:
+    Path("taken").write_text("")
+    Path("folder.png").mkdir()
+    result = roadworthy("data", "show", *args)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_folder_that_may_not_be_made(
+    roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    result = roadworthy("data", "show", "world", "-n", "1", "--out", "locked/a.png")
+    assert result.exit_code == 2
+    assert "cannot make the folder locked: Permission denied" in result.stderr
+
+
+def test_a_pipe_gets_no_colours_and_no_progress(
+    process: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    result = process("data", "show", "world", "-n", "2", "-o", "size=64x32")
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert "\x1b" not in result.stdout
+    assert "Reading" not in result.stdout

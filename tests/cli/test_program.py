@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+import roadworthy as rw
+
+Process = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_help_says_what_it_is_and_what_to_try(roadworthy: Callable[..., Result]) -> None:
+    result = roadworthy("--help")
+    assert result.exit_code == 0
+    for words in ("Test driving models", "demo", "data", "list", "$ roadworthy demo", "--debug", "--version"):
+        assert words in result.stdout
+    assert "<bool>" not in result.stdout
+
+
+@pytest.mark.parametrize("command", [("demo",), ("list",), ("data", "show")])
+def test_every_command_has_examples(roadworthy: Callable[..., Result], command: tuple[str, ...]) -> None:
+    result = roadworthy(*command, "--help")
+    assert result.exit_code == 0
+    assert f"$ roadworthy {' '.join(command)}" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_version(roadworthy: Callable[..., Result]) -> None:
+    result = roadworthy("--version")
+    assert (result.exit_code, result.stdout) == (0, f"roadworthy {rw.__version__}\n")
+
+
+@pytest.mark.parametrize("args", [(), ("data",), ("fly",), ("demo", "--fast"), ("data", "show")])
+def test_wrong_usage_ends_with_2(roadworthy: Callable[..., Result], args: tuple[str, ...]) -> None:
+    result = roadworthy(*args)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_our_errors_are_one_message_without_a_traceback(process: Process) -> None:
+    result = process("data", "show", "wrold")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr == "Error: datasets has no 'wrold'; did you mean 'world'?\n"
+
+
+@pytest.mark.parametrize("args", [("--debug", "data", "show", "wrold"), ("data", "show", "wrold", "--debug")])
+def test_debug_shows_the_traceback_wherever_it_stands(process: Process, args: tuple[str, ...]) -> None:
+    result = process(*args)
+    assert result.returncode == 2
+    assert "Traceback (most recent call last)" in result.stderr
+    assert "UnknownNameError" in result.stderr
+
+
+def test_a_bug_of_ours_is_a_short_message_and_not_exit_code_1(
+    roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by [nothing]")
+
+    monkeypatch.setattr("roadworthy.images.write_image", broken)
+    result = roadworthy("data", "show", "world", "--count", "1", "-o", "size=32x16")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "ZeroDivisionError: by [nothing]" in result.stderr
+    assert "--debug" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_ctrl_c_ends_with_130(roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("roadworthy.images.write_image", interrupted)
+    result = roadworthy("data", "show", "world", "--count", "1", "-o", "size=32x16")
+    assert result.exit_code == 130
+    assert "Traceback" not in result.output
+
+
+def test_help_does_not_wait_for_heavy_libraries(tmp_path: Path) -> None:
+    code = (
+        "import sys, roadworthy.cli; print(*{'cv2', 'scipy', 'pyarrow', 'duckdb', 'torch'} & {*sys.modules})"
+    )
+    start = time.perf_counter()
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == ""
+    assert time.perf_counter() - start < 5

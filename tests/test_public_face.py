@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import roadworthy as rw
+
+HEAVY = [
+    "torch",
+    "spacy",
+    "ray",
+    "fastapi",
+    "cv2",
+    "pyarrow",
+    "duckdb",
+    "scipy",
+    "onnxruntime",
+    "pydantic",
+    "yaml",
+]
+
+
+def test_everything_that_is_promised_is_there() -> None:
+    for name in rw.__all__:
+        assert getattr(rw, name) is not None
+        assert name in dir(rw)
+    assert rw.load("world:town", count=1).name == "world:town"
+    assert rw.world.TRACK_NAMES == ("meadow", "town", "mountain")
+
+
+def test_what_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'laod'"):
+        rw.laod  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_importing_it_loads_no_heavy_library() -> None:
+    code = f"import sys, roadworthy; print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == []
+
+
+def test_importing_it_is_quick() -> None:
+    code = "import time; start = time.perf_counter(); import roadworthy; print(time.perf_counter() - start)"
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(3)
+    ]
+    assert min(times) < 0.5
