@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -75,7 +75,10 @@ class TestRequirement:
                 "the parameters of requirement 'R1' must be what JSON can hold",
             ),
             ({"parameters": {"x": object()}}, "must be what JSON can hold: Object of type object"),
-            ({"parameters": {3: "x"}}, "a parameter's name in requirement 'R1' must be a non-empty string"),
+            (
+                {"parameters": {3: "x"}},
+                "a name in the parameters of requirement 'R1' must be a non-empty string",
+            ),
             ({"tags": "night"}, "must be a sequence of strings, got the string 'night'"),
             ({"tags": ("night", "")}, "a tag of requirement 'R1' must be"),
             ({"severity": "grave"}, "must be one of minor, major, critical, got 'grave'"),
@@ -127,6 +130,8 @@ class TestCase:
 
 class TestVerdict:
     @given(st.floats(allow_nan=False), st.booleans())
+    @example(0.0, True)
+    @example(0.0, False)
     def test_the_margin_decides(self, margin: float, strict: bool) -> None:
         verdict = Verdict.from_margin(make_case(), margin, strict=strict)
         holds = margin > 0 if strict else margin >= 0
@@ -136,6 +141,8 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
+            ({"case_id": ""}, "a verdict's case_id must be a non-empty string, got ''"),
+            ({"requirement_id": None}, "the requirement_id of case 'c' must be a non-empty string, got None"),
             ({"margin": -0.1}, "case 'c' passed, so its margin must be 0 or more, got -0.1"),
             (
                 {"status": Status.VIOLATED, "margin": 0.1},
@@ -164,6 +171,12 @@ class TestVerdict:
     def test_a_margin_that_is_not_a_number_is_no_verdict(self) -> None:
         with pytest.raises(InputError, match="must be a number, got nan"):
             Verdict.from_margin(make_case(), math.nan)
+
+    def test_numbers_are_plain(self) -> None:
+        numbers: Any = (np.float32(0.5), np.float32(0.25))
+        verdict = Verdict("c", "R1", Status.PASSED, numbers[0], visual_change=numbers[1])
+        assert (verdict.margin, verdict.visual_change) == (0.5, 0.25)
+        assert type(verdict.margin) is type(verdict.visual_change) is float
 
     def test_verdicts_without_margin(self) -> None:
         skipped = Verdict.not_applicable(make_case(), "no road", {"objects": 0})
@@ -264,6 +277,15 @@ class TestConclude:
         assert outcome.rate == 0.25
         assert outcome.measures["worst_margin"] == -1.0
         assert outcome.summary.startswith("2 of 8 applicable cases failed (25.0%); with 95% confidence")
+
+    def test_an_outcome_holds_plain_values_and_every_status(self) -> None:
+        measures: Any = {"distance": np.float32(0.5), "unknown": None}
+        status: Any = "passed"
+        outcome = Outcome("R1", status, {Status.PASSED: 3}, 0.0, "all good", measures)
+        assert outcome.status is OutcomeStatus.PASSED
+        assert outcome.measures == {"distance": 0.5}
+        assert type(outcome.measures["distance"]) is float
+        assert outcome.counts == {status: 3 if status == "passed" else 0 for status in Status}
 
     def test_nothing_applicable_has_no_rate(self) -> None:
         outcome = conclude_rate(REQUIREMENT, verdicts(skipped=2))

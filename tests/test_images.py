@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
-from roadworthy.images import read_image, write_image
+from roadworthy.images import encode_image, read_image, write_image
 
 
 @pytest.fixture
@@ -23,6 +23,13 @@ def test_png_keeps_every_pixel_in_rgb(picture: NDArray[np.uint8], tmp_path: Path
     other = cv2.imread(str(tmp_path / "a.png"))
     assert other is not None
     np.testing.assert_array_equal(other[..., ::-1], picture)
+
+
+def test_encoding_gives_the_content_of_the_file(picture: NDArray[np.uint8], tmp_path: Path) -> None:
+    write_image(tmp_path / "a.png", picture)
+    assert encode_image(picture, ".png") == (tmp_path / "a.png").read_bytes()
+    with pytest.raises(FrameError, match=r"^expected an ending such as \.png or \.jpg, got 'png'"):
+        encode_image(picture, "png")
 
 
 def test_jpeg_is_close(picture: NDArray[np.uint8], tmp_path: Path) -> None:

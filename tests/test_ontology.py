@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from roadworthy._frozen import FrozenDict
 from roadworthy.errors import OntologyError
 from roadworthy.ontology import Ontology, ontology, use_ontology
 
@@ -92,6 +93,58 @@ def test_words_resolve_to_their_element(word: str, name: str) -> None:
     found = ontology().get(word)
     assert found is not None
     assert found.name == name
+
+
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [
+        ("lane lines", "line"),
+        ("buildings", "building"),
+        ("Pedestrians", "pedestrian"),
+        ("trees", "tree"),
+        ("bushes", "tree"),
+        ("houses", "building"),
+        ("skies", "sky"),
+        ("stop_signs", "stop sign"),
+        ("lorries", "lorry"),
+        ("school buses", "school bus"),
+        ("dashed lines", "dashed line"),
+        ("traffic-lights", "traffic light"),
+        ("stop and yield lines", "stop and yield line"),
+        ("children", "pedestrian"),
+        ("passers-by", "pedestrian"),
+    ],
+)
+def test_plurals_mean_what_the_word_means(plural: str, singular: str) -> None:
+    assert ontology().resolve_with_properties(plural) == ontology().resolve_with_properties(singular)
+    assert plural in ontology()
+    assert ontology().get(plural) is not None
+
+
+def test_every_word_keeps_its_own_meaning_and_lends_it_to_its_plural() -> None:
+    for element in ontology().elements.values():
+        plain = dict.fromkeys((element.name, *element.synonyms), FrozenDict[str, str]())
+        for word, properties in (plain | dict(element.kinds)).items():
+            plurals = [word + "s", word + "es", word[:-1] + "ies"]
+            regular = 1 if word.endswith(("s", "x", "z", "ch", "sh")) else 0
+            if word.endswith("y") and word[-2] not in "aeiou":
+                regular = 2
+            for one in (word, plurals[regular]):
+                assert ontology().resolve_with_properties(one) == (element, properties), one
+
+
+@pytest.mark.parametrize("word", ["gras", "busss", "glasses", "s", "ies", "es", "", "news", "carx"])
+def test_what_only_looks_like_a_plural_is_unknown(word: str) -> None:
+    assert ontology().get(word) is None
+
+
+def test_a_plural_with_a_meaning_of_its_own_or_with_two_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("elements: {glass: {}, glasses: {parent: object}, bas: {}, base: {}}\n")
+    mine = Ontology.load(file)
+    assert mine["glasses"].parent == "object"
+    assert mine["bas"].name != mine["base"].name
+    assert "bases" not in mine
 
 
 @pytest.mark.parametrize(
@@ -249,6 +302,14 @@ def test_use_ontology_makes_own_classes_known_to_frames(tmp_path: Path) -> None:
         (
             "extend:\n  vehicle:\n    kinds: {tractor: {type: tractor}}\n",
             ":3: 'tractor' means 'vehicle' with type 'tractor', but expected one of car, truck",
+        ),
+        (
+            "extend:\n  vehicle:\n    kinds: {limousine: {length: long}}\n",
+            ":3: 'limousine' means .* but expected one of the properties type, color",
+        ),
+        (
+            "extend:\n  tree:\n    kinds: {oak: {type: oak}}\n",
+            ":3: 'oak' means 'tree' with type 'oak', but expected no properties at all",
         ),
         ("- lane\n", ":1: expected a mapping .*, got a list"),
         ("lane\n", ":1: expected a mapping .*, got a single value"),

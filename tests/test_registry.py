@@ -54,7 +54,7 @@ def test_ours_are_found_by_name_and_alias(sounds: Registry[type]) -> None:
     assert sounds.get("horn") is sounds.get("honk")
     assert sounds.names() == ["horn"]
     (entry,) = sounds.entries()
-    assert entry == Entry("sounds", "horn", "a short horn", "built-in", sounds.get("horn"), ("honk",))
+    assert entry == Entry("sounds", "horn", "a short horn", __name__, sounds.get("horn"), ("honk",))
     assert sounds.failures() == []
 
 
@@ -76,7 +76,7 @@ def test_an_installed_plugin_is_listed_with_its_distribution(site: Site, sounds:
     assert sounds.get("bell").__name__ == "Bell"
     assert [(e.name, e.summary, e.source) for e in sounds.entries()] == [
         ("bell", "A bicycle bell.", "loud-things 1.2"),
-        ("horn", "a short horn", "built-in"),
+        ("horn", "a short horn", __name__),
     ]
 
 
@@ -125,7 +125,7 @@ def test_a_plugin_may_not_take_a_name_of_ours(site: Site, sounds: Registry[type]
     site.module("plug_thief", "class Horn: ...\n")
     ours = sounds.get("horn")
     (failure,) = sounds.failures()
-    assert f"the name '{name}' belongs to 'horn' (built-in) and cannot be replaced; rename" in failure.error
+    assert f"the name '{name}' belongs to 'horn' ({__name__}) and cannot be replaced; rename" in failure.error
     assert sounds.get(name) is ours
 
 
@@ -179,6 +179,30 @@ def test_the_home_package_is_imported_at_the_first_lookup(site: Site, rooms: Reg
     assert rooms.get("attic").__module__ == "plug_home"
 
 
+def test_a_script_that_takes_a_name_of_ours_is_told_and_breaks_nothing_else(
+    site: Site, rooms: Registry[type]
+) -> None:
+    site.module(
+        "plug_home",
+        "from plug_rooms import rooms\n"
+        "@rooms.register('attic', summary='under the roof')\n"
+        "class Attic: ...\n",
+    )
+    with pytest.raises(InputError, match=r"rooms already has 'attic'; expected a new name for builtins\.int"):
+        rooms.register("attic", summary="mine")(int)
+    assert rooms.get("attic").__module__ == "plug_home"
+
+
+def test_a_plugin_that_takes_a_name_of_ours_is_a_failure_whatever_is_asked_first(
+    site: Site, rooms: Registry[type]
+) -> None:
+    site.module("plug_home", "from plug_rooms import rooms\nrooms.register('attic', summary='')(int)\n")
+    site.install("thief", "[roadworthy.rooms]\nattic = plug_thief:Attic\n")
+    site.module("plug_thief", "class Attic: ...\n")
+    assert [failure.source for failure in rooms.failures()] == ["thief 1.2"]
+    assert rooms.get("attic") is int
+
+
 def test_a_home_package_that_does_not_exist_is_empty(rooms: Registry[type]) -> None:
     assert rooms.names() == []
 
@@ -192,4 +216,5 @@ def test_an_import_error_inside_the_home_package_is_not_hidden(site: Site, rooms
 
 def test_every_kind_has_a_registry_and_the_truth_is_a_model() -> None:
     assert [r.kind for r in all_registries()] == ["datasets", "transforms", "models", "metrics", "simulators"]
-    assert "truth" in models.names()
+    (truth,) = (entry for entry in models.entries() if entry.name == "truth")
+    assert truth.source == "built-in"

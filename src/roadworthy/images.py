@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
 
-__all__ = ["read_image", "write_image"]
+__all__ = ["encode_image", "read_image", "write_image"]
 
 
 def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
@@ -53,22 +53,41 @@ def write_image(path: str | PathLike[str], image: NDArray[np.uint8]) -> None:
     Raises:
         FrameError: The array is no RGB image, the ending is unknown or the file cannot be written.
     """
+    path = Path(path)
+    try:
+        path.write_bytes(encode_image(image, path.suffix))
+    except OSError as error:
+        raise FrameError(f"cannot write the image {path}: {error.strerror}") from error
+    except FrameError as error:
+        raise FrameError(f"cannot write the image {path}: {error}") from error
+
+
+def encode_image(image: NDArray[np.uint8], ending: str) -> bytes:
+    """Return the content of an image file.
+
+    Args:
+        image: RGB, height × width × 3, uint8.
+        ending: Chooses the format, such as ".png".
+
+    Raises:
+        FrameError: The array is no RGB image or the ending is unknown.
+
+    Example:
+        >>> encode_image(np.zeros((2, 3, 3), np.uint8), ".png")[1:4]
+        b'PNG'
+    """
     import cv2
 
-    path = Path(path)
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
         raise FrameError(
             f"an image must have shape (height, width, 3) and dtype uint8, got {image.shape} {image.dtype}"
         )
-    if not path.suffix or not cv2.haveImageWriter(path.name):
-        raise FrameError(f"cannot write the image {path}: expected an ending such as .png or .jpg")
-    written, data = cv2.imencode(path.suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
+    if not ending or not cv2.haveImageWriter(f"image{ending}"):
+        raise FrameError(f"expected an ending such as .png or .jpg, got {ending!r}")
+    written, data = cv2.imencode(ending, cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
     if not written:
-        raise FrameError(f"cannot write the image {path}: OpenCV could not encode {image.shape}")
-    try:
-        path.write_bytes(data.tobytes())
-    except OSError as error:
-        raise FrameError(f"cannot write the image {path}: {error.strerror}") from error
+        raise FrameError(f"OpenCV could not encode {image.shape} as {ending}")
+    return data.tobytes()
 
 
 def _is_cut_short(data: bytes) -> bool:

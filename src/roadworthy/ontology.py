@@ -7,7 +7,7 @@ your own to it. The rooms that need class names ask `ontology()`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, cached_property
@@ -30,6 +30,8 @@ VOID_COLOR = (0, 0, 0)
 
 BUILT_IN = Path(__file__).with_name("ontology.yaml")
 
+_SEPARATORS = re.compile(r"[\s_-]+")
+
 
 def normalized(word: str) -> str:
     """Return the form in which words are compared: case, spaces, hyphens and underscores do not matter.
@@ -38,7 +40,17 @@ def normalized(word: str) -> str:
         >>> normalized("Ego_Vehicle") == normalized("ego-vehicle")
         True
     """
-    return re.sub(r"[\s_-]+", " ", word).strip().casefold()
+    return _SEPARATORS.sub(" ", word).strip().casefold()
+
+
+def _singulars(word: str) -> Iterator[str]:
+    """Yield what a word may be the regular English plural of."""
+    if word.endswith("ies"):
+        yield word[:-3] + "y"
+    if word.endswith(("ses", "xes", "zes", "ches", "shes")):
+        yield word[:-2]
+    if word.endswith("s") and not word.endswith("ss"):
+        yield word[:-1]
 
 
 @dataclass(frozen=True)
@@ -69,14 +81,15 @@ class Element:
 class Ontology:
     """A checked tree of elements, looked up by any word for them.
 
-    Words are compared without regard to case, spaces, hyphens and underscores.
+    Words are compared without regard to case, spaces, hyphens and underscores. The regular plural of a word
+    means the same as the word, unless a file gives it a meaning of its own; irregular plurals are synonyms.
 
     Example:
         >>> roads = Ontology.load()
         >>> roads["cyclist"].name
         'bicyclist'
-        >>> "Traffic_Light" in roads
-        True
+        >>> "Traffic_Light" in roads, "lorries" in roads
+        (True, True)
         >>> roads.ancestors("pedestrian")
         ('dynamic object', 'object')
     """
@@ -117,8 +130,18 @@ class Ontology:
 
     def get(self, word: str) -> Element | None:
         """Return the element a word stands for, or None."""
-        found = self._words.get(normalized(word))
+        found = self._look_up(word)
         return self._elements[found[0]] if found else None
+
+    def _look_up(self, word: str) -> tuple[str, Mapping[str, str]] | None:
+        if word in self._words:
+            return self._words[word]
+        key = normalized(word)
+        if key in self._words:
+            return self._words[key]
+        meanings = [self._words[one] for one in _singulars(key) if one in self._words]
+        # "bases" may be of "bas" or of "base": where two words fit and differ, neither is meant for sure.
+        return meanings[0] if meanings and all(one == meanings[0] for one in meanings) else None
 
     def resolve(self, word: str) -> Element:
         """Return the element a name, a synonym or a kind stands for.
@@ -127,8 +150,8 @@ class Ontology:
             OntologyError: No element has this word; suggests near ones.
 
         Example:
-            >>> ontology().resolve("lorry").name
-            'vehicle'
+            >>> ontology().resolve("lorry").name, ontology().resolve("lane lines").name
+            ('vehicle', 'line')
             >>> ontology().resolve("bilding")
             Traceback (most recent call last):
             ...
@@ -144,7 +167,7 @@ class Ontology:
             >>> element.name, dict(properties)
             ('vehicle', {'type': 'school bus'})
         """
-        found = self._words.get(normalized(word))
+        found = self._look_up(word)
         if found is None:
             raise OntologyError(f"{word!r} is not in the ontology: {suggest(word, self._suggestions(word))}")
         return self._elements[found[0]], found[1]
@@ -171,7 +194,7 @@ class Ontology:
         return self.resolve(word)
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and normalized(word) in self._words
+        return isinstance(word, str) and self._look_up(word) is not None
 
     def __repr__(self) -> str:
         return f"Ontology({len(self._elements)} elements, {len(self.label_classes)} label classes)"

@@ -1,11 +1,11 @@
 """Named things that users can add: data sets, transforms, models, metrics and simulators.
 
-Ours are registered with a decorator in the registry's home package::
+A decorator registers ours, in the registry's home package, and those of a script of your own::
 
     @datasets.register("world", summary="frames of the built-in proving ground")
     class World: ...
 
-Other people's come from entry points of installed distributions, with no change to this package::
+Those that everybody who installs a distribution shall have come from its entry points::
 
     [project.entry-points."roadworthy.datasets"]
     fleet = "fleet_tools.roadworthy:Fleet"
@@ -47,7 +47,16 @@ Registered = TypeVar("Registered", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[T]):
-    """One registered thing: what it is called, what it is for and where it comes from."""
+    """One registered thing: what it is called, what it is for and where it comes from.
+
+    Args:
+        kind: The kind of its registry.
+        name: The name users type.
+        summary: One line that says what it is for.
+        source: "built-in", the distribution that it came with, or the module that registered it.
+        object: The factory.
+        aliases: Other names that :meth:`Registry.get` understands.
+    """
 
     kind: str
     name: str
@@ -101,7 +110,7 @@ class Registry(Generic[T]):
     def register(
         self, name: str, *, summary: str, aliases: Sequence[str] = ()
     ) -> Callable[[Registered], Registered]:
-        """Return a decorator that registers one of ours under a name.
+        """Return a decorator that registers a class or function under a name.
 
         Args:
             name: The name users type.
@@ -113,13 +122,18 @@ class Registry(Generic[T]):
         """
 
         def decorate(thing: Registered) -> Registered:
+            module = str(getattr(thing, "__module__", "?"))
+            source = BUILT_IN if module.partition(".")[0] == "roadworthy" else module
             with self._lock:
+                if source != BUILT_IN:
+                    # Ours first: a name that one of ours has is the newcomer's mistake, not ours.
+                    self._load_home()
                 for taken in (name, *aliases):
                     if taken in self._entries or taken in self._aliases:
                         raise InputError(
                             f"{self.kind} already has {taken!r}; expected a new name for {_where(thing)}"
                         )
-                entry: Entry[Any] = Entry(self.kind, name, summary, BUILT_IN, thing, tuple(aliases))
+                entry: Entry[Any] = Entry(self.kind, name, summary, source, thing, tuple(aliases))
                 self._entries[name] = entry
                 self._aliases.update(dict.fromkeys(aliases, name))
             return thing
@@ -200,9 +214,8 @@ class Registry(Generic[T]):
             except KeyboardInterrupt:
                 self._plugins_loaded = False
                 raise
-            except (
-                BaseException
-            ) as error:  # a plug-in may even call sys.exit(): that is its failure, not ours
+            except BaseException as error:
+                # A plug-in may even call sys.exit(): that is its failure, not ours.
                 failures.append(Failure(self.kind, point.name, source, _describe(error)))
         self._entries.update(plugins)
         self._failures = failures
@@ -262,10 +275,15 @@ def _where(thing: object) -> str:
 Factory = Callable[..., Any]
 
 datasets: Registry[Factory] = Registry("datasets", home="roadworthy.datasets")
+"""Frames to test on: a factory returns a :class:`~roadworthy.cases.Dataset`."""
 transforms: Registry[Factory] = Registry("transforms", home="roadworthy.transforms")
+"""Changes to a frame."""
 models: Registry[Factory] = Registry("models", home="roadworthy.models")
+"""Systems under test: a factory returns a :class:`~roadworthy.models.SystemUnderTest`."""
 metrics: Registry[Factory] = Registry("metrics", home="roadworthy.driving")
+"""Measures of how well a drive went."""
 simulators: Registry[Factory] = Registry("simulators", home="roadworthy.driving")
+"""What lets a system drive: a factory returns a :class:`~roadworthy.models.Simulator`."""
 
 
 def all_registries() -> tuple[Registry[Factory], ...]:

@@ -270,6 +270,21 @@ def test_yolo_broken(text: str, message: str) -> None:
         Boxes.from_yolo(text, 10, 10, ["car"])
 
 
+def test_a_class_number_without_a_name_says_which_have_one() -> None:
+    with pytest.raises(FrameError, match="line 1: class 1 has no name: names go from 3 to 7"):
+        Boxes.from_yolo("1 0.5 0.5 0.1 0.1", 10, 10, {3: "car", 7: "person"})
+    with pytest.raises(FrameError, match="line 1: class 1 has no name: no names were given"):
+        Boxes.from_yolo("1 0.5 0.5 0.1 0.1", 10, 10, [])
+
+
+def test_of_two_numbers_with_one_name_the_first_is_written() -> None:
+    car = Boxes([[0, 0, 1, 1]], ["car"], scores=[0.5])
+    names = {3: "car", 7: "car"}
+    assert car.to_yolo(10, 10, names).startswith("3 ")
+    assert car.to_maite(names).labels.tolist() == [3]
+    assert car.to_coco(1, names)[0]["category_id"] == 3
+
+
 def test_yolo_needs_the_size_of_the_image() -> None:
     with pytest.raises(FrameError, match="width and height of the image must be positive, got 0 and 10"):
         Boxes.from_yolo("", 0, 10, ["car"])

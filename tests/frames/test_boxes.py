@@ -203,7 +203,7 @@ def test_repr_is_short(street: Boxes) -> None:
     assert repr(Boxes.empty()) == "Boxes(none)"
 
 
-def test_many_boxes_are_fast_enough_for_batches() -> None:
+def test_iou_is_symmetric_and_1_for_a_box_with_itself() -> None:
     rng = np.random.default_rng(0)
     corners: NDArray[np.float64] = rng.uniform(0, 100, (500, 4))
     corners[:, 2:] += 100

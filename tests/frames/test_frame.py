@@ -96,6 +96,11 @@ def test_nothing_can_be_changed_even_after_a_trip_to_a_worker(frame: Frame) -> N
         ({"boxes": [[0, 0, 1, 1]]}, "boxes must be Boxes, got list"),
         ({"signals": None}, "signals must be Signals, got NoneType"),
         ({"previous": ["b"]}, "previous must hold frames, got str"),
+        (
+            {"previous": Frame("b", np.zeros((*SHAPE, 3), np.uint8))},
+            "previous must be Iterable, got Frame",
+        ),
+        ({"metadata": None}, "metadata must be Mapping, got NoneType"),
         ({"visual_change": float("nan")}, "visual_change must be finite, got nan"),
     ],
 )
@@ -109,6 +114,10 @@ def test_a_box_may_reach_one_pixel_beyond_the_image() -> None:
     assert Frame("a", np.zeros((*SHAPE, 3), np.uint8), boxes=boxes).boxes is boxes
     Frame("a", np.zeros((*SHAPE, 3), np.uint8), boxes=Boxes([[-9, 0, 9, 9]], ["car"]).clipped(6, 4))
     Frame("a", np.zeros((*SHAPE, 3), np.uint8), boxes=Boxes.empty())
+
+
+def test_previous_frames_may_come_from_an_iterator(frame: Frame) -> None:
+    assert len(frame.replace(previous=iter([frame, frame])).previous) == 2
 
 
 def test_replace_shares_what_does_not_change(frame: Frame) -> None:

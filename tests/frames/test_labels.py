@@ -36,6 +36,7 @@ def test_classes_are_those_of_the_ontology_by_default() -> None:
             np.array([[0, 1], [9, 0]], np.uint8),
             "label id 9 at row 1, column 0 has no class: ids must be below 6",
         ),
+        (np.array([[5, 6]], np.uint8), "label id 6 at row 0, column 1 has no class"),
     ],
 )
 def test_wrong_ids_are_refused(ids: Any, message: str) -> None:
@@ -46,6 +47,10 @@ def test_wrong_ids_are_refused(ids: Any, message: str) -> None:
 def test_unknown_class_is_refused() -> None:
     with pytest.raises(OntologyError, match="'rode' is not in the ontology: did you mean 'road'"):
         LabelMap(np.zeros((2, 2), np.uint8), ("void", "rode"))
+    with pytest.raises(FrameError, match="classes must be one name per label id, got the single word 'road'"):
+        LabelMap(np.zeros((2, 2), np.uint8), "road")  # type: ignore[arg-type]
+    with pytest.raises(FrameError, match="a class must be a name, got 3"):
+        LabelMap(np.zeros((2, 2), np.uint8), ("void", 3))  # type: ignore[arg-type]
 
 
 def test_ids_are_a_read_only_view_without_a_copy() -> None:
@@ -109,11 +114,11 @@ def test_pictures_round_trip(ids: Any) -> None:
 
 
 def test_pictures_with_colours_of_another_data_set() -> None:
-    picture = np.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]], np.uint8)
-    by_name = LabelMap.from_rgb(picture, {"road": (1, 2, 3), "car": (4, 5, 6), "lane": (7, 8, 9)})
+    picture = np.array([[[0, 0, 255], [4, 5, 6], [7, 8, 9]]], np.uint8)
+    by_name = LabelMap.from_rgb(picture, {"road": (0, 0, 255), "car": (4, 5, 6), "lane": (7, 8, 9)})
     assert by_name.present() == {"road": 1, "vehicle": 1, "lane": 1}
     assert by_name.classes == (*ontology().label_classes, "lane"), "the ids of the label classes stay"
-    by_color = LabelMap.from_rgb(picture, {(1, 2, 3): "car", (4, 5, 6): "truck", (7, 8, 9): None})
+    by_color = LabelMap.from_rgb(picture, {(0, 0, 255): "car", (4, 5, 6): "truck", (7, 8, 9): None})
     assert by_color.present() == {"void": 1, "vehicle": 2}
 
 
@@ -132,6 +137,7 @@ def test_an_unknown_colour_is_named_with_its_pixel() -> None:
     [
         ({(1, 2, 3): "road", (1, 2): "car"}, r"a colour must be three integers from 0 to 255, got \(1, 2\)"),
         ({"road": (1, 2, 256)}, r"a colour must be three integers from 0 to 255, got \(1, 2, 256\)"),
+        ({"road": (-1, 2, 3)}, r"a colour must be three integers from 0 to 255, got \(-1, 2, 3\)"),
         ({"road": (1, 2, 3), "car": (1, 2, 3)}, r"colour \(1, 2, 3\) stands for both 'road' and 'vehicle'"),
     ],
 )
@@ -163,7 +169,12 @@ def test_remapped(street: LabelMap) -> None:
     with pytest.raises(
         FrameError, match="class 'tree' has 2 pixels but is not among the new classes void, road"
     ):
-        street.remapped({"car": None, "pedestrian": None}, classes=("void", "road part"))
+        street.remapped({"vehicle": None, "pedestrian": None}, classes=("void", "road part"))
+
+
+def test_remapped_refuses_what_a_label_map_cannot_tell(street: LabelMap) -> None:
+    with pytest.raises(FrameError, match="it cannot tell 'truck': ask for 'vehicle'"):
+        street.remapped({"truck": None})
 
 
 def test_more_than_256_classes() -> None:
@@ -171,3 +182,5 @@ def test_more_than_256_classes() -> None:
     labels = LabelMap(ids, ("void",) + ("road",) * 299)
     assert labels.mask("road").tolist() == [[False, True]]
     assert labels.remapped().present() == {"void": 1, "road": 1}
+    back = labels.remapped({"road": "tree"}, classes=("void",) + ("road",) * 255 + ("tree",))
+    assert back.ids.tolist() == [[0, 256]]

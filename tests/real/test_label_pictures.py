@@ -2,7 +2,6 @@
 
 import csv
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +37,7 @@ def test_camvid(real_data: Path) -> None:
         assert sum(labels.present().values()) == picture.shape[0] * picture.shape[1]
 
 
-def test_a2d2_is_read_in_well_under_100_ms(real_data: Path) -> None:
+def test_a2d2(real_data: Path) -> None:
     names = json.loads((real_data / "a2d2" / "class_list.json").read_text())
     colors = {
         (int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)): "road"
@@ -50,12 +49,6 @@ def test_a2d2_is_read_in_well_under_100_ms(real_data: Path) -> None:
     assert picture.shape == (1208, 1920, 3)
     labels = LabelMap.from_rgb(picture, colors)
     np.testing.assert_array_equal(labels.mask("road"), (picture == (255, 0, 255)).all(axis=2))
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        LabelMap.from_rgb(picture, colors)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.1
 
 
 def test_a_colour_left_out_is_named(real_data: Path) -> None:

@@ -69,6 +69,22 @@ def test_verdicts_come_back_as_they_were(tmp_path: Path) -> None:
     assert [repr(v) for v in read_verdicts(tmp_path)] == [repr(v) for v in verdicts]
 
 
+def test_whole_numbers_that_a_double_holds_only_nearly_do_not_cost_the_shard(tmp_path: Path) -> None:
+    write(tmp_path, make_case(0, size=2**60 + 1), make_case(1, size=0.5))
+    assert [row["param.size"] for row in read_rows(tmp_path)] == [float(2**60), 0.5]
+
+
+def test_text_that_utf_8_cannot_hold_does_not_cost_the_shard(tmp_path: Path) -> None:
+    odd = "caf\udce9.png"  # how Python names a file whose name is not UTF-8
+    case = Case(odd, "R1", (Drive("oval"),), {"file": odd})
+    requirement = Requirement("R1", f"about {odd}", "lanes")
+    with RunStore(tmp_path, requirement) as store:
+        store.append(case, Verdict.error(case, f"cannot open {odd}"))
+    (row,) = read_rows(tmp_path)
+    assert (row["case"], row["reason"]) == (r"caf\udce9.png", r"cannot open caf\udce9.png")
+    assert json.loads((tmp_path / "requirements.jsonl").read_bytes())["text"] == f"about {odd}"
+
+
 def test_rows_are_on_disk_when_the_run_breaks_off(tmp_path: Path) -> None:
     case = make_case(0)
 
@@ -105,6 +121,7 @@ def test_a_requirement_is_one_line_with_its_outcome_once_it_is_known(tmp_path: P
     store.conclude(Outcome("R1", OutcomeStatus.PASSED, {Status.PASSED: 3}, 0.0, "all good", measures))
     second = (tmp_path / "requirements.jsonl").read_text("utf-8")
     assert first.count("\n") == second.count("\n") == 1
+    assert "gardées" in first
     assert json.loads(first) == {
         "id": "R1",
         "text": "Les lignes sont gardées",

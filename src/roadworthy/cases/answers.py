@@ -9,9 +9,9 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from roadworthy._arrays import ReadOnlyArrays, read_only
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.frames._arrays import ReadOnlyArrays, read_only
 
 __all__ = ["Answers", "ClassScores", "Driven", "Predicted", "Prediction"]
 

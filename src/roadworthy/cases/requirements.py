@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
-import numpy as np
-
-from roadworthy._frozen import FrozenDict, frozen
+from roadworthy.cases._checks import as_enum, as_json, as_scalars, check_text
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 
@@ -36,8 +33,6 @@ FrameSource: TypeAlias = Frame | Callable[[], Frame]
 A callable that cannot make its frame raises :class:`~roadworthy.errors.NotApplicable` with the reason.
 It brings its own randomness, drawn from the ``rng`` that ``cases`` was given.
 """
-
-_StrEnum = TypeVar("_StrEnum", bound=StrEnum)
 
 
 class Severity(StrEnum):
@@ -81,7 +76,7 @@ class Requirement:
         for name in ("id", "text", "method"):
             check_text(f"a requirement's {name}", getattr(self, name))
         what = f"requirement {self.id!r}"
-        object.__setattr__(self, "parameters", _as_json(what, self.parameters))
+        object.__setattr__(self, "parameters", as_json(f"the parameters of {what}", self.parameters))
         object.__setattr__(self, "severity", as_enum(f"the severity of {what}", Severity, self.severity))
         if isinstance(self.tags, str):
             raise InputError(
@@ -125,11 +120,12 @@ class Drive:
 
 
 Ask: TypeAlias = Predict | Drive
+"""What a case may ask of the system under test."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One trial of a requirement: it names what it asks and holds no rendered pixels.
+    """One trial of a requirement: it names what it asks; changed frames are made where it runs.
 
     Args:
         id: The case's name, unique among the cases of its requirement and the same in every run with
@@ -140,7 +136,7 @@ class Case:
             left out.
 
     Example:
-        >>> from roadworthy.frames import Frame
+        >>> import numpy as np
         >>> frame = Frame("drive/17", np.zeros((4, 6, 3), np.uint8))
         >>> case = Case("drive/17", "R1", (Predict((frame, frame.mirrored)),), {"axis": "x", "amount": None})
         >>> case.parameters
@@ -174,59 +170,3 @@ class AwaitVerdicts(Enum):
 
 AWAIT_VERDICTS: Final = AwaitVerdicts.TOKEN
 """Yielded by a search: feed back the verdicts of all cases yielded so far before asking for the next."""
-
-
-def check_text(what: str, value: object) -> None:
-    """Refuse anything but a string with something in it.
-
-    Example:
-        >>> check_text("a case's id", "drive/17")
-    """
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{what} must be a non-empty string, got {value!r}")
-
-
-def as_enum(what: str, kind: type[_StrEnum], value: str) -> _StrEnum:
-    """Return the member of an enumeration that a value names.
-
-    Example:
-        >>> as_enum("the severity", Severity, "minor")
-        <Severity.MINOR: 'minor'>
-    """
-    try:
-        return kind(value)
-    except ValueError:
-        raise InputError(f"{what} must be one of {', '.join(kind)}, got {value!r}") from None
-
-
-def as_scalars(what: str, values: Mapping[str, Scalar]) -> FrozenDict[str, Scalar]:
-    """Return a flat copy with plain Python values, without the names whose value is None.
-
-    Example:
-        >>> as_scalars("the measures", {"speed": np.float32(0.5), "objects": np.int8(3), "gap": None})
-        {'speed': 0.5, 'objects': 3}
-    """
-    flat: dict[str, Scalar] = {}
-    for name, value in values.items():
-        check_text(f"a name in {what}", name)
-        plain = value.item() if isinstance(value, np.generic) else value
-        if plain is None:
-            continue
-        if not isinstance(plain, bool | int | float | str):
-            raise InputError(
-                f"{name!r} in {what} must be a bool, int, float or str, got {type(plain).__name__}"
-            )
-        if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
-            raise InputError(f"{name!r} in {what} must fit into 64 bits with a sign, got {plain}")
-        flat[name] = plain
-    return frozen(flat)
-
-
-def _as_json(what: str, values: Mapping[str, object]) -> FrozenDict[str, object]:
-    for name in values:
-        check_text(f"a parameter's name in {what}", name)
-    try:
-        copy: dict[str, object] = json.loads(json.dumps(dict(values), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the parameters of {what} must be what JSON can hold: {error}") from error
-    return frozen(copy)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from roadworthy._frozen import frozen
-from roadworthy.cases.requirements import Case, Requirement, Scalar, as_enum, as_scalars, check_text
+from roadworthy.cases._checks import as_enum, as_scalars, check_text
+from roadworthy.cases.requirements import Case, Requirement, Scalar
 from roadworthy.errors import InputError
 
 __all__ = ["Outcome", "OutcomeStatus", "Status", "Verdict", "clopper_pearson_upper", "conclude_rate"]
@@ -118,7 +119,7 @@ class Verdict:
         """
         passed = margin > 0 or (margin == 0 and not strict)
         status = Status.PASSED if passed else Status.VIOLATED
-        return cls(case.id, case.requirement_id, status, float(margin), reason, measures or {}, clue=clue)
+        return cls(case.id, case.requirement_id, status, margin, reason, measures or {}, clue=clue)
 
     @classmethod
     def not_applicable(cls, case: Case, reason: str, measures: Mapping[str, Scalar] | None = None) -> Verdict:

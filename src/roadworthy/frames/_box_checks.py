@@ -19,9 +19,9 @@ def array_of(name: str, value: ArrayLike, dtype: type[Number]) -> NDArray[Number
     """Return a copy of what was given as an array of numbers."""
     try:
         given = np.asarray(value)
-        if given.dtype == object or given.dtype.kind not in "biuf":
-            raise TypeError(f"got dtype {given.dtype}")
-        if dtype is np.int64 and given.dtype.kind == "f" and given.size:
+        # An empty list is an array of floats, whatever it is a list of.
+        wanted = "biu" if dtype is np.int64 and given.size else "biuf"
+        if given.dtype.kind not in wanted:
             raise TypeError(f"got dtype {given.dtype}")
         with np.errstate(over="ignore"):
             return np.array(given, dtype)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from roadworthy._arrays import ReadOnlyArrays
 from roadworthy.errors import FrameError
-from roadworthy.frames._arrays import ReadOnlyArrays
 from roadworthy.frames._box_checks import (
     checked_column,
     checked_corners,
@@ -27,7 +27,7 @@ __all__ = ["Boxes"]
 Index = int | slice | Sequence[int] | NDArray[np.bool_] | NDArray[np.integer]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Boxes(ReadOnlyArrays):
     """Bounding boxes of one image. Two are equal when all values are; unknown values equal each other.
 

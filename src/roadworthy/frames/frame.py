@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._arrays import ReadOnlyArrays, described, read_only
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.errors import FrameError
-from roadworthy.frames._arrays import ReadOnlyArrays, described, read_only
 from roadworthy.frames.boxes import Boxes
 from roadworthy.frames.labels import LabelMap
 from roadworthy.frames.signals import Signals
@@ -71,6 +71,8 @@ class Frame(ReadOnlyArrays):
         self._check_type("labels", LabelMap)
         self._check_type("boxes", Boxes)
         self._check_type("signals", Signals, optional=False)
+        self._check_type("previous", Iterable, optional=False)
+        self._check_type("metadata", Mapping, optional=False)
         if self.labels is not None and self.labels.shape != self._shape:
             raise self._error(
                 f"labels must have the shape {self._shape} of the image, got {self.labels.shape}"
@@ -79,12 +81,12 @@ class Frame(ReadOnlyArrays):
         self._check_map("depth", (np.float32,))
         if self.boxes is not None:
             self._check_boxes(self.boxes)
+        object.__setattr__(self, "previous", tuple(self.previous))
         for one in self.previous:
             if not isinstance(one, Frame):
                 raise self._error(f"previous must hold frames, got {type(one).__name__}")
         if self.visual_change is not None and not np.isfinite(self.visual_change):
             raise self._error(f"visual_change must be finite, got {self.visual_change}")
-        object.__setattr__(self, "previous", tuple(self.previous))
         object.__setattr__(self, "metadata", frozen(self.metadata))
 
     def _error(self, message: str) -> FrameError:

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._arrays import ReadOnlyArrays, described, read_only
 from roadworthy.errors import FrameError
-from roadworthy.frames._arrays import ReadOnlyArrays, described, read_only
 from roadworthy.ontology import VOID, normalized, ontology
 
 __all__ = ["LabelMap"]
@@ -48,7 +48,7 @@ class LabelMap(ReadOnlyArrays):
             raise FrameError(
                 f"label ids must have shape (height, width) and dtype uint8 or uint16, got {described(ids)}"
             )
-        classes = tuple(_class(name) for name in self.classes) or ontology().label_classes
+        classes = _classes(self.classes)
         if ids.size and (largest := int(ids.max())) >= len(classes):
             row, column = np.unravel_index(int(ids.argmax()), ids.shape)
             raise FrameError(
@@ -111,7 +111,8 @@ class LabelMap(ReadOnlyArrays):
                 out. A class that is not among them becomes the nearest one above it that is.
 
         Raises:
-            FrameError: A class has pixels but neither it nor one above it is among the new classes.
+            FrameError: A class has pixels but neither it nor one above it is among the new classes, or a
+                name asks for more than a class, as in `mask`.
 
         Example:
             >>> labels = LabelMap(np.array([[1, 2]], np.uint8), ("void", "pedestrian", "terrain"))
@@ -119,8 +120,11 @@ class LabelMap(ReadOnlyArrays):
             >>> coarse.ids.tolist()
             [[1, 0]]
         """
-        changes = {_class(old): VOID if new is None else _class(new) for old, new in (names or {}).items()}
-        target = tuple(_class(name) for name in classes) or ontology().label_classes
+        changes = {
+            _class(old, exact=True): VOID if new is None else _class(new)
+            for old, new in (names or {}).items()
+        }
+        target = _classes(classes)
         table = _id_table(len(self.classes), len(target))
         present = self.present()
         for index, name in enumerate(self.classes):
@@ -211,7 +215,17 @@ class LabelMap(ReadOnlyArrays):
         return cls(found, classes)
 
 
+def _classes(words: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(words, str):
+        raise FrameError(f"classes must be one name per label id, got the single word {words!r}")
+    known = ontology().label_classes
+    # The frames of a data set all have the same classes, mostly these.
+    return known if not words or words == known else tuple(_class(word) for word in words)
+
+
 def _class(word: str, *, exact: bool = False) -> str:
+    if not isinstance(word, str):
+        raise FrameError(f"a class must be a name, got {word!r}")
     if normalized(word) == VOID:
         return VOID
     element, properties = ontology().resolve_with_properties(word)

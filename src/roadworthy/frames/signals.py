@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Literal, overload
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.errors import FrameError
 
 __all__ = ["SignalUnits", "Signals"]
+
+Values = TypeVar("Values", float, NDArray[np.floating])
 
 _SPEED_DIVISORS = {"m/s": 1.0, "km/h": 3.6, "mph": 1 / 0.44704}
 _DEGREES = {"deg": 1.0, "rad": 180 / math.pi}
@@ -153,36 +155,20 @@ class SignalUnits:
         if not 0 < self.steering_ratio < math.inf:
             raise FrameError(f"steering_ratio must be a positive number, got {self.steering_ratio!r}")
 
-    @overload
-    def decode_speed(self, value: float) -> float: ...
-    @overload
-    def decode_speed(self, value: NDArray[np.floating]) -> NDArray[np.floating]: ...
-    def decode_speed(self, value: float | NDArray[np.floating]) -> float | NDArray[np.floating]:
+    def decode_speed(self, value: Values) -> Values:
         """Return m/s for a speed, or an array of speeds, in these units."""
         return value / self._speed_divisor
 
-    @overload
-    def encode_speed(self, value: float) -> float: ...
-    @overload
-    def encode_speed(self, value: NDArray[np.floating]) -> NDArray[np.floating]: ...
-    def encode_speed(self, value: float | NDArray[np.floating]) -> float | NDArray[np.floating]:
+    def encode_speed(self, value: Values) -> Values:
         """Return a speed, or an array of speeds, in m/s in these units."""
         return value * self._speed_divisor
 
-    @overload
-    def decode_steering(self, value: float) -> float: ...
-    @overload
-    def decode_steering(self, value: NDArray[np.floating]) -> NDArray[np.floating]: ...
-    def decode_steering(self, value: float | NDArray[np.floating]) -> float | NDArray[np.floating]:
+    def decode_steering(self, value: Values) -> Values:
         """Return degrees at the wheels, positive right, for one or many angles in these units."""
         # Adding 0.0 turns the -0.0 that a change of sign leaves into 0.0.
         return value * self._degrees_right + 0.0
 
-    @overload
-    def encode_steering(self, value: float) -> float: ...
-    @overload
-    def encode_steering(self, value: NDArray[np.floating]) -> NDArray[np.floating]: ...
-    def encode_steering(self, value: float | NDArray[np.floating]) -> float | NDArray[np.floating]:
+    def encode_steering(self, value: Values) -> Values:
         """Return an angle, or an array of angles, at the wheels, positive right, in these units."""
         return value / self._degrees_right + 0.0
 

@@ -36,6 +36,8 @@ class Simulator(Protocol):
     def drive(self, scenario: object, system: SystemUnderTest, /) -> object:
         """Return the recorded drive.
 
-        It may raise :class:`~roadworthy.errors.NotApplicable` for a scenario that it cannot build.
+        It may raise :class:`~roadworthy.errors.NotApplicable` for a scenario that it cannot build. A failure
+        of the system is raised to it as a :class:`~roadworthy.errors.SystemUnderTestError`, which it lets
+        through; anything else it raises is a fault of the simulator and ends the run.
         """
         ...

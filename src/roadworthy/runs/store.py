@@ -19,7 +19,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 import numpy as np
@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from roadworthy.cases import Case, Outcome, Requirement, Scalar, Status, Verdict
 from roadworthy.errors import InputError
-from roadworthy.images import write_image
+from roadworthy.images import encode_image
 
 if TYPE_CHECKING:
     import pyarrow
@@ -121,23 +121,19 @@ class RunStore:
             **{MEASURE + name: value for name, value in verdict.measures.items()},
         }
         self._check_kinds(row)
-        self._rows.append(row)
+        self._rows.append({name: _storable(value) for name, value in row.items()})
         if len(self._rows) >= self._shard_rows:
             self.flush()
 
     def add_image(self, image: npt.NDArray[np.uint8]) -> str:
         """Store an image as PNG, once, and return the SHA-256 of the file, which is its name."""
-        images = self.folder / "images"
-        temporary = images / f".{uuid4().hex}.png"
-        try:
-            write_image(temporary, image)
-            digest = hashlib.sha256(temporary.read_bytes()).hexdigest()
-            place = images / digest[:2] / f"{digest}.png"
-            if not place.exists():
-                place.parent.mkdir(exist_ok=True)
-                temporary.replace(place)
-        finally:
-            temporary.unlink(missing_ok=True)
+        content = encode_image(image, ".png")
+        digest = hashlib.sha256(content).hexdigest()
+        place = self.folder / "images" / digest[:2] / f"{digest}.png"
+        if not place.exists():
+            place.parent.mkdir(exist_ok=True)
+            # Not waiting for the disk: its name, the hash, shows whether an image is whole.
+            _write_atomically(place, content, wait_for_disk=False)
         return digest
 
     def flush(self) -> None:
@@ -165,7 +161,8 @@ class RunStore:
             "outcome": None if outcome is None else _outcome_record(outcome),
         }
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
-        _write_atomically(self.folder / "requirements.jsonl", line.encode("utf-8"))
+        # What UTF-8 cannot hold becomes a \u escape, which JSON reads back as it was.
+        _write_atomically(self.folder / "requirements.jsonl", line.encode("utf-8", "backslashreplace"))
 
     def _check_kinds(self, row: Row) -> None:
         for name, value in row.items():
@@ -240,6 +237,11 @@ def _check_folder(folder: Path) -> None:
         raise InputError(f"{folder} must be empty or new, got a folder with other files; choose another")
 
 
+def _storable(value: Scalar) -> Scalar:
+    """Return text that UTF-8 can hold: names of files and messages of a crashed system may be otherwise."""
+    return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
+
+
 def _to_parquet(rows: Sequence[Row]) -> bytes:
     import pyarrow
     import pyarrow.parquet as parquet
@@ -249,7 +251,11 @@ def _to_parquet(rows: Sequence[Row]) -> bytes:
         kinds = {type(value) for row in rows if (value := row.get(name)) is not None}
         fields[name] = _ARROW_TYPES[float if float in kinds else kinds.pop()]
     schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in fields.items()])
-    columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in fields}
+    columns: dict[str, list[Scalar]] = {name: [row.get(name) for row in rows] for name in fields}
+    for name, kind in fields.items():
+        if kind == "double":
+            # Arrow refuses whole numbers that a double holds only nearly.
+            columns[name] = [_number(value) for value in columns[name]]
     table: pyarrow.Table = pyarrow.table(columns, schema=schema)
     sink = pyarrow.BufferOutputStream()
     parquet.write_table(table, sink, compression="zstd")
@@ -275,14 +281,15 @@ def _finite(measures: Mapping[str, Scalar]) -> dict[str, Scalar]:
     }
 
 
-def _write_atomically(path: Path, content: bytes) -> None:
+def _write_atomically(path: Path, content: bytes, *, wait_for_disk: bool = True) -> None:
     temporary = path.with_name(f".{uuid4().hex}")
     try:
         with temporary.open("wb") as file:
             file.write(content)
-            file.flush()
-            # Without this a power cut could leave the new name with no content.
-            os.fsync(file.fileno())
+            if wait_for_disk:
+                # Without this a power cut could leave the new name with no content.
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

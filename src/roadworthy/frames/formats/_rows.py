@@ -209,6 +209,22 @@ def number(where: str, what: str, text: object) -> float:
     return value
 
 
-def by_index(names: Names) -> dict[int, str]:
+def by_number(names: Names) -> dict[int, str]:
     """Return class names by their number."""
     return dict(names) if isinstance(names, Mapping) else dict(enumerate(names))
+
+
+def by_name(names: Names) -> dict[str, int]:
+    """Return class numbers by their name: the first where several have one name."""
+    numbers: dict[str, int] = {}
+    for index, name in by_number(names).items():
+        numbers.setdefault(name, index)
+    return numbers
+
+
+def named(where: str, what: str, names: Mapping[int, str], value: float) -> str:
+    """Return the name of a class number, or say which numbers have one."""
+    if value not in names:
+        known = f"names go from {min(names)} to {max(names)}" if names else "no names were given"
+        raise FrameError(f"{where}: {what} {value:g} has no name: {known}")
+    return names[int(value)]

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roadworthy.errors import FrameError
-from roadworthy.frames.formats._rows import ClassNames, OnInvalid, OnUnknown, Rows, Vocabulary, number
+from roadworthy.frames.formats._rows import (
+    ClassNames,
+    OnInvalid,
+    OnUnknown,
+    Rows,
+    Vocabulary,
+    by_name,
+    number,
+)
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
@@ -68,7 +76,7 @@ def write(
     boxes: Boxes, image_id: int, categories: Categories, first_id: int, class_names: ClassNames | None
 ) -> list[dict[str, Any]]:
     """Return one annotation per box."""
-    ids = {name: number for number, name in _names(categories).items()}
+    ids = by_name(_names(categories))
     vocabulary = Vocabulary("COCO", class_names)
     annotations = []
     for index, name in enumerate(vocabulary.names_for(boxes, ids)):

@@ -21,7 +21,9 @@ from roadworthy.frames.formats._rows import (
     OnUnknown,
     Rows,
     Vocabulary,
-    by_index,
+    by_name,
+    by_number,
+    named,
 )
 
 if TYPE_CHECKING:
@@ -73,25 +75,22 @@ def read(
         raise FrameError(
             f"scores must have shape ({count},) or ({count}, classes) for {count} labels, got {scores.shape}"
         )
-    known = by_index(names)
+    known = by_number(names)
     rows = Rows(Vocabulary("MAITE", class_names), on_unknown, on_invalid)
     for index, label in enumerate(labels.tolist()):
         where = f"box {index}"
-        if label not in known:
-            raise FrameError(f"{where}: label {label} has no name: names go from 0 to {len(known) - 1}")
+        name = named(where, "label", known, label)
         if scores.ndim == 2 and not 0 <= label < scores.shape[1]:
             raise FrameError(f"{where}: label {label} has no score: scores have shape {scores.shape}")
         score = float(scores[index] if scores.ndim == 1 else scores[index, label])
         x1, y1, x2, y2 = corners[index].tolist()
-        rows.add(where, known[label], (x1, y1, x2, y2), score=score)
+        rows.add(where, name, (x1, y1, x2, y2), score=score)
     return rows.boxes()
 
 
 def write(boxes: Boxes, names: Names, class_names: ClassNames | None) -> MaiteTarget:
     """Return a target with one label and one score per box."""
-    numbers: dict[str, int] = {}
-    for index, name in by_index(names).items():
-        numbers.setdefault(name, index)
+    numbers = by_name(names)
     chosen = Vocabulary("MAITE", class_names).names_for(boxes, numbers)
     return MaiteTarget(
         boxes=boxes.xyxy.copy(),

@@ -19,7 +19,9 @@ from roadworthy.frames.formats._rows import (
     OnUnknown,
     Rows,
     Vocabulary,
-    by_index,
+    by_name,
+    by_number,
+    named,
     number,
     text_lines,
 )
@@ -39,7 +41,7 @@ def read(
 ) -> Boxes:
     """Return the boxes of label lines."""
     _check_size(width, height)
-    known = by_index(names)
+    known = by_number(names)
     rows = Rows(Vocabulary("YOLO", class_names), on_unknown, on_invalid)
     for line, columns in text_lines(text):
         where = f"line {line}"
@@ -49,8 +51,7 @@ def read(
                 f"got {len(columns)}: {' '.join(columns)!r}"
             )
         values = [number(where, f"column {index}", value) for index, value in enumerate(columns, 1)]
-        if values[0] not in known:
-            raise FrameError(f"{where}: class {columns[0]} has no name: names go from 0 to {len(known) - 1}")
+        name = named(where, "class", known, values[0])
         x, y, half_width, half_height = values[1], values[2], values[3] / 2, values[4] / 2
         corners = (
             (x - half_width) * width,
@@ -58,16 +59,14 @@ def read(
             (x + half_width) * width,
             (y + half_height) * height,
         )
-        rows.add(where, known[int(values[0])], corners, score=values[5] if len(values) == 6 else None)
+        rows.add(where, name, corners, score=values[5] if len(values) == 6 else None)
     return rows.boxes()
 
 
 def write(boxes: Boxes, width: int, height: int, names: Names, class_names: ClassNames | None) -> str:
     """Return one line per box."""
     _check_size(width, height)
-    numbers: dict[str, int] = {}
-    for index, name in by_index(names).items():
-        numbers.setdefault(name, index)
+    numbers = by_name(names)
     lines = []
     for index, name in enumerate(Vocabulary("YOLO", class_names).names_for(boxes, numbers)):
         left, top, right, bottom = boxes.xyxy[index].tolist()

@@ -1,4 +1,4 @@
-"""What the array-backed classes of this package share: arrays that cannot be written through them."""
+"""Arrays that cannot be written through the objects that hold them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,77 @@
+"""Draw the pictures that README and docs show; everything in them is the built-in world. Run with ``make docs``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from roadworthy.cli.demo import ground_truth_sheet, pairs
+from roadworthy.images import write_image
+from roadworthy.report import Image, Tile, contact_sheet, pair_sheet
+from roadworthy.world import TIMES, WEATHERS, Camera, Conditions, make_scene, render
+
+PICTURES = Path(__file__).parent / "pictures"
+WIDE = Camera(640, 320)
+
+HERO = (
+    ("town", 933.0, 3, "sunny", "day"),
+    ("town", 560.0, 5, "rainy", "day"),
+    ("meadow", 905.0, 4, "sunny", "dusk"),
+    ("mountain", 700.0, 7, "snowy", "day"),
+    ("meadow", 640.0, 4, "foggy", "day"),
+    ("town", 560.0, 5, "sunny", "night"),
+)
+
+
+def hero() -> Image:
+    """Six scenes side by side."""
+    tiles = []
+    for track, s, seed, weather, time in HERO:
+        scene = make_scene(track, s, seed=seed, traffic=1.6, conditions=Conditions(weather, time=time))
+        tiles.append(Tile(render(scene, WIDE).image))
+    return contact_sheet(tiles, columns=3)
+
+
+def weather() -> Image:
+    """One place under every weather at every time of day."""
+    scene = make_scene("town", 600.0, seed=3, traffic=1.6)
+    tiles = [
+        Tile(render(scene.replace(conditions=Conditions(weather, time=time)), WIDE).image, f"{weather}, {time}")
+        for weather in WEATHERS
+        for time in TIMES
+    ]
+    return contact_sheet(tiles, columns=3)
+
+
+def tracks() -> Image:
+    """Four places on each track."""
+    tiles = [
+        Tile(render(make_scene(track, s, seed=2, traffic=1.6), WIDE).image, f"{track}, {s:.0f} m")
+        for track, places in {
+            "meadow": (20, 300, 560, 900),
+            "town": (20, 275, 560, 933),
+            "mountain": (58, 400, 700, 1050),
+        }.items()
+        for s in places
+    ]
+    return contact_sheet(tiles, columns=4)
+
+
+def pictures() -> Iterator[tuple[str, Image]]:
+    """Every picture with its name."""
+    yield "hero", hero()
+    yield "weather", weather()
+    yield "tracks", tracks()
+    yield "ground-truth", ground_truth_sheet()
+    yield "counterfactuals", pair_sheet(pairs(), scale=1.5)
+
+
+def main() -> None:
+    """Write all pictures."""
+    PICTURES.mkdir(exist_ok=True)
+    for name, image in pictures():
+        write_image(PICTURES / f"{name}.jpg", image)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,342 @@
+"""The shape of the package: which room may import which, what an import loads, how long a module gets."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SOURCE = REPOSITORY / "src"
+
+ROOT = "roadworthy"
+METHODS = {"rules", "coverage", "reliability", "bbsl", "driving"}
+FLOORS = (
+    {"cli", "web", "pytest_plugin", "__main__", ROOT},
+    {"report"},
+    {"runs"},
+    METHODS,
+    {"models", "transforms", "datasets", "world"},
+    {
+        "frames", "cases", "visual_change", "ontology", "registry", "errors",
+        "seeding", "images", "_arrays", "_frozen", "_version",
+    },
+)  # fmt: skip
+"""The rooms from top to bottom; imports point down only.
+
+The root counts as the top floor for those that import it, because it re-exports from every floor: a room
+below that took `Frame` from it would load what lies above. What the root imports itself is not checked, for
+it is the public face; nor is `__main__`, which does nothing but start the command line.
+"""
+NO_NEIGHBOURS = METHODS | {"world"}
+"""Rooms that import nothing from their own floor."""
+SAME_ROOM = {"_ontology_file": "ontology"}
+"""Modules that are the inside of a room which is itself a module."""
+
+HEAVY = (
+    "cv2",  # OpenCV: images in and out, drawing; loads at the first image
+    "duckdb",  # queries over stored rows
+    "fastapi",  # the web page
+    "matplotlib",  # plots of reports
+    "onnxruntime",  # networks under test
+    "pandas",  # comes along with ray
+    "pyarrow",  # the result store
+    "ray",  # the cluster executor
+    "scipy",  # confidence bounds
+    "spacy",  # the language of rules
+    "torch",  # training, mutants, torch models under test
+)
+"""What takes long to load and is needed by few commands: imported where it is used, never by the root."""
+
+LONGEST_MODULE = 600
+OPENCV = canonicalize_name("opencv-python-headless")
+
+
+class Module(NamedTuple):
+    name: str
+    path: Path
+
+
+class Import(NamedTuple):
+    """One imported name: `from roadworthy.frames import Boxes` imports roadworthy.frames.Boxes."""
+
+    line: int
+    target: str
+
+
+def _modules() -> list[Module]:
+    found = []
+    for path in sorted((SOURCE / ROOT).rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        found.append(Module(".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
+    return found
+
+
+MODULES = _modules()
+EVERY_MODULE = pytest.mark.parametrize("module", MODULES, ids=[module.name for module in MODULES])
+
+
+def imports_of(module: str, source: str, *, is_package: bool = False) -> Iterator[Import]:
+    """Yield every import of something of ours: inside functions and under TYPE_CHECKING too."""
+    for node in ast.walk(ast.parse(source)):
+        targets: list[str]
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = module.split(".") if is_package else module.split(".")[:-1]
+                package = package[: len(package) - node.level + 1]
+                base = ".".join([*package, base] if base else package)
+            targets = [f"{base}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            targets = [str(ast.literal_eval(one)) for one in node.args[:1] if isinstance(one, ast.Constant)]
+        else:
+            continue
+        yield from (Import(node.lineno, target) for target in targets if target.split(".")[0] == ROOT)
+
+
+def room_of(target: str) -> str:
+    """Return the room of a module, or of a name imported from one."""
+    parts = target.split(".")
+    name = parts[1] if len(parts) > 1 else ROOT
+    name = SAME_ROOM.get(name, name)
+    # `from roadworthy import Frame` takes a name that is no room from the root.
+    return name if len(parts) != 2 or any(name in floor for floor in FLOORS) else ROOT
+
+
+def floor_of(room: str) -> int | None:
+    """Return the floor of a room, counted from the top."""
+    return next((index for index, floor in enumerate(FLOORS) if room in floor), None)
+
+
+def offences(module: str, source: str, *, is_package: bool = False) -> list[str]:
+    """Return what is wrong with the imports of a module."""
+    parts = module.split(".")
+    room = SAME_ROOM.get(parts[1], parts[1]) if len(parts) > 1 else ROOT
+    floor = floor_of(room)
+    if floor is None:
+        return [f"{module} fits no floor: add {room!r} to FLOORS, and to docs/architecture.md"]
+    if room in (ROOT, "__main__"):
+        return []
+    found = []
+    for line, target in imports_of(module, source, is_package=is_package):
+        other = room_of(target)
+        if other == room:
+            continue
+        where = f"{module}:{line} imports {target}"
+        other_floor = floor_of(other)
+        if other_floor is None:
+            found.append(f"{where}, which fits no floor")
+        elif other_floor < floor:
+            found.append(f"{where}: {other!r} lies above {room!r}")
+        elif other_floor == floor and room in NO_NEIGHBOURS:
+            found.append(f"{where}: {room!r} imports nothing from its own floor")
+        elif any(part.startswith("_") and not part.endswith("__") for part in target.split(".")[2:]):
+            found.append(f"{where}, which is private to {other!r}")
+    return found
+
+
+@EVERY_MODULE
+def test_arrows_point_down(module: Module) -> None:
+    source = module.path.read_text("utf-8")
+    assert offences(module.name, source, is_package=module.path.name == "__init__.py") == []
+
+
+def test_rooms_do_not_import_each_other_in_a_circle() -> None:
+    graph: dict[str, set[str]] = {}
+    for module in MODULES:
+        room = room_of(module.name)
+        if room in (ROOT, "__main__"):
+            continue
+        package = module.path.name == "__init__.py"
+        for _, target in imports_of(module.name, module.path.read_text("utf-8"), is_package=package):
+            if room_of(target) not in (room, ROOT):
+                graph.setdefault(room, set()).add(room_of(target))
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these rooms import each other in a circle: {' -> '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "complaint"),
+    [
+        ("frames.boxes", "from roadworthy.models import Truth", "'models' lies above 'frames'"),
+        ("frames.boxes", "import roadworthy.cli.main", "'cli' lies above 'frames'"),
+        ("runs.serial", "from roadworthy.report import html", "'report' lies above 'runs'"),
+        (
+            "report.html",
+            "def draw():\n    from roadworthy import web",
+            ":2 imports roadworthy.web: 'web' lies",
+        ),
+        (
+            "cases.methods",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from roadworthy.runs import run",
+            ":3 imports roadworthy.runs.run: 'runs' lies above 'cases'",
+        ),
+        ("cases.methods", "from ..rules import parse", "roadworthy.rules.parse: 'rules' lies above 'cases'"),
+        ("frames.formats.voc", "from ... import runs", "'runs' lies above 'frames'"),
+        ("seeding", "from . import world", "'world' lies above 'seeding'"),
+        ("models.truth", "__import__('roadworthy.runs')", "'runs' lies above 'models'"),
+        (
+            "models",
+            "import importlib\nimportlib.import_module('roadworthy.cli')",
+            "'cli' lies above 'models'",
+        ),
+        ("rules.language", "from roadworthy.coverage import x", "'rules' imports nothing from its own floor"),
+        ("bbsl", "import roadworthy.driving", "'bbsl' imports nothing from its own floor"),
+        ("world.truth", "from roadworthy import datasets", "'world' imports nothing from its own floor"),
+        ("world.truth", "from roadworthy.models import Truth", "'world' imports nothing from its own floor"),
+        ("runs.serial", "from roadworthy import Frame", "'roadworthy' lies above 'runs'"),
+        ("runs.serial", "import roadworthy", "'roadworthy' lies above 'runs'"),
+        ("runs.serial", "from roadworthy.frames._box_checks import x", "which is private to 'frames'"),
+        ("runs.serial", "from roadworthy.frames.boxes import _COLUMNS", "which is private to 'frames'"),
+        ("runs.serial", "import roadworthy.garage.door", "which fits no floor"),
+        ("garage.door", "", "roadworthy.garage.door fits no floor: add 'garage' to FLOORS"),
+        ("garage", "", "roadworthy.garage fits no floor: add 'garage' to FLOORS"),
+    ],
+)
+def test_the_checker_finds(module: str, source: str, complaint: str) -> None:
+    (found,) = offences(f"{ROOT}.{module}", source, is_package=module in ("models", "bbsl"))
+    assert complaint in found
+    assert found.startswith(f"{ROOT}.{module}")
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("frames.boxes", "import numpy as np\nfrom roadworthy.ontology import ontology"),
+        ("frames.boxes", "from roadworthy.frames._box_checks import checked_corners"),
+        ("frames.boxes", "from . import labels\nfrom ._box_checks import checked_corners"),
+        ("frames.frame", "from roadworthy._frozen import FrozenDict"),
+        ("ontology", "def load():\n    from roadworthy._ontology_file import load_elements"),
+        ("datasets.world", "from roadworthy.world import frame_of\nfrom roadworthy.registry import datasets"),
+        ("rules.method", "from roadworthy.transforms import rain\nfrom roadworthy.cases import BaseMethod"),
+        ("cli.data", "from roadworthy import __version__\nfrom roadworthy.web import serve"),
+        ("__main__", "from roadworthy.cli import main"),
+    ],
+)
+def test_the_checker_allows(module: str, source: str) -> None:
+    assert offences(f"{ROOT}.{module}", source) == []
+
+
+def test_the_root_loads_no_heavy_library() -> None:
+    code = f"import sys, {ROOT}; print([name for name in {HEAVY} if name in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_every_heavy_library_can_be_told_by_this_name() -> None:
+    # A misspelt name would never be found in sys.modules, and the test above would pass for ever.
+    absent = [name for name in HEAVY if importlib.util.find_spec(name) is None]
+    assert set(absent) <= {"matplotlib"}
+
+
+@EVERY_MODULE
+def test_no_module_is_too_long(module: Module) -> None:
+    length = len(module.path.read_text("utf-8").splitlines())
+    assert length <= LONGEST_MODULE, f"{module.name} has {length} lines: split it"
+
+
+def undescribed(source: str) -> set[str]:
+    """Return the classes and functions of a module that have no docstring.
+
+    Read from the source, because a dataclass gets one from Python where its author wrote none.
+    """
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return {
+        node.name
+        for node in ast.parse(source).body
+        if isinstance(node, kinds) and not ast.get_docstring(node)
+    }
+
+
+def test_a_missing_docstring_is_found() -> None:
+    source = "@dataclass\nclass Bare: ...\ndef told():\n    'Why.'\ndef untold(): ...\nCONSTANT = 3\n"
+    assert undescribed(source) == {"Bare", "untold"}
+
+
+@EVERY_MODULE
+def test_public_names_exist_and_are_described(module: Module) -> None:
+    if module.name == f"{ROOT}.__main__":
+        return
+    loaded = importlib.import_module(module.name)
+    public = getattr(loaded, "__all__", [])
+    assert [name for name in public if not hasattr(loaded, name)] == []
+    assert len(set(public)) == len(public)
+    assert undescribed(module.path.read_text("utf-8")).intersection(public) == set()
+
+
+def constraints() -> dict[NormalizedName, Requirement]:
+    lines = (REPOSITORY / "constraints.txt").read_text("utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    assert len({canonicalize_name(pin.name) for pin in pins}) == len(pins), "a name is pinned twice"
+    return {canonicalize_name(pin.name): pin for pin in pins}
+
+
+def test_constraints_are_exact() -> None:
+    for name, pin in constraints().items():
+        assert [one.operator for one in pin.specifier] == ["=="], name
+        assert "*" not in str(pin.specifier), name
+
+
+def test_opencv_is_below_5() -> None:
+    """Version 5 has no readers for darknet and caffe networks, which users' detectors need."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = {canonicalize_name(one.name): one for one in map(Requirement, project["dependencies"])}
+    for named in (wanted[OPENCV], constraints()[OPENCV]):
+        assert not any(named.specifier.contains(version) for version in ("5.0", "5.0.0.1", "6.1"))
+
+
+def needed(name: str, extras: frozenset[str], found: dict[NormalizedName, metadata.Distribution]) -> None:
+    """Collect an installed distribution and all that it needs here; extras that are not installed are not."""
+    try:
+        dist = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return
+    found[canonicalize_name(name)] = dist
+    for requirement in map(Requirement, dist.requires or ()):
+        marker = requirement.marker
+        if marker is not None and not any(marker.evaluate({"extra": extra}) for extra in (*extras, "")):
+            continue
+        key = canonicalize_name(requirement.name)
+        if key not in found or requirement.extras:
+            needed(requirement.name, frozenset(requirement.extras), found)
+
+
+@pytest.mark.skipif(
+    Path(sys.prefix).resolve() != (REPOSITORY / ".venv").resolve(),
+    reason="tells only about the project's .venv",
+)
+def test_what_the_project_installs_is_pinned_at_the_version_that_is_installed() -> None:
+    """A tool that a developer adds to the environment, such as a profiler, is nobody's business."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    found: dict[NormalizedName, metadata.Distribution] = {}
+    needed(ROOT, frozenset(project["optional-dependencies"]), found)
+    for tool in ("hatchling", "editables"):
+        needed(tool, frozenset(), found)
+    assert len(found) > 80
+    pins = constraints()
+    wrong = []
+    for name, dist in found.items():
+        if name in (ROOT, "pip", "setuptools", "wheel"):
+            continue
+        # The same torch is 2.13.0 or 2.13.0+cpu, depending on where it came from.
+        version = Version(dist.version).public
+        if name not in pins or not pins[name].specifier.contains(version, prereleases=True):
+            wrong.append(f"{name}=={version} is installed, constraints.txt has {pins.get(name)}")
+    assert wrong == []

@@ -1,0 +1,27 @@
+"""The Python in the documents for developers runs as it is printed."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_examples_run(document: str, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / document).read_text("utf-8"), re.M | re.S)
+    assert blocks
+    # In a process of their own, because they register things.
+    command = [sys.executable, "-W", "error", "-c", "".join(blocks)]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (shown.returncode, shown.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "CHANGELOG.md"])
+def test_links_to_files_lead_somewhere(document: str) -> None:
+    path = REPOSITORY / document
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", path.read_text("utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
