@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import SceneError
 from roadworthy.world import (
+    LEVELS,
     TIMES,
     TRACK_NAMES,
     Conditions,
     Observation,
+    Scene,
     Simulation,
     VehicleLimits,
     VehicleState,
@@ -26,7 +29,8 @@ from roadworthy.world import (
     track,
     with_conditions,
 )
-from roadworthy.world.driver import WHEELBASE
+from roadworthy.world.track import LANE_CENTRE
+from roadworthy.world.vehicle import WHEELBASE
 
 
 @pytest.mark.parametrize("name", TRACK_NAMES)
@@ -84,8 +88,33 @@ def test_actuators_have_limits() -> None:
         state = advance(state, 90, 0, 0.1, limits)
     assert state.steering == 25
     assert state.speed == 0
-    with pytest.raises(SceneError, match="finite"):
-        advance(state, float("nan"), 1, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("drive", "message"),
+    [
+        (lambda: advance(VehicleState(0, 0, 0), float("nan"), 1, 0.1), "finite numbers, got nan and 1"),
+        (lambda: advance(VehicleState(0, 0, 0), 0, 1, 0.0), "more than 0 seconds, got 0"),
+        (lambda: Simulation("meadow", frames_per_second=0), "above 0, got 0"),
+        (lambda: Simulation("meadow", traffic=-1), "traffic lies between 0 and 5, got -1"),
+        (lambda: Simulation("medow"), "did you mean 'meadow'"),
+    ],
+)
+def test_what_cannot_be_driven_is_refused(drive: Callable[[], object], message: str) -> None:
+    with pytest.raises(SceneError, match=message):
+        drive()
+
+
+def _driven(scene: Scene) -> tuple[float, float]:
+    """Speed and steering of the careful driver."""
+    signals = careful_driver(scene)
+    assert signals.speed is not None
+    assert signals.steering is not None
+    return signals.speed, signals.steering
+
+
+def _speed(scene: Scene) -> float:
+    return _driven(scene)[0]
 
 
 def _laps(name: str, laps: int, *, traffic: float, seed: int = 1) -> list[Observation]:
@@ -93,10 +122,8 @@ def _laps(name: str, laps: int, *, traffic: float, seed: int = 1) -> list[Observ
     seen = simulation.reset()
     record = []
     while seen.laps < laps:
-        action = careful_driver(seen.scene)
-        assert action.steering is not None
-        assert action.speed is not None
-        seen = simulation.step(action.steering, action.speed)
+        speed, steering = _driven(seen.scene)
+        seen = simulation.step(steering, speed)
         record.append(seen)
         assert seen.time < 600 * laps
     return record
@@ -132,11 +159,12 @@ def test_driving_into_the_vehicle_ahead_is_a_crash() -> None:
     simulation = Simulation("meadow", traffic=1.0, seed=2)
     seen = simulation.reset()
     for _ in range(1500):
-        steering = careful_driver(seen.scene).steering or 0.0
-        seen = simulation.step(steering, 30.0)
+        seen = simulation.step(_driven(seen.scene)[1], 30.0)
         if "crash" in seen.events:
             break
     assert "crash" in seen.events
+    in_lane = [actor for actor in seen.scene.actors if abs(actor.d - seen.scene.d) < 2]
+    assert min(abs(seen.scene.track.ahead(seen.scene.s, actor.s)) for actor in in_lane) < 8
 
 
 @pytest.mark.parametrize("cause", ["pedestrian", "bicyclist", "stop sign", "speed limit sign", "turn sign"])
@@ -144,8 +172,8 @@ def test_one_cause_more_is_slower_and_closer_is_slower_still(cause: str) -> None
     place = "road edge" if cause == "bicyclist" else "kerb"
     for s in np.arange(0.0, 1000.0, 111.0):
         scene = make_scene("town", float(s), seed=int(s))
-        speeds = [careful_driver(scene).speed]
-        speeds += [careful_driver(add(scene, cause, ahead=gap, place=place)).speed for gap in (45, 25, 10)]
+        speeds = [_speed(scene)]
+        speeds += [_speed(add(scene, cause, ahead=gap, place=place)) for gap in (45, 25, 10)]
         assert speeds == sorted(speeds, reverse=True)
         assert len(set(speeds)) == 4
 
@@ -153,26 +181,19 @@ def test_one_cause_more_is_slower_and_closer_is_slower_still(cause: str) -> None
 def test_a_pedestrian_near_the_road_takes_at_least_thirty_percent_off() -> None:
     for s in np.arange(0.0, 1000.0, 50.0):
         scene = make_scene("meadow", float(s), seed=int(s))
-        before = careful_driver(scene).speed
-        after = careful_driver(add(scene, "pedestrian", ahead=30)).speed
-        assert before is not None
-        assert after is not None
-        assert after <= 0.7 * before
+        assert _speed(add(scene, "pedestrian", ahead=30)) <= 0.7 * _speed(scene)
 
 
 def test_weather_and_darkness_slow_the_driver_and_do_not_move_the_wheel() -> None:
     scene = make_scene("mountain", 200.0, seed=1)
-    clear = careful_driver(scene)
-    assert clear.speed is not None
     for weather in ("rain", "snow", "fog"):
-        speeds = [
-            careful_driver(with_conditions(scene, weather=weather, level=level)).speed
-            for level in ("light", "normal", "heavy")
-        ]
-        assert [clear.speed, *speeds] == sorted([clear.speed, *speeds], reverse=True)  # type: ignore[type-var]
-    by_time = [careful_driver(with_conditions(scene, time=time)) for time in TIMES]
-    assert by_time[0].speed > by_time[1].speed > by_time[2].speed  # type: ignore[operator]
-    assert len({signals.steering for signals in by_time}) == 1
+        skies = [with_conditions(scene, weather=weather, level=level) for level in LEVELS]
+        speeds = [_speed(one) for one in (scene, *skies)]
+        assert speeds == sorted(speeds, reverse=True)
+        assert len(set(speeds)) == 4
+    by_time = [_driven(with_conditions(scene, time=time)) for time in TIMES]
+    assert by_time[0][0] > by_time[1][0] > by_time[2][0]
+    assert len({steering for _, steering in by_time}) == 1
 
 
 def test_the_wheel_turns_the_way_the_road_bends() -> None:
@@ -181,20 +202,57 @@ def test_the_wheel_turns_the_way_the_road_bends() -> None:
         for s in np.arange(0, road.length, 20.0):
             bend = float(road.curvature(s + 1.0))
             if abs(bend) > 0.005:
-                steering = careful_driver(make_scene(name, float(s))).steering
-                assert steering is not None
-                assert steering * bend > 0
+                assert _driven(make_scene(name, float(s)))[1] * bend > 0
 
 
 def test_the_driver_steers_back_to_the_middle_of_the_lane() -> None:
-    right_of_it = careful_driver(make_scene("meadow", 100.0, d=2.5)).steering
-    left_of_it = careful_driver(make_scene("meadow", 100.0, d=1.0)).steering
-    assert right_of_it is not None
-    assert left_of_it is not None
-    assert right_of_it < left_of_it
+    left_of_it, on_it, right_of_it = (
+        _driven(make_scene("meadow", 100.0, d=d))[1] for d in (1.0, LANE_CENTRE, 2.5)
+    )
+    assert right_of_it < on_it < left_of_it
+    heading_right = _driven(make_scene("meadow", 100.0, yaw=0.1))[1]
+    assert heading_right < on_it
 
 
-def test_cautions_say_why() -> None:
-    scene = make_scene("meadow", 100.0, traffic=0, conditions=Conditions("rain", time="night"))
-    causes = {caution.cause for caution in cautions(add(scene, "pedestrian", ahead=20))}
-    assert {"night", "rainy", "pedestrian"} <= causes
+def test_cautions_say_why_and_make_the_speed() -> None:
+    scene = make_scene("meadow", 100.0, traffic=0)
+    assert cautions(scene) == []
+    careful = add(with_conditions(scene, weather="rain", time="night"), "pedestrian", ahead=20)
+    found = cautions(careful)
+    assert [caution.cause for caution in found] == ["night", "rainy", "pedestrian"]
+    factor = math.prod(caution.factor for caution in found)
+    assert _speed(careful) == pytest.approx(_speed(scene) * factor)
+
+
+@pytest.mark.parametrize(
+    ("what", "place"),
+    [
+        ("pedestrian", 12.0),
+        ("car", "oncoming lane"),
+        ("stop sign", -4.5),
+        ("green light", "kerb"),
+        ("tree", "verge"),
+        ("building", "verge"),
+    ],
+)
+def test_what_does_not_concern_us_does_not_slow_us(what: str, place: str | float) -> None:
+    scene = make_scene("meadow", 100.0, traffic=0)
+    assert _speed(add(scene, what, ahead=20, place=place)) == _speed(scene)
+
+
+def test_people_and_traffic_move_on_and_things_stand_still() -> None:
+    simulation = Simulation("town", seed=3, conditions=Conditions("rain"))
+    first = simulation.reset()
+    seen = first
+    for _ in range(15):
+        speed, steering = _driven(seen.scene)
+        seen = simulation.step(steering, speed)
+    assert seen.time == pytest.approx(1.0)
+    assert seen.scene.scenery is first.scene.scenery
+    assert seen.scene.conditions == first.scene.conditions
+    for before, after in zip(first.scene.actors, seen.scene.actors, strict=True):
+        moved = seen.scene.track.ahead(before.s, after.s) * math.cos(before.yaw)
+        if before.element == "pedestrian":
+            assert moved == pytest.approx(before.speed)
+        else:
+            assert -1e-6 <= moved <= before.speed + 1e-6

@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from roadworthy.world import classes
+from roadworthy.world.arrays import Array, Bytes, Floats, vector
 from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import Conditions, Light
 from roadworthy.world.raster import Raster
@@ -16,11 +17,10 @@ from roadworthy.world.sky import PANORAMA_TOP, panorama
 
 __all__ = ["CameraNoise", "Sky", "add_haze", "to_bytes"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Bytes = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
 
 _NEIGHBOURS = np.ones((3, 3), np.uint8)
 _NOISE_SIZE = 512
+_EXPOSURE = 0.6  # of soft pictures, whose highlights would not fit into bytes otherwise
 
 
 def add_haze(planes: Array, light: Light, labels: Bytes, depth: Array, sky_share: Array) -> None:
@@ -62,7 +62,7 @@ class Sky:
 @lru_cache(maxsize=16)
 def _azimuths(camera: Camera) -> Array:
     x = (np.arange(camera.width) - (camera.width - 1) / 2) / camera.focal
-    return np.arctan(x).astype(np.float32)
+    return vector(np.arctan(x))
 
 
 class CameraNoise:
@@ -90,10 +90,10 @@ def _roll_off() -> Bytes:
     """Return the curve that rolls highlights off gently instead of clipping them."""
     value = np.arange(256) / _EXPOSURE
     over = np.maximum(value - 200, 0)
-    return np.clip(np.rint(value - over + 80 * over / (over + 110)), 0, 255).astype(np.uint8)
+    curve: Floats = np.rint(value - over + 80 * over / (over + 110))
+    return np.clip(curve, 0, 255).astype(np.uint8)
 
 
-_EXPOSURE = 0.6
 _CURVE = _roll_off()
 
 
@@ -103,4 +103,4 @@ def to_bytes(planes: Array, *, soft: bool) -> Bytes:
         planes *= np.float32(_EXPOSURE)
     np.clip(planes, 0, 255, out=planes)
     image = cv2.merge(list(planes.astype(np.uint8)))
-    return cv2.LUT(image, _CURVE) if soft else image
+    return np.asarray(cv2.LUT(image, _CURVE) if soft else image, dtype=np.uint8)

@@ -10,78 +10,71 @@ import cv2
 import numpy as np
 
 from roadworthy.world import classes
-from roadworthy.world.camera import Camera, View
+from roadworthy.world.arrays import Array, Ids, vector
+from roadworthy.world.camera import Camera, Projection, View
 
 __all__ = ["BACKDROP_FACES", "Backdrop", "draw_backdrop"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Ids = np.ndarray[tuple[int, ...], np.dtype[np.uint16]]
 
-SKY_ID, PLAIN_ID, HILLS_ID, FOREST_ID = 0, 1, 2, 3
 BACKDROP_FACES = 4
 """Face numbers below this belong to the backdrop."""
 
+_PLAIN, _HILLS, _FOREST = 1, 2, 3  # the sky is 0, which an empty buffer holds
 _HILLS_AT, _FOREST_AT = 1500.0, 420.0
+_SAMPLES = 720  # of the skyline, one for each half degree
 
 
 class Backdrop:
     """Tables of the four backdrop faces, in the order of their numbers."""
 
     LABEL = np.array([classes.SKY, classes.TERRAIN, classes.TERRAIN, classes.TREE], dtype=np.int32)
-    COLOR = np.array([[0, 0, 0], [116, 136, 78], [104, 122, 112], [62, 82, 52]], dtype=np.float32)
-    GRAIN = np.array([0.0, 0.5, 0.0, 0.0], dtype=np.float32)
+    COLOR = vector([[0, 0, 0], [116, 136, 78], [104, 122, 112], [62, 82, 52]])
+    GRAIN = vector([0.0, 0.5, 0.0, 0.0])
+    NEAREST = vector([np.inf, 1.0, _HILLS_AT, _FOREST_AT])
+    FARTHEST = vector([np.inf, 1000.0, _HILLS_AT, _FOREST_AT])
 
     @staticmethod
     def planes(view: View, drop: float) -> Array:
         """Inverse-depth planes; the plain lies ``drop`` metres below the camera."""
-        up = view.rotation[:, 2]
         planes = np.zeros((3, BACKDROP_FACES), dtype=np.float32)
-        planes[:, PLAIN_ID] = up / -drop
-        planes[2, HILLS_ID] = 1 / _HILLS_AT
-        planes[2, FOREST_ID] = 1 / _FOREST_AT
+        planes[:, _PLAIN] = view.rotation[:, 2] / -drop
+        planes[2, _HILLS] = 1 / _HILLS_AT
+        planes[2, _FOREST] = 1 / _FOREST_AT
         return planes
-
-    NEAREST = np.array([np.inf, 1.0, _HILLS_AT, _FOREST_AT], dtype=np.float32)
-    FARTHEST = np.array([np.inf, 1000.0, _HILLS_AT, _FOREST_AT], dtype=np.float32)
 
 
 @lru_cache(maxsize=16)
 def _skyline(name: str) -> tuple[Array, Array]:
     """Elevation of hills and tree line in radians for each half degree of azimuth."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
-    azimuth = np.linspace(0, 2 * math.pi, 720, endpoint=False)
-    hills = np.zeros(720)
+    azimuth = np.linspace(0, 2 * math.pi, _SAMPLES, endpoint=False)
+    hills = np.zeros(_SAMPLES)
     for cycles in (2, 3, 5, 9, 14, 23):
         hills += math.radians(3.2) / cycles**0.7 * np.sin(cycles * azimuth + rng.uniform(0, 2 * math.pi))
     hills = np.clip(hills + math.radians(1.6), 0, None)
     forest = (
         math.radians(1.0)
         + math.radians(0.5) * np.sin(4 * azimuth + rng.uniform(0, 6))
-        + np.radians(rng.uniform(-0.25, 0.35, 720))
+        + np.radians(rng.uniform(-0.25, 0.35, _SAMPLES))
     )
     return hills.astype(np.float32), np.clip(forest, 0, None).astype(np.float32)
 
 
-def draw_backdrop(
-    ids: Ids, camera: Camera, view: View, name: str, focal: float, centre: tuple[float, float]
-) -> None:
-    """Paint plain, hills and tree line into an empty buffer."""
-    height = ids.shape[0]
+def draw_backdrop(ids: Ids, camera: Camera, view: View, name: str, projection: Projection) -> None:
+    """Paint plain, hills and tree line of a track into an empty buffer."""
+    focal, centre = projection.focal, projection.centre
     pitch = math.asin(float(view.rotation[2, 2]))
     horizon = centre[1] + focal * math.tan(pitch)
-    if horizon < height:
-        ids[max(0, math.ceil(horizon)) :] = PLAIN_ID
+    if horizon < len(ids):
+        ids[max(0, math.ceil(horizon)) :] = _PLAIN
     half = math.radians(camera.field_of_view) / 2 + 0.03
-    turn = np.linspace(-half, half, 72)
-    heading = view.heading - turn
-    index = np.mod(heading / (2 * math.pi) * 720, 720)
+    heading = view.heading - np.linspace(-half, half, 72)
+    index = np.mod(heading / (2 * math.pi) * _SAMPLES, _SAMPLES)
     lower = index.astype(int)
     fraction = index - lower
-    for elevations, number in zip(_skyline(name), (HILLS_ID, FOREST_ID), strict=True):
-        elevation = elevations[lower] * (1 - fraction) + elevations[(lower + 1) % 720] * fraction
-        direction = np.stack([np.cos(heading), np.sin(heading), np.tan(elevation)], axis=-1).astype(
-            np.float32
-        )
+    for elevations, number in zip(_skyline(name), (_HILLS, _FOREST), strict=True):
+        elevation = elevations[lower] * (1 - fraction) + elevations[(lower + 1) % _SAMPLES] * fraction
+        direction = vector(np.stack([np.cos(heading), np.sin(heading), np.tan(elevation)], axis=-1))
         x, y, z = (direction @ view.rotation.T).T
         outline = np.stack([centre[0] + focal * x / z, centre[1] + focal * y / z], axis=-1)
         floor = np.array([[outline[-1, 0], horizon + 1], [outline[0, 0], horizon + 1]])

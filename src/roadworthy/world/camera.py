@@ -8,10 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.errors import SceneError
+from roadworthy.world.arrays import Array, vector
 
-__all__ = ["Camera", "View"]
+__all__ = ["Camera", "Projection", "View"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+@dataclass(frozen=True)
+class Projection:
+    """From camera axes to pixels: a point (x, y, z) is seen at ``centre + focal · (x, y) / z``."""
+
+    focal: float
+    centre: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,10 @@ class Camera:
         mount: Height above the road in metres.
         forward: Metres ahead of the rear axle.
         tilt: Downward tilt in degrees.
+
+    Example:
+        >>> round(Camera(640, 320, field_of_view=90).focal)
+        320
     """
 
     width: int = 320
@@ -45,6 +56,11 @@ class Camera:
         """Focal length in pixels."""
         return self.width / 2 / math.tan(math.radians(self.field_of_view) / 2)
 
+    def projection(self, scale: int = 1) -> Projection:
+        """Return how points become pixels of a picture that is ``scale`` times as wide and high."""
+        centre = ((self.width * scale - 1) / 2, (self.height * scale - 1) / 2)
+        return Projection(self.focal * scale, centre)
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -59,15 +75,14 @@ class View:
         """Look along ``heading`` (radians counter-clockwise from east), ``pitch`` radians upwards."""
         cos_h, sin_h = math.cos(heading), math.sin(heading)
         cos_p, sin_p = math.cos(pitch), math.sin(pitch)
-        rotation = np.array(
+        rotation = vector(
             [
                 [sin_h, -cos_h, 0.0],
                 [sin_p * cos_h, sin_p * sin_h, -cos_p],
                 [cos_p * cos_h, cos_p * sin_h, sin_p],
-            ],
-            dtype=np.float32,
+            ]
         )
-        return cls(np.asarray(position, dtype=np.float32), rotation, heading)
+        return cls(position, rotation, heading)
 
     def to_camera(self, points: Array) -> Array:
         """Return camera coordinates of world points (…, 3)."""

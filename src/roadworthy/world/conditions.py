@@ -10,6 +10,7 @@ import numpy as np
 
 from roadworthy.errors import SceneError, suggest
 from roadworthy.ontology import ontology
+from roadworthy.world.arrays import Array, vector
 
 __all__ = ["LEVELS", "TIMES", "WEATHERS", "Conditions", "Light"]
 
@@ -17,15 +18,13 @@ WEATHERS = ("sunny", "cloudy", "rainy", "snowy", "foggy")
 TIMES = ("day", "dusk", "night")
 LEVELS = {"light": 1 / 3, "normal": 2 / 3, "heavy": 1.0}
 
-Vector = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Conditions:
     """What the sky does.
 
     Args:
-        weather: ``sunny`` (or clear), ``cloudy``, ``rainy``, ``snowy`` or ``foggy``; other words for them work too.
+        weather: ``sunny``, ``cloudy``, ``rainy``, ``snowy`` or ``foggy``, or another word for one of them.
         level: ``"light"``, ``"normal"``, ``"heavy"`` or an amount from 0 (none: the same as sunny) to 1.
         time: ``day``, ``dusk`` or ``night``.
 
@@ -34,21 +33,15 @@ class Conditions:
         Conditions(weather='rainy', level=1.0, time='day')
     """
 
-    weather: str = "sunny"
-    level: float = LEVELS["normal"]
-    time: str = "day"
+    weather: str
+    level: float
+    time: str
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weather", _canonical(self.weather, WEATHERS, "weather"))
-        object.__setattr__(self, "time", _canonical(self.time, TIMES, "time of day"))
-        level = self.level
-        if isinstance(level, str):
-            if level not in LEVELS:
-                raise SceneError(f"unknown level {level!r}: {suggest(level, LEVELS)}")
-            level = LEVELS[level]
-        if not 0 <= level <= 1:
-            raise SceneError(f"a weather level lies between 0 and 1, got {level}")
-        object.__setattr__(self, "level", float(level))
+    # Written out because a level may be given by name but always is a number afterwards.
+    def __init__(self, weather: str = "sunny", level: float | str = "normal", time: str = "day") -> None:
+        object.__setattr__(self, "weather", _canonical(weather, WEATHERS, "weather"))
+        object.__setattr__(self, "level", _amount(level))
+        object.__setattr__(self, "time", _canonical(time, TIMES, "time of day"))
 
     @property
     def level_name(self) -> str:
@@ -72,74 +65,112 @@ class Conditions:
 
 
 def _canonical(word: str, allowed: tuple[str, ...], what: str) -> str:
-    known = ontology()
-    if word in known:
-        name = known.resolve(word).name
-        if name in allowed:
-            return name
-    raise SceneError(f"unknown {what} {word!r}: {suggest(word, allowed)}")
+    element = ontology().get(word)
+    if element is None or element.name not in allowed:
+        raise SceneError(f"unknown {what} {word!r}: {suggest(word, allowed)}")
+    return element.name
+
+
+def _amount(level: float | str) -> float:
+    if isinstance(level, str):
+        if level not in LEVELS:
+            raise SceneError(f"unknown level {level!r}: {suggest(level, LEVELS)}")
+        return LEVELS[level]
+    if not 0 <= level <= 1:
+        raise SceneError(f"a weather level lies between 0 and 1, got {level}")
+    return float(level)
 
 
 @dataclass(frozen=True, eq=False)
 class Light:
     """Numbers the renderer shades with; colours are factors on a surface's own colour."""
 
-    sun_direction: Vector  # towards the sun, world axes
-    ambient: Vector
-    sun: Vector
+    sun_direction: Array  # towards the sun, world axes
+    ambient: Array
+    sun: Array
     shadow: float  # 0 no cast shadows … 1 black
-    haze: Vector  # colour the distance fades to, 0-255
+    haze: Array  # colour the distance fades to, 0-255
     density: float  # of the haze, 1/m
     lamps: float  # 0 off … 1 all lamps at full effect
     noise: float  # camera noise, in grey levels
 
 
-_TIME_LIGHT: dict[
-    str, tuple[float, tuple[float, ...], tuple[float, ...], float, tuple[float, ...], float, float]
-] = {
-    # elevation of the sun, ambient, sun, shadow, haze colour, lamps, noise
-    "day": (48.0, (0.60, 0.65, 0.74), (0.66, 0.60, 0.50), 0.50, (196, 212, 228), 0.0, 1.2),
-    "dusk": (9.0, (0.40, 0.38, 0.46), (0.52, 0.33, 0.17), 0.30, (206, 158, 132), 0.55, 2.2),
-    "night": (35.0, (0.105, 0.12, 0.18), (0.0, 0.0, 0.0), 0.0, (15, 18, 28), 1.0, 4.0),
+@dataclass(frozen=True)
+class _ClearSky:
+    """The light of a time of day without clouds, in the units of :class:`Light`."""
+
+    elevation: float  # of the sun, in degrees
+    ambient: tuple[float, float, float]
+    sun: tuple[float, float, float]
+    shadow: float
+    haze: tuple[float, float, float]
+    lamps: float
+    noise: float
+
+
+_CLEAR_SKIES = {
+    "day": _ClearSky(
+        elevation=48.0,
+        ambient=(0.60, 0.65, 0.74),
+        sun=(0.66, 0.60, 0.50),
+        shadow=0.50,
+        haze=(196, 212, 228),
+        lamps=0.0,
+        noise=1.2,
+    ),
+    "dusk": _ClearSky(
+        elevation=9.0,
+        ambient=(0.40, 0.38, 0.46),
+        sun=(0.52, 0.33, 0.17),
+        shadow=0.30,
+        haze=(206, 158, 132),
+        lamps=0.55,
+        noise=2.2,
+    ),
+    "night": _ClearSky(
+        elevation=35.0,
+        ambient=(0.105, 0.12, 0.18),
+        sun=(0.0, 0.0, 0.0),
+        shadow=0.0,
+        haze=(15, 18, 28),
+        lamps=1.0,
+        noise=4.0,
+    ),
 }
 _SUN_AZIMUTH = math.radians(35.0)
+_GLOOM = {"cloudy": 0.16, "rainy": 0.26, "snowy": 0.08, "foggy": 0.10}
+_CLEAR_AIR = 0.0009  # density of the haze without weather
+_HAZE = {"cloudy": 0.0006, "rainy": 0.0095, "snowy": 0.014, "foggy": 0.078}
 
 
 @cache
 def _light(conditions: Conditions) -> Light:
-    elevation, ambient, sun, shadow, haze, lamps, noise = _TIME_LIGHT[conditions.time]
-    rise = math.radians(elevation)
+    clear = _CLEAR_SKIES[conditions.time]
+    rise = math.radians(clear.elevation)
     direction = (
         math.cos(rise) * math.cos(_SUN_AZIMUTH),
         math.cos(rise) * math.sin(_SUN_AZIMUTH),
         math.sin(rise),
     )
-    level = conditions.level
-    overcast = conditions.overcast
-    gloom = (
-        1 - {"cloudy": 0.16, "rainy": 0.26, "snowy": 0.08, "foggy": 0.10}.get(conditions.weather, 0.0) * level
-    )
-    grey = float(np.mean(ambient))
-    base = np.array(ambient, dtype=np.float32) * (1 - 0.6 * overcast) + grey * 0.6 * overcast
-    direct = np.array(sun, dtype=np.float32) * (1 - overcast)
-    lifted = (base + 0.30 * overcast * float(np.mean(sun))) * gloom
-    far = np.array(haze, dtype=np.float32)
-    far = (far * (1 - 0.8 * overcast) + 0.8 * overcast * float(far.mean()) * 0.98) * gloom
-    density = 0.0009 + {
-        "cloudy": 0.0006,
-        "rainy": 0.0095,
-        "snowy": 0.014,
-        "foggy": 0.078,
-    }.get(conditions.weather, 0.0) * (level**1.5 if conditions.weather == "foggy" else level)
+    level, overcast = conditions.level, conditions.overcast
+    gloom = 1 - _GLOOM.get(conditions.weather, 0.0) * level
+    # Clouds turn the light of the sky grey and spread some of the sun's light over it.
+    grey = float(np.mean(clear.ambient))
+    ambient = vector(clear.ambient) * (1 - 0.6 * overcast) + grey * 0.6 * overcast
+    ambient = (ambient + 0.30 * overcast * float(np.mean(clear.sun))) * gloom
+    haze = vector(clear.haze)
+    haze = (haze * (1 - 0.8 * overcast) + 0.8 * overcast * float(haze.mean()) * 0.98) * gloom
+    thickness = level**1.5 if conditions.weather == "foggy" else level
+    lamps = clear.lamps
     if conditions.time == "day":
         lamps = 0.35 * max(conditions.amount("foggy"), conditions.amount("rainy"))
     return Light(
-        np.array(direction, dtype=np.float32),
-        lifted.astype(np.float32),
-        direct,
-        shadow * (1 - overcast),
-        far,
-        density,
+        vector(direction),
+        ambient,
+        vector(clear.sun) * (1 - overcast),
+        clear.shadow * (1 - overcast),
+        haze,
+        _CLEAR_AIR + _HAZE.get(conditions.weather, 0.0) * thickness,
         lamps,
-        noise,
+        clear.noise,
     )

@@ -1,7 +1,8 @@
 """The careful driver: keeps the lane and slows for everything a careful person slows for.
 
-Speed is what the road allows, times one factor for each cause of caution in view. Every factor is below one,
-so one more cause always means less speed; that is what makes the driver a truth that rules can be checked on.
+Speed is what the road allows, times one factor for each cause of caution ahead; of the vehicles in our lane
+only the nearest is one. Every factor is below one, so one more cause always means less speed; that is what
+makes the driver a truth that rules can be checked on.
 """
 
 from __future__ import annotations
@@ -12,29 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.frames import Signals
+from roadworthy.world.conditions import Conditions
 from roadworthy.world.scene import Scene
 from roadworthy.world.things import Thing
-from roadworthy.world.track import LANE_WIDTH, Track
+from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, Track
+from roadworthy.world.vehicle import MAX_STEERING, WHEELBASE
 
-__all__ = [
-    "LANE_CENTRE",
-    "MAX_STEERING",
-    "WHEELBASE",
-    "Caution",
-    "careful_driver",
-    "cautions",
-    "lane_keeping",
-]
-
-LANE_CENTRE = LANE_WIDTH / 2
-WHEELBASE = 2.7
-MAX_STEERING = 25.0  # degrees at the wheels
+__all__ = ["Caution", "careful_driver", "cautions", "lane_keeping"]
 
 _LATERAL_ACCELERATION = 2.0
 _COMFORTABLE_BRAKING = 1.5
 _PREVIEW = np.arange(0.0, 61.0, 2.0)
 _CORRECTION_LENGTH = 8.0  # metres over which an error in position is driven out
-_VEHICLE_HALF_LENGTH = 2.2
+_CAR_LENGTH, _STANDSTILL_GAP = 4.4, 3.0
+_LOOKOUT = 85.0  # metres; no cause counts from farther away
 
 # Cause: (seen from this many metres, factor right in front of us, factor at that distance).
 _REACTIONS: dict[str, tuple[float, float, float]] = {
@@ -52,7 +44,13 @@ _REACTIONS: dict[str, tuple[float, float, float]] = {
 
 @dataclass(frozen=True)
 class Caution:
-    """One reason to drive more slowly, and the factor it puts on the speed."""
+    """One reason to drive more slowly, and the factor it puts on the speed.
+
+    Example:
+        >>> from roadworthy.world import cautions, make_scene, with_conditions
+        >>> cautions(with_conditions(make_scene("meadow", s=100, traffic=0), time="night"))
+        [Caution(cause='night', factor=0.8)]
+    """
 
     cause: str
     factor: float
@@ -86,45 +84,54 @@ def lane_keeping(track: Track, s: float, d: float, yaw: float) -> float:
 def _road_speed(track: Track, s: float) -> float:
     """Speed that limit and bends allow, braking early enough for the bends ahead."""
     ahead = s + _PREVIEW
-    line = track.sample(ahead)
-    bend = np.abs(line[:, 4])
-    allowed = np.sqrt(_LATERAL_ACCELERATION / np.maximum(bend, 1e-4))
-    limit = np.array([zone.limit for zone in track.zones])[track.zone_index(ahead)]
-    allowed = np.minimum(allowed, limit)
+    in_bends = np.sqrt(_LATERAL_ACCELERATION / np.maximum(np.abs(track.curvature(ahead)), 1e-4))
+    limits = np.array([zone.limit for zone in track.zones])[track.zone_index(ahead)]
+    allowed = np.minimum(in_bends, limits)
     return float(np.sqrt(allowed**2 + 2 * _COMFORTABLE_BRAKING * _PREVIEW).min())
 
 
 def cautions(scene: Scene) -> list[Caution]:
-    """Return every reason for caution in a scene, the weather first."""
-    conditions = scene.conditions
+    """Return every reason for caution in a scene, the weather first.
+
+    Example:
+        >>> from roadworthy.world import add, cautions, make_scene
+        >>> scene = add(make_scene("meadow", s=100, traffic=0), "pedestrian", ahead=40)
+        >>> [caution.cause for caution in cautions(scene)]
+        ['pedestrian']
+    """
+    found = _cautions_of_conditions(scene.conditions)
+    track = scene.track
+    gaps = np.mod(scene.scenery.along - scene.s, track.length)
+    nearby = [scene.scenery.things[i] for i in np.flatnonzero(gaps < _LOOKOUT).tolist()]
+    room = math.inf
+    for thing in (*nearby, *scene.actors):
+        cause = _cause(thing)
+        if cause is None:
+            continue
+        gap = track.ahead(scene.s, thing.s)
+        if cause == "vehicle":
+            if gap > 0:
+                room = min(room, gap - _CAR_LENGTH - _STANDSTILL_GAP)
+        elif 1.0 < gap < _REACTIONS[cause][0]:
+            found.append(_reaction(cause, gap))
+    if room < _REACTIONS["vehicle"][0]:
+        found.append(_reaction("vehicle", max(room, 0.0)))
+    return found
+
+
+def _cautions_of_conditions(conditions: Conditions) -> list[Caution]:
     found = []
     if conditions.time != "day":
         found.append(Caution(conditions.time, 0.8 if conditions.time == "night" else 0.92))
     effect = {"rainy": 0.25, "snowy": 0.40, "foggy": 0.50}.get(conditions.weather, 0.0)
     if effect * conditions.level > 0:
         found.append(Caution(conditions.weather, 1 - effect * conditions.level))
-    track = scene.track
-    gaps = np.mod(scene.scenery.along - scene.s, track.length) if scene.scenery.things else np.zeros(0)
-    nearby = [scene.scenery.things[i] for i in np.flatnonzero(gaps < 85.0).tolist()]
-    leader: float | None = None
-    for thing in (*nearby, *scene.actors):
-        cause = _cause(thing)
-        if cause is None:
-            continue
-        gap = track.ahead(scene.s, thing.s)
-        if thing.element == "vehicle":
-            if gap > 0 and (leader is None or gap < leader):
-                leader = gap
-            continue
-        reach, close, far = _REACTIONS[cause]
-        if 1.0 < gap < reach:
-            found.append(Caution(cause, close + (far - close) * gap / reach))
-    if leader is not None:
-        reach, close, far = _REACTIONS["vehicle"]
-        room = leader - 2 * _VEHICLE_HALF_LENGTH - 3.0
-        if room < reach:
-            found.append(Caution("vehicle", close + (far - close) * max(room, 0.0) / reach))
     return found
+
+
+def _reaction(cause: str, gap: float) -> Caution:
+    reach, close, far = _REACTIONS[cause]
+    return Caution(cause, close + (far - close) * gap / reach)
 
 
 def _cause(thing: Thing) -> str | None:

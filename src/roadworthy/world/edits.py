@@ -7,26 +7,37 @@ changed thing, its shadow and its light are.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from typing import Unpack
 
-from roadworthy.errors import SceneError
-from roadworthy.ontology import ontology
+from roadworthy.errors import SceneError, suggest
+from roadworthy.ontology import Element, ontology
 from roadworthy.world.conditions import Conditions
 from roadworthy.world.ground import SIDEWALK_OUTER
 from roadworthy.world.scene import Scene
-from roadworthy.world.things import FIRST_ACTOR_ID, Scenery, Thing
-from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH
+from roadworthy.world.things import (
+    FIRST_ACTOR_ID,
+    KINDS,
+    LAST_ID,
+    Details,
+    Marking,
+    Scenery,
+    Thing,
+    details_of,
+)
+from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 
 __all__ = ["add", "remove", "replace", "with_conditions"]
 
 _PLACES: dict[str, float] = {
     "sidewalk": ROAD_HALF_WIDTH + 1.2,
-    "lane": LANE_WIDTH / 2,
-    "oncoming lane": -LANE_WIDTH / 2,
+    "lane": LANE_CENTRE,
+    "oncoming lane": -LANE_CENTRE,
     "road edge": LANE_WIDTH - 0.4,
     "kerb": ROAD_HALF_WIDTH + 0.6,
     "verge": SIDEWALK_OUTER + 1.5,
 }
-_MARKINGS = {"crosswalk": "crosswalk", "stop and yield line": "stop line"}
+_MARKINGS = {"crosswalk": "crosswalk", "stop line": "stop and yield line"}
 
 
 def add(
@@ -36,16 +47,16 @@ def add(
     ahead: float = 20.0,
     place: str | float = "sidewalk",
     side: str = "right",
-    **details: object,
+    **details: Unpack[Details],
 ) -> Scene:
     """Return the scene with one thing more.
 
     Args:
         scene: The scene to change.
-        what: An ontology element or a kind of one: ``"pedestrian"``, ``"truck"``, ``"tree"``, …
+        what: An ontology element or a kind of one: ``"pedestrian"``, ``"truck"``, ``"green light"``, …
         ahead: Metres ahead of the ego-vehicle.
-        place: ``"sidewalk"``, ``"lane"``, ``"oncoming lane"``, ``"road edge"``, ``"kerb"``, ``"verge"``, or metres
-            to the right of the centre line.
+        place: ``"sidewalk"``, ``"lane"``, ``"oncoming lane"``, ``"road edge"``, ``"kerb"`` or ``"verge"``, or
+            metres to the right of the centre line.
         side: ``"right"`` or ``"left"`` of the road, for the named places.
         details: Further fields of :class:`Thing`, such as ``kind``, ``color``, ``value``, ``yaw``, ``look``.
 
@@ -57,25 +68,29 @@ def add(
         True
     """
     element, properties = ontology().resolve_with_properties(what)
-    if isinstance(place, str):
-        if place not in _PLACES:
-            raise SceneError(
-                f"unknown place {place!r}: choose one of {', '.join(_PLACES)}, or metres from the centre line"
-            )
-        if side not in ("right", "left"):
-            raise SceneError(f"side must be 'right' or 'left', got {side!r}")
-        d = _PLACES[place] * (1 if side == "right" else -1)
-    else:
-        d = float(place)
-    details = {**({"kind": properties["type"]} if "type" in properties else {}), **details}
-    used = {thing.id for thing in (*scene.actors, *scene.scenery.things)}
-    number = next(i for i in range(FIRST_ACTOR_ID, 65_536) if i not in used)
-    thing = Thing(number, element.name, (scene.s + ahead) % scene.track.length, d, **details)  # type: ignore[arg-type]
+    fields: Details = {**details_of(element.name, properties), **details}
+    used = scene.scenery.ids.union(actor.id for actor in scene.actors)
+    number = next(i for i in range(FIRST_ACTOR_ID, LAST_ID + 1) if i not in used)
+    s = (scene.s + ahead) % scene.track.length
+    thing = Thing(number, element.name, s, _across(place, side), **fields)
     return scene.replace(actors=(*scene.actors, thing))
 
 
+def _across(place: str | float, side: str) -> float:
+    """Return metres to the right of the centre line."""
+    if not isinstance(place, str):
+        return float(place)
+    if place not in _PLACES:
+        raise SceneError(
+            f"unknown place {place!r}: {suggest(place, _PLACES)}, or metres from the centre line"
+        )
+    if side not in ("right", "left"):
+        raise SceneError(f"side must be 'right' or 'left', got {side!r}")
+    return _PLACES[place] * (1 if side == "right" else -1)
+
+
 def remove(scene: Scene, what: str) -> Scene:
-    """Return the scene without any of an element: ``"line"``, ``"building"``, ``"vehicle"``, ``"crosswalk"``, …
+    """Return the scene without any of an element, such as ``"line"``, ``"building"`` or ``"crosswalk"``.
 
     Example:
         >>> from roadworthy.world import make_scene, remove
@@ -83,26 +98,31 @@ def remove(scene: Scene, what: str) -> Scene:
         False
     """
     element, properties = ontology().resolve_with_properties(what)
-    if element.name == "line":
-        return scene.replace(lines=False)
-    scenery = scene.scenery
-    if element.name in _MARKINGS:
-        kept = tuple(m for m in scenery.markings if m.kind != _MARKINGS[element.name])
-        return scene.replace(scenery=dataclasses.replace(scenery, markings=kept))
+    if element.name == "line" and properties:
+        raise SceneError(f"the world has all its lines or none: cannot remove {what!r}, only 'line'")
+    gone = _below(element, (*KINDS, *_MARKINGS.values(), "line"))
+    if not gone:
+        raise SceneError(f"the world cannot be without {what!r}")
 
-    def stays(thing: Thing) -> bool:
-        if not ontology().is_a(thing.element, element.name):
-            return True
-        return any(thing.attributes.get(key) != value for key, value in properties.items())
+    def kept(things: tuple[Thing, ...]) -> tuple[Thing, ...]:
+        return tuple(t for t in things if not (t.element in gone and t.has(properties)))
 
+    markings = tuple(m for m in scene.scenery.markings if _MARKINGS[m.kind] not in gone)
     return scene.replace(
-        scenery=Scenery(tuple(filter(stays, scenery.things)), scenery.markings),
-        actors=tuple(filter(stays, scene.actors)),
+        scenery=_changed(scene.scenery, kept(scene.scenery.things), markings),
+        actors=kept(scene.actors),
+        lines=scene.lines and "line" not in gone,
     )
 
 
-def replace(scene: Scene, what: str, by: str, **details: object) -> Scene:
+def replace(scene: Scene, what: str, by: str, **details: Unpack[Details]) -> Scene:
     """Return the scene with every thing of one element replaced where it stands.
+
+    Args:
+        scene: The scene to change.
+        what: What goes, e.g. ``"building"`` or ``"red light"``.
+        by: What comes in its place, e.g. ``"tree"`` or ``"green light"``.
+        details: Further fields of what comes, as in :func:`add`.
 
     Example:
         >>> from roadworthy.world import make_scene, replace
@@ -110,29 +130,46 @@ def replace(scene: Scene, what: str, by: str, **details: object) -> Scene:
         >>> sorted({thing.element for thing in scene.scenery.things if thing.element in ("building", "tree")})
         ['tree']
     """
-    old, wanted = ontology().resolve_with_properties(what)
+    element, wanted = ontology().resolve_with_properties(what)
+    old = _below(element, KINDS)
+    if not old:
+        raise SceneError(f"the world cannot replace {what!r}: {suggest(element.name, KINDS)}")
     new, properties = ontology().resolve_with_properties(by)
-    details = {**({"kind": properties["type"]} if "type" in properties else {}), **details}
+    fields: Details = {**details_of(new.name, properties), **details}
+    Thing(1, new.name, 0.0, 0.0, **fields)  # refused even where there is nothing to replace
 
     def swapped(thing: Thing) -> Thing:
-        if thing.element != old.name or any(thing.attributes.get(k) != v for k, v in wanted.items()):
+        if thing.element not in old or not thing.has(wanted):
             return thing
-        if new.name == old.name:
-            return dataclasses.replace(thing, **details)  # type: ignore[arg-type]
-        return Thing(
-            thing.id, new.name, thing.s, thing.d, yaw=thing.yaw, look=thing.look, speed=thing.speed, **details
-        )  # type: ignore[arg-type]
+        if thing.element == new.name:
+            return dataclasses.replace(thing, **fields)
+        moves = ontology().is_a(new.name, "dynamic object")
+        kept: Details = {"yaw": thing.yaw, "look": thing.look, "speed": thing.speed if moves else 0.0}
+        merged: Details = {**kept, **fields}
+        return Thing(thing.id, new.name, thing.s, thing.d, **merged)
 
+    scenery = scene.scenery
     return scene.replace(
-        scenery=Scenery(tuple(map(swapped, scene.scenery.things)), scene.scenery.markings),
+        scenery=_changed(scenery, tuple(map(swapped, scenery.things)), scenery.markings),
         actors=tuple(map(swapped, scene.actors)),
     )
+
+
+def _below(element: Element, names: Iterable[str]) -> set[str]:
+    """Return those of the names that are the element or one of its kinds."""
+    return {name for name in names if ontology().is_a(name, element.name)}
+
+
+def _changed(scenery: Scenery, things: tuple[Thing, ...], markings: tuple[Marking, ...]) -> Scenery:
+    # What is worked out from scenery is kept by identity, so the same scenery must stay the same object.
+    same = things == scenery.things and markings == scenery.markings
+    return scenery if same else Scenery(things, markings)
 
 
 def with_conditions(
     scene: Scene, *, weather: str | None = None, level: str | float | None = None, time: str | None = None
 ) -> Scene:
-    """Return the scene under another sky.
+    """Return the scene under another sky; what is not given stays.
 
     Example:
         >>> from roadworthy.world import make_scene, with_conditions
@@ -142,8 +179,8 @@ def with_conditions(
     now = scene.conditions
     return scene.replace(
         conditions=Conditions(
-            weather if weather is not None else now.weather,
-            level if level is not None else now.level,  # type: ignore[arg-type]
-            time if time is not None else now.time,
+            now.weather if weather is None else weather,
+            now.level if level is None else level,
+            now.time if time is None else time,
         )
     )

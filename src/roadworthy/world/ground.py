@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from roadworthy.world.arrays import Array, Floats, Ints, vector
 from roadworthy.world.classes import CROSSWALK, LINE, ROAD, SIDEWALK, STOP_LINE, TERRAIN
 from roadworthy.world.mesh import Color
 from roadworthy.world.things import Marking
@@ -19,9 +22,6 @@ from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH, Track
 
 __all__ = ["KERB_HEIGHT", "SIDEWALK_OUTER", "GroundFaces", "ground_faces"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 KERB_HEIGHT = 0.12
 SIDEWALK_OUTER = 6.6
@@ -39,7 +39,6 @@ _BORDERS = {
     "rural": (ROAD_HALF_WIDTH, ROAD_HALF_WIDTH + 0.03, ROAD_HALF_WIDTH + 0.9),
     "forest": (ROAD_HALF_WIDTH, ROAD_HALF_WIDTH + 0.03, ROAD_HALF_WIDTH + 0.7),
 }
-_PAVED = frozenset({"urban", "suburban"})
 
 _ASPHALT: Color = (104, 106, 110)
 _PAVEMENT: Color = (168, 164, 156)
@@ -52,6 +51,8 @@ _GRASS: dict[str, Color] = {
     "forest": (92, 108, 62),
 }
 _PAINT: dict[str, Color] = {"white": (228, 228, 224), "yellow": (226, 178, 52)}
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +160,10 @@ class _Road:
         *,
         step: int = 1,
     ) -> Array:
-        """Quads from each place to the next, from ``d0`` to ``d1`` across; ``step`` 2 takes places in pairs."""
+        """Quads from each place to the next, from ``d0`` to ``d1`` across, ``z0`` and ``z1`` above the road.
+
+        ``step`` 2 takes places in pairs.
+        """
         start, end = slice(0, -1, step), slice(1, None, step)
         quads = np.empty((len(self._origin[start]), 4, 3), dtype=np.float32)
         for corner, (at, d, z) in enumerate(((start, d0, z0), (start, d1, z1), (end, d1, z1), (end, d0, z0))):
@@ -171,7 +175,7 @@ class _Road:
 
 @dataclass(frozen=True, eq=False)
 class _Band:
-    """One quad per place, all of one kind."""
+    """One quad per place; colour and label are the same for all, or one for each."""
 
     quads: Array
     color: Array | Color
@@ -182,23 +186,22 @@ class _Band:
 
 def _table(bands: Sequence[_Band], key: Floats, step: float, length: float) -> _Table:
     """Interleave bands, so that the quads of one place follow one another."""
-    count, wide = len(key), len(bands)
-
-    def column(values: Sequence[object], dtype: type, width: int = 1) -> np.ndarray:  # type: ignore[type-arg]
-        block = np.empty((count, wide, width), dtype=dtype)
-        for k, value in enumerate(values):
-            block[:, k] = value if np.ndim(value) < 1 or width > 1 else np.reshape(value, (count, 1))
-        return block.reshape(count * wide, width) if width > 1 else block.reshape(count * wide)
-
+    count = len(key)
     faces = GroundFaces(
-        np.stack([b.quads for b in bands], axis=1).reshape(count * wide, 4, 3),
-        column([b.color for b in bands], np.float32, 3),
-        column([b.grain for b in bands], np.float32),
-        column([b.label for b in bands], np.int32),
-        np.repeat(key, wide).astype(np.float32),
-        column([b.rank for b in bands], np.int32),
+        _interleaved([band.quads for band in bands], np.float32, (count, 4, 3)),
+        _interleaved([band.color for band in bands], np.float32, (count, 3)),
+        _interleaved([band.grain for band in bands], np.float32, (count,)),
+        _interleaved([band.label for band in bands], np.int32, (count,)),
+        np.repeat(vector(key), len(bands)),
+        _interleaved([band.rank for band in bands], np.int32, (count,)),
     )
-    return _Table(faces, step, wide, length)
+    return _Table(faces, step, len(bands), length)
+
+
+def _interleaved(values: Sequence[ArrayLike], dtype: type[T], shape: tuple[int, ...]) -> NDArray[T]:
+    """Return row 0 of each value, then row 1 of each, and so on; what has no rows is the same in all."""
+    columns = [np.broadcast_to(np.asarray(value, dtype=dtype), shape) for value in values]
+    return np.stack(columns, axis=1).reshape(-1, *shape[1:])
 
 
 def _level_borders(track: Track) -> list[Floats]:
@@ -217,14 +220,14 @@ def _strips(track: Track) -> tuple[_Table, ...]:
 def _strip_table(track: Track, borders_s: Floats) -> _Table:
     road = _Road(track, borders_s)
     middle = (borders_s[:-1] + borders_s[1:]) / 2
-    kinds = [track.zones[int(k)].kind for k in track.zone_index(middle)]
-    paved = np.array([kind in _PAVED for kind in kinds])
+    zones = [track.zones[k] for k in track.zone_index(middle).tolist()]
+    paved = np.array([zone.built_up for zone in zones])
     lift = np.where(paved, KERB_HEIGHT, 0.0)
-    borders = np.array([_BORDERS[kind] for kind in kinds])
+    borders = np.array([_BORDERS[zone.kind] for zone in zones])
     walk_label = np.where(paved, SIDEWALK, TERRAIN).astype(np.int32)
-    walk = np.where(paved[:, None], _PAVEMENT, _GRAVEL).astype(np.float32)
-    kerb = np.where(paved[:, None], _KERB, _GRAVEL).astype(np.float32)
-    grass = np.array([_GRASS[kind] for kind in kinds], dtype=np.float32)
+    walk = vector(np.where(paved[:, None], _PAVEMENT, _GRAVEL))
+    kerb = vector(np.where(paved[:, None], _KERB, _GRAVEL))
+    grass = vector([_GRASS[zone.kind] for zone in zones])
     bands = [_Band(road.quads(-borders[:, 0], borders[:, 0]), _ASPHALT, 0.14, ROAD, 0)]
     for side in (-1, 1):
         # On the inside of a bend the verge ends before the strips would fold over each other.
@@ -264,11 +267,11 @@ def _centre_lines(track: Track, centre: tuple[str, str] | None) -> tuple[_Table,
     half = _CENTRE_LINE / 2
     tables = []
     for kind, starts, ends in (("solid", places[:-1], places[1:]), ("dash", dashes, dashes + _DASH)):
-        styles = [centre or track.zones[int(k)].centre for k in track.zone_index(starts)]
+        styles = [centre or track.zones[k].centre for k in track.zone_index(starts).tolist()]
         keep = np.array([style[0] == kind for style in styles])
         if not keep.any():
             continue
-        paint = np.array([_PAINT[color] for _, color in styles], dtype=np.float32)[keep]
+        paint = vector([_PAINT[color] for _, color in styles])[keep]
         pairs = np.stack([starts[keep], ends[keep]], axis=1).ravel()
         quads = _Road(track, pairs).quads(-half, half, step=2)
         # Painted after the strip under its near end, so its key is that end.

@@ -8,21 +8,22 @@ from functools import cache
 import cv2
 import numpy as np
 
+from roadworthy.world.arrays import Array, Bytes, vector
 from roadworthy.world.conditions import Light
 from roadworthy.world.geometry import Placed
+from roadworthy.world.mesh import Point
 from roadworthy.world.painter import NEAR
 from roadworthy.world.raster import Raster
-from roadworthy.world.shapes import LAMP_HEAD
+from roadworthy.world.shapes import LAMP_HEAD, SIGNAL_LAMPS
 
-__all__ = ["add_halos", "headlights"]
+__all__ = ["halos", "headlights"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Bytes = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
 
 _WARM = (1.0, 0.80, 0.50)
 _WHITE = (1.0, 0.97, 0.88)
 _RED = (1.0, 0.16, 0.12)
 _SIGNALS = {"red": _RED, "yellow": (1.0, 0.75, 0.2), "green": (0.25, 1.0, 0.5)}
+_HALOS_UNTIL = 160.0  # metres
 
 
 def headlights(raster: Raster, depth: Array, rows: slice) -> Array:
@@ -34,7 +35,7 @@ def headlights(raster: Raster, depth: Array, rows: slice) -> Array:
     side *= side
     side += np.float32(1.0)
     # The dipped beam is cut off above the height of the lamps.
-    below = ahead * (raster.ray_y[rows] + np.float32(0.012))
+    below: Array = ahead * (raster.ray_y[rows] + np.float32(0.012))
     below += np.float32(0.2)
     below /= np.float32(0.5) + np.abs(below)
     below *= np.float32(0.39)
@@ -57,57 +58,44 @@ def _sprite(size: int) -> Array:
     return glow
 
 
-def _sources(placed: Placed) -> list[tuple[tuple[float, float, float], tuple[float, float, float], float]]:
-    """Lamps of a thing: local position, colour and size in metres."""
+def _sources(placed: Placed, towards_us: bool) -> list[tuple[Point, tuple[float, float, float], float]]:
+    """Lamps of a thing that shine our way: local position, colour and size in metres."""
     thing = placed.thing
     if thing.element == "pole":
-        return [((LAMP_HEAD[0], LAMP_HEAD[1], LAMP_HEAD[2]), _WARM, 1.5)]
+        return [(LAMP_HEAD, _WARM, 1.5)]
     if thing.element == "traffic light":
-        return [
-            (
-                (-0.2, 0.0, 2.76 + {"red": 0.62, "yellow": 0.31, "green": 0.0}[thing.kind]),
-                _SIGNALS[thing.kind],
-                0.9,
-            )
-        ]
+        return [((-0.2, 0.0, SIGNAL_LAMPS[thing.kind]), _SIGNALS[thing.kind], 0.9)]
     if thing.element == "vehicle":
         length, width = placed.mesh.footprint
+        forward, color, size = (length / 2, _WHITE, 1.3) if towards_us else (-length / 2, _RED, 0.55)
         up = 0.68 if thing.kind == "car" else 0.92
-        side = width / 2 - 0.2
-        return [
-            *(((-length / 2, sign * side, up), _RED, 0.55) for sign in (-1, 1)),
-            *(((length / 2, sign * side, up), _WHITE, 1.3) for sign in (-1, 1)),
-        ]
+        return [((forward, sign * (width / 2 - 0.2), up), color, size) for sign in (-1, 1)]
     return []
 
 
-def add_halos(image: Bytes, raster: Raster, light: Light) -> Bytes:
-    """Add a glow round every lamp that the camera can see, in place; return how many reach each pixel."""
-    height, width = image.shape[:2]
-    touched = np.zeros((height, width), dtype=np.uint8)
-    view, camera = raster.view, raster.camera
+def halos(shape: tuple[int, ...], raster: Raster, light: Light) -> Bytes:
+    """Return the glow round every lamp that the camera can see, as RGB to add to the picture."""
+    height, width = shape
+    glow = np.zeros((height, width, 3), dtype=np.uint8)
+    view, projection = raster.view, raster.camera.projection()
     for row, placed in enumerate(raster.geometry.things):
         towards_us = math.cos(placed.heading - view.heading) < 0
-        for local, color, size in _sources(placed):
-            if placed.thing.element == "vehicle" and (local[0] > 0) != towards_us:
-                continue
+        for local, color, size in _sources(placed, towards_us):
             x, y, z = view.to_camera(placed.to_world(local)).tolist()
-            if not NEAR < z < 160:
+            if not NEAR < z < _HALOS_UNTIL:
                 continue
-            column = round((width - 1) / 2 + camera.focal * x / z)
-            line = round((height - 1) / 2 + camera.focal * y / z)
+            column = round(projection.centre[0] + projection.focal * x / z)
+            line = round(projection.centre[1] + projection.focal * y / z)
             if not (0 <= column < width and 0 <= line < height):
                 continue
             hidden = raster.inverse_depth[line, column] > 1.02 / z
             if hidden and raster.owner(line, column) != row:
                 continue
-            radius = int(min(width / 6, max(3.0, size * camera.focal / z)))
-            sprite = _sprite(2 * radius + 1)
+            radius = int(min(width / 6, max(3.0, size * projection.focal / z)))
             top, left = line - radius, column - radius
             y0, y1 = max(0, top), min(height, top + 2 * radius + 1)
             x0, x1 = max(0, left), min(width, left + 2 * radius + 1)
-            patch = sprite[y0 - top : y1 - top, x0 - left : x1 - left]
-            halo = patch[..., None] * (np.float32(color) * np.float32(150 * light.lamps))
-            image[y0:y1, x0:x1] = cv2.add(image[y0:y1, x0:x1], halo.astype(np.uint8))
-            touched[y0:y1, x0:x1] += np.uint8(1)
-    return touched
+            patch = _sprite(2 * radius + 1)[y0 - top : y1 - top, x0 - left : x1 - left]
+            halo = patch[..., None] * (vector(color) * np.float32(150 * light.lamps))
+            glow[y0:y1, x0:x1] = cv2.add(glow[y0:y1, x0:x1], halo.astype(np.uint8))
+    return glow

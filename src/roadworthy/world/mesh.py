@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Color", "FaceColumn", "FaceFlag", "Mesh", "MeshBuilder", "shaded"]
+from roadworthy.world.arrays import Array, Ints, vector
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+__all__ = ["NO_MESH", "Color", "Layout", "Mesh", "MeshBuilder", "Point", "Surface", "shaded"]
+
 Color = tuple[float, float, float]
 Point = tuple[float, float, float]
 
 
-class FaceColumn:
+class Surface:
     """Columns of ``Mesh.surface``."""
 
     COLOR = slice(0, 3)
@@ -30,7 +30,7 @@ class FaceColumn:
     COLUMNS = 8
 
 
-class FaceFlag:
+class Layout:
     """Columns of ``Mesh.layout``."""
 
     CORNERS = 0
@@ -38,7 +38,7 @@ class FaceFlag:
     RANK = 2  # order inside a part: a window is painted after its wall
     LABEL = 3  # label-map class id
     CULL = 4  # 1 when the face is invisible from behind
-    CONVEX = 5
+    CONVEX = 5  # 0 when its outline has dents, which takes a slower way to fill it
     COLUMNS = 6
 
 
@@ -60,6 +60,16 @@ class Mesh:
     def reach(self) -> float:
         """Metres from its origin to its farthest corner, looking from above."""
         return math.hypot(*self.footprint) / 2 + (2.6 if self.upright else 0.3)
+
+
+NO_MESH = Mesh(
+    np.empty((0, 3), np.float32),
+    np.empty((0, Surface.COLUMNS), np.float32),
+    np.empty((0, Layout.COLUMNS), np.int32),
+    footprint=(0.0, 0.0),
+    height=0.0,
+)
+"""A mesh without faces: put before others, it makes tables of the right shape even where there are none."""
 
 
 def shaded(color: Color, amount: float) -> Color:
@@ -96,11 +106,11 @@ class MeshBuilder:
         convex: bool = True,
     ) -> None:
         """Add a flat face; with ``centre`` it is seen only from outside (away from that point)."""
-        corners = np.asarray(points, dtype=np.float32)
+        corners = vector(points)
         normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
         normal = normal / max(float(np.linalg.norm(normal)), 1e-9)
         if self._upright:
-            normal = np.array([-1.0, 0.0, 0.0], dtype=np.float32)
+            normal = vector([-1.0, 0.0, 0.0])
         elif centre is not None and normal @ (corners.mean(axis=0) - np.asarray(centre)) < 0:
             normal = -normal
         self._corners.append(corners)
@@ -116,9 +126,19 @@ class MeshBuilder:
             ]
         )
 
-    def flat(self, points: Sequence[tuple[float, float]], color: Color, **options: object) -> None:
+    def flat(
+        self,
+        points: Sequence[tuple[float, float]],
+        color: Color,
+        *,
+        rank: int,
+        glow: float = 0.0,
+        grain: float = 0.0,
+        convex: bool = True,
+    ) -> None:
         """Add a face of an upright cut-out from (right, up) points."""
-        self.face([(0.0, r, u) for r, u in points], color, **options)  # type: ignore[arg-type]
+        outline = [(0.0, right, up) for right, up in points]
+        self.face(outline, color, rank=rank, glow=glow, grain=grain, convex=convex)
 
     def box(
         self,
@@ -154,7 +174,7 @@ class MeshBuilder:
         corners = np.concatenate(self._corners)
         return Mesh(
             corners,
-            np.asarray(self._surface, dtype=np.float32),
+            vector(self._surface),
             np.asarray(self._layout, dtype=np.int32),
             footprint,
             float(corners[:, 2].max()),

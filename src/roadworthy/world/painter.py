@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from roadworthy.world.arrays import Array, Flags, Ids, Ints, vector
+from roadworthy.world.camera import Projection
+
 __all__ = ["NEAR", "Faces", "Silhouette", "draw", "paint_order", "prepare"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
-Ids = np.ndarray[tuple[int, ...], np.dtype[np.uint16]]
 
 NEAR = 0.4  # metres; nothing nearer is drawn
 _SHIFT = 4  # fractional bits of a corner's position
@@ -32,11 +32,11 @@ class Faces:
     corners: Array  # (v, 3) camera coordinates, faces one after another
     first: Ints
     count: Ints
-    convex: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    convex: Flags
     thing: Ints  # row of the thing it belongs to, -1 for the ground
     plane: Array  # (3, f): 1/depth = plane · (x, y, 1) for a ray (x, y, 1)
-    front: Array  # smallest and largest depth of its corners
-    back: Array
+    front: Array  # smallest depth of its corners
+    back: Array  # largest depth of its corners
 
 
 def prepare(corners: Array, count: Ints, convex: Ints, thing: Ints) -> Faces:
@@ -46,26 +46,20 @@ def prepare(corners: Array, count: Ints, convex: Ints, thing: Ints) -> Faces:
     front = np.minimum.reduceat(depth, first)
     back = np.maximum.reduceat(depth, first)
     origin = corners[first]
-    # The third corner from the start keeps the plane stable on long thin faces.
+    # A third corner far from the first two keeps the plane stable on faces with many corners.
     third = corners[first + np.maximum(2, count // 2)]
     a, b = (corners[first + 1] - origin).T, (third - origin).T
-    normal = np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
-    offset = (normal * origin.T).sum(axis=0)
+    normal: Array = np.stack(
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    )
+    offset: Array = (normal * origin.T).sum(axis=0)
     size = np.abs(normal).sum(axis=0) * np.abs(origin).sum(axis=1)
     edge_on = np.abs(offset) < 3e-5 * size + 1e-9
-    plane = normal / np.where(edge_on, np.float32(1.0), offset)
+    divisor: Array = np.where(edge_on, np.float32(1.0), offset)
+    plane = normal / divisor
     plane[:, edge_on] = 0.0
     plane[2, edge_on] = 2.0 / np.maximum(front + back, 2 * NEAR)[edge_on]
-    return Faces(
-        corners,
-        first,
-        count,
-        convex.astype(bool),
-        thing,
-        plane,
-        front,
-        back,
-    )
+    return Faces(corners, first, count, convex.astype(bool), thing, plane, front, back)
 
 
 @dataclass(frozen=True)
@@ -85,89 +79,88 @@ def draw(
     ids: Ids,
     faces: Faces,
     order: Ints,
-    focal: float,
-    centre: tuple[float, float],
+    projection: Projection,
+    *,
     offset: int,
     measured: dict[int, tuple[int, int]],
     sampling: int,
 ) -> dict[int, Silhouette]:
     """Paint faces in ``order``; face f gets the number ``f + offset``.
 
-    ``measured`` names things by row with their first and last face. The faces of a thing are painted one
-    right after another, so its silhouette can be counted at the moment its last face is done.
+    ``measured`` names things by row, each with its first face and one past its last. The faces of a thing
+    are painted one right after another, so its silhouette can be counted as soon as the last is done.
     """
-    pixel, low, high = _project(faces, focal, centre)
-    height, width = ids.shape
+    pixel, low, high = _project(faces, projection)
     behind = faces.front < NEAR
-    outside = (high[:, 0] < 0) | (low[:, 0] > width) | (high[:, 1] < 0) | (low[:, 1] > height)
-    # Details of things smaller than a sub-pixel or two would only flicker.
-    extent = high - low
-    outside |= (extent[:, 0] * extent[:, 1] < _SMALLEST) & (faces.thing >= 0)
-    hidden = np.where(behind, faces.back <= NEAR, outside)
+    hidden = np.where(behind, faces.back <= NEAR, _out_of_sight(ids, faces, low, high))
     visible = order[~hidden[order]]
     fixed = np.rint(pixel * (1 << _SHIFT)).astype(np.int32)
+    firsts, counts = faces.first[visible].tolist(), faces.count[visible].tolist()
+    convex, cut, numbers = faces.convex[visible].tolist(), behind[visible].tolist(), visible.tolist()
     owners = faces.thing[visible]
-    last_of_thing = np.flatnonzero(np.diff(owners, append=-2))
-    stops = [p for p in last_of_thing.tolist() if int(owners[p]) in measured]
-    firsts = faces.first[visible].tolist()
-    counts = faces.count[visible].tolist()
-    convex = faces.convex[visible].tolist()
-    cut = behind[visible].tolist()
-    numbers = visible.tolist()
+    last_of_thing = np.flatnonzero(np.diff(owners, append=-2)).tolist()
     silhouettes: dict[int, Silhouette] = {}
     fill_convex, fill = cv2.fillConvexPoly, cv2.fillPoly
     begin = 0
-    for stop in [*stops, len(numbers) - 1]:
+    for stop, row in zip(last_of_thing, owners[last_of_thing].tolist(), strict=True):
         for k in range(begin, stop + 1):
             first, count = firsts[k], counts[k]
+            points = fixed[first : first + count]
             if cut[k]:
-                clipped = _clipped(faces.corners[first : first + count], focal, centre, (width, height))
-                if clipped is None:
+                points = _clipped(faces.corners[first : first + count], projection, ids)
+                if not len(points):
                     continue
-                points = clipped
-            else:
-                points = fixed[first : first + count]
             if convex[k]:
                 fill_convex(ids, points, numbers[k] + offset, 8, _SHIFT)
             else:
                 fill(ids, [points], numbers[k] + offset, 8, _SHIFT)
         begin = stop + 1
-        row = int(owners[stop]) if len(numbers) else -1
         if row in measured:
-            span = measured[row]
-            own = slice(*span)
+            own = slice(*measured[row])
             bounds = (*low[own].min(axis=0).tolist(), *high[own].max(axis=0).tolist())
-            silhouettes[row] = _silhouette(ids, bounds, span, offset, sampling)
+            silhouettes[row] = _silhouette(ids, bounds, own.start + offset, own.stop + offset, sampling)
     return silhouettes
 
 
-def _project(faces: Faces, focal: float, centre: tuple[float, float]) -> tuple[Array, Array, Array]:
+def _project(faces: Faces, projection: Projection) -> tuple[Array, Array, Array]:
     """Return pixel positions of all corners and the bounds of each face."""
-    scale = focal / np.maximum(faces.corners[:, 2], NEAR)
+    scale = projection.focal / np.maximum(faces.corners[:, 2], NEAR)
     pixel = np.empty((len(scale), 2), dtype=np.float32)
-    pixel[:, 0] = faces.corners[:, 0] * scale + centre[0]
-    pixel[:, 1] = faces.corners[:, 1] * scale + centre[1]
+    pixel[:, 0] = faces.corners[:, 0] * scale + projection.centre[0]
+    pixel[:, 1] = faces.corners[:, 1] * scale + projection.centre[1]
     np.clip(pixel, -_LIMIT, _LIMIT, out=pixel)
     low = np.minimum.reduceat(pixel, faces.first, axis=0)
     high = np.maximum.reduceat(pixel, faces.first, axis=0)
     return pixel, low, high
 
 
+def _out_of_sight(ids: Ids, faces: Faces, low: Array, high: Array) -> Flags:
+    """Tell which faces lie outside the picture or are too small to be drawn."""
+    height, width = ids.shape
+    outside: Flags = (high[:, 0] < 0) | (low[:, 0] > width) | (high[:, 1] < 0) | (low[:, 1] > height)
+    # Details of things smaller than a sub-pixel or two would only flicker.
+    extent = high - low
+    outside |= (extent[:, 0] * extent[:, 1] < _SMALLEST) & (faces.thing >= 0)
+    return outside
+
+
 def _silhouette(
-    ids: Ids, bounds: tuple[float, float, float, float], span: tuple[int, int], offset: int, sampling: int
+    ids: Ids, bounds: tuple[float, float, float, float], first: int, last: int, sampling: int
 ) -> Silhouette:
+    """Count the sample pixels that show the numbers from ``first`` up to ``last``."""
     height, width = ids.shape
     # The window starts on a sample pixel and leaves room for the border that filling adds.
     x1 = max(0, int(bounds[0] - 2)) // sampling * sampling
     y1 = max(0, int(bounds[1] - 2)) // sampling * sampling
     x2, y2 = min(width, int(bounds[2] + 3)), min(height, int(bounds[3] + 3))
     patch = ids[y1:y2:sampling, x1:x2:sampling]
-    pixels = int(np.count_nonzero((patch >= span[0] + offset) & (patch < span[1] + offset)))
+    pixels = int(np.count_nonzero((patch >= first) & (patch < last)))
     return Silhouette((x1, y1, x2, y2), bounds, pixels)
 
 
-def _clipped(corners: Array, focal: float, centre: tuple[float, float], size: tuple[int, int]) -> Ints | None:
-    """Cut a polygon at the near plane and return its corners in fixed-point pixels, None if out of sight."""
+def _clipped(corners: Array, projection: Projection, ids: Ids) -> Ints:
+    """Cut a polygon at the near plane and return its corners in fixed-point pixels, none if out of sight."""
+    height, width = ids.shape
     kept: list[tuple[float, float]] = []
     points = corners.tolist()
     x0, y0, z0 = points[-1]
@@ -178,15 +171,15 @@ def _clipped(corners: Array, focal: float, centre: tuple[float, float], size: tu
         if z1 >= NEAR:
             kept.append((x1 / z1, y1 / z1))
         x0, y0, z0 = x1, y1, z1
-    columns = [centre[0] + focal * x for x, _ in kept]
-    rows = [centre[1] + focal * y for _, y in kept]
-    if len(kept) < 3 or max(columns) < 0 or min(columns) > size[0] or max(rows) < 0 or min(rows) > size[1]:
-        return None
-    pixel = np.array([columns, rows], dtype=np.float32).T
+    columns = [projection.centre[0] + projection.focal * x for x, _ in kept]
+    rows = [projection.centre[1] + projection.focal * y for _, y in kept]
+    if len(kept) < 3 or max(columns) < 0 or min(columns) > width or max(rows) < 0 or min(rows) > height:
+        return np.empty((0, 2), dtype=np.int32)
+    pixel = vector([columns, rows]).T
     return np.rint(np.clip(pixel, -_LIMIT, _LIMIT) * (1 << _SHIFT)).astype(np.int32)
 
 
-def paint_order(outlines: Array, wide: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Ints:
+def paint_order(outlines: Array, wide: Flags) -> Ints:
     """Order things far to near by their outlines on the ground, (n, 4, 2) with the camera at the origin.
 
     For two convex outlines, an edge of one with the other wholly beyond it tells which may hide the other;
@@ -238,7 +231,7 @@ def _occludes(big: Array, every: Array) -> Ints:
     return told.astype(np.int32)
 
 
-def _topological(first: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], distance: Array) -> Ints:
+def _topological(first: Flags, distance: Array) -> Ints:
     waiting = first.sum(axis=0)
     heap = [(-float(distance[i]), int(i)) for i in np.flatnonzero(waiting == 0)]
     heapq.heapify(heap)

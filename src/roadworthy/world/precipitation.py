@@ -8,14 +8,14 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
+from roadworthy.world.arrays import Array, Bytes, vector
 from roadworthy.world.scene import Scene
 
 __all__ = ["Precipitation"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
-_DROP = np.float32([205, 212, 220])
-_FLAKE = np.float32([250, 252, 255])
+_DROP = vector([205, 212, 220])
+_FLAKE = vector([250, 252, 255])
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,12 @@ class Precipitation:
         look = int(np.random.default_rng(scene.seed + 2).integers(6))
         light = float(scene.conditions.light.ambient.mean())
         if round(rain * 12):
-            opacity = _rain(height, width, round(rain * 12), look) * np.float32(0.26 + 0.24 * rain)
+            layer = _rain(height, width, round(rain * 12), look)
+            opacity = _opacity(layer, 0.26 + 0.24 * rain)
             return cls(opacity, _DROP * np.float32(0.30 + 0.70 * light))
         if round(snow * 12):
-            opacity = _flakes(height, width, round(snow * 12), look)
-            return cls(opacity, _FLAKE * np.float32(0.42 + 0.58 * min(1.0, light * 1.2)))
+            layer = _flakes(height, width, round(snow * 12), look)
+            return cls(_opacity(layer, 1.0), _FLAKE * np.float32(0.42 + 0.58 * min(1.0, light * 1.2)))
         return None
 
     def add(self, planes: Array, rows: slice) -> None:
@@ -47,9 +48,15 @@ class Precipitation:
             plane += opacity * np.maximum(color - plane, 0)
 
 
+def _opacity(layer: Bytes, strength: float) -> Array:
+    table = np.arange(256, dtype=np.float32) / np.float32(255) * np.float32(strength)
+    return np.asarray(cv2.LUT(layer, table), dtype=np.float32)
+
+
+# Layers are kept as bytes: dozens of them as floats would take gigabytes at large sizes.
 @lru_cache(maxsize=64)
-def _rain(height: int, width: int, level: int, look: int) -> Array:
-    """Return streak opacity; nearer drops are longer, thicker and fewer."""
+def _rain(height: int, width: int, level: int, look: int) -> Bytes:
+    """Return streaks; nearer drops are longer, thicker and fewer."""
     rng = np.random.default_rng(1000 + look)
     layer = np.zeros((height * 2, width * 2), dtype=np.uint8)
     scale = width / 320
@@ -68,11 +75,12 @@ def _rain(height: int, width: int, level: int, look: int) -> Array:
                 max(1, round(thickness * scale)),
                 cv2.LINE_AA,
             )
-    return cv2.resize(layer, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
+    return np.asarray(cv2.resize(layer, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
 @lru_cache(maxsize=64)
-def _flakes(height: int, width: int, level: int, look: int) -> Array:
+def _flakes(height: int, width: int, level: int, look: int) -> Bytes:
+    """Return flakes; nearer ones are larger and fewer."""
     rng = np.random.default_rng(2000 + look)
     layer = np.zeros((height * 2, width * 2), dtype=np.uint8)
     scale = width / 320
@@ -83,4 +91,4 @@ def _flakes(height: int, width: int, level: int, look: int) -> Array:
         for a, b, r in zip(x, y, size, strict=True):
             cv2.circle(layer, (round(a * 8), round(b * 8)), round(r * 8), value, -1, cv2.LINE_AA, 3)
     soft = cv2.resize(layer, (width, height), interpolation=cv2.INTER_AREA)
-    return cv2.GaussianBlur(soft, (3, 3), 0).astype(np.float32) / 255
+    return np.asarray(cv2.GaussianBlur(soft, (3, 3), 0), dtype=np.uint8)

@@ -7,21 +7,24 @@ from functools import lru_cache
 
 import numpy as np
 
+from roadworthy.errors import SceneError
 from roadworthy.world import classes
+from roadworthy.world.arrays import Array, Ids, Indices, Ints
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop, draw_backdrop
-from roadworthy.world.camera import Camera, View
+from roadworthy.world.camera import Camera, Projection, View
 from roadworthy.world.geometry import Geometry, geometry
-from roadworthy.world.mesh import FaceFlag
-from roadworthy.world.painter import NEAR, Silhouette, draw
+from roadworthy.world.mesh import Layout
+from roadworthy.world.painter import NEAR, Faces, Silhouette, draw
 from roadworthy.world.scene import Scene
 
 __all__ = ["SUPERSAMPLING", "Raster", "rasterise"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Ints = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 SUPERSAMPLING = 2
 """Faces are painted at this multiple of the picture's size and averaged down, which smooths the edges."""
+
+_MOST_FACES = 2**16 - BACKDROP_FACES  # their numbers have 16 bits
+_PLAIN_BELOW_ROAD = 0.5  # metres
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +34,8 @@ class Raster:
     camera: Camera
     view: View
     geometry: Geometry
-    ids: np.ndarray[tuple[int, ...], np.dtype[np.uint16]]  # supersampled face numbers
-    index: np.ndarray[tuple[int, ...], np.dtype[np.intp]]  # face numbers at the picture's own pixels
+    ids: Ids  # supersampled face numbers
+    index: Indices  # face numbers at the picture's own pixels
     label: Ints  # class of each face
     instance: Ints  # thing id of each face, 0 for what has no box
     silhouettes: dict[int, Silhouette]  # of things with a box, by row
@@ -48,48 +51,70 @@ class Raster:
 
 
 @lru_cache(maxsize=16)
-def _rays(camera: Camera) -> tuple[Array, Array, float, tuple[float, float]]:
-    """Rays through the sample points of each pixel: the first of its sub-pixels."""
-    focal = camera.focal * SUPERSAMPLING
-    centre = ((camera.width * SUPERSAMPLING - 1) / 2, (camera.height * SUPERSAMPLING - 1) / 2)
+def _rays(camera: Camera) -> tuple[Array, Array, Projection]:
+    """Rays (x, y, 1) through the sample point of each pixel, the first of its sub-pixels: x and y apart."""
+    projection = camera.projection(SUPERSAMPLING)
+    focal, centre = projection.focal, projection.centre
     x = (np.arange(camera.width, dtype=np.float32) * SUPERSAMPLING - centre[0]) / focal
     y = (np.arange(camera.height, dtype=np.float32) * SUPERSAMPLING - centre[1]) / focal
-    return x[None, :], y[:, None], focal, centre
+    return x[None, :], y[:, None], projection
 
 
 def rasterise(scene: Scene, camera: Camera) -> Raster:
     """Paint all faces and prepare what colour and truth are looked up in."""
     view = scene.view(camera)
     shape = geometry(scene, camera, view)
-    x, y, focal, centre = _rays(camera)
+    if len(shape.label) > _MOST_FACES:
+        raise SceneError(
+            f"a picture shows at most {_MOST_FACES} faces, got {len(shape.label)}: "
+            f"{len(shape.things)} things in view are too many"
+        )
+    x, y, projection = _rays(camera)
     ids = np.zeros((camera.height * SUPERSAMPLING, camera.width * SUPERSAMPLING), dtype=np.uint16)
-    draw_backdrop(ids, camera, view, scene.track.name, focal, centre)
+    draw_backdrop(ids, camera, view, scene.track.name, projection)
     boxed = _boxed_faces(shape)
-    silhouettes = draw(ids, shape.faces, shape.order, focal, centre, BACKDROP_FACES, boxed, SUPERSAMPLING)
+    silhouettes = draw(
+        ids,
+        shape.faces,
+        shape.order,
+        projection,
+        offset=BACKDROP_FACES,
+        measured=boxed,
+        sampling=SUPERSAMPLING,
+    )
     index = ids[::SUPERSAMPLING, ::SUPERSAMPLING].astype(np.intp)
-    drop = camera.mount + 0.5
-    plane = np.concatenate([Backdrop.planes(view, drop), shape.faces.plane], axis=1)
-    low = 1 / np.concatenate([Backdrop.FARTHEST, np.maximum(shape.faces.back, NEAR)])
-    high = 1 / np.concatenate([Backdrop.NEAREST, np.maximum(shape.faces.front, NEAR)])
-    a, b, c = (np.take(row, index) for row in plane)
-    inverse = a * x + b * y + c
-    np.clip(inverse, np.take(low, index), np.take(high, index), out=inverse)
+    inverse = _inverse_depth(
+        shape.faces, Backdrop.planes(view, camera.mount + _PLAIN_BELOW_ROAD), index, x, y
+    )
     instance = np.zeros(BACKDROP_FACES + len(shape.label), dtype=np.int32)
     for row, (first, last) in boxed.items():
         instance[BACKDROP_FACES + first : BACKDROP_FACES + last] = shape.things[row].thing.id
     label = np.concatenate([Backdrop.LABEL, shape.label])
-    return Raster(camera, view, shape, ids, index, label, instance, silhouettes, x, y, inverse, focal)
+    return Raster(
+        camera, view, shape, ids, index, label, instance, silhouettes, x, y, inverse, projection.focal
+    )
+
+
+def _inverse_depth(faces: Faces, backdrop: Array, index: Indices, x: Array, y: Array) -> Array:
+    """Cut the ray of each pixel with the plane of its face, within the depths of the face's corners."""
+    plane = np.concatenate([backdrop, faces.plane], axis=1)
+    low = 1 / np.concatenate([Backdrop.FARTHEST, np.maximum(faces.back, NEAR)])
+    high = 1 / np.concatenate([Backdrop.NEAREST, np.maximum(faces.front, NEAR)])
+    a, b, c = (np.take(row, index) for row in plane)
+    inverse: Array = a * x + b * y + c
+    np.clip(inverse, np.take(low, index), np.take(high, index), out=inverse)
+    return inverse
 
 
 def _boxed_faces(shape: Geometry) -> dict[int, tuple[int, int]]:
-    """First and last face of each thing that gets a box; the pole under a traffic sign belongs to none."""
+    """Faces of each thing that gets a box, as (first, one past the last); the pole of a sign has none."""
     spans = {}
-    first = len(shape.label) - sum(len(p.mesh.layout) for p in shape.things)
+    first = len(shape.label) - sum(len(placed.mesh.layout) for placed in shape.things)
     for row, placed in enumerate(shape.things):
         label = classes.NAMES.index(placed.thing.element)
         last = first + len(placed.mesh.layout)
         if label in classes.BOXED:
-            own = first + int(np.argmax(placed.mesh.layout[:, FaceFlag.LABEL] == label))
+            own = first + int(np.argmax(placed.mesh.layout[:, Layout.LABEL] == label))
             spans[row] = (own, last)
         first = last
     return spans

@@ -6,27 +6,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from roadworthy.world.arrays import Array, Bytes, Ids
 from roadworthy.world.camera import Camera
+from roadworthy.world.influence import Influence
 from roadworthy.world.raster import Raster, rasterise
 from roadworthy.world.scene import Scene
 from roadworthy.world.shading import shade
 
 __all__ = ["Picture", "render"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What the camera sees, and what is really there, pixel by pixel."""
+    """What the camera sees, and what is really there, pixel by pixel.
 
-    image: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
-    labels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
-    instances: np.ndarray[tuple[int, ...], np.dtype[np.uint16]]
+    Attributes:
+        image: RGB, (height, width, 3).
+        labels: Class of each pixel, an index into the ontology's label classes.
+        instances: Id of the thing that each pixel shows, 0 for what has no box.
+        depth: Metres along the camera's axis; infinite for the sky.
+        influence: Shadows and lamp light, by which things act on what is around them.
+        raster: The face numbers that all of these follow from.
+
+    Example:
+        >>> from roadworthy.world import make_scene, render
+        >>> picture = render(make_scene("meadow", s=100))
+        >>> bool(picture.depth[-1].max() < 10 < picture.depth[0].min())  # the road before us, and the sky
+        True
+    """
+
+    image: Bytes
+    labels: Bytes
+    instances: Ids
     depth: Array
-    influence: np.ndarray[
-        tuple[int, ...], np.dtype[np.uint8]
-    ]  # (3, h, w): contact shadow, cast shadow and lamp light on what is around
+    influence: Influence
     raster: Raster
 
 

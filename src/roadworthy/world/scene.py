@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from roadworthy.errors import SceneError
+from roadworthy.world.arrays import vector
 from roadworthy.world.camera import Camera, View
 from roadworthy.world.conditions import Conditions
 from roadworthy.world.things import Scenery, Thing
-from roadworthy.world.track import Track
+from roadworthy.world.track import LANE_CENTRE, Track, check_line_style
 
 __all__ = ["Scene"]
 
@@ -33,11 +33,18 @@ class Scene:
         lines: Whether lane lines are painted on the road.
         centre_line: Type and colour of the centre line instead of the track's own.
         seed: Of camera noise, rain drops and snow flakes.
+
+    Example:
+        >>> from roadworthy.world import Scene, Thing, render, track
+        >>> empty = Scene(track("meadow"), s=100)
+        >>> crowded = empty.replace(actors=(Thing(1, "pedestrian", s=112, d=4),))
+        >>> int(render(crowded).instances.max())
+        1
     """
 
     track: Track
     s: float
-    d: float = 1.75
+    d: float = LANE_CENTRE
     yaw: float = 0.0
     speed: float = 0.0
     scenery: Scenery = dataclasses.field(default_factory=Scenery)
@@ -48,16 +55,27 @@ class Scene:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(v) for v in (self.s, self.d, self.yaw, self.speed)):
-            raise SceneError("the ego-vehicle's position, yaw and speed must be finite numbers")
-        ids = [thing.id for thing in self.actors]
-        if len(set(ids)) != len(ids):
-            raise SceneError("two actors of a scene have the same id")
+        if not all(map(math.isfinite, (self.s, self.d, self.yaw, self.speed))):
+            raise SceneError(
+                "the ego-vehicle's place, yaw and speed must be finite numbers, "
+                f"got s={self.s}, d={self.d}, yaw={self.yaw}, speed={self.speed}"
+            )
+        ids = {thing.id for thing in self.actors}
+        if len(ids) < len(self.actors) or not ids.isdisjoint(self.scenery.ids):
+            raise SceneError("two things of a scene have the same id")
+        if self.centre_line is not None:
+            check_line_style(self.centre_line)
         object.__setattr__(self, "s", self.s % self.track.length)
 
-    def replace(self, **changes: object) -> Scene:
-        """Return a copy with some fields changed."""
-        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+    def replace(self, **changes: Any) -> Scene:
+        """Return a copy with some fields changed.
+
+        Example:
+            >>> from roadworthy.world import make_scene
+            >>> make_scene("town", s=40).replace(d=2.0).d
+            2.0
+        """
+        return dataclasses.replace(self, **changes)
 
     def view(self, camera: Camera) -> View:
         """Return the camera's place and direction."""
@@ -67,4 +85,4 @@ class Scene:
         y += -self.d * math.cos(road_heading) + camera.forward * math.sin(heading)
         z += camera.mount + camera.forward * grade
         pitch = math.atan(grade) - math.radians(camera.tilt)
-        return View.at(np.float32([x, y, z]), heading, pitch)
+        return View.at(vector([x, y, z]), heading, pitch)

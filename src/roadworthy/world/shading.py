@@ -13,28 +13,26 @@ import cv2
 import numpy as np
 
 from roadworthy.world import classes
+from roadworthy.world.arrays import Array, Bytes, Flags, Packed, vector
 from roadworthy.world.atmosphere import CameraNoise, Sky, add_haze, to_bytes
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
 from roadworthy.world.conditions import Light
-from roadworthy.world.lamps import add_halos, headlights
+from roadworthy.world.influence import Influence
+from roadworthy.world.lamps import headlights
 from roadworthy.world.precipitation import Precipitation
 from roadworthy.world.raster import SUPERSAMPLING, Raster
 from roadworthy.world.scene import Scene
-from roadworthy.world.shadows import lamp_pools, shadow_masks
 from roadworthy.world.surface import Texture
 
 __all__ = ["shade"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Bytes = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
-Packed = np.ndarray[tuple[int, ...], np.dtype[np.uint32]]
 
 _HEADROOM = 0.7  # faces that look into the sun are brighter than the ground; bytes must hold them
 _BAND_PIXELS = 36_000
-_LIT_WINDOW = np.float32([255, 206, 132])
-_SNOW_COLOR = np.float32([236, 240, 246]) * np.float32(_HEADROOM)
-_BEAM_COLOR = np.float32([0.92, 0.90, 0.80])
-_POOL_COLOR = np.float32([1.0, 0.80, 0.52])
+_LIT_WINDOW = vector([255, 206, 132])
+_SNOW_COLOR = vector([236, 240, 246]) * np.float32(_HEADROOM)
+_BEAM_COLOR = vector([0.92, 0.90, 0.80])
+_POOL_COLOR = vector([1.0, 0.80, 0.52])
 
 
 def _class_table(values: dict[int, float]) -> Array:
@@ -66,62 +64,55 @@ class _Canvas:
     labels: Bytes
     depth: Array
     light: Light
+    influence: Influence
     overhead: Array  # sunlight on level ground
     ground_light: Array  # all light on level ground
     color: Packed
     glow: Array | None  # (3, faces)
-    roofs: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]  # per face
+    roofs: Flags  # per face
     texture: Texture
-    contact: Bytes
-    cast: Bytes
-    pools: Bytes | None
     sky: Sky
     precipitation: Precipitation | None
     noise: CameraNoise
 
+    @classmethod
+    def of(cls, scene: Scene, raster: Raster, labels: Bytes, depth: Array, influence: Influence) -> _Canvas:
+        light = scene.conditions.light
+        overhead = light.sun * light.sun_direction[2]
+        ground_light = np.maximum(light.ambient + overhead, np.float32(1e-6))
+        color, glow = _face_colors(raster, light, ground_light)
+        shape = raster.geometry
+        roofs = (shape.normal[:, 2] > 0.4) & (shape.faces.thing >= 0)
+        return cls(
+            scene,
+            raster,
+            labels,
+            depth,
+            light,
+            influence,
+            overhead,
+            ground_light,
+            color,
+            glow,
+            np.concatenate([np.zeros(BACKDROP_FACES, bool), roofs]),
+            Texture.of(raster),
+            Sky(scene.conditions, raster),
+            Precipitation.of(scene, labels.shape),
+            CameraNoise(scene.seed, labels.shape, light.noise),
+        )
 
-def shade(scene: Scene, raster: Raster, labels: Bytes, depth: Array) -> tuple[Bytes, Bytes]:
-    """Return the picture, and how things act on what is around them: (3, h, w) contact, cast shadow, lamp light."""
-    light = scene.conditions.light
-    overhead = light.sun * float(light.sun_direction[2])
-    ground_light = np.maximum(light.ambient + overhead, 1e-6)
+
+def shade(scene: Scene, raster: Raster, labels: Bytes, depth: Array) -> tuple[Bytes, Influence]:
+    """Return the picture, and how things act on what is around them."""
     ground = np.take(_GROUND, labels)
-    contact, cast = shadow_masks(labels.shape, raster, light)
-    contact *= ground
-    cast *= ground
-    pools = None
-    if light.lamps > 0.3:
-        pools = lamp_pools(labels.shape, raster)
-        pools[ground == 0] //= 3
-    color, glow = _face_colors(raster, light, ground_light)
-    shape = raster.geometry
-    roofs = (shape.normal[:, 2] > 0.4) & (shape.faces.thing >= 0)
-    canvas = _Canvas(
-        scene,
-        raster,
-        labels,
-        depth,
-        light,
-        overhead,
-        ground_light,
-        color,
-        glow,
-        np.concatenate([np.zeros(BACKDROP_FACES, bool), roofs]),
-        Texture.of(raster),
-        contact,
-        cast,
-        pools,
-        Sky(scene.conditions, raster),
-        Precipitation.of(scene, labels.shape),
-        CameraNoise(scene.seed, labels.shape, light.noise),
-    )
+    influence = Influence.of(raster, ground, scene.conditions.light)
+    canvas = _Canvas.of(scene, raster, labels, depth, influence)
     image = np.empty((*labels.shape, 3), dtype=np.uint8)
     for rows in _bands(*labels.shape):
         image[rows] = _band(canvas, rows, bool(ground[rows].any()))
-    lamps = np.zeros_like(contact)
-    if pools is not None:
-        lamps = np.maximum(pools, add_halos(image, raster, light))
-    return image, np.stack([contact, cast, lamps])
+    if influence.halos is not None:
+        cv2.add(image, influence.halos, dst=image)
+    return image, influence
 
 
 def _bands(height: int, width: int) -> Iterator[slice]:
@@ -133,7 +124,8 @@ def _bands(height: int, width: int) -> Iterator[slice]:
 
 def _band(canvas: _Canvas, rows: slice, has_ground: bool) -> Bytes:
     """Shade some rows of the picture."""
-    light, labels, depth = canvas.light, canvas.labels[rows], canvas.depth[rows]
+    light, influence = canvas.light, canvas.influence
+    labels, depth = canvas.labels[rows], canvas.depth[rows]
     planes, sky_share = _resolve(canvas.color, canvas.raster, rows)
     texture, coarse = canvas.texture.brightness(rows, depth, has_ground)
     planes *= texture
@@ -141,14 +133,14 @@ def _band(canvas: _Canvas, rows: slice, has_ground: bool) -> Bytes:
     if snow > 0:
         _lay_snow(planes, snow, labels, np.take(canvas.roofs, canvas.raster.index[rows]), coarse)
     lit = np.empty_like(planes)
-    shadow = canvas.cast[rows] * np.float32(-min(1.0, light.shadow * 2) / 255 / _HEADROOM)
+    shadow = influence.cast[rows] * np.float32(-min(1.0, light.shadow * 2) / 255 / _HEADROOM)
     for channel, plane in enumerate(lit):
         np.multiply(shadow, canvas.overhead[channel], out=plane)
         plane += canvas.ground_light[channel] / np.float32(_HEADROOM)
-    lit *= np.float32(1) - canvas.contact[rows] * np.float32(0.55 / 255)
-    if canvas.pools is not None:
+    lit *= np.float32(1) - influence.contact[rows] * np.float32(0.55 / 255)
+    if influence.pools is not None:
         beam = headlights(canvas.raster, depth, rows) * np.float32(light.lamps**2 / _HEADROOM)
-        pools = canvas.pools[rows] * np.float32(1.6 / 255 * light.lamps**2 / _HEADROOM)
+        pools = influence.pools[rows] * np.float32(1.6 / 255 * light.lamps**2 / _HEADROOM)
         for plane, beam_color, pool_color in zip(lit, _BEAM_COLOR, _POOL_COLOR, strict=True):
             plane += beam * beam_color
             plane += pools * pool_color
@@ -208,13 +200,7 @@ def _resolve(table: Packed, raster: Raster, rows: slice) -> tuple[Array, Array]:
     return planes, small[..., 3] * np.float32(1 / 255)
 
 
-def _lay_snow(
-    planes: Array,
-    level: float,
-    labels: Bytes,
-    on_roof: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-    coarse: Array | None,
-) -> None:
+def _lay_snow(planes: Array, level: float, labels: Bytes, on_roof: Flags, coarse: Array | None) -> None:
     cover = np.take(_SNOW_COVER, labels)
     cover[on_roof] = _SNOW_ON_ROOFS
     bare = cover == 0

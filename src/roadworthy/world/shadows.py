@@ -8,6 +8,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
+from roadworthy.world.arrays import Array, Bytes, vector
 from roadworthy.world.conditions import Light
 from roadworthy.world.painter import NEAR
 from roadworthy.world.raster import Raster
@@ -15,11 +16,9 @@ from roadworthy.world.shapes import LAMP_HEAD
 
 __all__ = ["lamp_pools", "shadow_masks"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Mask = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
 
 _TURN = np.linspace(0, 2 * np.pi, 12, endpoint=False)
-_CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=-1).astype(np.float32)
+_CIRCLE = vector(np.stack([np.cos(_TURN), np.sin(_TURN)], axis=-1))
 _SHADOWS_UNTIL = 75.0
 _CAST_LENGTH = 14.0  # metres; a low sun would otherwise throw shadows across the whole picture
 _ON_POLES = frozenset({"pole", "traffic sign", "traffic light"})
@@ -32,9 +31,9 @@ class _GroundShapes:
     def __init__(self) -> None:
         self._points: list[Array] = []
         self._heights: list[float] = []
-        self._targets: list[tuple[Mask, int]] = []
+        self._targets: list[tuple[Bytes, int]] = []
 
-    def add(self, mask: Mask, value: int, outline: Array, height: float) -> None:
+    def add(self, mask: Bytes, value: int, outline: Array, height: float) -> None:
         self._points.append(outline)
         self._heights.append(height)
         self._targets.append((mask, value))
@@ -45,12 +44,13 @@ class _GroundShapes:
         sizes = [len(p) for p in self._points]
         ground = np.empty((sum(sizes), 3), dtype=np.float32)
         ground[:, :2] = np.concatenate(self._points)
-        ground[:, 2] = np.repeat(np.asarray(self._heights, dtype=np.float32), sizes)
+        ground[:, 2] = np.repeat(vector(self._heights), sizes)
         points = raster.view.to_camera(ground)
         camera = raster.camera
+        projection = camera.projection()
         visible = points[:, 2] >= NEAR
-        pixel = points[:, :2] * (camera.focal / np.maximum(points[:, 2:], NEAR))
-        pixel += np.float32([(camera.width - 1) / 2, (camera.height - 1) / 2])
+        pixel = points[:, :2] * (projection.focal / np.maximum(points[:, 2:], NEAR))
+        pixel += vector(projection.centre)
         np.clip(pixel, -8000, 8000, out=pixel)
         fixed = np.rint(pixel * 16).astype(np.int32)
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -70,11 +70,11 @@ def _footprint(size: tuple[float, float], at: tuple[float, float], heading: floa
     """Corners of a footprint on the ground."""
     length, width = size[0] / 2, size[1] / 2
     cos, sin = math.cos(heading), math.sin(heading)
-    local = np.float32([[-length, -width], [-length, width], [length, width], [length, -width]])
-    return np.float32(at) + local @ np.float32([[cos, sin], [sin, -cos]])
+    local = vector([[-length, -width], [-length, width], [length, width], [length, -width]])
+    return vector(at) + local @ vector([[cos, sin], [sin, -cos]])
 
 
-def shadow_masks(shape: tuple[int, ...], raster: Raster, light: Light) -> tuple[Mask, Mask]:
+def shadow_masks(shape: tuple[int, ...], raster: Raster, light: Light) -> tuple[Bytes, Bytes]:
     """Return masks (0 none … 255 full) of contact shadows and of shadows cast by the sun."""
     contact = np.zeros(shape, dtype=np.uint8)
     cast = np.zeros(shape, dtype=np.uint8)
@@ -99,8 +99,11 @@ def shadow_masks(shape: tuple[int, ...], raster: Raster, light: Light) -> tuple[
             ):
                 shapes.add(cast, 230, outline, z)
     shapes.fill(raster)
-    contact = cv2.blur(contact, (3, 3))
-    return contact, cv2.blur(cast, (3, 3)) if sunny else cast
+    return _blurred(contact, (3, 3)), _blurred(cast, (3, 3)) if sunny else cast
+
+
+def _blurred(mask: Bytes, size: tuple[int, int]) -> Bytes:
+    return np.asarray(cv2.blur(mask, size), dtype=np.uint8)
 
 
 @lru_cache(maxsize=8192)
@@ -114,13 +117,13 @@ def _cast(
     reach: tuple[float, float],
 ) -> tuple[Array, ...]:
     """Outlines of the shadow that the sun throws; ``reach`` is its length per metre of height."""
-    throw = np.float32(reach) * height
+    throw = vector(reach) * height
     length = max(float(np.hypot(throw[0], throw[1])), 1e-6)
     along = throw / length
     length = min(length, _CAST_LENGTH)
     throw = along * length
-    across = np.float32([-along[1], along[0]])
-    base = np.float32(at)
+    across = vector([-along[1], along[0]])
+    base = vector(at)
     if element == "tree":
         radius = 0.9 if kind == "bush" else 0.24 * height
         crown = (
@@ -129,7 +132,7 @@ def _cast(
             + _CIRCLE[:, :1] * (along * length * 0.38)
             + _CIRCLE[:, 1:] * (across * radius)
         )
-        return crown.astype(np.float32), _strip(base, base + throw * 0.4, across * 0.18)
+        return crown, _strip(base, base + throw * 0.4, across * 0.18)
     if element in _ON_POLES:
         return (_strip(base, base + throw, across * 0.09),)
     foot = _footprint(size, at, heading)
@@ -140,7 +143,7 @@ def _strip(start: Array, end: Array, half: Array) -> Array:
     return np.stack([start - half, start + half, end + half, end - half])
 
 
-def lamp_pools(shape: tuple[int, ...], raster: Raster) -> Mask:
+def lamp_pools(shape: tuple[int, ...], raster: Raster) -> Bytes:
     """Return the light of street lamps and of other vehicles' headlights on the ground, 0 to 255."""
     bright, middle, wide = (np.zeros(shape, dtype=np.uint8) for _ in range(3))
     shapes = _GroundShapes()
@@ -156,4 +159,4 @@ def lamp_pools(shape: tuple[int, ...], raster: Raster) -> Mask:
     shapes.fill(raster)
     pools = np.maximum(np.maximum(wide, middle), bright)
     size = max(3, shape[1] // 32) | 1
-    return cv2.blur(pools, (size, max(3, size // 3) | 1))
+    return _blurred(pools, (size, max(3, size // 3) | 1))

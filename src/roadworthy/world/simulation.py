@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from roadworthy.errors import SceneError
 from roadworthy.frames import Frame
 from roadworthy.seeding import rng_for
 from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.driver import LANE_CENTRE, careful_driver
-from roadworthy.world.layout import scenery_of, traffic_around
+from roadworthy.world.driver import careful_driver
+from roadworthy.world.roadside import scenery_of
 from roadworthy.world.scene import Scene
 from roadworthy.world.shapes import mesh_of
-from roadworthy.world.things import Thing
-from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH
+from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 from roadworthy.world.tracks import track as built_in_track
+from roadworthy.world.traffic import traffic_after, traffic_around
 from roadworthy.world.truth import frame_of
 from roadworthy.world.vehicle import VehicleLimits, VehicleState, advance
 
@@ -25,7 +25,6 @@ __all__ = ["Observation", "Simulation"]
 
 _EGO_LENGTH, _EGO_HALF_WIDTH = 4.3, 0.9
 _REAR_OVERHANG = 0.8
-_SAFE_GAP = 9.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +36,15 @@ class Observation:
         state: Pose, speed and wheels of the ego-vehicle.
         time: Seconds since the start.
         laps: Whole laps driven.
-        events: What happened in this step: ``crash``, ``off road``, ``centre line crossed``, ``edge line crossed``.
+        events: What happened in this step: ``crash``, ``off road``, ``centre line crossed`` or
+            ``edge line crossed``.
         camera: The camera that frames are taken with.
+
+    Example:
+        >>> from roadworthy.world import Simulation
+        >>> seen = Simulation("meadow", traffic=0).step(steering=0.0, speed=10.0)
+        >>> seen.laps, sorted(seen.events), seen.frame.size
+        (0, [], (320, 160))
     """
 
     scene: Scene
@@ -62,6 +68,15 @@ class Observation:
 class Simulation:
     """A drive on a built-in track.
 
+    Args:
+        track: Name of the track.
+        seed: Chooses the scenery, the traffic and the camera noise.
+        conditions: Weather and time of day; a clear day when not given.
+        traffic: How much traffic; 0 is none, 1 normal, 5 the most.
+        camera: The camera that frames are taken with.
+        frames_per_second: How many steps a second has.
+        limits: What the ego-vehicle can do.
+
     Example:
         >>> from roadworthy.world import Simulation, careful_driver
         >>> simulation = Simulation("meadow", seed=1)
@@ -84,6 +99,8 @@ class Simulation:
         frames_per_second: float = 15.0,
         limits: VehicleLimits | None = None,
     ) -> None:
+        if not 0 < frames_per_second < math.inf:
+            raise SceneError(f"frames per second must be above 0, got {frames_per_second}")
         self.track = built_in_track(track)
         self.camera = camera or Camera()
         self._seed = seed
@@ -99,13 +116,17 @@ class Simulation:
         rng = rng_for(self._seed, "simulation", self.track.name)
         actors = traffic_around(self.track, s, rng, density=self._traffic)
         scene = Scene(
-            self.track, s, LANE_CENTRE, 0.0, 0.0, self._scenery, actors, self._conditions, seed=self._seed
+            self.track,
+            s,
+            scenery=self._scenery,
+            actors=actors,
+            conditions=self._conditions,
+            seed=self._seed,
         )
         action = careful_driver(scene)
         x, y, _ = self.track.position(scene.s, scene.d).tolist()
-        state = VehicleState(
-            x, y, float(self.track.heading(scene.s)), action.speed or 0.0, action.steering or 0.0
-        )
+        heading = float(self.track.heading(scene.s))
+        state = VehicleState(x, y, heading, action.speed or 0.0, action.steering or 0.0)
         self._steps = 0
         self._distance = 0.0
         self._now = Observation(scene.replace(speed=state.speed), state, 0.0, 0, frozenset(), self.camera)
@@ -125,7 +146,7 @@ class Simulation:
             d=d,
             yaw=yaw,
             speed=state.speed,
-            actors=self._moved(before.scene),
+            actors=traffic_after(before.scene, self._dt),
             seed=(self._seed * 1_000_003 + self._steps) % 2**31,
         )
         self._now = Observation(
@@ -137,25 +158,6 @@ class Simulation:
             self.camera,
         )
         return self._now
-
-    def _moved(self, scene: Scene) -> tuple[Thing, ...]:
-        """Move traffic and people; nobody drives into the one ahead."""
-        track = self.track
-        vehicles = [a for a in scene.actors if a.element in ("vehicle", "bicyclist")]
-        moved = []
-        for actor in scene.actors:
-            pace = actor.speed
-            direction = 1.0 if math.cos(actor.yaw) > 0 else -1.0
-            if actor.element == "vehicle":
-                for other in vehicles:
-                    gap = direction * track.ahead(actor.s, other.s)
-                    if other is not actor and 0 < gap < _SAFE_GAP + 4 and abs(other.d - actor.d) < 1.7:
-                        pace = min(pace, other.speed * max(0.0, (gap - _SAFE_GAP + 2) / 6))
-                gap = direction * track.ahead(actor.s, scene.s)
-                if 0 < gap < _SAFE_GAP + 8 and abs(scene.d - actor.d) < 1.7:
-                    pace = min(pace, scene.speed * max(0.0, (gap - _SAFE_GAP) / 8))
-            moved.append(dataclasses.replace(actor, s=(actor.s + direction * pace * self._dt) % track.length))
-        return tuple(moved)
 
     def _events(self, scene: Scene) -> frozenset[str]:
         found = set()

@@ -8,12 +8,11 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
+from roadworthy.world.arrays import Array, Packed
 from roadworthy.world.conditions import Conditions
 
 __all__ = ["PANORAMA_TOP", "fractal_noise", "panorama"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Packed = np.ndarray[tuple[int, ...], np.dtype[np.uint32]]
 
 _WIDTH, _HEIGHT = 1440, 200
 PANORAMA_TOP = math.radians(40.0)

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
+from roadworthy.world.arrays import Array, Flags
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
 from roadworthy.world.raster import Raster
 from roadworthy.world.sky import fractal_noise
 
 __all__ = ["Texture"]
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Tile = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 
 _TILE = 512  # side in texels; a power of two, so that wrapping is one bit operation
 _FINE_ON_GROUND, _FINE_ON_THINGS, _COARSE = (np.float32(v) for v in (28.0, 40.0, 10.0))  # texels per metre
@@ -24,7 +24,7 @@ _FULL = np.float32(100.0)  # texel value of 1
 
 
 @cache
-def _fine_tile() -> Tile:
+def _fine_tile() -> NDArray[np.int8]:
     """Grain of asphalt, grass and leaves: contrast at every scale up to a metre."""
     rng = np.random.default_rng(11)
     speckle = rng.normal(0, 0.2, (_TILE, _TILE)).astype(np.float32)
@@ -32,18 +32,19 @@ def _fine_tile() -> Tile:
 
 
 @cache
-def _coarse_tile() -> Tile:
+def _coarse_tile() -> NDArray[np.int8]:
     """Patches of several metres: worn asphalt, dry grass, wind-blown snow."""
     rng = np.random.default_rng(12)
     return _bytes((fractal_noise(rng, _TILE, _TILE, 128, 6) - 0.5) * 2)
 
 
-def _bytes(tile: Array) -> Tile:
+def _bytes(tile: Array) -> NDArray[np.int8]:
     """Store a tile in bytes, so that it stays in the cache while pixels look it up."""
-    return np.clip(np.rint(tile * _FULL), -127, 127).astype(np.int8).ravel()
+    rounded: Array = np.rint(tile * _FULL)
+    return np.clip(rounded, -127, 127).astype(np.int8).ravel()
 
 
-def _sample(tile: Tile, x: Array, y: Array) -> Array:
+def _sample(tile: NDArray[np.int8], x: Array, y: Array) -> Array:
     """Look up texels at (x, y), wrapping round."""
     index = y.astype(np.int32)
     index &= _TILE - 1
@@ -60,7 +61,7 @@ class Texture:
 
     raster: Raster
     grain: Array  # per face
-    standing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]  # per face: part of a thing
+    standing: Flags  # per face: part of a thing
     reach: Array  # per face: distance from which its texture fades
     offset_x: Array  # per face: where its thing's texture starts
     offset_y: Array
@@ -85,7 +86,10 @@ class Texture:
         )
 
     def brightness(self, rows: slice, depth: Array, ground: bool) -> tuple[Array, Array | None]:
-        """Return the texture's brightness for some rows, and the ground's coarse noise (0 on things) if there is ground."""
+        """Return the texture's brightness in some rows and, where ``ground`` is seen, its coarse noise.
+
+        The coarse noise is 0 on things.
+        """
         raster, view = self.raster, self.raster.view
         index, ray_x, ray_y = raster.index[rows], raster.ray_x, raster.ray_y[rows]
         finite = np.minimum(depth, _FARTHEST)

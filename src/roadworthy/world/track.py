@@ -11,15 +11,26 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from roadworthy.errors import SceneError
+from roadworthy.errors import SceneError, suggest
+from roadworthy.world.arrays import Floats, Indices
 
-__all__ = ["LANE_WIDTH", "ROAD_HALF_WIDTH", "Track", "Zone"]
+__all__ = ["LANE_CENTRE", "LANE_WIDTH", "ROAD_HALF_WIDTH", "Track", "Zone", "check_line_style"]
 
 LANE_WIDTH = 3.5
+LANE_CENTRE = LANE_WIDTH / 2
+"""Metres from the centre line to the middle of the right-hand lane."""
 ROAD_HALF_WIDTH = 3.9  # two lanes and a narrow paved margin
-_STEP = 0.5
 
-Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+_STEP = 0.5
+_ZONE_KINDS = ("urban", "suburban", "rural", "forest")
+_LINE_STYLES = (("solid", "dash"), ("white", "yellow"))
+
+
+def check_line_style(style: tuple[str, str]) -> None:
+    """Refuse a type and colour of the centre line that cannot be painted."""
+    for value, known in zip(style, _LINE_STYLES, strict=True):
+        if value not in known:
+            raise SceneError(f"a line is {' or '.join(known)}, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -31,12 +42,28 @@ class Zone:
         kind: ``"urban"``, ``"suburban"``, ``"rural"`` or ``"forest"``.
         limit: The speed limit in m/s.
         centre: Type and colour of the centre line, e.g. ``("dash", "white")``.
+
+    Example:
+        >>> Zone(0, "suburban", limit=50 / 3.6).built_up
+        True
     """
 
     start: float
     kind: str
     limit: float
     centre: tuple[str, str] = ("dash", "white")
+
+    def __post_init__(self) -> None:
+        if self.kind not in _ZONE_KINDS:
+            raise SceneError(f"unknown kind of zone {self.kind!r}: {suggest(self.kind, _ZONE_KINDS)}")
+        if not self.limit > 0:
+            raise SceneError(f"a speed limit is above 0 m/s, got {self.limit}")
+        check_line_style(self.centre)
+
+    @property
+    def built_up(self) -> bool:
+        """Whether it has sidewalks, crossings and many people."""
+        return self.kind in ("urban", "suburban")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +79,11 @@ class Track:
         summary: One line for listings.
 
     Example:
-        >>> square = Track("square", [(0, 0), (200, 0), (200, 200), (0, 200)], 30, (), (Zone(0, "rural", 20),))
-        >>> bool(700 < square.length < 800)
+        >>> corners = [(0, 0), (200, 0), (200, 200), (0, 200)]
+        >>> square = Track("square", corners, corner_radius=30, hills=(), zones=(Zone(0, "rural", 20),))
+        >>> 700 < square.length < 800
         True
-        >>> bool(square.curvature(0.0) < 0)  # driven counter-clockwise, so the bend at the corner is to the left
+        >>> bool(square.curvature(0.0) < 0)  # driven counter-clockwise: the bend at the corner is to the left
         True
     """
 
@@ -72,13 +100,16 @@ class Track:
     def __post_init__(self) -> None:
         if len(self.corners) < 3:
             raise SceneError(f"a track needs at least 3 corners, got {len(self.corners)}")
-        if not self.zones or self.zones[0].start != 0:
-            raise SceneError(f"the first zone of track {self.name!r} must start at 0")
+        starts = [zone.start for zone in self.zones]
+        if not starts or starts[0] != 0 or starts != sorted(starts):
+            raise SceneError(
+                f"zones of track {self.name!r} must start at 0 and follow in order, got {starts}"
+            )
         xy = _rounded(np.asarray(self.corners, dtype=float), self.corner_radius)
         length = len(xy) * _STEP
         object.__setattr__(self, "length", length)
         object.__setattr__(self, "_table", _sample(xy, length, self.hills))
-        object.__setattr__(self, "_zone_starts", np.array([z.start for z in self.zones]))
+        object.__setattr__(self, "_zone_starts", np.array(starts))
 
     def sample(self, s: float | Floats) -> Floats:
         """Return x, y, z, heading, curvature and grade of the centre line at each ``s``, shape (…, 6)."""
@@ -135,28 +166,32 @@ class Track:
         """Return the roadside zone at ``s``."""
         return self.zones[int(self.zone_index(np.asarray(s)))]
 
-    def zone_index(self, s: Floats) -> Floats:
+    def zone_index(self, s: Floats) -> Indices:
         """Index into ``zones`` at each ``s``."""
-        index: Floats = np.searchsorted(self._zone_starts, np.mod(s, self.length), side="right") - 1
-        return index
+        return np.searchsorted(self._zone_starts, np.mod(s, self.length), side="right") - 1
 
 
 def _rounded(corners: Floats, radius: float) -> Floats:
     """Round a closed polygon with a Gaussian and sample it evenly every ``_STEP`` metres."""
-    closed = np.vstack([corners, corners[:1]])
-    dense = _resampled(closed, 4096)
-    perimeter = np.linalg.norm(np.diff(closed, axis=0), axis=1).sum()
-    frequency = np.fft.fftfreq(4096, d=perimeter / 4096)
+    dense = _resampled(_closed(corners), 4096)
+    frequency = np.fft.fftfreq(4096, d=_perimeter(corners) / 4096)
     smooth = np.exp(-2 * (np.pi * frequency * radius * 0.6) ** 2)
-    path = dense[:, 0] + 1j * dense[:, 1]
-    path = np.fft.ifft(np.fft.fft(path) * smooth)
+    path = np.fft.ifft(np.fft.fft(dense[:, 0] + 1j * dense[:, 1]) * smooth)
     ring = np.column_stack([path.real, path.imag])
-    ring = np.vstack([ring, ring[:1]])
-    count = round(np.linalg.norm(np.diff(ring, axis=0), axis=1).sum() / _STEP)
-    even = _resampled(ring, count)
-    # The last correction makes every chord exactly one step, so that s is true arc length.
-    scale = count * _STEP / np.linalg.norm(np.roll(even, -1, axis=0) - even, axis=1).sum()
+    count = round(_perimeter(ring) / _STEP)
+    even = _resampled(_closed(ring), count)
+    # The last correction makes the mean chord exactly one step, so that s is true arc length.
+    scale = count * _STEP / _perimeter(even)
     return even * scale
+
+
+def _closed(points: Floats) -> Floats:
+    return np.vstack([points, points[:1]])
+
+
+def _perimeter(points: Floats) -> float:
+    """Length of the way through all points and back to the first."""
+    return float(np.linalg.norm(np.diff(_closed(points), axis=0), axis=1).sum())
 
 
 def _resampled(line: Floats, count: int) -> Floats:

@@ -9,10 +9,64 @@ from roadworthy.world.track import Track, Zone
 
 __all__ = ["TRACK_NAMES", "track"]
 
-TRACK_NAMES = ("meadow", "town", "mountain")
-"""Names of the built-in tracks in order of rising difficulty."""
-
 _KMH = 1 / 3.6
+
+
+def _meadow() -> Track:
+    return Track(
+        "meadow",
+        [(0, 0), (230, -20), (330, 90), (300, 230), (120, 270), (-60, 240), (-110, 110)],
+        corner_radius=62,
+        hills=[(0.6, 2, 0.3)],
+        zones=(
+            Zone(0, "rural", 70 * _KMH),
+            Zone(260, "suburban", 50 * _KMH),
+            Zone(520, "rural", 80 * _KMH, ("dash", "yellow")),
+            Zone(800, "suburban", 50 * _KMH),
+        ),
+        summary="easy: wide bends through meadows and a suburb, almost flat",
+    )
+
+
+def _town() -> Track:
+    return Track(
+        "town",
+        [(0, 0), (180, 0), (180, 110), (290, 110), (290, 270), (120, 270), (120, 180), (0, 180)],
+        corner_radius=34,
+        hills=[(1.4, 2, 0.0), (0.5, 5, 1.0)],
+        zones=(
+            Zone(0, "urban", 50 * _KMH, ("dash", "yellow")),
+            Zone(330, "suburban", 50 * _KMH),
+            Zone(480, "urban", 40 * _KMH, ("solid", "yellow")),
+            Zone(760, "urban", 50 * _KMH),
+        ),
+        summary="medium: city blocks with square bends, crossings and traffic lights",
+    )
+
+
+def _mountain() -> Track:
+    return Track(
+        "mountain",
+        [
+            *((0, 0), (150, 30), (240, -40), (330, 40), (300, 130), (210, 120), (190, 200), (290, 240)),
+            *((260, 330), (130, 300), (100, 220), (20, 260), (-70, 190), (-20, 100), (-80, 40)),
+        ],
+        corner_radius=42,
+        hills=[(5.0, 2, 0.5), (1.6, 5, 1.7), (0.4, 11, 0.2)],
+        zones=(
+            Zone(0, "forest", 80 * _KMH, ("solid", "yellow")),
+            Zone(420, "rural", 70 * _KMH, ("dash", "yellow")),
+            Zone(760, "forest", 70 * _KMH, ("solid", "white")),
+            Zone(1010, "suburban", 50 * _KMH),
+        ),
+        summary="hard: tight bends over steep hills, mostly through forest",
+    )
+
+
+_BUILDERS = {"meadow": _meadow, "town": _town, "mountain": _mountain}
+
+TRACK_NAMES = tuple(_BUILDERS)
+"""Names of the built-in tracks in order of rising difficulty."""
 
 
 @cache
@@ -24,49 +78,6 @@ def track(name: str) -> Track:
         >>> track("meadow").name
         'meadow'
     """
-    if name == "meadow":
-        return Track(
-            "meadow",
-            [(0, 0), (230, -20), (330, 90), (300, 230), (120, 270), (-60, 240), (-110, 110)],
-            corner_radius=62,
-            hills=[(0.6, 2, 0.3)],
-            zones=(
-                Zone(0, "rural", 70 * _KMH),
-                Zone(260, "suburban", 50 * _KMH),
-                Zone(520, "rural", 80 * _KMH, ("dash", "yellow")),
-                Zone(800, "suburban", 50 * _KMH),
-            ),
-            summary="easy: wide bends through meadows and a suburb, almost flat",
-        )
-    if name == "town":
-        return Track(
-            "town",
-            [(0, 0), (180, 0), (180, 110), (290, 110), (290, 270), (120, 270), (120, 180), (0, 180)],
-            corner_radius=34,
-            hills=[(1.4, 2, 0.0), (0.5, 5, 1.0)],
-            zones=(
-                Zone(0, "urban", 50 * _KMH, ("dash", "yellow")),
-                Zone(330, "suburban", 50 * _KMH),
-                Zone(480, "urban", 40 * _KMH, ("solid", "yellow")),
-                Zone(760, "urban", 50 * _KMH),
-            ),
-            summary="medium: city blocks with square bends, crossings and traffic lights",
-        )
-    if name == "mountain":
-        return Track(
-            "mountain",
-            [
-                (0, 0), (150, 30), (240, -40), (330, 40), (300, 130), (210, 120), (190, 200),
-                (290, 240), (260, 330), (130, 300), (100, 220), (20, 260), (-70, 190), (-20, 100), (-80, 40),
-            ],
-            corner_radius=42,
-            hills=[(5.0, 2, 0.5), (1.6, 5, 1.7), (0.4, 11, 0.2)],
-            zones=(
-                Zone(0, "forest", 80 * _KMH, ("solid", "yellow")),
-                Zone(420, "rural", 70 * _KMH, ("dash", "yellow")),
-                Zone(760, "forest", 70 * _KMH, ("solid", "white")),
-                Zone(1010, "suburban", 50 * _KMH),
-            ),
-            summary="hard: tight bends over steep hills, mostly through forest",
-        )  # fmt: skip
-    raise SceneError(f"unknown track {name!r}: {suggest(name, TRACK_NAMES)}")
+    if name not in _BUILDERS:
+        raise SceneError(f"unknown track {name!r}: {suggest(name, TRACK_NAMES)}")
+    return _BUILDERS[name]()

@@ -9,6 +9,7 @@ from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.world import classes
 from roadworthy.world.camera import Camera
 from roadworthy.world.driver import careful_driver
+from roadworthy.world.painter import Silhouette
 from roadworthy.world.raster import SUPERSAMPLING
 from roadworthy.world.render import Picture, render
 from roadworthy.world.scene import Scene
@@ -21,10 +22,16 @@ def boxes_of(picture: Picture) -> Boxes:
 
     Occlusion is the share of the thing's pixels inside the picture that something nearer hides; truncation
     is the share of its extent that lies outside the picture.
+
+    Example:
+        >>> from roadworthy.world import Scene, Thing, boxes_of, render, track
+        >>> ahead = Thing(7, "vehicle", s=115, d=1.75, kind="van", color="red")
+        >>> boxes = boxes_of(render(Scene(track("meadow"), s=100, actors=(ahead,))))
+        >>> boxes.classes, boxes.occlusion, dict(boxes.attributes[0])
+        (('vehicle',), array([0.], dtype=float32), {'type': 'van', 'color': 'red'})
     """
     raster = picture.raster
-    width, height = raster.camera.width * SUPERSAMPLING, raster.camera.height * SUPERSAMPLING
-    corners, names, ids, occlusion, truncation, attributes = [], [], [], [], [], []
+    corners, things, occlusion, truncation = [], [], [], []
     for row, silhouette in sorted(raster.silhouettes.items()):
         thing = raster.geometry.things[row].thing
         x1, y1, x2, y2 = (v // SUPERSAMPLING for v in silhouette.window)
@@ -33,19 +40,27 @@ def boxes_of(picture: Picture) -> Boxes:
         if visible == 0:
             continue
         left, top, wide, high = cv2.boundingRect(mask)
+        things.append(thing)
         corners.append((x1 + left, y1 + top, x1 + left + wide, y1 + top + high))
-        names.append(thing.element)
-        ids.append(thing.id)
         occlusion.append(1 - visible / silhouette.pixels)
-        a, b, c, d = silhouette.full
-        inside = max(0.0, min(c, width) - max(a, 0.0)) * max(0.0, min(d, height) - max(b, 0.0))
-        truncation.append(min(1.0, max(0.0, 1 - inside / max((c - a) * (d - b), 1e-6))))
-        attributes.append(thing.attributes)
+        truncation.append(_truncation(silhouette, raster.camera))
     if not corners:
         return Boxes.empty()
     return Boxes(
-        corners, names, track_ids=ids, occlusion=occlusion, truncation=truncation, attributes=attributes
+        corners,
+        [thing.element for thing in things],
+        track_ids=[thing.id for thing in things],
+        occlusion=occlusion,
+        truncation=truncation,
+        attributes=[thing.attributes for thing in things],
     )
+
+
+def _truncation(silhouette: Silhouette, camera: Camera) -> float:
+    width, height = camera.width * SUPERSAMPLING, camera.height * SUPERSAMPLING
+    x1, y1, x2, y2 = silhouette.full
+    inside = max(0.0, min(x2, width) - max(x1, 0.0)) * max(0.0, min(y2, height) - max(y1, 0.0))
+    return min(1.0, max(0.0, 1 - inside / max((x2 - x1) * (y2 - y1), 1e-6)))
 
 
 def frame_of(scene: Scene, camera: Camera | None = None, *, id: str = "world") -> Frame:

@@ -6,31 +6,59 @@ import math
 from dataclasses import dataclass
 
 from roadworthy.errors import SceneError
-from roadworthy.world.driver import MAX_STEERING, WHEELBASE
 
-__all__ = ["VehicleLimits", "VehicleState", "advance"]
+__all__ = ["MAX_STEERING", "WHEELBASE", "VehicleLimits", "VehicleState", "advance"]
+
+WHEELBASE = 2.7
+MAX_STEERING = 25.0  # degrees at the wheels
 
 
 @dataclass(frozen=True)
 class VehicleLimits:
-    """What steering, engine and brakes can do."""
+    """What steering, engine and brakes can do.
 
-    steering: float = MAX_STEERING  # degrees at the wheels
-    steering_rate: float = 80.0  # degrees per second
-    acceleration: float = 2.5  # m/s²
-    braking: float = 7.0  # m/s²
-    speed: float = 40.0  # m/s
+    Args:
+        steering: Largest angle in degrees at the wheels.
+        steering_rate: Degrees per second.
+        acceleration: In m/s².
+        braking: In m/s².
+        speed: Highest speed in m/s.
+
+    Example:
+        >>> weak = VehicleLimits(braking=2.0)
+        >>> advance(VehicleState(0.0, 0.0, 0.0, speed=10.0), 0.0, 0.0, dt=0.5, limits=weak).speed
+        9.0
+    """
+
+    steering: float = MAX_STEERING
+    steering_rate: float = 80.0
+    acceleration: float = 2.5
+    braking: float = 7.0
+    speed: float = 40.0
 
 
 @dataclass(frozen=True)
 class VehicleState:
-    """Pose of the rear axle in world coordinates, speed, and where the wheels point."""
+    """Pose of the rear axle in world coordinates, speed, and where the wheels point.
+
+    Args:
+        x: Metres to the east.
+        y: Metres to the north.
+        heading: Radians counter-clockwise from east.
+        speed: In m/s.
+        steering: Degrees at the wheels, positive to the right.
+        acceleration: In m/s², over the last step.
+
+    Example:
+        >>> VehicleState(x=0.0, y=0.0, heading=0.0, speed=10.0).steering
+        0.0
+    """
 
     x: float
     y: float
-    heading: float  # radians counter-clockwise from east
+    heading: float
     speed: float = 0.0
-    steering: float = 0.0  # degrees, positive to the right
+    steering: float = 0.0
     acceleration: float = 0.0
 
 
@@ -48,6 +76,8 @@ def advance(
     """
     if not (math.isfinite(steering) and math.isfinite(speed)):
         raise SceneError(f"steering and speed must be finite numbers, got {steering} and {speed}")
+    if not dt > 0:
+        raise SceneError(f"a step takes more than 0 seconds, got {dt}")
     limits = limits or VehicleLimits()
     wanted = max(-limits.steering, min(limits.steering, steering))
     turn = limits.steering_rate * dt

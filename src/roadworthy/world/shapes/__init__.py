@@ -8,11 +8,11 @@ from roadworthy.world.mesh import Mesh
 from roadworthy.world.shapes.buildings import building
 from roadworthy.world.shapes.people import bicyclist, pedestrian
 from roadworthy.world.shapes.plants import tree
-from roadworthy.world.shapes.signs import LAMP_HEAD, street_lamp, traffic_light, traffic_sign
+from roadworthy.world.shapes.signs import LAMP_HEAD, SIGNAL_LAMPS, street_lamp, traffic_light, traffic_sign
 from roadworthy.world.shapes.vehicles import vehicle
 from roadworthy.world.things import Thing
 
-__all__ = ["LAMP_HEAD", "mesh_of"]
+__all__ = ["LAMP_HEAD", "SIGNAL_LAMPS", "mesh_of"]
 
 _LOOKS = 12  # different appearances per kind; more would only fill memory
 

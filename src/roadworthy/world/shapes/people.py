@@ -2,119 +2,133 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from roadworthy.world.classes import BICYCLIST, PEDESTRIAN
 from roadworthy.world.mesh import Color, Mesh, MeshBuilder, shaded
-from roadworthy.world.shapes.lettering import stroke
+from roadworthy.world.shapes.outlines import Outline, ring, stroke
 
 __all__ = ["bicyclist", "pedestrian"]
 
 _SKINS: tuple[Color, ...] = ((236, 196, 166), (204, 154, 116), (150, 104, 72), (98, 66, 48))
 _HAIRS: tuple[Color, ...] = ((44, 32, 26), (92, 62, 38), (176, 140, 86), (120, 120, 122))
 _COATS: tuple[Color, ...] = (
-    (172, 44, 44), (40, 76, 132), (56, 104, 74), (206, 158, 52), (96, 66, 110), (58, 60, 66), (196, 196, 190),
+    (172, 44, 44),
+    (40, 76, 132),
+    (56, 104, 74),
+    (206, 158, 52),
+    (96, 66, 110),
+    (58, 60, 66),
+    (196, 196, 190),
     (214, 106, 50),
-)  # fmt: skip
+)
 _TROUSERS: tuple[Color, ...] = ((42, 48, 66), (60, 54, 48), (34, 34, 38), (96, 92, 84))
 _SHOES: Color = (36, 32, 30)
+_RUBBER: Color = (28, 28, 30)
+_BLACK: Color = (40, 40, 44)
+_SPOKES: Color = (120, 120, 124)
 
 
-def _ring(
-    right: float, up: float, radius: tuple[float, float], sides: int = 10, turn: float = 0.0
-) -> list[tuple[float, float]]:
-    angles = [2 * math.pi * k / sides + turn for k in range(sides)]
-    return [(right + radius[0] * math.cos(a), up + radius[1] * math.sin(a)) for a in angles]
+def _pick(rng: np.random.Generator, colors: tuple[Color, ...]) -> Color:
+    return colors[rng.integers(len(colors))]
 
 
 def pedestrian(look: int, *, near: bool) -> Mesh:
     """Build a pedestrian; ``look`` chooses clothes, hair, skin, stride and height."""
     rng = np.random.default_rng(look)
-    skin = _SKINS[rng.integers(len(_SKINS))]
-    hair = _HAIRS[rng.integers(len(_HAIRS))]
-    coat = _COATS[rng.integers(len(_COATS))]
-    trousers = _TROUSERS[rng.integers(len(_TROUSERS))]
+    skin, hair, coat, trousers = (_pick(rng, colors) for colors in (_SKINS, _HAIRS, _COATS, _TROUSERS))
     scale = float(rng.uniform(0.92, 1.06))
     stride = float(rng.uniform(0.05, 0.2))
-    side = 1 if rng.random() < 0.5 else -1
     mesh = MeshBuilder(PEDESTRIAN, upright=True)
-
-    def limb(a: tuple[float, float], b: tuple[float, float], width: float, color: Color, rank: int) -> None:
-        mesh.flat(
-            [(r * scale, u * scale) for r, u in stroke((side * a[0], a[1]), (side * b[0], b[1]), width)],
-            color,
-            rank=rank,
-        )
-
-    def shape(points: list[tuple[float, float]], color: Color, rank: int) -> None:
-        mesh.flat([(side * r * scale, u * scale) for r, u in points], color, rank=rank, convex=False)
-
-    far_knee, near_knee = (-0.07 - stride * 0.4, 0.46), (0.09 + stride * 0.5, 0.48)
-    limb((-0.07, 0.84), far_knee, 0.15, shaded(trousers, 0.78), 1)
-    limb(far_knee, (-0.09 - stride, 0.1), 0.12, shaded(trousers, 0.78), 1)
-    limb((0.08, 0.84), near_knee, 0.16, trousers, 2)
-    limb(near_knee, (0.1 + stride, 0.1), 0.12, trousers, 2)
-    for foot, tint in (((-0.09 - stride), 0.8), ((0.1 + stride), 1.0)):
-        shape(
-            [(foot - 0.07, 0.0), (foot + 0.16, 0.0), (foot + 0.13, 0.07), (foot - 0.06, 0.12)],
-            shaded(_SHOES, tint),
-            3,
-        )
-    limb((-0.18, 1.34), (-0.24 - stride * 0.6, 0.98), 0.11, shaded(coat, 0.7), 1)
-    shape(
-        [
-            (-0.17, 0.78),
-            (0.18, 0.78),
-            (0.2, 1.12),
-            (0.23, 1.36),
-            (0.13, 1.46),
-            (-0.12, 1.46),
-            (-0.22, 1.36),
-            (-0.19, 1.1),
-        ],
-        coat,
-        4,
-    )
-    shape(
-        [(0.05, 0.78), (0.18, 0.78), (0.2, 1.12), (0.23, 1.36), (0.13, 1.46), (0.08, 1.44)],
-        shaded(coat, 0.8),
-        5,
-    )
-    if near:
-        limb((0.0, 0.8), (0.0, 1.42), 0.02, shaded(coat, 0.6), 6)
-        shape([(-0.18, 0.78), (0.19, 0.78), (0.19, 0.83), (-0.18, 0.83)], shaded(coat, 0.55), 6)
-    limb((0.19, 1.36), (0.27, 1.1), 0.11, shaded(coat, 0.88), 6)
-    limb((0.27, 1.1), (0.25 + stride * 0.5, 0.92), 0.09, shaded(coat, 0.84), 6)
-    shape(_ring(0.26 + stride * 0.5, 0.86, (0.05, 0.06), 6), skin, 7)
-    limb((0.0, 1.44), (0.0, 1.52), 0.1, shaded(skin, 0.8), 5)
-    shape(_ring(0.0, 1.6, (0.1, 0.125)), skin, 7)
-    shape([p for p in _ring(-0.01, 1.62, (0.115, 0.125), 14) if p[1] >= 1.6 or p[0] < -0.07], hair, 8)
+    figure = _Figure(mesh, scale, 1 if rng.random() < 0.5 else -1)
+    _add_legs(figure, trousers, stride)
+    _add_torso(figure, coat, stride, near)
+    _add_arm(figure, coat, skin, stride)
+    _add_head(figure, skin, hair)
     return mesh.build((0.4, 0.55 * scale))
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """Draws a person of a size who walks to the right (1) or to the left (-1)."""
+
+    mesh: MeshBuilder
+    scale: float
+    facing: int
+
+    def limb(
+        self, start: tuple[float, float], end: tuple[float, float], width: float, color: Color, rank: int
+    ) -> None:
+        line = stroke((self.facing * start[0], start[1]), (self.facing * end[0], end[1]), width)
+        self.mesh.flat([(r * self.scale, u * self.scale) for r, u in line], color, rank=rank)
+
+    def shape(self, outline: Outline, color: Color, rank: int) -> None:
+        points = [(self.facing * r * self.scale, u * self.scale) for r, u in outline]
+        self.mesh.flat(points, color, rank=rank, convex=False)
+
+
+def _add_legs(figure: _Figure, trousers: Color, stride: float) -> None:
+    shade = shaded(trousers, 0.78)
+    far_knee, near_knee = (-0.07 - stride * 0.4, 0.46), (0.09 + stride * 0.5, 0.48)
+    figure.limb((-0.07, 0.84), far_knee, 0.15, shade, 1)
+    figure.limb(far_knee, (-0.09 - stride, 0.1), 0.12, shade, 1)
+    figure.limb((0.08, 0.84), near_knee, 0.16, trousers, 2)
+    figure.limb(near_knee, (0.1 + stride, 0.1), 0.12, trousers, 2)
+    for foot, tint in ((-0.09 - stride, 0.8), (0.1 + stride, 1.0)):
+        shoe = [(foot - 0.07, 0.0), (foot + 0.16, 0.0), (foot + 0.13, 0.07), (foot - 0.06, 0.12)]
+        figure.shape(shoe, shaded(_SHOES, tint), 3)
+
+
+def _add_torso(figure: _Figure, coat: Color, stride: float, near: bool) -> None:
+    """Add the coat and the far arm behind it."""
+    figure.limb((-0.18, 1.34), (-0.24 - stride * 0.6, 0.98), 0.11, shaded(coat, 0.7), 1)
+    front = [(0.18, 0.78), (0.2, 1.12), (0.23, 1.36), (0.13, 1.46)]
+    back = [(-0.12, 1.46), (-0.22, 1.36), (-0.19, 1.1)]
+    figure.shape([(-0.17, 0.78), *front, *back], coat, 4)
+    figure.shape([(0.05, 0.78), *front, (0.08, 1.44)], shaded(coat, 0.8), 5)
+    if near:
+        figure.limb((0.0, 0.8), (0.0, 1.42), 0.02, shaded(coat, 0.6), 6)
+        hem = [(-0.18, 0.78), (0.19, 0.78), (0.19, 0.83), (-0.18, 0.83)]
+        figure.shape(hem, shaded(coat, 0.55), 6)
+
+
+def _add_arm(figure: _Figure, coat: Color, skin: Color, stride: float) -> None:
+    figure.limb((0.19, 1.36), (0.27, 1.1), 0.11, shaded(coat, 0.88), 6)
+    figure.limb((0.27, 1.1), (0.25 + stride * 0.5, 0.92), 0.09, shaded(coat, 0.84), 6)
+    figure.shape(ring((0.26 + stride * 0.5, 0.86), (0.05, 0.06), 6), skin, 7)
+
+
+def _add_head(figure: _Figure, skin: Color, hair: Color) -> None:
+    figure.limb((0.0, 1.44), (0.0, 1.52), 0.1, shaded(skin, 0.8), 5)
+    figure.shape(ring((0.0, 1.6), (0.1, 0.125), 10), skin, 7)
+    whole = ring((-0.01, 1.62), (0.115, 0.125), 14)
+    figure.shape([p for p in whole if p[1] >= 1.6 or p[0] < -0.07], hair, 8)
+
+
+@dataclass(frozen=True)
+class _Rider:
+    skin: Color
+    coat: Color
+    trousers: Color
+    helmet: Color
+    frame: Color
 
 
 def bicyclist(look: int, *, near: bool, across: bool) -> Mesh:
     """Build a bicyclist seen from behind, or ``across`` (from the side)."""
     rng = np.random.default_rng(look + 7919)
-    skin = _SKINS[rng.integers(len(_SKINS))]
-    coat = _COATS[rng.integers(len(_COATS))]
-    trousers = _TROUSERS[rng.integers(len(_TROUSERS))]
-    helmet = _COATS[rng.integers(len(_COATS))]
-    frame = _COATS[rng.integers(len(_COATS))]
-    return (
-        _from_side(skin, coat, trousers, helmet, frame, near)
-        if across
-        else _from_behind(skin, coat, trousers, helmet, frame)
-    )
+    rider = _Rider(*(_pick(rng, colors) for colors in (_SKINS, _COATS, _TROUSERS, _COATS, _COATS)))
+    return _from_side(rider, near) if across else _from_behind(rider)
 
 
-def _from_behind(skin: Color, coat: Color, trousers: Color, helmet: Color, frame: Color) -> Mesh:
+def _from_behind(rider: _Rider) -> Mesh:
     mesh = MeshBuilder(BICYCLIST, upright=True)
-    flat = mesh.flat
-    flat(_ring(0, 0.34, (0.045, 0.34), 12), (24, 24, 26), rank=1)
-    flat(stroke((0, 0.5), (0, 0.92), 0.05), frame, rank=2)
-    flat(stroke((-0.32, 1.04), (0.32, 1.04), 0.035), (40, 40, 44), rank=1)
+    flat, coat, trousers = mesh.flat, rider.coat, rider.trousers
+    flat(ring((0, 0.34), (0.045, 0.34), 12), (24, 24, 26), rank=1)
+    flat(stroke((0, 0.5), (0, 0.92), 0.05), rider.frame, rank=2)
+    flat(stroke((-0.32, 1.04), (0.32, 1.04), 0.035), _BLACK, rank=1)
     flat([(-0.05, 0.56), (0.05, 0.56), (0.05, 0.66), (-0.05, 0.66)], (200, 26, 24), rank=3, glow=0.8)
     flat(stroke((-0.1, 0.95), (-0.15, 0.55), 0.13), shaded(trousers, 0.85), rank=3)
     flat(stroke((-0.15, 0.55), (-0.13, 0.22), 0.1), shaded(trousers, 0.85), rank=3)
@@ -126,28 +140,15 @@ def _from_behind(skin: Color, coat: Color, trousers: Color, helmet: Color, frame
     flat(stroke((0.2, 1.42), (0.31, 1.08), 0.1), shaded(coat, 0.72), rank=3)
     flat([(-0.16, 0.9), (0.16, 0.9), (0.24, 1.38), (0.14, 1.5), (-0.14, 1.5), (-0.24, 1.38)], coat, rank=5)
     flat([(0.03, 0.9), (0.16, 0.9), (0.24, 1.38), (0.14, 1.5), (0.06, 1.5)], shaded(coat, 0.84), rank=6)
-    flat(_ring(0, 1.6, (0.09, 0.11)), skin, rank=6)
-    flat([p for p in _ring(0, 1.63, (0.12, 0.13), 14) if p[1] >= 1.6], helmet, rank=7)
+    flat(ring((0, 1.6), (0.09, 0.11), 10), rider.skin, rank=6)
+    flat([p for p in ring((0, 1.63), (0.12, 0.13), 14) if p[1] >= 1.6], rider.helmet, rank=7)
     return mesh.build((1.6, 0.6))
 
 
-def _from_side(skin: Color, coat: Color, trousers: Color, helmet: Color, frame: Color, near: bool) -> Mesh:
+def _from_side(rider: _Rider, near: bool) -> Mesh:
     mesh = MeshBuilder(BICYCLIST, upright=True)
-    flat = mesh.flat
-    sides = 16 if near else 8
-    for hub in (-0.52, 0.52):
-        outer, inner = _ring(hub, 0.34, (0.34, 0.34), sides), _ring(hub, 0.34, (0.29, 0.29), sides)
-        for k in range(sides):
-            j = (k + 1) % sides
-            flat([outer[k], outer[j], inner[j], inner[k]], (28, 28, 30), rank=1)
-        if near:
-            for k in range(0, sides, 4):
-                flat(stroke(inner[k], inner[(k + sides // 2) % sides], 0.012), (120, 120, 124), rank=0)
-    for a, b in (((-0.52, 0.34), (-0.15, 0.78)), ((-0.15, 0.78), (0.36, 0.76)), ((0.36, 0.76), (0, 0.3)),
-                 ((0, 0.3), (-0.15, 0.78)), ((-0.52, 0.34), (0, 0.3)), ((0.52, 0.34), (0.34, 0.95))):  # fmt: skip
-        flat(stroke(a, b, 0.045), frame, rank=2)
-    flat(stroke((0.34, 0.95), (0.46, 1.02), 0.04), (40, 40, 44), rank=2)
-    flat(stroke((-0.26, 0.88), (-0.04, 0.88), 0.06), (34, 34, 36), rank=2)
+    _add_bicycle(mesh, rider.frame, near)
+    flat, coat, trousers = mesh.flat, rider.coat, rider.trousers
     flat(stroke((-0.14, 0.92), (0.16, 0.66), 0.15), shaded(trousers, 0.8), rank=1)
     flat(stroke((0.16, 0.66), (0.02, 0.3), 0.11), shaded(trousers, 0.8), rank=1)
     flat(stroke((-0.14, 0.92), (0.18, 0.58), 0.16), trousers, rank=3)
@@ -156,6 +157,24 @@ def _from_side(skin: Color, coat: Color, trousers: Color, helmet: Color, frame: 
     flat([(-0.28, 0.92), (-0.04, 0.86), (0.2, 1.32), (0.14, 1.45), (-0.02, 1.44)], coat, rank=4)
     flat(stroke((0.12, 1.36), (0.26, 1.1), 0.1), shaded(coat, 0.82), rank=5)
     flat(stroke((0.26, 1.1), (0.44, 1.04), 0.08), shaded(coat, 0.82), rank=5)
-    flat(_ring(0.22, 1.55, (0.1, 0.11)), skin, rank=5)
-    flat([p for p in _ring(0.21, 1.59, (0.14, 0.12), 14) if p[1] >= 1.57], helmet, rank=6)
+    flat(ring((0.22, 1.55), (0.1, 0.11), 10), rider.skin, rank=5)
+    flat([p for p in ring((0.21, 1.59), (0.14, 0.12), 14) if p[1] >= 1.57], rider.helmet, rank=6)
     return mesh.build((0.6, 1.7))
+
+
+def _add_bicycle(mesh: MeshBuilder, frame: Color, near: bool) -> None:
+    sides = 16 if near else 8
+    for hub in (-0.52, 0.52):
+        outer, inner = (ring((hub, 0.34), (radius, radius), sides) for radius in (0.34, 0.29))
+        for k in range(sides):
+            j = (k + 1) % sides
+            mesh.flat([outer[k], outer[j], inner[j], inner[k]], _RUBBER, rank=1)
+        if near:
+            for k in range(0, sides, 4):
+                mesh.flat(stroke(inner[k], inner[(k + sides // 2) % sides], 0.012), _SPOKES, rank=0)
+    rear, front, pedals, saddle, head = (-0.52, 0.34), (0.52, 0.34), (0.0, 0.3), (-0.15, 0.78), (0.36, 0.76)
+    tubes = (rear, saddle), (saddle, head), (head, pedals), (pedals, saddle), (rear, pedals)
+    for start, end in (*tubes, (front, (0.34, 0.95))):
+        mesh.flat(stroke(start, end, 0.045), frame, rank=2)
+    mesh.flat(stroke((0.34, 0.95), (0.46, 1.02), 0.04), _BLACK, rank=2)
+    mesh.flat(stroke((-0.26, 0.88), (-0.04, 0.88), 0.06), (34, 34, 36), rank=2)

@@ -8,6 +8,7 @@ import numpy as np
 
 from roadworthy.world.classes import TREE
 from roadworthy.world.mesh import Color, Mesh, MeshBuilder, shaded
+from roadworthy.world.shapes.outlines import Outline
 
 __all__ = ["tree"]
 
@@ -28,7 +29,7 @@ def tree(kind: str, look: int, *, near: bool) -> Mesh:
 
 def _blob(
     rng: np.random.Generator, centre: tuple[float, float], radius: tuple[float, float], points: int
-) -> list[tuple[float, float]]:
+) -> Outline:
     """Return an outline with lobes, like a mass of leaves."""
     phase = rng.uniform(0, 2 * math.pi, 3)
     outline = []
@@ -48,44 +49,27 @@ def _broadleaf(rng: np.random.Generator, near: bool) -> Mesh:
     height = float(rng.uniform(5.5, 9.0))
     width = float(rng.uniform(1.7, 2.6))
     crown = height * 0.62
-    trunk = height * 0.035 + 0.04
-    mesh.flat(
-        [(-trunk * 1.5, 0.0), (trunk * 1.5, 0.0), (trunk * 0.8, crown * 0.8), (-trunk * 0.8, crown * 0.8)],
-        _BARK,
-        grain=0.5,
-        rank=1,
-    )
-    if near:
-        mesh.flat(
-            [(trunk * 0.2, 0.0), (trunk * 1.5, 0.0), (trunk * 0.8, crown * 0.8), (trunk * 0.2, crown * 0.8)],
-            shaded(_BARK, 0.7),
-            grain=0.5,
-            rank=1,
-        )
-    points = 30 if near else 13
     half = height - crown
-    mesh.flat(
-        _blob(rng, (0.0, crown), (width, half), points), shaded(leaf, 0.62), rank=2, grain=0.8, convex=False
-    )
+    trunk = height * 0.035 + 0.04
+    foot, neck, top = trunk * 1.5, trunk * 0.8, crown * 0.8
+    mesh.flat([(-foot, 0.0), (foot, 0.0), (neck, top), (-neck, top)], _BARK, grain=0.5, rank=1)
+    if near:
+        edge = trunk * 0.2
+        shade = [(edge, 0.0), (foot, 0.0), (neck, top), (edge, top)]
+        mesh.flat(shade, shaded(_BARK, 0.7), grain=0.5, rank=1)
+    points = 30 if near else 13
+    outline = _blob(rng, (0.0, crown), (width, half), points)
+    mesh.flat(outline, shaded(leaf, 0.62), rank=2, grain=0.8, convex=False)
     puffs = 5 if near else 1
     for k in range(puffs):
         a = 2 * math.pi * (k + float(rng.uniform(-0.2, 0.2))) / puffs
         at = (width * 0.42 * math.cos(a), crown + half * 0.4 * math.sin(a) + 0.1 * half)
         tint = 0.86 + 0.16 * math.sin(a) - 0.1 * math.cos(a)
-        mesh.flat(
-            _blob(rng, at, (width * 0.46, half * 0.44), points * 2 // 3),
-            shaded(leaf, tint),
-            rank=3 + (k % 2),
-            grain=0.9,
-            convex=False,
-        )
-    mesh.flat(
-        _blob(rng, (-0.22 * width, crown + half * 0.38), (width * 0.42, half * 0.36), points * 2 // 3),
-        shaded(leaf, 1.14),
-        rank=5,
-        grain=0.9,
-        convex=False,
-    )
+        puff = _blob(rng, at, (width * 0.46, half * 0.44), points * 2 // 3)
+        mesh.flat(puff, shaded(leaf, tint), rank=3 + (k % 2), grain=0.9, convex=False)
+    at = (-0.22 * width, crown + half * 0.38)
+    sunny = _blob(rng, at, (width * 0.42, half * 0.36), points * 2 // 3)
+    mesh.flat(sunny, shaded(leaf, 1.14), rank=5, grain=0.9, convex=False)
     return mesh.build((0.8, 0.8))
 
 
@@ -94,42 +78,24 @@ def _conifer(rng: np.random.Generator, near: bool) -> Mesh:
     needle = _NEEDLES[rng.integers(len(_NEEDLES))]
     height = float(rng.uniform(7.0, 12.0))
     width = height * float(rng.uniform(0.17, 0.23))
-    mesh.flat(
-        [(-0.16, 0.0), (0.16, 0.0), (0.12, height * 0.3), (-0.12, height * 0.3)], _BARK, grain=0.5, rank=1
-    )
-    tiers = 6 if near else 3
+    trunk = [(-0.16, 0.0), (0.16, 0.0), (0.12, height * 0.3), (-0.12, height * 0.3)]
+    mesh.flat(trunk, _BARK, grain=0.5, rank=1)
+    tiers, teeth = (6, 7) if near else (3, 3)
     for k in range(tiers):
         low = height * (0.12 + 0.72 * k / tiers)
         top = height * (0.12 + 0.72 * (k + 1) / tiers) + height * 0.16
+        tip = (0.0, min(top, height))
         reach = width * (1 - 0.8 * k / tiers)
-        teeth = 7 if near else 3
         hem = []
         for j in range(teeth * 2 + 1):
             r = -reach + 2 * reach * j / (teeth * 2)
-            drop = (0.0 if j % 2 == 0 else 0.045 * height) * (1 - 0.5 * k / tiers) + float(
-                rng.uniform(0, 0.02)
-            ) * height
+            notch = (0.0 if j % 2 == 0 else 0.045 * height) * (1 - 0.5 * k / tiers)
+            drop = notch + float(rng.uniform(0, 0.02)) * height
             hem.append((r * (1 - drop / height), low + drop + 0.05 * height * (abs(r) / reach) ** 2 * 0.4))
-        mesh.flat(
-            [*hem, (0.0, min(top, height))],
-            shaded(needle, 0.8 + 0.3 * k / tiers),
-            rank=2 + k,
-            grain=0.9,
-            convex=False,
-        )
-        if not near and k:
-            continue
-        mesh.flat(
-            [
-                (0.12 * reach, low + 0.05 * height),
-                (reach * 0.92, low + 0.06 * height),
-                (0.0, min(top, height)),
-            ],
-            shaded(needle, 0.62 + 0.3 * k / tiers),
-            rank=2 + k,
-            grain=0.9,
-            convex=False,
-        )
+        mesh.flat([*hem, tip], shaded(needle, 0.8 + 0.3 * k / tiers), rank=2 + k, grain=0.9, convex=False)
+        if near or k == 0:
+            shade = [(0.12 * reach, low + 0.05 * height), (reach * 0.92, low + 0.06 * height), tip]
+            mesh.flat(shade, shaded(needle, 0.62 + 0.3 * k / tiers), rank=2 + k, grain=0.9, convex=False)
     return mesh.build((0.8, 0.8))
 
 
@@ -138,13 +104,8 @@ def _bush(rng: np.random.Generator, near: bool) -> Mesh:
     leaf = _LEAVES[rng.integers(len(_LEAVES))]
     width, height = float(rng.uniform(0.7, 1.4)), float(rng.uniform(0.7, 1.3))
     points = 20 if near else 10
-    outline = [(r, max(0.0, u)) for r, u in _blob(rng, (0.0, height * 0.45), (width, height * 0.55), points)]
-    mesh.flat(outline, shaded(leaf, 0.68), rank=1, grain=0.9, convex=False)
-    mesh.flat(
-        _blob(rng, (-0.15 * width, height * 0.58), (width * 0.7, height * 0.36), points),
-        shaded(leaf, 1.0),
-        rank=2,
-        grain=0.9,
-        convex=False,
-    )
+    lower = _blob(rng, (0.0, height * 0.45), (width, height * 0.55), points)
+    mesh.flat([(r, max(0.0, u)) for r, u in lower], shaded(leaf, 0.68), rank=1, grain=0.9, convex=False)
+    upper = _blob(rng, (-0.15 * width, height * 0.58), (width * 0.7, height * 0.36), points)
+    mesh.flat(upper, leaf, rank=2, grain=0.9, convex=False)
     return mesh.build((0.8, 1.6))

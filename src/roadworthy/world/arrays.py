@@ -1,0 +1,28 @@
+"""Names for the kinds of arrays the world works with."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Array", "Bytes", "Flags", "Floats", "Ids", "Indices", "Ints", "Packed", "vector"]
+
+Array = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Indices = NDArray[np.intp]
+Ids = NDArray[np.uint16]
+Bytes = NDArray[np.uint8]
+Packed = NDArray[np.uint32]
+"""RGBx colours, one integer each."""
+Flags = NDArray[np.bool_]
+
+
+def vector(values: ArrayLike) -> Array:
+    """Return numbers, or rows of them, as a float32 array.
+
+    Example:
+        >>> vector([[1, 2], [3, 4]]).dtype
+        dtype('float32')
+    """
+    return np.asarray(values, dtype=np.float32)

@@ -1,0 +1,181 @@
+"""Furnishing a track: what stands along it. Everything follows from a seed."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Unpack
+
+import numpy as np
+
+from roadworthy.seeding import rng_for
+from roadworthy.world.shapes import mesh_of
+from roadworthy.world.things import Details, Marking, Scenery, Thing
+from roadworthy.world.track import ROAD_HALF_WIDTH, Track
+from roadworthy.world.tracks import track as built_in_track
+
+__all__ = ["scenery_of"]
+
+_CROSSING_EVERY = 105.0
+_SPEED_SIGN_EVERY = 170.0
+_POST = ROAD_HALF_WIDTH + 0.6  # metres from the centre line to signs and lights at crossings
+_SIGN_POST = ROAD_HALF_WIDTH + 0.7
+
+
+@lru_cache(maxsize=32)
+def scenery_of(track_name: str, seed: int) -> Scenery:
+    """Return the scenery of a built-in track; the same seed always gives the same."""
+    track = built_in_track(track_name)
+    planner = _Planner(track, rng_for(seed, "scenery", track_name))
+    planner.crossings()
+    planner.speed_signs()
+    planner.turn_signs()
+    planner.roadsides()
+    return Scenery(tuple(planner.things), tuple(planner.markings))
+
+
+class _Planner:
+    """Places things one after another, keeping them off the road and off each other."""
+
+    def __init__(self, track: Track, rng: np.random.Generator) -> None:
+        self.track = track
+        self.rng = rng
+        self.things: list[Thing] = []
+        self.markings: list[Marking] = []
+        self._taken: list[tuple[float, float, float]] = []
+        self._road_s = np.arange(0, track.length, 4.0)
+        self._road = track.position(self._road_s)[:, :2]
+
+    def place(
+        self, element: str, s: float, d: float, *, radius: float | None = None, **details: Unpack[Details]
+    ) -> None:
+        """Add a thing unless it would stand on a road or in another thing."""
+        details["look"] = int(self.rng.integers(10_000))
+        thing = Thing(len(self.things) + 1, element, s % self.track.length, d, **details)
+        if radius is None:
+            radius = math.hypot(*mesh_of(thing, near=True).footprint) / 2
+        x, y, _ = self.track.position(thing.s, d).tolist()
+        if self._on_road(thing, (x, y), radius):
+            return
+        if any(math.hypot(x - a, y - b) < radius + r for a, b, r in self._taken):
+            return
+        self.things.append(thing)
+        self._taken.append((x, y, radius))
+
+    def _on_road(self, thing: Thing, at: tuple[float, float], radius: float) -> bool:
+        """Tell whether a place is too deep inside a bend or too near to another stretch of the road."""
+        bend = float(self.track.curvature(thing.s))
+        if thing.d * bend > 0 and abs(thing.d) + radius > 0.65 / abs(bend):
+            return True
+        half = self.track.length / 2
+        along = np.abs((self._road_s - thing.s + half) % self.track.length - half)
+        clearance = np.hypot(self._road[:, 0] - at[0], self._road[:, 1] - at[1])
+        return bool((clearance[along > 25] < ROAD_HALF_WIDTH + 3 + radius).any())
+
+    def crossings(self) -> None:
+        """Crosswalks with stop lines and lights or signs, in built-up zones."""
+        s = 45.0
+        while s < self.track.length - 30:
+            if self.track.zone(s).built_up and self._straight(s) and self._straight(s + 8):
+                self.markings += [Marking("crosswalk", s), Marking("stop line", s - 1.6)]
+                self._guard(s)
+                s += _CROSSING_EVERY
+            else:
+                s += 10.0
+
+    def _straight(self, s: float) -> bool:
+        return abs(float(self.track.curvature(s))) < 0.01
+
+    def _guard(self, s: float) -> None:
+        """Put a traffic light or a sign at a crossing."""
+        guard = self.rng.random()
+        if self.track.zone(s).kind == "urban" and guard < 0.6:
+            color = ("green", "green", "red", "yellow")[int(self.rng.integers(4))]
+            self.place("traffic light", s - 1.2, _POST, kind=color)
+        else:
+            self.place("traffic sign", s - 1.6, _POST, kind="stop" if guard < 0.8 else "yield")
+
+    def speed_signs(self) -> None:
+        """Speed limits where zones begin and in between."""
+        zones = self.track.zones
+        ends = [*(zone.start for zone in zones[1:]), self.track.length]
+        for zone, end in zip(zones, ends, strict=True):
+            limit = round(zone.limit * 3.6)
+            for s in np.arange(zone.start + 6, end, _SPEED_SIGN_EVERY).tolist():
+                self.place("traffic sign", s, _SIGN_POST, kind="speed limit", value=limit)
+
+    def turn_signs(self) -> None:
+        """Arrows before sharp bends to the right."""
+        s = 0.0
+        while s < self.track.length:
+            if float(self.track.curvature(s + 25)) > 0.035 and float(self.track.curvature(s)) < 0.02:
+                self.place("traffic sign", s, _SIGN_POST, kind="turn")
+                s += 60
+            s += 5
+
+    def roadsides(self) -> None:
+        """Buildings, trees, bushes and lamps, zone by zone."""
+        furnish = {
+            "urban": self._urban,
+            "suburban": self._suburban,
+            "rural": self._rural,
+            "forest": self._forest,
+        }
+        for side in (1, -1):
+            s = 0.0
+            while s < self.track.length:
+                s += furnish[self.track.zone(s).kind](s, side)
+
+    def _urban(self, s: float, side: int) -> float:
+        self._building("block", s, side, (13.0, 14.5), radius=6.3)
+        for offset in (2.0, 9.0):
+            if self.rng.random() < 0.55:
+                self._tree("broadleaf", s + offset, side * 5.9, radius=1.2)
+        if s % 26 < 13:
+            self.place("pole", s + 5.5, side * 4.5, yaw=_facing_road(side), radius=0.4)
+        return 12.9
+
+    def _suburban(self, s: float, side: int) -> float:
+        if self.rng.random() < 0.8:
+            self._building("house", s, side, (15, 20), radius=6.5)
+        for _ in range(2):
+            self._tree("broadleaf", s + self._between(2, 14), side * self._between(7.8, 11), radius=1.6)
+        for _ in range(2):
+            self._tree("bush", s + self._between(0, 16), side * self._between(6.9, 9), radius=0.8)
+        if self.rng.random() < 0.4:
+            self._tree("broadleaf", s + self._between(2, 14), side * self._between(24, 45), radius=2.0)
+        if side > 0 and s % 36 < 18:
+            self.place("pole", s + 8.0, 4.6, radius=0.4)
+        return 17.5
+
+    def _rural(self, s: float, side: int) -> float:
+        for _ in range(2):
+            kind = ("broadleaf", "broadleaf", "bush")[int(self.rng.integers(3))]
+            self._tree(kind, s + self._between(0, 14), side * self._between(7.5, 48), radius=1.8)
+        if self.rng.random() < 0.08:
+            self._building("house", s, side, (22, 34), radius=6.5)
+        return 14.0
+
+    def _forest(self, s: float, side: int) -> float:
+        for _ in range(3):
+            kind = ("conifer", "conifer", "conifer", "broadleaf")[int(self.rng.integers(4))]
+            d = min(6.4 + float(self.rng.exponential(8.0)), 40.0)
+            self._tree(kind, s + self._between(0, 8), side * d, radius=1.3)
+        if self.rng.random() < 0.3:
+            self._tree("bush", s, side * self._between(5.6, 7), radius=0.8)
+        return 8.0
+
+    def _between(self, low: float, high: float) -> float:
+        return float(self.rng.uniform(low, high))
+
+    def _tree(self, kind: str, s: float, d: float, *, radius: float) -> None:
+        self.place("tree", s, d, kind=kind, radius=radius)
+
+    def _building(self, kind: str, s: float, side: int, away: tuple[float, float], *, radius: float) -> None:
+        d = side * self._between(*away)
+        self.place("building", s, d, kind=kind, yaw=_facing_road(side), radius=radius)
+
+
+def _facing_road(side: int) -> float:
+    """Yaw of what has its front on its left."""
+    return 0.0 if side > 0 else math.pi
