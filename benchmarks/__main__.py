@@ -14,7 +14,9 @@ import benchmarks
 
 
 def main() -> int:
-    known = [module.name for module in pkgutil.iter_modules(benchmarks.__path__) if not module.name.startswith("_")]
+    known = [
+        module.name for module in pkgutil.iter_modules(benchmarks.__path__) if not module.name.startswith("_")
+    ]
     wanted = sys.argv[1:] or known
     unknown = sorted(set(wanted) - set(known))
     if unknown:

@@ -1,17 +1,17 @@
-"""Draw the pictures that README and docs show; everything in them is the built-in world. Run with ``make docs``."""
+"""Draw the pictures of the built-in world that README and docs show. Run it with ``make docs``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from roadworthy.cli.demo import ground_truth_sheet, pairs
+from roadworthy.cli.demo import counterfactual_pairs, ground_truth_sheet
 from roadworthy.images import write_image
 from roadworthy.report import Image, Tile, contact_sheet, pair_sheet
 from roadworthy.world import TIMES, WEATHERS, Camera, Conditions, make_scene, render
 
 PICTURES = Path(__file__).parent / "pictures"
-WIDE = Camera(640, 320)
+WIDE, SMALL = Camera(640, 320), Camera(480, 240)
 
 HERO = (
     ("town", 933.0, 3, "sunny", "day"),
@@ -26,8 +26,8 @@ HERO = (
 def hero() -> Image:
     """Six scenes side by side."""
     tiles = []
-    for track, s, seed, weather, time in HERO:
-        scene = make_scene(track, s, seed=seed, traffic=1.6, conditions=Conditions(weather, time=time))
+    for track, s, seed, sky, time in HERO:
+        scene = make_scene(track, s, seed=seed, traffic=1.6, conditions=Conditions(sky, time=time))
         tiles.append(Tile(render(scene, WIDE).image))
     return contact_sheet(tiles, columns=3)
 
@@ -35,18 +35,18 @@ def hero() -> Image:
 def weather() -> Image:
     """One place under every weather at every time of day."""
     scene = make_scene("town", 600.0, seed=3, traffic=1.6)
-    tiles = [
-        Tile(render(scene.replace(conditions=Conditions(weather, time=time)), WIDE).image, f"{weather}, {time}")
-        for weather in WEATHERS
-        for time in TIMES
-    ]
+    tiles = []
+    for sky in WEATHERS:
+        for time in TIMES:
+            picture = render(scene.replace(conditions=Conditions(sky, time=time)), SMALL)
+            tiles.append(Tile(picture.image, f"{sky}, {time}"))
     return contact_sheet(tiles, columns=3)
 
 
 def tracks() -> Image:
     """Four places on each track."""
     tiles = [
-        Tile(render(make_scene(track, s, seed=2, traffic=1.6), WIDE).image, f"{track}, {s:.0f} m")
+        Tile(render(make_scene(track, s, seed=2, traffic=1.6), SMALL).image, f"{track}, {s:.0f} m")
         for track, places in {
             "meadow": (20, 300, 560, 900),
             "town": (20, 275, 560, 933),
@@ -63,7 +63,7 @@ def pictures() -> Iterator[tuple[str, Image]]:
     yield "weather", weather()
     yield "tracks", tracks()
     yield "ground-truth", ground_truth_sheet()
-    yield "counterfactuals", pair_sheet(pairs(), scale=1.5)
+    yield "counterfactuals", pair_sheet(counterfactual_pairs(), scale=1.25)
 
 
 def main() -> None:

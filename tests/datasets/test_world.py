@@ -110,8 +110,9 @@ def test_a_sequence_is_one_drive_of_the_careful_driver() -> None:
         driven = before.track.ahead(before.s, after.s)
         assert driven == pytest.approx((careful_driver(before).speed or 0) / 10, rel=0.05)
         for old, new in zip(before.actors, after.actors, strict=True):
-            along = old.speed / 10 * (1 if math.cos(old.yaw) > 0 else -1)
-            assert before.track.ahead(old.s, new.s) == pytest.approx(along)
+            # Forward in its own direction, slower only to keep its distance.
+            moved = before.track.ahead(old.s, new.s) * (1 if math.cos(old.yaw) > 0 else -1)
+            assert 0 <= moved <= old.speed / 10 + 1e-9
     assert abs(scenes[-1].d - 1.75) < max(0.05, abs(scenes[0].d - 1.75))
     assert data.scene(20).s != pytest.approx(scenes[-1].s, abs=5), "the next sequence is elsewhere"
     assert data[7].metadata["sequence"] == 0

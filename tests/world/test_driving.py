@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import SceneError
+from roadworthy.registry import simulators
 from roadworthy.world import (
     LEVELS,
     TIMES,
@@ -19,13 +21,16 @@ from roadworthy.world import (
     Observation,
     Scene,
     Simulation,
+    Track,
     VehicleLimits,
     VehicleState,
+    Zone,
     add,
     advance,
     careful_driver,
     cautions,
     make_scene,
+    render,
     track,
     with_conditions,
 )
@@ -256,3 +261,37 @@ def test_people_and_traffic_move_on_and_things_stand_still() -> None:
             assert moved == pytest.approx(before.speed)
         else:
             assert -1e-6 <= moved <= before.speed + 1e-6
+
+
+def test_the_driver_reads_the_number_on_a_sign() -> None:
+    scene = make_scene("meadow", 560.0, traffic=0)
+    speeds = [
+        careful_driver(add(scene, "speed limit sign", value=value, ahead=30, place="kerb")).speed or 0.0
+        for value in (30, 50, 120)
+    ]
+    assert speeds[0] < 30 / 3.6
+    assert speeds == sorted(speeds)
+    assert speeds[2] < (careful_driver(scene).speed or 0.0)
+
+
+def test_the_careful_driver_gets_along() -> None:
+    speeds = [
+        careful_driver(make_scene(name, float(s), seed=int(s))).speed or 0.0
+        for name in TRACK_NAMES
+        for s in np.arange(0.0, 1000.0, 7.0)
+    ]
+    assert 6.0 < float(np.median(speeds)) < 14.0
+    assert float(np.mean(np.array(speeds) < 1.5)) < 0.1
+
+
+def test_a_built_in_track_travels_by_name() -> None:
+    scene = make_scene("mountain", 100.0, seed=2)
+    copy = pickle.loads(pickle.dumps(scene))
+    assert copy.track is scene.track
+    assert np.array_equal(render(copy).image, render(scene).image)
+    own = Track("own", [(0, 0), (200, 0), (200, 200), (0, 200)], 30, (), (Zone(0, "rural", 20.0),))
+    assert pickle.loads(pickle.dumps(own)).length == own.length
+
+
+def test_the_world_is_a_registered_simulator() -> None:
+    assert simulators.get("world") is Simulation

@@ -221,3 +221,16 @@ def test_what_cannot_be_done_is_said_plainly(
 ) -> None:
     with pytest.raises(error, match=message):
         edit(_scene())
+
+
+def test_the_centre_line_can_be_repainted() -> None:
+    scene = make_scene("town", 20.0, traffic=0)
+    assert scene.track.zone(scene.s).centre == ("dash", "yellow")
+    solid = replace(scene, "dashed line", "solid line")
+    assert solid.centre_line == ("solid", "yellow")
+    assert replace(solid, "line", "white line").centre_line == ("solid", "white")
+    assert replace(scene, "white line", "solid line") is scene  # it has no white centre line
+    before, after = render(scene), render(solid)
+    assert (after.labels == classes.LINE).sum() > (before.labels == classes.LINE).sum()
+    with pytest.raises(SceneError, match="a line can be replaced by another line"):
+        replace(scene, "line", "tree")

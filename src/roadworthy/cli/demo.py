@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from roadworthy.report import Image, Pair
     from roadworthy.world import Scene
 
-__all__ = ["EXAMPLES", "demo"]
+__all__ = ["EXAMPLES", "counterfactual_pairs", "demo", "ground_truth_sheet"]
 
 EXAMPLES = examples("roadworthy demo", "roadworthy demo --out pictures --json")
 
@@ -29,7 +29,7 @@ def demo(
     from roadworthy.report import frame_sheet, pair_sheet
 
     make_folder(out)
-    pairs = _pairs()
+    pairs = counterfactual_pairs()
     sheets = {
         "world": frame_sheet(
             _world_frames(),
@@ -37,7 +37,7 @@ def demo(
             title="The built-in world",
             note="every weather at every time of day",
         ),
-        "ground-truth": _truth_sheet(),
+        "ground-truth": ground_truth_sheet(),
         "counterfactuals": pair_sheet(
             pairs, scale=1.5, title="Counterfactuals", note="the same scene with one thing changed"
         ),
@@ -66,7 +66,7 @@ def _world_frames() -> list[Frame]:
     return [data[index] for index in tracked(order, "Driving through the world")]
 
 
-def _truth_sheet() -> Image:
+def ground_truth_sheet() -> Image:
     """Return one busy scene with everything that is known about it."""
     from roadworthy.report import Tile, contact_sheet, draw_frame, draw_legend
     from roadworthy.world import frame_of, make_scene
@@ -109,7 +109,8 @@ def _changes() -> list[tuple[str, Scene, Callable[[Scene], Scene]]]:
     ]
 
 
-def _pairs() -> list[Pair]:
+def counterfactual_pairs() -> list[Pair]:
+    """Return scenes before and after one change."""
     from roadworthy.report import Pair
     from roadworthy.world import frame_of
 

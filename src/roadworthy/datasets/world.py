@@ -31,6 +31,7 @@ from roadworthy.world import (
     frame_of,
     make_scene,
     track,
+    traffic_after,
 )
 
 __all__ = ["WorldDataset"]
@@ -53,7 +54,7 @@ class WorldDataset(BaseDataset):
         level: How much of the weather: ``"light"``, ``"normal"``, ``"heavy"`` or 0 to 1; several; ``"all"``.
         time: ``"day"``, ``"dusk"`` or ``"night"``; several, or ``"all"``.
         count: The number of frames.
-        seed: Chooses places, traffic, jitter and noise.
+        seed: Chooses scenery, places, traffic, jitter and noise.
         size: Width and height of the images, such as ``"320x160"``.
         traffic: How much traffic, from 0 to 5; 1 is normal.
         sequence: Frames per sequence: this many frames follow each other on one drive of the careful driver.
@@ -181,6 +182,7 @@ def _drive(plan: _Plan, drive: int) -> tuple[Scene, ...]:
         seed=int(rng.integers(2**31)),
         conditions=conditions,
         traffic=plan.traffic,
+        scenery=plan.seed,
     )
     offset, yaw = plan.jitter * rng.normal(size=2).clip(-2.5, 2.5)
     scene = scene.replace(d=scene.d + offset * _OFFSET, yaw=yaw * _YAW)
@@ -199,17 +201,11 @@ def _next(scene: Scene, dt: float) -> Scene:
     state = VehicleState(x, y, float(road.heading(scene.s)) - scene.yaw, speed, steering)
     state = advance(state, steering, speed, dt)
     s, d = road.locate(state.x, state.y, near=scene.s)
-    actors = tuple(
-        dataclasses.replace(
-            actor, s=(actor.s + math.copysign(actor.speed, math.cos(actor.yaw)) * dt) % road.length
-        )
-        for actor in scene.actors
-    )
     moved = scene.replace(
         s=s,
         d=d,
         yaw=math.remainder(float(road.heading(s)) - state.heading, 2 * math.pi),
-        actors=actors,
+        actors=traffic_after(scene, dt),
         seed=(scene.seed + 1) % 2**31,
     )
     return moved.replace(speed=careful_driver(moved).speed)
@@ -250,7 +246,7 @@ def _several(name: str, given: Any, known: Sequence[str], kinds: Any = str) -> t
     return tuple(known) if values == ("all",) else tuple(dict.fromkeys(values))
 
 
-def _level(given: str | float) -> Any:
+def _level(given: str | float) -> str | float:
     """Return a level as `Conditions` takes it: a name, or a number that may have come as text."""
     if not isinstance(given, str) or given in LEVELS:
         return given

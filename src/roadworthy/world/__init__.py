@@ -19,6 +19,7 @@ from roadworthy.world.simulation import Observation, Simulation
 from roadworthy.world.things import Marking, Scenery, Thing
 from roadworthy.world.track import Track, Zone
 from roadworthy.world.tracks import TRACK_NAMES, track
+from roadworthy.world.traffic import traffic_after
 from roadworthy.world.truth import boxes_of, frame_of
 from roadworthy.world.vehicle import VehicleLimits, VehicleState, advance
 
@@ -52,5 +53,6 @@ __all__ = [
     "render",
     "replace",
     "track",
+    "traffic_after",
     "with_conditions",
 ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Array", "Bytes", "Flags", "Floats", "Ids", "Indices", "Ints", "Packed", "vector"]
+__all__ = ["Array", "Bytes", "Flags", "Floats", "Ids", "Indices", "Ints", "Packed", "look_up", "vector"]
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 Array = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -16,6 +20,12 @@ Bytes = NDArray[np.uint8]
 Packed = NDArray[np.uint32]
 """RGBx colours, one integer each."""
 Flags = NDArray[np.bool_]
+
+
+def look_up(table: NDArray[_Scalar], index: NDArray[Any]) -> NDArray[_Scalar]:
+    """Return the table's entries at an array of indices that are known to lie inside it."""
+    # Clipping is a good deal faster than numpy's check that raises.
+    return np.take(table, index, mode="clip")
 
 
 def vector(values: ArrayLike) -> Array:

@@ -53,8 +53,8 @@ def _skyline(name: str) -> tuple[Array, Array]:
         hills += math.radians(3.2) / cycles**0.7 * np.sin(cycles * azimuth + rng.uniform(0, 2 * math.pi))
     hills = np.clip(hills + math.radians(1.6), 0, None)
     forest = (
-        math.radians(1.0)
-        + math.radians(0.5) * np.sin(4 * azimuth + rng.uniform(0, 6))
+        math.radians(1.6)
+        + math.radians(0.6) * np.sin(4 * azimuth + rng.uniform(0, 6))
         + np.radians(rng.uniform(-0.25, 0.35, _SAMPLES))
     )
     return hills.astype(np.float32), np.clip(forest, 0, None).astype(np.float32)

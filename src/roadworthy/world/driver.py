@@ -1,13 +1,15 @@
 """The careful driver: keeps the lane and slows for everything a careful person slows for.
 
-Speed is what the road allows, times one factor for each cause of caution ahead; of the vehicles in our lane
-only the nearest is one. Every factor is below one, so one more cause always means less speed; that is what
-makes the driver a truth that rules can be checked on.
+Speed is what bends, limits and signs allow, times one factor for each cause of caution ahead; of the vehicles
+in our lane only the nearest is one. Every factor is below one, so one more cause always means less speed;
+that is what makes the driver a truth that rules can be checked on. The driver knows what stands ahead even
+where a crest, a bend or fog hides it from the camera.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,23 +23,25 @@ from roadworthy.world.vehicle import MAX_STEERING, WHEELBASE
 
 __all__ = ["Caution", "careful_driver", "cautions", "lane_keeping"]
 
+_Cause = tuple[str, float, Thing]
+
 _LATERAL_ACCELERATION = 2.0
 _COMFORTABLE_BRAKING = 1.5
 _PREVIEW = np.arange(0.0, 61.0, 2.0)
 _CORRECTION_LENGTH = 8.0  # metres over which an error in position is driven out
 _CAR_LENGTH, _STANDSTILL_GAP = 4.4, 3.0
-_LOOKOUT = 85.0  # metres; no cause counts from farther away
+_LOOKOUT = 70.0  # metres; no cause counts from farther away
 
 # Cause: (seen from this many metres, factor right in front of us, factor at that distance).
 _REACTIONS: dict[str, tuple[float, float, float]] = {
-    "pedestrian": (80.0, 0.40, 0.69),
-    "bicyclist": (60.0, 0.50, 0.85),
-    "stop": (60.0, 0.30, 0.85),
-    "yield": (60.0, 0.55, 0.88),
-    "turn": (50.0, 0.75, 0.90),
-    "speed limit": (60.0, 0.80, 0.88),
-    "red": (60.0, 0.20, 0.85),
-    "yellow": (60.0, 0.40, 0.90),
+    "pedestrian": (60.0, 0.45, 0.69),
+    "bicyclist": (50.0, 0.55, 0.90),
+    "stop": (50.0, 0.30, 0.90),
+    "yield": (50.0, 0.60, 0.92),
+    "turn": (50.0, 0.85, 0.95),
+    "speed limit": (50.0, 0.88, 0.95),
+    "red": (50.0, 0.20, 0.90),
+    "yellow": (50.0, 0.45, 0.92),
     "vehicle": (60.0, 0.05, 0.97),
 }
 
@@ -65,8 +69,9 @@ def careful_driver(scene: Scene) -> Signals:
         >>> careful_driver(scene).speed > careful_driver(with_conditions(scene, time="night")).speed
         True
     """
-    speed = _road_speed(scene.track, scene.s)
-    for caution in cautions(scene):
+    causes = _causes(scene)
+    speed = min(_road_speed(scene.track, scene.s), _posted_speed(causes))
+    for caution in _cautions(scene.conditions, causes):
         speed *= caution.factor
     return Signals(speed=speed, steering=lane_keeping(scene.track, scene.s, scene.d, scene.yaw))
 
@@ -99,24 +104,41 @@ def cautions(scene: Scene) -> list[Caution]:
         >>> [caution.cause for caution in cautions(scene)]
         ['pedestrian']
     """
-    found = _cautions_of_conditions(scene.conditions)
-    track = scene.track
-    gaps = np.mod(scene.scenery.along - scene.s, track.length)
-    nearby = [scene.scenery.things[i] for i in np.flatnonzero(gaps < _LOOKOUT).tolist()]
+    return _cautions(scene.conditions, _causes(scene))
+
+
+def _cautions(conditions: Conditions, causes: Iterable[_Cause]) -> list[Caution]:
+    found = _cautions_of_conditions(conditions)
     room = math.inf
-    for thing in (*nearby, *scene.actors):
-        cause = _cause(thing)
-        if cause is None:
-            continue
-        gap = track.ahead(scene.s, thing.s)
+    for cause, gap, _ in causes:
         if cause == "vehicle":
-            if gap > 0:
-                room = min(room, gap - _CAR_LENGTH - _STANDSTILL_GAP)
+            room = min(room, gap - _CAR_LENGTH - _STANDSTILL_GAP)
         elif 1.0 < gap < _REACTIONS[cause][0]:
             found.append(_reaction(cause, gap))
     if room < _REACTIONS["vehicle"][0]:
         found.append(_reaction("vehicle", max(room, 0.0)))
     return found
+
+
+def _causes(scene: Scene) -> list[_Cause]:
+    """Return what concerns us, how far ahead it is, and the thing itself."""
+    found = []
+    gaps = np.mod(scene.scenery.along - scene.s, scene.track.length)
+    nearby = [scene.scenery.things[i] for i in np.flatnonzero(gaps < _LOOKOUT).tolist()]
+    for thing in (*nearby, *scene.actors):
+        cause = _cause(thing)
+        if cause is not None:
+            gap = scene.track.ahead(scene.s, thing.s)
+            if gap > 0:
+                found.append((cause, gap, thing))
+    return found
+
+
+def _posted_speed(causes: Iterable[_Cause]) -> float:
+    """Return the lowest speed on a speed limit sign ahead."""
+    reach = _REACTIONS["speed limit"][0]
+    posted = (thing.value / 3.6 for cause, gap, thing in causes if cause == "speed limit" and gap < reach)
+    return min(posted, default=math.inf)
 
 
 def _cautions_of_conditions(conditions: Conditions) -> list[Caution]:

@@ -7,7 +7,7 @@ changed thing, its shadow and its light are.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Unpack
 
 from roadworthy.errors import SceneError, suggest
@@ -120,8 +120,8 @@ def replace(scene: Scene, what: str, by: str, **details: Unpack[Details]) -> Sce
 
     Args:
         scene: The scene to change.
-        what: What goes, e.g. ``"building"`` or ``"red light"``.
-        by: What comes in its place, e.g. ``"tree"`` or ``"green light"``.
+        what: What goes, e.g. ``"building"``, ``"red light"`` or (of the centre line) ``"solid line"``.
+        by: What comes in its place, e.g. ``"tree"``, ``"green light"`` or ``"dashed line"``.
         details: Further fields of what comes, as in :func:`add`.
 
     Example:
@@ -131,6 +131,8 @@ def replace(scene: Scene, what: str, by: str, **details: Unpack[Details]) -> Sce
         ['tree']
     """
     element, wanted = ontology().resolve_with_properties(what)
+    if element.name == "line":
+        return _repainted(scene, wanted, by)
     old = _below(element, KINDS)
     if not old:
         raise SceneError(f"the world cannot replace {what!r}: {suggest(element.name, KINDS)}")
@@ -153,6 +155,17 @@ def replace(scene: Scene, what: str, by: str, **details: Unpack[Details]) -> Sce
         scenery=_changed(scenery, tuple(map(swapped, scenery.things)), scenery.markings),
         actors=tuple(map(swapped, scene.actors)),
     )
+
+
+def _repainted(scene: Scene, wanted: Mapping[str, str], by: str) -> Scene:
+    """Return the scene with another type or colour of centre line, if the one it has is the one meant."""
+    new, properties = ontology().resolve_with_properties(by)
+    if new.name != "line" or not properties:
+        raise SceneError(f"a line can be replaced by another line, such as 'dashed line', not by {by!r}")
+    kind, color = scene.centre_line or scene.track.zone(scene.s).centre
+    if any({"type": kind, "color": color}[key] != value for key, value in wanted.items()):
+        return scene
+    return scene.replace(centre_line=(properties.get("type", kind), properties.get("color", color)))
 
 
 def _below(element: Element, names: Iterable[str]) -> set[str]:

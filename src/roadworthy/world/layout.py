@@ -25,17 +25,19 @@ def make_scene(
     yaw: float = 0.0,
     conditions: Conditions | None = None,
     traffic: float = 1.0,
+    scenery: int = 0,
 ) -> Scene:
     """Furnish a place on a built-in track with its scenery and with traffic.
 
     Args:
         track: Name of the track.
         s: Metres along it.
-        seed: Chooses the traffic and the camera noise; the scenery of a track is always the same.
+        seed: Chooses the traffic and the camera noise.
         d: Metres to the right of the centre line.
         yaw: Radians clockwise from the direction of the road.
         conditions: Weather and time of day; a clear day when not given.
         traffic: How much traffic; 0 is none, 1 normal, 5 the most.
+        scenery: Which of a track's furnishings: other numbers give other houses, trees and signs.
 
     Example:
         >>> from roadworthy.world import make_scene
@@ -52,7 +54,7 @@ def make_scene(
         s,
         d,
         yaw,
-        scenery=scenery_of(track, 0),
+        scenery=scenery_of(track, scenery),
         actors=traffic_near(road, s, rng, density=traffic) if traffic else (),
         conditions=conditions or Conditions(),
         seed=seed,

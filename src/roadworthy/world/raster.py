@@ -9,7 +9,7 @@ import numpy as np
 
 from roadworthy.errors import SceneError
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, Ids, Indices, Ints
+from roadworthy.world.arrays import Array, Ids, Indices, Ints, look_up
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop, draw_backdrop
 from roadworthy.world.camera import Camera, Projection, View
 from roadworthy.world.geometry import Geometry, geometry
@@ -100,9 +100,9 @@ def _inverse_depth(faces: Faces, backdrop: Array, index: Indices, x: Array, y: A
     plane = np.concatenate([backdrop, faces.plane], axis=1)
     low = 1 / np.concatenate([Backdrop.FARTHEST, np.maximum(faces.back, NEAR)])
     high = 1 / np.concatenate([Backdrop.NEAREST, np.maximum(faces.front, NEAR)])
-    a, b, c = (np.take(row, index) for row in plane)
+    a, b, c = (look_up(row, index) for row in plane)
     inverse: Array = a * x + b * y + c
-    np.clip(inverse, np.take(low, index), np.take(high, index), out=inverse)
+    np.clip(inverse, look_up(low, index), look_up(high, index), out=inverse)
     return inverse
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roadworthy.world.arrays import Array, Bytes, Ids
+from roadworthy.world.arrays import Array, Bytes, Ids, look_up
 from roadworthy.world.camera import Camera
 from roadworthy.world.influence import Influence
 from roadworthy.world.raster import Raster, rasterise
@@ -54,8 +54,8 @@ def render(scene: Scene, camera: Camera | None = None) -> Picture:
     """
     camera = camera or Camera()
     raster = rasterise(scene, camera)
-    labels = np.take(raster.label.astype(np.uint8), raster.index)
-    instances = np.take(raster.instance.astype(np.uint16), raster.index)
+    labels = look_up(raster.label.astype(np.uint8), raster.index)
+    instances = look_up(raster.instance.astype(np.uint16), raster.index)
     with np.errstate(divide="ignore"):
         depth = 1.0 / raster.inverse_depth
     image, influence = shade(scene, raster, labels, depth)

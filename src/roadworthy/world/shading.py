@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, Bytes, Flags, Packed, vector
+from roadworthy.world.arrays import Array, Bytes, Flags, Packed, look_up, vector
 from roadworthy.world.atmosphere import CameraNoise, Sky, add_haze, to_bytes
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
 from roadworthy.world.conditions import Light
@@ -25,6 +27,8 @@ from roadworthy.world.scene import Scene
 from roadworthy.world.surface import Texture
 
 __all__ = ["shade"]
+
+_Number = TypeVar("_Number", np.float32, np.uint8)
 
 
 _HEADROOM = 0.7  # faces that look into the sun are brighter than the ground; bytes must hold them
@@ -68,7 +72,7 @@ class _Canvas:
     overhead: Array  # sunlight on level ground
     ground_light: Array  # all light on level ground
     color: Packed
-    glow: Array | None  # (3, faces)
+    shines: bool  # some faces shine by themselves
     roofs: Flags  # per face
     texture: Texture
     sky: Sky
@@ -80,7 +84,7 @@ class _Canvas:
         light = scene.conditions.light
         overhead = light.sun * light.sun_direction[2]
         ground_light = np.maximum(light.ambient + overhead, np.float32(1e-6))
-        color, glow = _face_colors(raster, light, ground_light)
+        color, shines = _face_colors(raster, light, ground_light)
         shape = raster.geometry
         roofs = (shape.normal[:, 2] > 0.4) & (shape.faces.thing >= 0)
         return cls(
@@ -93,7 +97,7 @@ class _Canvas:
             overhead,
             ground_light,
             color,
-            glow,
+            shines,
             np.concatenate([np.zeros(BACKDROP_FACES, bool), roofs]),
             Texture.of(raster),
             Sky(scene.conditions, raster),
@@ -104,7 +108,7 @@ class _Canvas:
 
 def shade(scene: Scene, raster: Raster, labels: Bytes, depth: Array) -> tuple[Bytes, Influence]:
     """Return the picture, and how things act on what is around them."""
-    ground = np.take(_GROUND, labels)
+    ground = _by_class(_GROUND, labels)
     influence = Influence.of(raster, ground, scene.conditions.light)
     canvas = _Canvas.of(scene, raster, labels, depth, influence)
     image = np.empty((*labels.shape, 3), dtype=np.uint8)
@@ -113,6 +117,10 @@ def shade(scene: Scene, raster: Raster, labels: Bytes, depth: Array) -> tuple[By
     if influence.halos is not None:
         cv2.add(image, influence.halos, dst=image)
     return image, influence
+
+
+def _by_class(table: NDArray[_Number], labels: Bytes) -> NDArray[_Number]:
+    return cast("NDArray[_Number]", cv2.LUT(labels, table))
 
 
 def _bands(height: int, width: int) -> Iterator[slice]:
@@ -126,17 +134,19 @@ def _band(canvas: _Canvas, rows: slice, has_ground: bool) -> Bytes:
     """Shade some rows of the picture."""
     light, influence = canvas.light, canvas.influence
     labels, depth = canvas.labels[rows], canvas.depth[rows]
-    planes, sky_share = _resolve(canvas.color, canvas.raster, rows)
+    planes, spare = _resolve(canvas.color, canvas.raster, rows)
+    sky_share = _sky_share(canvas.raster, rows) if canvas.shines else spare
     texture, coarse = canvas.texture.brightness(rows, depth, has_ground)
     planes *= texture
     snow = canvas.scene.conditions.amount("snowy")
     if snow > 0:
-        _lay_snow(planes, snow, labels, np.take(canvas.roofs, canvas.raster.index[rows]), coarse)
+        _lay_snow(planes, snow, labels, look_up(canvas.roofs, canvas.raster.index[rows]), coarse)
     lit = np.empty_like(planes)
-    shadow = influence.cast[rows] * np.float32(-min(1.0, light.shadow * 2) / 255 / _HEADROOM)
-    for channel, plane in enumerate(lit):
-        np.multiply(shadow, canvas.overhead[channel], out=plane)
-        plane += canvas.ground_light[channel] / np.float32(_HEADROOM)
+    lit[:] = (canvas.ground_light / np.float32(_HEADROOM)).reshape(3, 1, 1)
+    if light.shadow > 0:
+        shadow = influence.cast[rows] * np.float32(min(1.0, light.shadow * 2) / 255 / _HEADROOM)
+        for plane, overhead in zip(lit, canvas.overhead, strict=True):
+            plane -= shadow * overhead
     lit *= np.float32(1) - influence.contact[rows] * np.float32(0.55 / 255)
     if influence.pools is not None:
         beam = headlights(canvas.raster, depth, rows) * np.float32(light.lamps**2 / _HEADROOM)
@@ -144,11 +154,9 @@ def _band(canvas: _Canvas, rows: slice, has_ground: bool) -> Bytes:
         for plane, beam_color, pool_color in zip(lit, _BEAM_COLOR, _POOL_COLOR, strict=True):
             plane += beam * beam_color
             plane += pools * pool_color
+    if canvas.shines:
+        lit += spare * np.float32(1 / _HEADROOM)
     planes *= lit
-    if canvas.glow is not None:
-        index = canvas.raster.index[rows]
-        for plane, table in zip(planes, canvas.glow, strict=True):
-            plane += np.take(table, index)
     rain = canvas.scene.conditions.amount("rainy")
     if rain > 0 and coarse is not None:
         _wet_the_road(planes, rain, labels, depth, coarse, light)
@@ -160,8 +168,11 @@ def _band(canvas: _Canvas, rows: slice, has_ground: bool) -> Bytes:
     return to_bytes(planes, soft=light.lamps > 0 or snow > 0)
 
 
-def _face_colors(raster: Raster, light: Light, ground_light: Array) -> tuple[Packed, Array | None]:
-    """Colour of each face relative to the light on open ground, and what shines by itself."""
+def _face_colors(raster: Raster, light: Light, ground_light: Array) -> tuple[Packed, bool]:
+    """Colour of each face relative to the light on open ground, and whether any shines by itself.
+
+    The spare byte says how much a face shines; where none does, it marks the sky, which is face 0.
+    """
     shape = raster.geometry
     # Not a matrix product: its rounding depends on how many faces there are.
     east, north, up = (shape.normal[:, k] * light.sun_direction[k] for k in range(3))
@@ -171,26 +182,23 @@ def _face_colors(raster: Raster, light: Light, ground_light: Array) -> tuple[Pac
     facing = np.where(upright, np.float32(0.62), facing)
     skyward = np.float32(0.82) + np.float32(0.18) * shape.normal[:, 2]
     relative = (light.ambient * skyward[:, None] + light.sun * facing[:, None]) / ground_light
-    color = _packed(np.concatenate([Backdrop.COLOR, shape.color * relative]) * np.float32(_HEADROOM))
-    if light.lamps <= 0.0 or not shape.glow.any():
-        return color, None
-    strength = (shape.glow * light.lamps)[:, None]
-    warm = (shape.label == classes.BUILDING)[:, None]
-    glow = np.where(warm, _LIT_WINDOW * np.float32(0.8), shape.color) * strength
-    backdrop = np.zeros((BACKDROP_FACES, 3), np.float32)
-    return color, np.ascontiguousarray(np.concatenate([backdrop, glow]).T)
-
-
-def _packed(table: Array) -> Packed:
-    """Pack RGB rows into one integer each; the spare byte marks the sky, which is face 0."""
-    packed = np.zeros((len(table), 4), dtype=np.uint8)
-    packed[:, :3] = np.clip(table, 0, 255)
-    packed[0, 3] = 255
-    return packed.view(np.uint32).ravel()
+    color = shape.color * relative
+    spare = np.zeros(BACKDROP_FACES + len(color), dtype=np.float32)
+    shines = bool(light.lamps > 0 and shape.glow.any())
+    if shines:
+        window = (shape.label == classes.BUILDING) & (shape.glow > 0)
+        color[window] = _LIT_WINDOW
+        spare[BACKDROP_FACES:] = shape.glow * np.float32(255 * light.lamps)
+    else:
+        spare[0] = 255
+    table = np.empty((len(spare), 4), dtype=np.float32)
+    table[:, :3] = np.concatenate([Backdrop.COLOR, color]) * np.float32(_HEADROOM)
+    table[:, 3] = spare
+    return np.clip(table, 0, 255).astype(np.uint8).view(np.uint32).ravel(), shines
 
 
 def _resolve(table: Packed, raster: Raster, rows: slice) -> tuple[Array, Array]:
-    """Look up colours for every sub-pixel and average them down: three planes, and the share of sky."""
+    """Look up colours for every sub-pixel and average them down: three planes, and the spare byte."""
     ids = raster.ids[rows.start * SUPERSAMPLING : rows.stop * SUPERSAMPLING]
     pixels = np.take(table, ids).view(np.uint8).reshape(*ids.shape, 4)
     small = cv2.resize(pixels, (raster.camera.width, rows.stop - rows.start), interpolation=cv2.INTER_AREA)
@@ -200,8 +208,17 @@ def _resolve(table: Packed, raster: Raster, rows: slice) -> tuple[Array, Array]:
     return planes, small[..., 3] * np.float32(1 / 255)
 
 
+def _sky_share(raster: Raster, rows: slice) -> Array:
+    ids = raster.ids[rows.start * SUPERSAMPLING : rows.stop * SUPERSAMPLING]
+    sky = (ids == 0).view(np.uint8) * np.uint8(255)
+    small = cv2.resize(sky, (raster.camera.width, rows.stop - rows.start), interpolation=cv2.INTER_AREA)
+    share: Array = small.astype(np.float32)
+    share *= np.float32(1 / 255)
+    return share
+
+
 def _lay_snow(planes: Array, level: float, labels: Bytes, on_roof: Flags, coarse: Array | None) -> None:
-    cover = np.take(_SNOW_COVER, labels)
+    cover = _by_class(_SNOW_COVER, labels)
     cover[on_roof] = _SNOW_ON_ROOFS
     bare = cover == 0
     cover *= np.float32(1.35 * min(1.0, 0.25 + level))
@@ -217,7 +234,7 @@ def _lay_snow(planes: Array, level: float, labels: Bytes, on_roof: Flags, coarse
 def _wet_the_road(
     planes: Array, level: float, labels: Bytes, depth: Array, coarse: Array, light: Light
 ) -> None:
-    wet = np.take(_WET, labels)
+    wet = _by_class(_WET, labels)
     mirror = np.clip(coarse * np.float32(2.2) + np.float32(0.35), np.float32(0.25), np.float32(1.0))
     mirror *= np.clip((depth - np.float32(3)) * np.float32(1 / 26), np.float32(0.1), np.float32(1.0))
     mirror *= wet * np.float32(level * 0.62)

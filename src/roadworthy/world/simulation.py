@@ -8,6 +8,7 @@ from functools import cached_property
 
 from roadworthy.errors import SceneError
 from roadworthy.frames import Frame
+from roadworthy.registry import simulators
 from roadworthy.seeding import rng_for
 from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import Conditions
@@ -65,14 +66,16 @@ class Observation:
         return frame_of(self.scene, self.camera, id=f"{self.scene.track.name}-{self.time:08.3f}")
 
 
+@simulators.register("world", summary="the built-in tracks: meadow, town and mountain")
 class Simulation:
     """A drive on a built-in track.
 
     Args:
         track: Name of the track.
-        seed: Chooses the scenery, the traffic and the camera noise.
+        seed: Chooses the traffic and the camera noise.
         conditions: Weather and time of day; a clear day when not given.
         traffic: How much traffic; 0 is none, 1 normal, 5 the most.
+        scenery: Which of the track's furnishings, as in :func:`make_scene`.
         camera: The camera that frames are taken with.
         frames_per_second: How many steps a second has.
         limits: What the ego-vehicle can do.
@@ -95,6 +98,7 @@ class Simulation:
         seed: int = 0,
         conditions: Conditions | None = None,
         traffic: float = 1.0,
+        scenery: int = 0,
         camera: Camera | None = None,
         frames_per_second: float = 15.0,
         limits: VehicleLimits | None = None,
@@ -108,7 +112,7 @@ class Simulation:
         self._traffic = traffic
         self._dt = 1.0 / frames_per_second
         self._limits = limits or VehicleLimits()
-        self._scenery = scenery_of(track, seed)
+        self._scenery = scenery_of(track, scenery)
         self._now = self.reset()
 
     def reset(self, s: float = 0.0) -> Observation:

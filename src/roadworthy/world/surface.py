@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.world.arrays import Array, Flags
+from roadworthy.world.arrays import Array, Flags, Ints, look_up
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
 from roadworthy.world.raster import Raster
 from roadworthy.world.sky import fractal_noise
@@ -16,11 +16,11 @@ from roadworthy.world.sky import fractal_noise
 __all__ = ["Texture"]
 
 
-_TILE = 512  # side in texels; a power of two, so that wrapping is one bit operation
-_FINE_ON_GROUND, _FINE_ON_THINGS, _COARSE = (np.float32(v) for v in (28.0, 40.0, 10.0))  # texels per metre
+_TILE = 1024  # side in texels; a power of two, so that wrapping is one bit operation
+_ON_GROUND, _ON_THINGS = np.float32(22.0), np.float32(40.0)  # texels per metre
 _FARTHEST = np.float32(2000.0)
 _ONE = np.float32(1.0)
-_FULL = np.float32(100.0)  # texel value of 1
+_TEXEL = np.float32(1 / 100)  # value of one step of a texel
 
 
 @cache
@@ -28,31 +28,31 @@ def _fine_tile() -> NDArray[np.int8]:
     """Grain of asphalt, grass and leaves: contrast at every scale up to a metre."""
     rng = np.random.default_rng(11)
     speckle = rng.normal(0, 0.2, (_TILE, _TILE)).astype(np.float32)
-    return _bytes(0.53 * (fractal_noise(rng, _TILE, _TILE, 32, 5) - 0.5) * 2 + speckle * 0.85)
+    return _bytes(0.53 * (fractal_noise(rng, _TILE, _TILE, 24, 5) - 0.5) * 2 + speckle * 0.85)
 
 
 @cache
 def _coarse_tile() -> NDArray[np.int8]:
     """Patches of several metres: worn asphalt, dry grass, wind-blown snow."""
     rng = np.random.default_rng(12)
-    return _bytes((fractal_noise(rng, _TILE, _TILE, 128, 6) - 0.5) * 2)
+    return _bytes((fractal_noise(rng, _TILE, _TILE, 256, 6) - 0.5) * 2)
 
 
 def _bytes(tile: Array) -> NDArray[np.int8]:
     """Store a tile in bytes, so that it stays in the cache while pixels look it up."""
-    rounded: Array = np.rint(tile * _FULL)
+    rounded: Array = np.rint(tile / _TEXEL)
     return np.clip(rounded, -127, 127).astype(np.int8).ravel()
 
 
-def _sample(tile: NDArray[np.int8], x: Array, y: Array) -> Array:
-    """Look up texels at (x, y), wrapping round."""
+def _texel(x: Array, y: Array) -> Ints:
+    """Return the numbers of the texels at (x, y), wrapping round."""
     index = y.astype(np.int32)
     index &= _TILE - 1
     index *= _TILE
     column = x.astype(np.int32)
     column &= _TILE - 1
     index += column
-    return np.take(tile, index) * (_ONE / _FULL)
+    return index
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Texture:
         shape = raster.geometry
         things = shape.faces.thing
         base = np.array([p.base for p in shape.things], dtype=np.float32).reshape(-1, 3)
-        anchor = np.vstack([raster.view.to_camera(base), np.zeros((1, 3), np.float32)]) * _FINE_ON_THINGS
+        anchor = np.vstack([raster.view.to_camera(base), np.zeros((1, 3), np.float32)]) * _ON_THINGS
         anchor[:, 0] -= np.array([p.thing.id * 37 % _TILE for p in shape.things] + [0], dtype=np.float32)
         pad = np.zeros(BACKDROP_FACES, np.float32)
         standing = np.concatenate([pad > 0, things >= 0])
@@ -94,29 +94,31 @@ class Texture:
         index, ray_x, ray_y = raster.index[rows], raster.ray_x, raster.ray_y[rows]
         finite = np.minimum(depth, _FARTHEST)
         inverse = _ONE / np.maximum(finite, _ONE)
-        standing = np.take(self.standing, index)
-        scaled = finite * _FINE_ON_THINGS
+        standing = look_up(self.standing, index)
+        scaled = finite * _ON_THINGS
         x = scaled * ray_x
-        x -= np.take(self.offset_x, index)
+        x -= look_up(self.offset_x, index)
         y = scaled * ray_y
-        y -= np.take(self.offset_y, index)
-        coarse = None
+        y -= look_up(self.offset_y, index)
         if ground:
             right, down, forward = view.rotation
-            east = finite * (right[0] * ray_x + (down[0] * ray_y + forward[0])) + view.origin[0]
-            north = finite * (right[1] * ray_x + (down[1] * ray_y + forward[1])) + view.origin[1]
-            coarse = _sample(_coarse_tile(), east * _COARSE, north * _COARSE)
-            east *= _FINE_ON_GROUND
-            north *= _FINE_ON_GROUND
+            scaled = finite * _ON_GROUND
+            east = scaled * (right[0] * ray_x + (down[0] * ray_y + forward[0]))
+            east += view.origin[0] * _ON_GROUND
+            north = scaled * (right[1] * ray_x + (down[1] * ray_y + forward[1]))
+            north += view.origin[1] * _ON_GROUND
             lying = ~standing
-            coarse *= lying
             np.copyto(x, east, where=lying)
             np.copyto(y, north, where=lying)
-        grain = np.take(self.grain, index)
-        bright = _sample(_fine_tile(), x, y)
-        bright *= np.minimum(_ONE, np.take(self.reach, index) * inverse)
+        grain = look_up(self.grain, index)
+        texel = _texel(x, y)
+        bright = look_up(_fine_tile(), texel) * _TEXEL
+        bright *= np.minimum(_ONE, look_up(self.reach, index) * inverse)
         bright *= grain
-        if coarse is not None:
+        coarse = None
+        if ground:
+            coarse = look_up(_coarse_tile(), texel) * _TEXEL
+            coarse *= lying
             patches = np.minimum(_ONE, np.float32(90.0) * inverse)
             patches *= coarse
             patches *= np.minimum(grain, np.float32(0.4))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copyreg
 from functools import cache
+from typing import Any
 
 from roadworthy.errors import SceneError, suggest
 from roadworthy.world.track import Track, Zone
@@ -81,3 +83,13 @@ def track(name: str) -> Track:
     if name not in _BUILDERS:
         raise SceneError(f"unknown track {name!r}: {suggest(name, TRACK_NAMES)}")
     return _BUILDERS[name]()
+
+
+def _reduced(road: Track) -> Any:
+    """Pickle a built-in track by its name: smaller, and what is kept by identity stays valid."""
+    if road.name in _BUILDERS and road is track(road.name):
+        return track, (road.name,)
+    return object.__reduce_ex__(road, 2)
+
+
+copyreg.pickle(Track, _reduced)

@@ -66,7 +66,7 @@ class _Cast:
 
     def people_at(self, s: float) -> float:
         """Return how many pedestrians to expect around a place."""
-        return 1.5 if self.track.zone(s).built_up else 0.25
+        return 0.7 if self.track.zone(s).built_up else 0.12
 
     def untangled(self) -> tuple[Thing, ...]:
         """Return the actors without those that would stand inside one placed before them."""
