@@ -82,5 +82,5 @@ def main() -> None:
         mean = len(rates) / sum(1 / rate for rate in rates)
         print(f"  over all of them {mean:.0f}, slowest {min(rates):.0f}")
         print(
-            f"  a clear day: {1 / ours:.0f}, with a plain renderer {1 / plain:.0f}, ratio {plain / ours:.1f}\n"
+            f"  a clear day: {1 / ours:.0f}; a plain renderer: {1 / plain:.0f}; ratio: {plain / ours:.1f}\n"
         )
