@@ -187,7 +187,7 @@ def _face_colors(raster: Raster, light: Light, ground_light: Array) -> tuple[Pac
     shines = bool(light.lamps > 0 and shape.glow.any())
     if shines:
         window = (shape.label == classes.BUILDING) & (shape.glow > 0)
-        color[window] = _LIT_WINDOW
+        color[window] += (_LIT_WINDOW - color[window]) * np.float32(min(1.0, 2 * light.lamps))
         spare[BACKDROP_FACES:] = shape.glow * np.float32(255 * light.lamps)
     else:
         spare[0] = 255
