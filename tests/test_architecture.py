@@ -32,7 +32,7 @@ FLOORS = (
     {"models", "transforms", "datasets", "world"},
     {
         "frames", "cases", "visual_change", "ontology", "registry", "errors",
-        "seeding", "images", "_arrays", "_frozen", "_version",
+        "seeding", "images", "_arrays", "_frozen", "_options", "_version", "_yaml",
     },
 )  # fmt: skip
 """The rooms from top to bottom; imports point down only.

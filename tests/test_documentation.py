@@ -10,7 +10,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md"])
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/models.md"])
 def test_the_examples_run(document: str, tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / document).read_text("utf-8"), re.M | re.S)
     assert blocks
@@ -20,7 +20,9 @@ def test_the_examples_run(document: str, tmp_path: Path) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/models.md", "CHANGELOG.md"]
+)
 def test_links_to_files_lead_somewhere(document: str) -> None:
     path = REPOSITORY / document
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", path.read_text("utf-8"))

@@ -5,15 +5,15 @@ Only `Ontology.load` imports this module, so that `import roadworthy` loads neit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from roadworthy._frozen import FrozenDict
+from roadworthy._yaml import Place, explained, read_yaml
 from roadworthy.errors import OntologyError, suggest
 from roadworthy.ontology import VOID, VOID_COLOR, Element, normalized
 
@@ -55,90 +55,21 @@ _KEYS = {"elements": _Entry.model_fields, "extend": _Addition.model_fields}
 
 @dataclass(frozen=True)
 class _File:
-    path: Path
     content: _Content
-    lines: Mapping[tuple[str, ...], int]
-
-    def where(self, *place: str) -> str:
-        return _where(self.path, self.lines, place)
-
-
-def _where(path: Path, lines: Mapping[tuple[str, ...], int], place: tuple[str, ...]) -> str:
-    """Return `file:line` of a place such as ("elements", "lane", "parent"), or of the nearest around it."""
-    while place and place not in lines:
-        place = place[:-1]
-    return f"{path}:{lines[place]}" if place in lines else str(path)
+    where: Callable[..., str]
 
 
 def _read(path: Path) -> _File:
+    file = read_yaml(path, "ontology file", "'elements:' or 'extend:'", OntologyError)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise OntologyError(f"{path}: cannot read the ontology file: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise OntologyError(f"{path}: an ontology file must be UTF-8 text, got {error.reason}") from error
-    try:
-        loader = yaml.SafeLoader(text)
-        root = loader.get_single_node()
-        if root is None:
-            raise OntologyError(f"{path}: the ontology file is empty: expected 'elements:' or 'extend:'")
-        if not isinstance(root, yaml.MappingNode):
-            kind = "list" if isinstance(root, yaml.SequenceNode) else "single value"
-            raise OntologyError(f"{path}:1: expected a mapping with 'elements:' or 'extend:', got a {kind}")
-        lines = dict(_places(path, root, (), set()))
-        data = loader.construct_document(root)
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise OntologyError(f"{path}{line}: broken YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise OntologyError(f"{path}: broken YAML: {error}") from error
-    except RecursionError as error:
-        raise OntologyError(f"{path}: broken YAML: nested too deeply") from error
-    try:
-        return _File(path, _Content.model_validate(data), lines)
+        return _File(_Content.model_validate(file.data), file.where)
     except ValidationError as error:
-        messages = [_explain(path, lines, detail) for detail in error.errors()]
+        messages = [explained(detail, file.where, _known_keys) for detail in error.errors()]
         raise OntologyError("\n".join(messages)) from None
 
 
-def _places(
-    path: Path, node: yaml.Node, place: tuple[str, ...], seen: set[int]
-) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield the line of every place; refuse doubled keys, which PyYAML drops, and aliases, which explode."""
-    if id(node) in seen:
-        line = node.start_mark.line + 1
-        raise OntologyError(f"{path}:{line}: anchors and aliases (& and *) are not allowed here")
-    seen.add(id(node))
-    if isinstance(node, yaml.MappingNode):
-        keys: dict[str, int] = {}
-        for key, value in node.value:
-            line = key.start_mark.line + 1
-            if not isinstance(key, yaml.ScalarNode):
-                raise OntologyError(f"{path}:{line}: expected a word as key, got a list or mapping")
-            if key.value in keys:
-                raise OntologyError(
-                    f"{path}:{line}: {key.value!r} is written twice, first on line {keys[key.value]}: "
-                    "merge the two entries"
-                )
-            keys[key.value] = line
-            yield (*place, key.value), line
-            yield from _places(path, value, (*place, key.value), seen)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, value in enumerate(node.value):
-            yield (*place, str(index)), value.start_mark.line + 1
-            yield from _places(path, value, (*place, str(index)), seen)
-
-
-def _explain(path: Path, lines: Mapping[tuple[str, ...], int], detail: Mapping[str, Any]) -> str:
-    """Turn one complaint of pydantic into a sentence with expected and actual."""
-    place = tuple(str(part) for part in detail["loc"] if part != "[key]")
-    where = _where(path, lines, place)
-    if detail["type"] == "extra_forbidden":
-        known = _KEYS[place[0]] if len(place) > 1 else _Content.model_fields
-        return f"{where}: unknown key {place[-1]!r}: {suggest(place[-1], known)}"
-    expected = detail["msg"].replace("Input should be", "expected").replace("Input should", "expected to")
-    inside = " > ".join(place)
-    return f"{where}: {inside}: {expected}, got {detail['input']!r}"
+def _known_keys(place: Place) -> Iterable[str]:
+    return _KEYS[place[0]] if len(place) > 1 else _Content.model_fields
 
 
 @dataclass

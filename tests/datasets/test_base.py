@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from roadworthy.cases import Dataset
-from roadworthy.datasets import BaseDataset
+from roadworthy.datasets import BaseDataset, OnError
+from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame
 
 
@@ -75,3 +76,77 @@ def test_a_slice_says_in_its_name_what_it_holds() -> None:
 def test_a_slice_travels_to_another_process() -> None:
     part = pickle.loads(pickle.dumps(Counting(10)[3:6]))
     assert values(part) == [3, 4, 5]
+
+
+class Holed(Counting):
+    """Frames of which every third cannot be read."""
+
+    def __init__(self, count: int, on_error: OnError = "raise") -> None:
+        super().__init__(count)
+        BaseDataset.__init__(self, "holed", self.all_ids, on_error=on_error)
+        self.mended = False
+
+    def read(self, number: int) -> Frame:
+        if number % 3 == 0 and not self.mended:
+            raise FrameError(f"{number}.png is cut short")
+        return super().read(number)
+
+
+def test_a_frame_that_cannot_be_read_ends_iteration() -> None:
+    data = Holed(5)
+    with pytest.raises(FrameError, match=r"0\.png is cut short"):
+        list(data)
+    assert data.skipped == {}
+
+
+def test_iteration_can_leave_out_and_count_what_cannot_be_read() -> None:
+    data = Holed(8, "skip")
+    assert data.skipped == {}
+    assert values(data) == values(data) == [1, 2, 4, 5, 7]
+    assert data.skipped == {
+        "frame-0": "0.png is cut short",
+        "frame-3": "3.png is cut short",
+        "frame-6": "6.png is cut short",
+    }
+    assert len(data) == 8
+    with pytest.raises(FrameError, match=r"3\.png is cut short"):
+        data[3]
+
+
+def test_a_slice_knows_which_of_its_own_frames_were_skipped() -> None:
+    data = Holed(8, "skip")
+    part = data[2:5]
+    assert values(part) == [2, 4]
+    assert list(part.skipped) == ["frame-3"]
+    assert list(data.skipped) == ["frame-3"]
+    assert list(data[4:].skipped) == []
+    assert values(data[::-1]) == [7, 5, 4, 2, 1]
+    assert list(data[::-1].skipped) == ["frame-6", "frame-3", "frame-0"]
+
+
+def test_a_frame_that_can_be_read_again_is_no_longer_skipped() -> None:
+    data = Holed(4, "skip")
+    list(data)
+    data.mended = True
+    assert values(data) == [0, 1, 2, 3]
+    assert data.skipped == {}
+
+
+def test_what_was_skipped_travels_with_the_data_set() -> None:
+    data = Holed(4, "skip")
+    list(data)
+    assert pickle.loads(pickle.dumps(data)).skipped == data.skipped
+
+
+def test_on_error_is_raise_or_skip() -> None:
+    with pytest.raises(InputError, match="on_error must be 'raise' or 'skip', got 'ignore'"):
+        Holed(3, "ignore")  # type: ignore[arg-type]
+
+
+def test_ids_must_differ() -> None:
+    class Twins(Counting):
+        def __init__(self) -> None:
+            BaseDataset.__init__(self, "twins", ["a", "b", "a"])
+
+    with pytest.raises(InputError, match="twins: ids of frames must differ, got 2 frames with the id 'a'"):
+        Twins()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pytest
 
+from roadworthy._options import checked_options
 from roadworthy.datasets import BaseDataset, load, options_of
-from roadworthy.datasets._options import checked_options
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.frames import Frame
 from roadworthy.registry import Registry

@@ -42,16 +42,17 @@ def list_all(
 
 
 def _options(entry: Entry[Any]) -> dict[str, str]:
-    """Return the options of a data set and their defaults; no other kind declares any yet."""
-    if entry.kind != "datasets":
+    """Return the options of a data set or model and their defaults; no other kind declares any yet."""
+    if entry.kind not in ("datasets", "models"):
         return {}
-    from roadworthy.datasets import options_of
+    from roadworthy._options import options_of
 
     try:
         options = options_of(entry.object)
     except InputError:
         return {}
-    return {one.name: "" if one.required else str(one.default) for one in options}
+    # A spec is Python; on the command line its parts are written as input.… and output.…
+    return {one.name: "" if one.required else str(one.default) for one in options if one.name != "spec"}
 
 
 def _document(registries: Sequence[Registry[Any]]) -> dict[str, object]:

@@ -8,9 +8,41 @@
 
 from __future__ import annotations
 
-from roadworthy.datasets._base import BaseDataset
+from roadworthy._options import Option, options_of
+from roadworthy.datasets._base import BaseDataset, OnError
 from roadworthy.datasets._load import load
-from roadworthy.datasets._options import Option, options_of
+from roadworthy.datasets.a2d2 import A2D2Dataset
+from roadworthy.datasets.bdd100k import Bdd100kDataset
+from roadworthy.datasets.camvid import CamVidDataset
+from roadworthy.datasets.cityscapes import CityscapesDataset
+from roadworthy.datasets.coco import CocoDataset
+from roadworthy.datasets.export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
+from roadworthy.datasets.folder import FolderDataset
+from roadworthy.datasets.kitti import KittiDataset
+from roadworthy.datasets.udacity_ch2 import UdacityCh2Dataset
+from roadworthy.datasets.udacity_sim import UdacitySimDataset
 from roadworthy.datasets.world import WorldDataset
+from roadworthy.datasets.yolo import YoloDataset
 
-__all__ = ["BaseDataset", "Option", "WorldDataset", "load", "options_of"]
+__all__ = [
+    "A2D2Dataset",
+    "BaseDataset",
+    "Bdd100kDataset",
+    "CamVidDataset",
+    "CityscapesDataset",
+    "CocoDataset",
+    "EXPORT_FORMATS",
+    "ExportFormat",
+    "ExportSummary",
+    "FolderDataset",
+    "KittiDataset",
+    "OnError",
+    "Option",
+    "UdacityCh2Dataset",
+    "UdacitySimDataset",
+    "WorldDataset",
+    "YoloDataset",
+    "export",
+    "load",
+    "options_of",
+]

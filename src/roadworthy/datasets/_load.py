@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from roadworthy._options import checked_options, takes_path
 from roadworthy.cases import Dataset
-from roadworthy.datasets._options import checked_options, takes_path
 from roadworthy.errors import InputError
 from roadworthy.registry import datasets
 

@@ -1,8 +1,67 @@
-"""Systems under test: the protocol they follow, and those that come with the package."""
+"""Systems under test: the protocols they follow, adapters for the runtimes people use, one spelling for all.
+
+::
+
+    model = load_model("onnx:net.onnx", output={"signals": ["steering", "speed"]})
+    model = load_model("model.yaml")
+    model.predict([frame, …])
+"""
 
 from __future__ import annotations
 
-from roadworthy.models.protocols import Simulator, SystemUnderTest
+from roadworthy.models.detection import DetectionOutput
+from roadworthy.models.function import FrameFunction, callable_model
+from roadworthy.models.http import http_model
+from roadworthy.models.images import ImageInput, View
+from roadworthy.models.load import load_model
+from roadworthy.models.network import ModelSpec, Network, Runtime, Tensor
+from roadworthy.models.onnx import onnx_model
+from roadworthy.models.opencv import opencv_model
+from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
+from roadworthy.models.protocols import (
+    Classifier,
+    Detector,
+    Regressor,
+    Segmenter,
+    Simulator,
+    SystemUnderTest,
+    Task,
+    task_of,
+)
+from roadworthy.models.recorded import Recorded, recorded_model
+from roadworthy.models.torch_module import torch_model
+from roadworthy.models.torchscript import torchscript_model
 from roadworthy.models.truth import Truth
 
-__all__ = ["Simulator", "SystemUnderTest", "Truth"]
+__all__ = [
+    "ClassificationOutput",
+    "Classifier",
+    "DetectionOutput",
+    "Detector",
+    "FrameFunction",
+    "ImageInput",
+    "ModelSpec",
+    "Network",
+    "Output",
+    "Recorded",
+    "RegressionOutput",
+    "Regressor",
+    "Runtime",
+    "SegmentationOutput",
+    "Segmenter",
+    "Simulator",
+    "SystemUnderTest",
+    "Task",
+    "Tensor",
+    "Truth",
+    "View",
+    "callable_model",
+    "http_model",
+    "load_model",
+    "onnx_model",
+    "opencv_model",
+    "recorded_model",
+    "task_of",
+    "torch_model",
+    "torchscript_model",
+]

@@ -1,14 +1,37 @@
-"""What a system under test has to do, and what drives it in a simulator."""
+"""What a system under test has to do, and what drives it in a simulator.
+
+A system answers frames with predictions. What kind of prediction says what its task is; the four protocols
+below name the tasks for type checkers. They add nothing to implement.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from roadworthy.cases import Prediction
-from roadworthy.frames import Frame
+from roadworthy.cases import ClassScores, Prediction
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
-__all__ = ["Simulator", "SystemUnderTest"]
+__all__ = [
+    "Classifier",
+    "Detector",
+    "Regressor",
+    "Segmenter",
+    "Simulator",
+    "SystemUnderTest",
+    "Task",
+    "task_of",
+]
+
+Task: TypeAlias = Literal["regression", "classification", "detection", "segmentation"]
+"""What a system answers with: signals, class scores, boxes or a label map."""
+
+_TASKS: dict[type, Task] = {
+    Signals: "regression",
+    ClassScores: "classification",
+    Boxes: "detection",
+    LabelMap: "segmentation",
+}
 
 
 @runtime_checkable
@@ -27,6 +50,48 @@ class SystemUnderTest(Protocol):
         again frame by frame, so that only the case it belongs to is an error.
         """
         ...
+
+
+class Regressor(SystemUnderTest, Protocol):
+    """Answers with speed, steering or both: a model that drives."""
+
+    def predict(self, frames: Sequence[Frame], /) -> Sequence[Signals]:
+        """Return the signals for each frame, in m/s and degrees at the wheels, positive to the right."""
+        ...
+
+
+class Classifier(SystemUnderTest, Protocol):
+    """Answers with a score for each class it knows."""
+
+    def predict(self, frames: Sequence[Frame], /) -> Sequence[ClassScores]:
+        """Return the class scores for each frame."""
+        ...
+
+
+class Detector(SystemUnderTest, Protocol):
+    """Answers with boxes around things."""
+
+    def predict(self, frames: Sequence[Frame], /) -> Sequence[Boxes]:
+        """Return the boxes for each frame, with scores, in pixels of the frame."""
+        ...
+
+
+class Segmenter(SystemUnderTest, Protocol):
+    """Answers with the class of every pixel."""
+
+    def predict(self, frames: Sequence[Frame], /) -> Sequence[LabelMap]:
+        """Return a label map of the size of each frame."""
+        ...
+
+
+def task_of(prediction: Prediction) -> Task:
+    """Return the task that a prediction is an answer to.
+
+    Example:
+        >>> task_of(Signals(speed=8.0))
+        'regression'
+    """
+    return _TASKS[type(prediction)]
 
 
 @runtime_checkable

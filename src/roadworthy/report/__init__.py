@@ -10,6 +10,7 @@ from roadworthy.report.drawing import (
     draw_legend,
     parse_overlays,
 )
+from roadworthy.report.predictions import prediction_sheet
 from roadworthy.report.sheets import Pair, Tile, contact_sheet, frame_sheet, pair_sheet
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "frame_sheet",
     "pair_sheet",
     "parse_overlays",
+    "prediction_sheet",
 ]

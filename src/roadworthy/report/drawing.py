@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, suggest
-from roadworthy.frames import Frame, LabelMap
+from roadworthy.frames import Frame, LabelMap, Signals
 from roadworthy.ontology import VOID, ontology
 from roadworthy.report._boxes import draw_boxes
 from roadworthy.report._palette import (
@@ -31,6 +31,7 @@ __all__ = [
     "draw_difference",
     "draw_frame",
     "draw_legend",
+    "draw_signals",
     "parse_overlays",
 ]
 
@@ -103,7 +104,7 @@ def draw_frame(
         draw_boxes(canvas, frame.boxes, scale)
     strips = [canvas]
     if "signals" in chosen and (frame.signals.speed is not None or frame.signals.steering is not None):
-        strips.append(_signal_strip(frame.signals.speed, frame.signals.steering, size[0]))
+        strips.append(draw_signals(frame.signals, size[0]))
     if legend and "labels" in chosen and frame.labels is not None:
         strips.append(draw_legend(frame.labels.present(), size[0], margin=12, background=PANEL))
     return np.vstack(strips)
@@ -219,10 +220,14 @@ def _depth_colors(depth: NDArray[np.float32]) -> Image:
     return colors
 
 
-def _signal_strip(speed: float | None, steering: float | None, width: int) -> Image:
-    """Return a strip with a steering needle and a speed bar."""
+def draw_signals(signals: Signals, width: int, label: str = "") -> Image:
+    """Return a strip with a steering needle and a speed bar, and before them whose they are."""
+    speed, steering = signals.speed, signals.steering
     strip = np.full((34, width, 3), PANEL, np.uint8)
     x = 12.0
+    if label:
+        draw_text(strip, label, x, 17, 10, DIM)
+        x += max(text_width(label, 10), text_width("model", 10)) + 16
     if steering is not None:
         _draw_needle(strip, (x + 15, 25), steering)
         side = "" if abs(steering) < 0.05 else " right" if steering > 0 else " left"

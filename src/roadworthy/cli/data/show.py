@@ -1,4 +1,4 @@
-"""``roadworthy data``: looking at data sets."""
+"""``roadworthy data show``: a contact sheet of a data set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roadworthy.cli._commands import Command, Group
+from roadworthy.cli._commands import Command
 from roadworthy.cli._console import (
     console,
     examples,
@@ -20,23 +20,17 @@ from roadworthy.cli._console import (
     print_json,
     tracked,
 )
+from roadworthy.cli.data._group import Options, Reference, app, listed, opened
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.frames import Frame
 
-__all__ = ["app"]
-
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Look at data sets.")
+__all__ = ["show"]
 
 _TILE_WIDTH = 640  # pixels on the sheet
 _MOST_FRAMES = 400  # larger pictures open in hardly any program
-
-
-@app.callback()
-def _group() -> None:
-    """Look at data sets."""
 
 
 @app.command(
@@ -46,19 +40,12 @@ def _group() -> None:
         "roadworthy data show world:town -o weather=rain -o level=heavy -o time=night",
         "roadworthy data show world -o weather=all -o time=all --count 15",
         "roadworthy data show world:mountain --overlay depth --out depth.png",
+        "roadworthy data show kitti:path/to/training --overlay boxes",
     ),
 )
 def show(
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA", help="The data set: its name, or name:path. See `roadworthy list datasets`."
-        ),
-    ],
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of the data set; repeatable."),
-    ] = None,
+    reference: Reference,
+    option: Options = None,
     count: Annotated[
         int, typer.Option("--count", "-n", metavar="N", help="How many frames, spread over the data set.")
     ] = 12,
@@ -86,12 +73,12 @@ def show(
     overlays = parse_overlays(overlay)
     if not 1 <= count <= _MOST_FRAMES:
         raise InputError(f"--count must be between 1 and {_MOST_FRAMES}, got {count}")
-    options = parse_options(option or [])
-    if seed is not None and options.setdefault("seed", seed) != seed:
+    seeded = {} if seed is None else {"seed": seed}
+    if seeded and "seed" in (options := parse_options(option or [])):
         raise InputError(f"the seed is given twice: --seed {seed} and -o seed={options['seed']}")
     path = out or Path(re.sub(r"[^\w.-]+", "-", reference).strip("-") + ".png")
     make_folder(path.parent)
-    dataset = _opened(reference, options, count)
+    dataset = opened(reference, option, count, **seeded)
     if not len(dataset):
         raise InputError(f"{dataset.name} has no frames to show")
     shown = min(count, len(dataset))
@@ -110,18 +97,6 @@ def show(
         print_json({"sheet": str(path), **_document(dataset, frames)})
     else:
         _print_summary(path, dataset, frames)
-
-
-def _opened(reference: str, options: dict[str, object], count: int) -> Dataset:
-    from roadworthy.datasets import load, options_of
-    from roadworthy.registry import datasets
-
-    reader = datasets.get(reference.partition(":")[0])
-    # Data that is made is made in the number that is shown: its conditions cycle from frame to frame, and
-    # every n-th of more frames could show the same ones again and again.
-    if any(one.name == "count" for one in options_of(reader)):
-        options = {"count": count, **options}
-    return load(reference, **options)
 
 
 def _counted(shown: int, total: int) -> str:
@@ -179,18 +154,14 @@ def _print_summary(path: Path, dataset: Dataset, frames: Sequence[Frame]) -> Non
     out = console()
     table = plain_table("", "")
     for name, values in _conditions(frames).items():
-        table.add_row(Text(name, style="dim"), _listed({key: str(n) for key, n in values.most_common()}))
+        table.add_row(Text(name, style="dim"), listed({key: str(n) for key, n in values.most_common()}))
     if boxes := _boxes(frames):
-        table.add_row(Text("boxes", style="dim"), _listed({key: str(n) for key, n in boxes.most_common()}))
+        table.add_row(Text("boxes", style="dim"), listed({key: str(n) for key, n in boxes.most_common()}))
     if labels := _labels(frames):
         table.add_row(
-            Text("pixels", style="dim"), _listed({key: f"{share:.1%}" for key, share in labels.items()})
+            Text("pixels", style="dim"), listed({key: f"{share:.1%}" for key, share in labels.items()})
         )
     out.print(Text.assemble((dataset.name, "bold"), f", {_counted(len(frames), len(dataset))}"))
     if table.row_count:
         out.print(Padding(table, (0, 0, 0, 2)))
     out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)
-
-
-def _listed(values: dict[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())

@@ -1,8 +1,9 @@
-"""The options of a reader: declared once in its signature, converted at the door.
+"""The options of what has a name, such as a reader of data: declared in its signature, converted at the door.
 
 A reader is called with its path and keyword options. Its first positional parameter is the path; the others
 are the options, and their annotations say what they take: ``int``, ``float``, ``bool``, ``str``, ``Path``, a
-``Literal``, or a union of these. Text from the command line is converted, everything is checked.
+``Literal``, or a union of these. Text from the command line is converted, everything is checked. A model is
+called in the same way.
 """
 
 from __future__ import annotations

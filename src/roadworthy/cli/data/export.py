@@ -1,0 +1,125 @@
+"""``roadworthy data export``: writing a data set in the format of other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roadworthy.cli._commands import Command
+from roadworthy.cli._console import console, examples, plain_table, print_json
+from roadworthy.cli.data._group import Options, Reference, app, listed, opened
+from roadworthy.errors import InputError
+
+if TYPE_CHECKING:
+    from roadworthy.datasets import ExportSummary
+
+__all__ = ["export"]
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "roadworthy data export world:town towns --format coco --count 50",
+        "roadworthy data export world towns/training --format kitti",
+        "roadworthy data export kitti:training cars -f yolo --classes car,van",
+    ),
+)
+def export(
+    reference: Reference,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write: a new or empty folder.")],
+    format: Annotated[
+        str, typer.Option("--format", "-f", metavar="FORMAT", help="kitti, coco or yolo.", show_default=False)
+    ],
+    option: Options = None,
+    count: Annotated[
+        int | None,
+        typer.Option(
+            "--count", "-n", metavar="N", help="How many frames, spread over the data set; all when left out."
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS",
+            help="The classes to write, joined by commas, in the order of their numbers; all when left out.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
+) -> None:
+    """Write the images and boxes of a data set as KITTI, COCO or YOLO."""
+    if count is not None and count < 1:
+        raise InputError(f"--count must be 1 or more, got {count}")
+    words = None if classes is None else [word.strip() for word in classes.split(",") if word.strip()]
+    summary = _written(reference, folder, format, option, count, words)
+    if as_json:
+        print_json(_document(summary))
+    else:
+        _print_summary(summary)
+
+
+def _written(
+    reference: str,
+    folder: Path,
+    format: str,
+    option: list[str] | None,
+    count: int | None,
+    classes: list[str] | None,
+) -> ExportSummary:
+    from rich.progress import Progress
+
+    from roadworthy.datasets import EXPORT_FORMATS, export
+    from roadworthy.errors import suggest
+
+    chosen = next((one for one in EXPORT_FORMATS if one == format.lower()), None)
+    if chosen is None:
+        raise InputError(f"there is no format {format!r}: {suggest(format, EXPORT_FORMATS)}")
+    dataset = opened(reference, option, count)
+    total = len(dataset)
+    some = None if count is None or count >= total else [index * total // count for index in range(count)]
+    err = console(stderr=True)
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("Writing frames", total=None)
+        return export(
+            dataset,
+            folder,
+            chosen,
+            classes=classes,
+            indices=some,
+            progress=lambda done, all_of_them: bar.update(task, completed=done, total=all_of_them),
+        )
+
+
+def _document(summary: ExportSummary) -> dict[str, object]:
+    return {
+        "folder": str(summary.folder),
+        "format": summary.format,
+        "reference": summary.reference,
+        "frames": summary.frames,
+        "boxes": dict(summary.boxes),
+        "left_out": dict(summary.left_out),
+        "lost": dict(summary.lost),
+    }
+
+
+def _print_summary(summary: ExportSummary) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    total = sum(summary.boxes.values())
+    out.print(
+        Text.assemble((str(summary.folder), "bold cyan"), f", {summary.frames} frames, {total} boxes"),
+        soft_wrap=True,
+    )
+    table = plain_table("", "")
+    for title, values in (
+        ("boxes", summary.boxes),
+        ("left out", summary.left_out),
+        ("not in this format", summary.lost),
+    ):
+        if values:
+            table.add_row(Text(title, style="dim"), listed({key: str(n) for key, n in values.items()}))
+    out.print(Padding(table, (0, 0, 0, 2)))
+    out.print(Text.assemble("Open it as ", (summary.reference, "cyan")), soft_wrap=True)

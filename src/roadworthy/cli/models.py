@@ -1,0 +1,320 @@
+"""``roadworthy models``: trying models."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roadworthy.cli._commands import Command, Group
+from roadworthy.cli._console import (
+    console,
+    examples,
+    make_folder,
+    parse_options,
+    plain_table,
+    print_json,
+    tracked,
+)
+from roadworthy.errors import InputError, SystemUnderTestError
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Dataset, Prediction
+    from roadworthy.frames import Frame
+    from roadworthy.models import Network, SystemUnderTest
+
+__all__ = ["app"]
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Try models.")
+
+_MOST_FRAMES = 100
+_SECONDS = 2.0  # for measuring time
+
+
+@app.callback()
+def _group() -> None:
+    """Try models."""
+
+
+@app.command(
+    "try",
+    cls=Command,
+    epilog=examples(
+        "roadworthy models try truth --data world:town",
+        "roadworthy models try onnx:net.onnx -m output.signals=steering --data world",
+        "roadworthy models try model.yaml --data world:town -o weather=rain --count 12",
+        "roadworthy models try recorded:results --data kitti:training",
+    ),
+)
+def try_model(
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="The model: kind:path, a model.yaml, or a name. See `roadworthy list models`.",
+        ),
+    ],
+    data: Annotated[
+        str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
+    ] = "world",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of the data set; repeatable."),
+    ] = None,
+    model_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model-option",
+            "-m",
+            metavar="KEY=VALUE",
+            help="An option of the model, or a key of model.yaml such as input.width; repeatable.",
+        ),
+    ] = None,
+    count: Annotated[
+        int, typer.Option("--count", "-n", metavar="N", help="How many frames, spread over the data set.")
+    ] = 6,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The picture to write; named after the model when left out."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
+) -> None:
+    """Let a model answer a few frames, draw the answers and tell what it is like."""
+    from roadworthy.images import write_image
+    from roadworthy.models import load_model
+    from roadworthy.report import prediction_sheet
+
+    if not 1 <= count <= _MOST_FRAMES:
+        raise InputError(f"--count must be between 1 and {_MOST_FRAMES}, got {count}")
+    path = out or Path("try-" + re.sub(r"[^\w.-]+", "-", reference).strip("-.") + ".png")
+    system = load_model(reference, **parse_options(model_option or []))
+    dataset = _opened(data, parse_options(option or []), count, _history(system))
+    if not len(dataset):
+        raise InputError(f"{dataset.name} has no frames to try the model on")
+    shown = min(count, len(dataset))
+    chosen = [index * len(dataset) // shown for index in range(shown)]
+    frames = [dataset[index] for index in tracked(chosen, "Reading frames")]
+    answers = _answers(system, frames)
+    milliseconds = _milliseconds(system, frames)
+    make_folder(path.parent)
+    part = f"{shown}" if shown == len(dataset) else f"{shown} of {len(dataset)}"
+    note = f"{part} frames of {dataset.name}"
+    sheet = prediction_sheet(frames, answers, title=system.name, note=note)
+    write_image(path, sheet)
+    document = _document(system, dataset, frames, answers, milliseconds)
+    if as_json:
+        print_json({"sheet": str(path), **document})
+    else:
+        _print_summary(path, document)
+
+
+def _history(system: SystemUnderTest) -> int:
+    from roadworthy.models import Network
+
+    return system.input.history if isinstance(system, Network) else 0
+
+
+def _opened(reference: str, options: dict[str, object], count: int, history: int) -> Dataset:
+    """Open data; data that is made is made in the number and with the history that are wanted."""
+    from roadworthy.datasets import load, options_of
+    from roadworthy.registry import datasets
+
+    known = {one.name for one in options_of(datasets.get(reference.partition(":")[0]))}
+    if "count" in known:
+        options = {"count": count, **options}
+    if "history" in known and history:
+        options = {"history": history, **options}
+    return load(reference, **options)
+
+
+def _answers(system: SystemUnderTest, frames: Sequence[Frame]) -> list[Prediction]:
+    """Return what the system answers, one prediction per frame."""
+    try:
+        answers = list(system.predict(frames))
+    except SystemUnderTestError:
+        raise
+    except Exception as error:
+        raise SystemUnderTestError(f"{system.name} raised {type(error).__name__}: {error}") from error
+    if len(answers) != len(frames):
+        raise SystemUnderTestError(
+            f"{system.name} must give {len(frames)} predictions for {len(frames)} frames, got {len(answers)}"
+        )
+    return answers
+
+
+def _milliseconds(system: SystemUnderTest, frames: Sequence[Frame]) -> float:
+    """Return the time per frame, of the fastest of a few calls: the first ones warm up."""
+    fastest, end = float("inf"), time.perf_counter() + _SECONDS
+    for _ in range(5):
+        start = time.perf_counter()
+        system.predict(frames)
+        fastest = min(fastest, time.perf_counter() - start)
+        if time.perf_counter() > end:
+            break
+    return 1000 * fastest / len(frames)
+
+
+def _document(
+    system: SystemUnderTest,
+    dataset: Dataset,
+    frames: Sequence[Frame],
+    answers: Sequence[Prediction],
+    milliseconds: float,
+) -> dict[str, object]:
+    from roadworthy.models import Network, task_of
+    from roadworthy.models.comparison import compare
+
+    measures = compare(frames, answers)
+    document: dict[str, object] = {
+        "model": system.name,
+        "task": " and ".join(sorted({task_of(answer) for answer in answers})),
+        "dataset": dataset.name,
+        "frames": [frame.id for frame in frames],
+        "milliseconds_per_frame": round(milliseconds, 3),
+    }
+    if isinstance(system, Network):
+        document |= _about(system)
+    document["answers"] = _ranges(answers)
+    document["truth"] = [
+        {"name": one.name, "value": one.value, "unit": one.unit, "frames": one.frames, "text": str(one)}
+        for one in measures
+    ]
+    document["notes"] = _notes(system, dataset, frames, answers)
+    return document
+
+
+def _about(network: Network[Prediction]) -> dict[str, object]:
+    """Return what a network declares, and what its file says."""
+    asked = network.input
+    size = "the frame's own size" if asked.width is None else f"{asked.width}x{asked.height}"
+    values = asked.range or ((0, 255) if asked.dtype == "uint8" else (0, 1))
+    words = [size, asked.color, f"{asked.dtype}", asked.axes, f"values {values[0]:g} to {values[1]:g}"]
+    if asked.mean or asked.std:
+        words.append("then mean and std")
+    if any(asked.crop):
+        words.append(f"without {asked.crop[0]:g} rows above and {asked.crop[1]:g} below")
+    if asked.fit == "letterbox":
+        words.append("letterboxed")
+    if asked.history:
+        words.append(f"{asked.history} earlier frames as {asked.stacking}")
+    return {
+        "input": ", ".join(words),
+        "batch": "any number" if network.batch is None else str(network.batch),
+        "outputs": [str(one) for one in network.runtime.outputs],
+        "files": [str(file) for file in network.files],
+    }
+
+
+def _ranges(answers: Sequence[Prediction]) -> dict[str, str]:
+    """Return what was answered, in a line for each kind of answer."""
+    from roadworthy.cases import ClassScores
+    from roadworthy.frames import Boxes, LabelMap, Signals
+
+    found: dict[str, str] = {}
+    values: dict[str, list[float]] = {}
+    for answer in answers:
+        if isinstance(answer, Signals):
+            for name, value in answer.as_dict().items():
+                values.setdefault(name, []).append(value)
+    units = {"steering": "°", "speed": " m/s"}
+    for name, given in values.items():
+        if name != "timestamp":
+            found[name] = f"{min(given):.3g} to {max(given):.3g}{units.get(name, '')}"
+    boxes = Counter(name for answer in answers if isinstance(answer, Boxes) for name in answer.classes)
+    if any(isinstance(answer, Boxes) for answer in answers):
+        found["boxes"] = _listed({name: str(number) for name, number in boxes.most_common()}) or "none"
+    best = Counter(answer.best for answer in answers if isinstance(answer, ClassScores))
+    if best:
+        found["best class"] = _listed({name: str(number) for name, number in best.most_common(8)})
+    pixels: Counter[str] = Counter()
+    for answer in answers:
+        if isinstance(answer, LabelMap):
+            pixels.update(answer.present())
+    if total := sum(pixels.values()):
+        found["pixels"] = _listed({name: f"{one / total:.1%}" for name, one in pixels.most_common()})
+    return found
+
+
+def _notes(
+    system: SystemUnderTest, dataset: Dataset, frames: Sequence[Frame], answers: Sequence[Prediction]
+) -> list[str]:
+    """Return what looks wrong: the mistakes that people make when they describe a network."""
+    from roadworthy.frames import Signals
+    from roadworthy.models import Recorded
+
+    notes = []
+    ids = getattr(dataset, "ids", ())
+    if isinstance(system, Recorded) and ids and (unmatched := system.unmatched(ids)):
+        notes.append(
+            f"{len(unmatched)} of {len(system)} records are for images that {dataset.name} does not have, "
+            f"such as {unmatched[0]!r}"
+        )
+    for name in ("steering", "speed"):
+        pairs = [
+            (getattr(frame.signals, name), getattr(answer, name))
+            for frame, answer in zip(frames, answers, strict=True)
+            if isinstance(answer, Signals) and getattr(answer, name) is not None
+        ]
+        given = [answer for _, answer in pairs]
+        if len(given) > 1 and max(given) == min(given):
+            notes.append(f"{name} is the same for every frame: are the input's colours and range right?")
+        known = [(truth, answer) for truth, answer in pairs if truth is not None]
+        slope, correlation = _relation(known)
+        if name == "steering" and correlation < -0.5:
+            notes.append("steering goes against the truth: is output.units.steering_positive right?")
+        elif correlation > 0.5 and not 1 / 3 < slope < 3:
+            notes.append(f"{name} is {slope:.2g} times the truth: is output.units.{name} right?")
+    return notes
+
+
+def _relation(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return how much the answers vary against the truth, and their correlation; 1 and 0 if unknown."""
+    import numpy as np
+
+    if len(pairs) < 4:
+        return 1.0, 0.0
+    truth, answer = np.array(pairs).T
+    if not truth.std() or not answer.std():
+        return 1.0, 0.0
+    return float(answer.std() / truth.std()), float(np.corrcoef(truth, answer)[0, 1])
+
+
+def _print_summary(path: Path, document: Mapping[str, object]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    table = plain_table("", "")
+    rows: dict[str, object] = {
+        "input": document.get("input"),
+        "batch": document.get("batch"),
+        "outputs": _joined(document.get("outputs")),
+        "time": f"{document['milliseconds_per_frame']:.2f} ms per frame",
+    }
+    answers, truth, notes = document["answers"], document["truth"], document["notes"]
+    assert isinstance(answers, dict)
+    assert isinstance(truth, list)
+    assert isinstance(notes, list)
+    rows |= answers
+    rows["against truth"] = ", ".join(one["text"] for one in truth)
+    for name, value in rows.items():
+        if value:
+            table.add_row(Text(name, style="dim"), Text(str(value)))
+    out.print(Text.assemble((str(document["model"]), "bold"), f", {document['task']}"))
+    out.print(Padding(table, (0, 0, 0, 2)))
+    for note in notes:
+        out.print(Text.assemble(("Note: ", "yellow"), str(note)))
+    out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)
+
+
+def _joined(values: object) -> str:
+    return ", ".join(map(str, values)) if isinstance(values, list) else ""
+
+
+def _listed(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())

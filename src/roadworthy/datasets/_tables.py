@@ -1,0 +1,150 @@
+"""CSV files with errors that name file, line and column."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from roadworthy.datasets._files import read_text
+from roadworthy.errors import FrameError, InputError
+
+__all__ = ["Row", "Table", "csv_file", "read_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a CSV file, blanks around its cells removed."""
+
+    line: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns over rows. Cells become numbers when they are asked for.
+
+    Example:
+        >>> table = Table(Path("log.csv"), ("id", "speed"), (Row(2, ("a", "12.5")), Row(3, ("b", "nan"))))
+        >>> table.number(0, "speed")
+        12.5
+        >>> table.number(1, "speed")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.FrameError: log.csv: line 3: speed must be a finite number, got 'nan'
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: Sequence[Row]
+
+    @classmethod
+    def read(cls, path: Path) -> Table:
+        """Read a CSV file whose first line names the columns.
+
+        Raises:
+            InputError: The file cannot be read or has no lines.
+        """
+        rows = read_rows(path)
+        return cls(path, rows[0].cells, rows[1:])
+
+    def require(self, *columns: str) -> None:
+        """Check that columns are there.
+
+        Raises:
+            InputError: One is missing.
+        """
+        missing = [name for name in columns if name not in self.columns]
+        if missing:
+            raise InputError(
+                f"{self.path}: expected the columns {', '.join(columns)}, missing {', '.join(missing)}; "
+                f"got {', '.join(self.columns)}"
+            )
+
+    def text(self, index: int, column: str) -> str:
+        """Return a cell.
+
+        Raises:
+            FrameError: The row has too few or too many cells.
+        """
+        row = self.rows[index]
+        if len(row.cells) != len(self.columns):
+            raise FrameError(
+                f"{self.path}: line {row.line}: expected {len(self.columns)} columns, got {len(row.cells)}"
+            )
+        return row.cells[self.columns.index(column)]
+
+    def key(self, index: int, column: str) -> str:
+        """Return the cell that names a row; where there is none, the line.
+
+        A broken row is an error of its frame, found when the frame is read, and none of the whole table.
+        """
+        row, place = self.rows[index], self.columns.index(column)
+        return row.cells[place] if place < len(row.cells) and row.cells[place] else f"line-{row.line}"
+
+    def number(self, index: int, column: str) -> float:
+        """Return a cell as a number.
+
+        Raises:
+            FrameError: It is none, or not finite.
+        """
+        text = self.text(index, column)
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            where = f"{self.path}: line {self.rows[index].line}"
+            raise FrameError(f"{where}: {column} must be a finite number, got {text!r}")
+        return value
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a CSV file that are not blank, with their line numbers.
+
+    Raises:
+        InputError: The file cannot be read or has no rows.
+    """
+    reader = csv.reader(io.StringIO(read_text(path)), skipinitialspace=True)
+    try:
+        rows = [
+            Row(reader.line_num, tuple(map(str.strip, cells)))
+            for cells in reader
+            if any(cell.strip() for cell in cells)
+        ]
+    except csv.Error as error:
+        raise FrameError(f"{path}: line {reader.line_num}: {error}") from error
+    if not rows:
+        raise InputError(f"{path} is empty: expected a CSV file with one line for each frame")
+    return rows
+
+
+def csv_file(path: str | PathLike[str], preferred: str) -> Path:
+    """Return the CSV file that a path means: itself, or the one in the folder.
+
+    Args:
+        path: A CSV file or a folder.
+        preferred: The name of the file to take where a folder has several.
+
+    Raises:
+        InputError: There is none, or one would have to be guessed.
+    """
+    given = Path(path).expanduser()
+    if not given.is_dir():
+        if not given.is_file():
+            raise InputError(f"expected a folder or a CSV file, found nothing at {given}")
+        return given
+    if (given / preferred).is_file():
+        return given / preferred
+    found = sorted(given.glob("*.csv"))
+    if len(found) != 1:
+        names = ", ".join(file.name for file in found) or "none"
+        raise InputError(
+            f"{given} must hold {preferred} or one CSV file, found {names}: "
+            "name the file itself, or another folder"
+        )
+    return found[0]

@@ -1,0 +1,256 @@
+"""YOLO: a text file of boxes beside every image, and the class names in a YAML or text file.
+
+The label file of ``…/images/…/a.jpg`` is ``…/labels/…/a.txt``; that of an image in no folder called images
+lies beside it. An image without a label file has no boxes on it; where there is no folder of label files at
+all, nothing is known about boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
+from roadworthy.datasets._base import BaseDataset, OnError
+from roadworthy.datasets._files import IMAGE_ENDINGS, image_files, naming, read_text
+from roadworthy.errors import FrameError, InputError, suggest
+from roadworthy.frames import Boxes, Frame
+from roadworthy.images import read_image
+from roadworthy.registry import datasets
+
+__all__ = ["YoloDataset"]
+
+SPLITS = ("train", "val", "test")
+YAML_NAMES = ("data.yaml", "dataset.yaml", "data.yml", "dataset.yml")
+NAMES_FILES = ("classes.txt", "labels/classes.txt", "obj.names", "classes.names")
+_NO_NAME = ("images", "..")
+
+
+@datasets.register("yolo", summary="YOLO: a dataset YAML file, or a folder with images/, labels/ and names")
+class YoloDataset(BaseDataset):
+    """Images with boxes in YOLO's format.
+
+    The id of a frame is the path of its image below the data set, without the folder images and the ending.
+
+    Args:
+        path: The dataset YAML file, or a folder with one, or a folder with images/, labels/ and classes.txt.
+        split: "train", "val" or "test", or another that the YAML file or the folder images/ has; all of them
+            when left out.
+        names: The class names in the order of their numbers, joined by commas, where no file has them.
+        class_names: The ontology word for a class name, None to leave it out; as text
+            ``rider=bicyclist,dog=none``.
+        on_unknown: What to do with a class that is not in the ontology: "error", or "skip" its boxes.
+        on_invalid: What to do with a box of negative width or height.
+        outside: What to do with a box that reaches beyond its image: "error", or "clip" and count it.
+        on_error: What iteration does with a frame that cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        split: str | None = None,
+        names: str | Sequence[str] | None = None,
+        class_names: Mapping[str, str | None] | str | None = None,
+        on_unknown: OnUnknown = "error",
+        on_invalid: OnUnknown = "error",
+        outside: Outside = "error",
+        on_error: OnError = "raise",
+    ) -> None:
+        """Find the images and the class names; no image is opened yet."""
+        given = None if names is None else _given_names(names)
+        file = _yaml_file(Path(path))
+        if file is not None:
+            with naming(file):
+                root, self._files, self._names = _from_yaml(file, split, given)
+        else:
+            root = Path(path)
+            self._files, self._names = _from_folder(root, split, given)
+        # Worked out once per folder: for every image, paths take longer than listing the files.
+        folders = {file.parent for file in self._files}
+        self._labels = {folder: _label_folder(folder) for folder in folders}
+        self._labelled = {folder: labels.is_dir() for folder, labels in self._labels.items()}
+        prefixes = {folder: _prefix(folder, root) for folder in folders}
+        self._class_names: ClassNames = class_names_of(class_names)
+        self._on_unknown: OnUnknown = on_unknown
+        self._on_invalid: OnUnknown = on_invalid
+        self._outside: Outside = outside
+        ids = [f"{prefixes[file.parent]}{file.stem}" for file in self._files]
+        super().__init__(f"yolo:{path}", ids, on_error=on_error)
+
+    def read(self, number: int) -> Frame:
+        """Read an image and its label file."""
+        file = self._files[number]
+        image = read_image(file)
+        if not self._labelled[file.parent]:
+            return Frame(self.all_ids[number], image)
+        label = self._labels[file.parent] / f"{file.stem}.txt"
+        text = read_text(label) if label.exists() else ""
+        height, width = image.shape[:2]
+        with naming(label):
+            boxes = Boxes.from_yolo(
+                text,
+                width,
+                height,
+                self._names,
+                class_names=self._class_names,
+                on_unknown=self._on_unknown,
+                on_invalid=self._on_invalid,
+            )
+            boxes, counted = placed(boxes, width, height, self._outside)
+        return Frame(self.all_ids[number], image, boxes=boxes, metadata=counted)
+
+
+def _yaml_file(path: Path) -> Path | None:
+    if path.is_file():
+        return path
+    if not path.is_dir():
+        raise InputError(f"expected a dataset YAML file, or a folder with images/ and labels/, at {path}")
+    for name in YAML_NAMES:
+        if (path / name).is_file():
+            return path / name
+    found = sorted([*path.glob("*.yaml"), *path.glob("*.yml")])
+    return found[0] if len(found) == 1 else None
+
+
+def _from_yaml(
+    file: Path, split: str | None, names: dict[int, str] | None
+) -> tuple[Path, list[Path], dict[int, str]]:
+    # PyYAML is loaded for those who read YAML.
+    from roadworthy._yaml import read_yaml
+
+    document = read_yaml(file, "dataset file", "'train:', 'val:' and 'names:'", FrameError).data
+    known = {name: document[name] for name in document if name in SPLITS and document[name]}
+    if split is not None:
+        if not document.get(split) or not isinstance(document[split], str | list):
+            raise InputError(f"there is no split {split!r}: {suggest(split, known)}")
+        known = {split: document[split]}
+    if not known:
+        raise FrameError("expected the images under 'train', 'val' or 'test', found none of these")
+    root = file.parent / str(document.get("path") or ".")
+    # Where the YAML file moved along with its folder, the path it was written with is gone.
+    root = root if root.is_dir() else file.parent
+    found = [one for name in sorted(known, key=_split_order) for one in _split_files(root, name, known[name])]
+    return root, list(dict.fromkeys(found)), names or _yaml_names(document)
+
+
+def _split_order(name: str) -> tuple[int, str]:
+    return (SPLITS.index(name) if name in SPLITS else len(SPLITS), name)
+
+
+def _split_files(root: Path, split: str, given: object) -> list[Path]:
+    """Return the images of a split: those of a folder, of a text file that lists them, or of several."""
+    files = []
+    for one in given if isinstance(given, list) else [given]:
+        if not isinstance(one, str):
+            raise FrameError(f"{split!r} must name a folder or a text file, got {one!r}")
+        place = _existing(root, one.replace("\\", "/"))
+        if place is None:
+            raise InputError(
+                f"the images of {split!r} must be a folder or a text file, found none at {root / one}"
+            )
+        found = image_files(place, recursive=True) if place.is_dir() else _image_list(place, root)
+        if not found:
+            raise InputError(
+                f"{place} has no images for {split!r}: expected files ending in {', '.join(IMAGE_ENDINGS)}"
+            )
+        files += found
+    return files
+
+
+def _existing(root: Path, name: str) -> Path | None:
+    # Roboflow writes ../train/images although the folder lies beside the YAML file.
+    plain = name
+    while plain.startswith("../"):
+        plain = plain[3:]
+    return next((root / one for one in (name, plain) if (root / one).exists()), None)
+
+
+def _image_list(file: Path, root: Path) -> list[Path]:
+    found = []
+    for line in read_text(file).splitlines():
+        name = line.strip().replace("\\", "/")
+        if name:
+            # "./" is the folder of the list, as the trainers of YOLO have it.
+            start = file.parent if name.startswith("./") or not (root / name).exists() else root
+            found.append(start / name)
+    return found
+
+
+def _yaml_names(document: Mapping[str, Any]) -> dict[int, str]:
+    names = document.get("names")
+    if isinstance(names, list):
+        numbered = dict(enumerate(names))
+    elif isinstance(names, dict) and all(str(key).isdecimal() for key in names):
+        numbered = {int(key): name for key, name in names.items()}
+    else:
+        raise FrameError(f"'names' must be a list of class names or number: name, got {names!r:.80}")
+    for number, name in numbered.items():
+        if not isinstance(name, str):
+            raise FrameError(f"the name of class {number} must be text, got {name!r}: put it in quotes")
+    count = document.get("nc")
+    if count is not None and count != len(numbered):
+        raise FrameError(f"'nc' is {count!r}, but 'names' has {len(numbered)} names")
+    return numbered
+
+
+def _from_folder(
+    folder: Path, split: str | None, names: dict[int, str] | None
+) -> tuple[list[Path], dict[int, str]]:
+    images = folder / "images"
+    if not images.is_dir():
+        raise InputError(
+            f"expected a dataset YAML file or the folders images/ and labels/ in {folder}, found neither"
+        )
+    splits = sorted((one.name for one in images.iterdir() if one.is_dir()), key=_split_order)
+    if split is not None and split not in splits:
+        raise InputError(f"{images} has no split {split!r}: {suggest(split, splits)}")
+    if split is not None:
+        files = image_files(images / split, recursive=True)
+    else:
+        # One listing per split, so that train comes before val whatever the alphabet says.
+        files = [one for name in splits for one in image_files(images / name, recursive=True)]
+        files += image_files(images)
+    if not files:
+        raise InputError(f"{images} has no images: expected files ending in {', '.join(IMAGE_ENDINGS)}")
+    return files, names or _names_file(folder)
+
+
+def _names_file(folder: Path) -> dict[int, str]:
+    for name in NAMES_FILES:
+        if (folder / name).is_file():
+            lines = [line.strip() for line in read_text(folder / name).splitlines()]
+            named = dict(enumerate(filter(None, lines)))
+            if not named:
+                raise FrameError(f"{folder / name} must have one class name per line, got none")
+            return named
+    raise InputError(
+        f"expected the class names in {folder}, in data.yaml or classes.txt, found neither: "
+        "pass names=car,truck,person"
+    )
+
+
+def _given_names(names: str | Sequence[str]) -> dict[int, str]:
+    parts = names.split(",") if isinstance(names, str) else names
+    return dict(enumerate(str(one).strip() for one in parts))
+
+
+def _label_folder(images: Path) -> Path:
+    parts = list(images.parts)
+    if "images" in parts:
+        # The last one, as the trainers of YOLO have it.
+        parts[len(parts) - 1 - parts[::-1].index("images")] = "labels"
+    return Path(*parts)
+
+
+def _prefix(folder: Path, root: Path) -> str:
+    """Return what comes before the name of an image in its id."""
+    parts = folder.parts
+    if folder.is_relative_to(root):
+        parts = folder.relative_to(root).parts
+    elif "images" in parts:
+        parts = parts[len(parts) - parts[::-1].index("images") :]
+    else:
+        parts = ()
+    return "".join(f"{part}/" for part in parts if part not in _NO_NAME)

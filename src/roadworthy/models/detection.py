@@ -1,0 +1,259 @@
+"""Boxes out of the heads that detectors have: YOLO's rows, SSD's, and those that are finished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._frozen import FrozenDict, frozen
+from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.frames import Boxes
+from roadworthy.models.images import View
+from roadworthy.models.outputs import Arrays, check_finite, dense, shapes, words_for
+from roadworthy.models.protocols import Task
+
+__all__ = ["DetectionOutput"]
+
+Head: TypeAlias = Literal["yolov5", "yolov8", "darknet", "rows", "ssd", "separate"]
+BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
+Coordinates: TypeAlias = Literal["pixels", "normalized"]
+
+_USUAL: dict[str, tuple[BoxFormat, Coordinates]] = {
+    "yolov5": ("cxcywh", "pixels"),
+    "yolov8": ("cxcywh", "pixels"),
+    "darknet": ("cxcywh", "normalized"),
+    "rows": ("xyxy", "pixels"),
+    "ssd": ("xyxy", "normalized"),
+    "separate": ("xyxy", "pixels"),
+}
+
+
+@dataclass(frozen=True)
+class DetectionOutput:
+    """Boxes with a class and a score.
+
+    Attributes:
+        classes: The detector's own names of its classes, in the order of their numbers, with "background"
+            where that has a number.
+        head: How the numbers lie:
+
+            - "yolov5" (also v7): box, objectness, a score per class; the score is their product;
+            - "yolov8" (also v9, v11): box, a score per class; either axis may be the long one;
+            - "darknet" (v2 to v4 through OpenCV): like yolov5, with objectness already in the scores;
+            - "rows": x1, y1, x2, y2, score, class, as networks give them that end with NMS;
+            - "ssd": image, class, score, x1, y1, x2, y2, as OpenCV's DetectionOutput has it;
+            - "separate": three outputs: boxes, scores and class numbers.
+        box: "xyxy", "xywh" or "cxcywh"; None for what the head usually has.
+        coordinates: "pixels" of the network's input, or "normalized" to 0 … 1; None for what the head
+            usually has.
+        class_names: The word of the ontology for those of its names that the ontology does not know; None
+            leaves boxes of that class out.
+        on_unknown: What to do with a class that the ontology does not know: "error", or "skip" to leave
+            its boxes out, as for most of COCO's 80.
+        score_threshold: Boxes with lower scores are left out.
+        iou_threshold: Of boxes of one class that overlap more than this, the best is kept; None keeps all.
+        limit: The most boxes per image, best first.
+        outputs: The names of the network's outputs to use, in order; all when left out. For "separate":
+            boxes, scores, class numbers.
+
+    Example:
+        >>> DetectionOutput(("person", "car", "toaster"), on_unknown="skip").task
+        'detection'
+    """
+
+    task: ClassVar[Task] = "detection"
+
+    classes: tuple[str, ...]
+    head: Head = "separate"
+    box: BoxFormat | None = None
+    coordinates: Coordinates | None = None
+    class_names: Mapping[str, str | None] = field(default_factory=FrozenDict)
+    on_unknown: Literal["error", "skip"] = "error"
+    score_threshold: float = 0.25
+    iou_threshold: float | None = 0.45
+    limit: int = 300
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, known in (("head", Head), ("box", BoxFormat), ("coordinates", Coordinates)):
+            value = getattr(self, name)
+            if value not in get_args(known) and not (value is None and name != "head"):
+                raise InputError(f"{name} must be one of {', '.join(get_args(known))}, got {value!r}")
+        for name in ("score_threshold", "iou_threshold"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise InputError(f"{name} must be from 0 to 1, got {value}")
+        if self.limit < 1:
+            raise InputError(f"limit must be 1 or more, got {self.limit}")
+        if self.head == "separate" and len(self.outputs) not in (0, 3):
+            raise InputError(f"head 'separate' has three outputs, got {', '.join(self.outputs)}")
+        object.__setattr__(self, "class_names", frozen(self.class_names))
+        words_for(self.classes, self.class_names, self.on_unknown)
+
+    def decode(self, arrays: Arrays, views: Sequence[View]) -> list[Boxes]:
+        """Return the boxes for a batch, in pixels of each frame."""
+        words = words_for(self.classes, self.class_names, self.on_unknown)
+        found = self._candidates(arrays, views)
+        return [self._boxes(view, *own, words) for view, own in zip(views, found, strict=True)]
+
+    def _candidates(self, arrays: Arrays, views: Sequence[View]) -> list[_Candidates]:
+        """Return box numbers, scores and class numbers for each image."""
+        if self.head == "separate":
+            return self._separate(arrays, views)
+        if self.head == "ssd":
+            return self._ssd(arrays, views)
+        if self.head == "rows":
+            rows = dense(_batched(arrays, views, 3), views, self.outputs)
+            return [(one[:, :4], one[:, 4], one[:, 5]) for one in _joined(rows, 6, arrays)]
+        with_objectness = self.head != "yolov8"
+        length = 4 + with_objectness + len(self.classes)
+        rows = dense(_batched(arrays, views, 3), views, self.outputs)
+        table = _joined(rows, length, arrays)
+        scores = table[..., 4 + with_objectness :]
+        if self.head == "yolov5":
+            scores = scores * table[..., 4:5]
+        best = scores.argmax(axis=2)
+        top = np.take_along_axis(scores, best[..., None], axis=2)[..., 0]
+        return list(zip(table[..., :4], top, best, strict=True))
+
+    def _separate(self, arrays: Arrays, views: Sequence[View]) -> list[_Candidates]:
+        names = self.outputs or tuple(arrays)
+        if len(names) != 3 or not set(names) <= set(arrays):
+            raise SystemUnderTestError(
+                "expected three outputs (boxes, scores and class numbers), "
+                f"got {shapes(arrays)}; correct head or outputs"
+            )
+        columns = []
+        for name, axes in zip(names, (3, 2, 2), strict=True):
+            column = _batched({name: arrays[name]}, views, axes)[name]
+            if len(column) != len(views):
+                raise SystemUnderTestError(
+                    f"output {name!r} must have one row for each of {len(views)} images, got {len(column)}"
+                )
+            check_finite(name, column, views)
+            columns.append(column)
+        found = []
+        for view, boxes, scores, numbers in zip(views, *columns, strict=True):
+            if boxes.size == 0:
+                boxes = boxes.reshape(0, 4)
+            if boxes.shape != (len(scores), 4) or scores.shape != numbers.shape or scores.ndim != 1:
+                raise SystemUnderTestError(
+                    f"boxes, scores and class numbers for frame {view.frame.id!r} must have shapes (m, 4), "
+                    f"(m,) and (m,), got {boxes.shape}, {scores.shape} and {numbers.shape}"
+                )
+            found.append((boxes, scores, numbers))
+        return found
+
+    def _ssd(self, arrays: Arrays, views: Sequence[View]) -> list[_Candidates]:
+        # One list for the whole batch: its first column says which image a row belongs to.
+        name, array = next(iter(arrays.items())) if arrays else ("", np.zeros(0))
+        if self.outputs:
+            name, array = self.outputs[0], arrays.get(self.outputs[0], np.zeros(0))
+        if not isinstance(array, np.ndarray) or not array.ndim or array.shape[-1] != 7:
+            raise SystemUnderTestError(
+                f"expected an output of shape (1, 1, m, 7), got {shapes(arrays)}; correct head or outputs"
+            )
+        rows = array.reshape(-1, 7)
+        # Implementations fill up with rows of image -1.
+        own = [rows[rows[:, 0] == number] for number in range(len(views))]
+        check_finite(name, own, views)
+        return [(part[:, 3:], part[:, 2], part[:, 1]) for part in own]
+
+    def _boxes(
+        self,
+        view: View,
+        corners: NDArray[Any],
+        scores: NDArray[Any],
+        numbers: NDArray[Any],
+        words: Sequence[str | None],
+    ) -> Boxes:
+        kept = np.flatnonzero(scores >= self.score_threshold)
+        scores, numbers = scores[kept].astype(np.float64), numbers[kept]
+        if len(scores) and not 0 <= scores.min() <= scores.max() <= 1 + 1e-3:
+            raise SystemUnderTestError(
+                f"scores for frame {view.frame.id!r} must be from 0 to 1, got {scores.max():g}; "
+                f"does the network have the head {self.head!r}?"
+            )
+        wrong = (numbers < 0) | (numbers >= len(self.classes)) | (numbers != np.floor(numbers))
+        if wrong.any():
+            raise SystemUnderTestError(
+                f"class numbers for frame {view.frame.id!r} must be whole and from 0 to "
+                f"{len(self.classes) - 1}, got {numbers[wrong][0]:g}; correct classes or head"
+            )
+        numbers = numbers.astype(np.intp)
+        named = np.array([words[number] is not None for number in numbers], np.bool_)
+        xyxy = view.to_frame(self._corners(corners[kept][named].astype(np.float64), view.size))
+        scores, numbers = np.minimum(scores[named], 1.0), numbers[named]
+        order = np.argsort(-scores, kind="stable")
+        if self.iou_threshold is not None:
+            order = _suppressed(xyxy, numbers, order, self.iou_threshold)
+        order = order[: self.limit]
+        boxes = Boxes(xyxy[order], [str(words[number]) for number in numbers[order]], scores=scores[order])
+        return boxes.clipped(view.frame.width, view.frame.height)
+
+    def _corners(self, numbers: NDArray[np.float64], size: tuple[int, int]) -> NDArray[np.float64]:
+        """Return x1, y1, x2, y2 in pixels of what the network sees."""
+        usual_box, usual_coordinates = _USUAL[self.head]
+        box = self.box or usual_box
+        first, second = numbers[:, :2], numbers[:, 2:]
+        if box == "cxcywh":
+            first, second = first - second / 2, first + second / 2
+        elif box == "xywh":
+            second = first + second
+        xyxy = np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=1)
+        if (self.coordinates or usual_coordinates) == "normalized":
+            xyxy *= np.array(size * 2, np.float64)
+        return xyxy
+
+
+_Candidates: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
+def _batched(arrays: Arrays, views: Sequence[View], axes: int) -> dict[str, Any]:
+    """Add the axis of images where a network leaves it out for a single one."""
+    return {
+        name: array[None]
+        if isinstance(array, np.ndarray) and len(views) == 1 and array.ndim == axes - 1
+        else array
+        for name, array in arrays.items()
+    }
+
+
+def _joined(rows: Sequence[NDArray[Any]], length: int, arrays: Arrays) -> NDArray[Any]:
+    """Return the rows of all outputs after each other, n × m × length."""
+    found = []
+    for array in rows:
+        if array.ndim == 3 and array.shape[2] != length and array.shape[1] == length:
+            array = array.transpose(0, 2, 1)
+        if array.ndim != 3 or array.shape[2] != length:
+            raise SystemUnderTestError(
+                f"expected outputs with {length} numbers per box, (n, m, {length}), got {shapes(arrays)}; "
+                "correct head, classes or outputs"
+            )
+        found.append(array)
+    return np.concatenate(found, axis=1)
+
+
+def _suppressed(
+    xyxy: NDArray[np.float64],
+    numbers: NDArray[np.intp],
+    order: NDArray[np.intp],
+    threshold: float,
+) -> NDArray[np.intp]:
+    """Return the boxes that non-maximum suppression keeps within each class, best first."""
+    area = (xyxy[:, 2] - xyxy[:, 0]) * (xyxy[:, 3] - xyxy[:, 1])
+    kept = []
+    while len(order):
+        best, order = order[0], order[1:]
+        kept.append(best)
+        low = np.maximum(xyxy[best, :2], xyxy[order, :2])
+        high = np.minimum(xyxy[best, 2:], xyxy[order, 2:])
+        shared = np.clip(high - low, 0, None).prod(axis=1)
+        union = area[best] + area[order] - shared
+        # Multiplying rather than dividing, because two boxes without area have no union.
+        order = order[(shared <= threshold * union) | (numbers[order] != numbers[best])]
+    return np.array(kept, np.intp)

@@ -1,0 +1,216 @@
+"""Models behind an HTTP endpoint: any language, any machine.
+
+The images of a batch go in one POST, prepared as the spec says:
+
+- ``sends="npy"``: the body is the array as ``np.save`` writes it, ``Content-Type: application/x-npy``. The
+  header ``X-Frame-Ids`` is a JSON list with the id of each frame.
+- ``sends="png"``: the body is JSON, ``{"ids": […], "images": […]}``, each image a PNG in base64. For models
+  that scale values themselves: what is sent is cropped and resized, in RGB.
+
+The answer is JSON, ``{"outputs": {"name": array, …}}``, each array with one row per image, as nested lists.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import io
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.frames import Frame
+from roadworthy.images import encode_image
+from roadworthy.models.images import ImageInput
+from roadworthy.models.network import ModelSpec, Network, Tensor, named_arrays, named_frames, needed_spec
+from roadworthy.registry import models
+
+__all__ = ["HttpRuntime", "http_model"]
+
+_LONGEST_ANSWER = 512 * 2**20  # bytes; a label map of a large image as JSON stays far below it
+
+
+@models.register(
+    "http", summary="a model behind an HTTP endpoint: http://127.0.0.1:8000/predict", aliases=["https"]
+)
+def http_model(
+    url: str,
+    *,
+    spec: ModelSpec[Any] | None = None,
+    name: str | None = None,
+    sends: Literal["npy", "png"] = "npy",
+    timeout: float = 10.0,
+    retries: int = 2,
+    backoff: float = 0.25,
+) -> Network[Any]:
+    """Take a model behind an HTTP endpoint.
+
+    Args:
+        url: Where to post to.
+        spec: What it takes and what its numbers mean.
+        name: What it is called in rows and reports.
+        sends: What the body of a request is.
+        timeout: Seconds for one request, from connecting to the last byte of the answer.
+        retries: How often a request is repeated that timed out, found no server or was answered with 5xx.
+        backoff: Seconds before the first repetition; each further one waits twice as long.
+
+    Raises:
+        InputError: The address or an option cannot be used.
+    """
+    label = name or url
+    runtime = HttpRuntime(url, sends, timeout, retries, backoff)
+    known = needed_spec(spec, label, runtime)
+    if sends == "png" and (known.input.color not in ("rgb", "bgr") or known.input.history):
+        raise InputError(f"{label}: images sent as png are single RGB images: use sends=npy")
+    return Network(label, runtime, _as_pixels(known) if sends == "png" else known)
+
+
+def _as_pixels(spec: ModelSpec[Any]) -> ModelSpec[Any]:
+    """Return the spec with an input of plain pixels, which is what a PNG holds."""
+    asked = spec.input
+    pixels = ImageInput(
+        asked.width, asked.height, layout="nhwc", dtype="uint8", crop=asked.crop, fit=asked.fit,
+        interpolation=asked.interpolation,
+    )  # fmt: skip
+    return ModelSpec(spec.output, pixels, spec.batch)
+
+
+@dataclass(frozen=True)
+class HttpRuntime:
+    """Posts batches to an endpoint."""
+
+    url: str
+    sends: Literal["npy", "png"] = "npy"
+    timeout: float = 10.0
+    retries: int = 2
+    backoff: float = 0.25
+
+    input: Tensor | None = None
+    outputs: tuple[Tensor, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable:
+            raise InputError(f"expected an address such as http://127.0.0.1:8000/predict, got {self.url!r}")
+        if self.timeout <= 0:
+            raise InputError(f"timeout must be more than 0 seconds, got {self.timeout}")
+        if self.retries < 0 or self.backoff < 0:
+            raise InputError(f"retries and backoff must be 0 or more, got {self.retries}, {self.backoff}")
+
+    def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:
+        """Return the outputs for a batch of images.
+
+        Raises:
+            SystemUnderTestError: No server answered in time, or not as agreed.
+        """
+        ids = [frame.id for frame in frames]
+        body, headers = _npy(images, ids) if self.sends == "npy" else _png(images, ids)
+        for attempt in range(self.retries + 1):
+            if attempt:
+                time.sleep(self.backoff * 2 ** (attempt - 1))
+            try:
+                return self._asked(body, headers)
+            except _Again as reason:
+                problem = str(reason)
+            except _GiveUp as reason:
+                raise SystemUnderTestError(f"no usable answer for {named_frames(frames)}: {reason}") from None
+        tries = f"{self.retries + 1} tries" if self.retries else "1 try"
+        raise SystemUnderTestError(f"no answer for {named_frames(frames)}: {problem} ({tries})")
+
+    def _asked(self, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
+        try:
+            status, answer = self._post(body, headers)
+        except TimeoutError:
+            raise _Again(f"{self.url} gave no answer within {self.timeout:g} s") from None
+        except ConnectionRefusedError:
+            raise _Again(f"no server listens at {self.url}: connection refused") from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise _Again(f"cannot reach {self.url} ({reason})") from None
+        if status >= 500:
+            raise _Again(f"{self.url} answered with status {status}: {_excerpt(answer)}")
+        if status != 200:
+            raise _GiveUp(f"{self.url} answered with status {status}: {_excerpt(answer)}")
+        return self._outputs(answer)
+
+    def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+        parts = urlsplit(self.url)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(str(parts.hostname), parts.port, timeout=self.timeout)
+        end = time.monotonic() + self.timeout
+        try:
+            path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            connection.request("POST", path, body, headers)
+            self._wait(connection, end)
+            response = connection.getresponse()
+            # Read in parts: a server that sends a byte now and then would never run into a socket's timeout.
+            found = bytearray()
+            while part := response.read1(2**20):
+                found += part
+                if len(found) > _LONGEST_ANSWER:
+                    raise _GiveUp(f"{self.url} answered with more than {_LONGEST_ANSWER} bytes")
+                self._wait(connection, end)
+            if response.length:
+                raise http.client.IncompleteRead(bytes(found), response.length)
+            return response.status, bytes(found)
+        finally:
+            connection.close()
+
+    def _wait(self, connection: http.client.HTTPConnection, end: float) -> None:
+        """Give the connection the time that is left."""
+        left = end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        if connection.sock is not None:
+            connection.sock.settimeout(left)
+
+    def _outputs(self, answer: bytes) -> dict[str, Any]:
+        try:
+            document = json.loads(answer)
+        except (ValueError, RecursionError):
+            raise _GiveUp(f"{self.url} must answer with JSON, got {_excerpt(answer)}") from None
+        outputs = document.get("outputs") if isinstance(document, dict) else None
+        if not isinstance(outputs, dict) or not outputs:
+            raise _GiveUp(
+                f'{self.url} must answer with {{"outputs": {{"name": array, …}}}}, got {_excerpt(answer)}'
+            )
+        return named_arrays(outputs)
+
+
+class _Again(Exception):  # noqa: N818 - never leaves this module
+    """What may be well the next time."""
+
+
+class _GiveUp(Exception):  # noqa: N818 - never leaves this module
+    """What will be the same the next time."""
+
+
+def _npy(images: NDArray[Any], ids: list[str]) -> tuple[bytes, dict[str, str]]:
+    body = io.BytesIO()
+    np.save(body, images, allow_pickle=False)
+    # JSON escapes what is not ASCII, which headers cannot carry.
+    return body.getvalue(), {"Content-Type": "application/x-npy", "X-Frame-Ids": json.dumps(ids)}
+
+
+def _png(images: NDArray[Any], ids: list[str]) -> tuple[bytes, dict[str, str]]:
+    pictures = [base64.b64encode(encode_image(image, ".png")).decode() for image in images]
+    body = json.dumps({"ids": ids, "images": pictures})
+    return body.encode(), {"Content-Type": "application/json"}
+
+
+def _excerpt(answer: bytes) -> str:
+    text = answer[:200].decode("utf-8", errors="replace")
+    return repr(text) + (" …" if len(answer) > 200 else "")

@@ -1,0 +1,130 @@
+"""Opening any model by one spelling."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, get_args
+
+from roadworthy._options import checked_options, options_of, takes_path
+from roadworthy.errors import InputError
+from roadworthy.models.network import ModelSpec
+from roadworthy.models.protocols import SystemUnderTest
+from roadworthy.registry import models
+
+__all__ = ["load_model"]
+
+_KINDS = {
+    ".onnx": "onnx",
+    ".pt": "torchscript",
+    ".pth": "torchscript",
+    ".ts": "torchscript",
+    ".cfg": "darknet",
+    ".csv": "recorded",
+    ".json": "recorded",
+}
+_DESCRIPTIONS = (".yaml", ".yml")
+_SECTIONS = ("input", "output", "batch")
+
+
+def load_model(reference: str | PathLike[str], /, **options: object) -> SystemUnderTest:
+    """Open a model.
+
+    Args:
+        reference: An adapter and what it opens, such as ``"onnx:net.onnx"``; the address of an HTTP
+            endpoint; a ``model.yaml``, or the folder in which it lies; or the name of a registered model.
+        options: ``input``, ``output`` and ``batch`` describe the network as a ``model.yaml`` does, or
+            ``spec`` as a `ModelSpec`; the others are those of the adapter. Text is converted. Keys may be
+            joined by dots: ``**{"output.signals": "steering,speed"}``.
+
+    Raises:
+        UnknownNameError: No adapter or model has this name.
+        InputError: The model, a file or an option cannot be used.
+
+    Example:
+        >>> load_model("truth").name
+        'truth'
+        >>> load_model("net.onnx")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: expected the kind of model before its file: write 'onnx:net.onnx'
+    """
+    text = str(reference)
+    path = Path(text)
+    if path.suffix.lower() in _DESCRIPTIONS or (path / "model.yaml").is_file():
+        return _from_description(
+            path if path.suffix.lower() in _DESCRIPTIONS else path / "model.yaml", options
+        )
+    sections = {key: value for key, value in options.items() if key.partition(".")[0] in _SECTIONS}
+    others = {key: value for key, value in options.items() if key not in sections}
+    if sections:
+        from roadworthy.models.description import described
+
+        if others.get("spec") is not None:
+            raise InputError(f"{text}: give either spec or {', '.join(sections)}, not both")
+        others["spec"] = described(sections).spec
+    return _opened(text, others, Path())
+
+
+def _from_description(path: Path, options: Mapping[str, object]) -> SystemUnderTest:
+    from roadworthy.models.description import read_description
+
+    changes = {key: value for key, value in options.items() if key.partition(".")[0] in (*_SECTIONS, "name")}
+    description = read_description(path, changes)
+    if description.model is None:
+        raise InputError(f"{path}: expected 'model:' with the model that is described, such as onnx:net.onnx")
+    given = {**description.options, **{key: one for key, one in options.items() if key not in changes}}
+    given.setdefault("spec", description.spec)
+    if description.name is not None:
+        given.setdefault("name", description.name)
+    return _opened(description.model, given, description.folder)
+
+
+def _opened(reference: str, options: Mapping[str, object], folder: Path) -> SystemUnderTest:
+    kind, _, path = reference.partition(":")
+    if not path and Path(reference).suffix.lower() in _KINDS:
+        raise InputError(
+            "expected the kind of model before its file: write "
+            f"'{_KINDS[Path(reference).suffix.lower()]}:{reference}'"
+        )
+    factory = models.get(kind)
+    _check_path(kind, path, factory)
+    given = {key: value for key, value in options.items() if not (key == "spec" and value is None)}
+    known = {option.name for option in options_of(factory)}
+    if "spec" in given and "spec" not in known:
+        raise InputError(f"{kind!r} takes no description of input and output: it is no network")
+    if not isinstance(given.get("spec"), ModelSpec | None):
+        raise InputError(f"spec must be a ModelSpec, got {type(given['spec']).__name__}")
+    checked = {
+        key: folder / value if isinstance(value, Path) else value
+        for key, value in checked_options(kind, factory, given).items()
+    }
+    if "name" in known and folder != Path():
+        checked.setdefault("name", reference)
+    system = (
+        factory(_located(kind, path, reference, factory, folder), **checked) if path else factory(**checked)
+    )
+    if not isinstance(system, SystemUnderTest):
+        raise InputError(f"{kind!r} must give a model with name and predict, got {type(system).__name__}")
+    return system
+
+
+def _check_path(kind: str, path: str, factory: Callable[..., Any]) -> None:
+    wanted = takes_path(factory)
+    if path and wanted == "never":
+        raise InputError(f"{kind!r} takes no path, got {path!r}: write {kind!r} alone")
+    if not path and wanted == "always":
+        raise InputError(f"{kind!r} needs to know what to open: write '{kind}:…'; see roadworthy list models")
+
+
+def _located(kind: str, path: str, reference: str, factory: Callable[..., Any], folder: Path) -> str | Path:
+    """Return what an adapter opens; a file that a description names lies beside the description."""
+    if kind in ("http", "https"):
+        return reference
+    first = next(iter(inspect.signature(factory, eval_str=True).parameters.values()))
+    if Path in (first.annotation, *get_args(first.annotation)):
+        return folder / path
+    where, colon, name = path.rpartition(":")
+    return f"{folder / where}:{name}" if colon and where.endswith(".py") else path

@@ -1,0 +1,270 @@
+"""A network under test: frames in, arrays through a runtime, predictions out.
+
+A runtime is what runs a network: ONNX Runtime, torch, a server and so on. It takes an array of images and
+gives arrays back; all else is done here, once for all runtimes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.cases import Prediction
+from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
+from roadworthy.frames import Frame
+from roadworthy.models.images import ImageInput, View
+from roadworthy.models.outputs import Arrays, Output
+from roadworthy.models.protocols import Task
+
+__all__ = ["ModelSpec", "Network", "Runtime", "Tensor", "named_arrays", "named_frames"]
+
+P = TypeVar("P", bound=Prediction)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input or output of a network as its file declares it; None is free or unknown."""
+
+    name: str
+    shape: tuple[int | None, ...] = ()
+    dtype: str | None = None
+
+    def __str__(self) -> str:
+        shape = ", ".join("?" if one is None else str(one) for one in self.shape)
+        return f"{self.name!r}{f' ({shape})' if self.shape else ''}{f' {self.dtype}' if self.dtype else ''}"
+
+
+class Runtime(Protocol):
+    """What runs a network."""
+
+    @property
+    def input(self) -> Tensor | None:
+        """The network's input as its file declares it; None when nothing is declared."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The network's outputs as its file declares them; empty when nothing is declared."""
+        ...
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the network consists of, for its identity in evidence."""
+        ...
+
+    def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> Arrays:
+        """Return the outputs for a batch of images; the frames that they show are for messages."""
+        ...
+
+
+@dataclass(frozen=True)
+class ModelSpec(Generic[P]):
+    """What a network takes and what its numbers mean.
+
+    Attributes:
+        output: What it answers.
+        input: What it takes.
+        batch: The most images it takes at a time; None for as many as there are, or as its file says.
+    """
+
+    output: Output[P]
+    input: ImageInput = field(default_factory=ImageInput)
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.batch is not None and self.batch < 1:
+            raise InputError(f"batch must be 1 or more, got {self.batch}")
+
+
+class Network(Generic[P]):
+    """A network with a declared input and output, run by a runtime.
+
+    Args:
+        name: What it is called in rows and reports.
+        runtime: What runs it.
+        spec: What it takes and what its numbers mean.
+
+    Raises:
+        InputError: The spec cannot be what the network's file declares.
+    """
+
+    def __init__(self, name: str, runtime: Runtime, spec: ModelSpec[P]) -> None:
+        self.name = name
+        self.runtime = runtime
+        declared = runtime.input or Tensor("image")
+        try:
+            self.input = spec.input.completed(declared.shape, declared.dtype)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+        self.output = spec.output
+        fixed = declared.shape[0] if declared.shape else None
+        self._padded = fixed is not None and fixed > 1
+        self.batch = fixed if fixed is not None and (fixed > 1 or spec.batch is None) else spec.batch
+        self._check_outputs()
+
+    def _check_outputs(self) -> None:
+        known = [one.name for one in self.runtime.outputs]
+        for name in self.output.outputs:
+            if known and name not in known:
+                raise InputError(
+                    f"{self.name}: outputs names {name!r}, but the network has "
+                    f"{', '.join(map(str, self.runtime.outputs))}"
+                )
+
+    @property
+    def task(self) -> Task:
+        """What the network is for."""
+        return self.output.task
+
+    @property
+    def spec(self) -> ModelSpec[P]:
+        """What it takes and what its numbers mean, with what its file says filled in."""
+        return ModelSpec(self.output, self.input, self.batch)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it consists of."""
+        return self.runtime.files
+
+    def __repr__(self) -> str:
+        return f"Network({self.name!r}, {self.task})"
+
+    def predict(self, frames: Sequence[Frame], /) -> list[P]:
+        """Return one prediction per frame, in order.
+
+        Raises:
+            SystemUnderTestError: The network crashed or gave something else than it declares; names the
+                frames.
+        """
+        answers: dict[int, P] = {}
+        for numbers, views in self._batches(frames):
+            arrays = self._run(views)
+            answers.update(zip(numbers, self._decoded(arrays, views), strict=True))
+        return [answers[number] for number in range(len(frames))]
+
+    def _batches(self, frames: Sequence[Frame]) -> Iterator[tuple[list[int], list[View]]]:
+        """Yield the views of frames with their places, those of one size together."""
+        sizes: dict[tuple[int, ...], list[tuple[int, View]]] = {}
+        for number, frame in enumerate(frames):
+            view = self.input.view(frame)
+            sizes.setdefault(view.images.shape, []).append((number, view))
+        for group in sizes.values():
+            step = self.batch or len(group)
+            for start in range(0, len(group), step):
+                part = group[start : start + step]
+                yield [number for number, _ in part], [view for _, view in part]
+
+    def _run(self, views: Sequence[View]) -> Arrays:
+        images = self.input.tensor(views)
+        frames = [view.frame for view in views]
+        count = len(frames)
+        if self._padded and self.batch and count < self.batch:
+            images = np.concatenate([images, np.repeat(images[-1:], self.batch - count, axis=0)])
+        try:
+            arrays = self.runtime.run(images, frames)
+        except RoadworthyError:
+            raise
+        except Exception as error:
+            hint = "; if it takes one image at a time, declare batch: 1" if count > 1 else ""
+            reason = " ".join(str(error).split())
+            raise SystemUnderTestError(
+                f"{self.name} raised {type(error).__name__} on {named_frames(frames)}: {reason}{hint}"
+            ) from error
+        if len(images) > count:
+            return {name: array[:count] for name, array in arrays.items()}
+        return arrays
+
+    def _decoded(self, arrays: Arrays, views: Sequence[View]) -> list[P]:
+        try:
+            return list(self.output.decode(arrays, views))
+        except SystemUnderTestError as error:
+            raise SystemUnderTestError(f"{self.name}: {error}") from None
+        except RoadworthyError as error:
+            frames = [view.frame for view in views]
+            raise SystemUnderTestError(f"{self.name} on {named_frames(frames)}: {error}") from error
+
+
+class OpensLater:
+    """A runtime dataclass that travels to another process as its fields: what it has open stays behind."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+
+def existing(path: Path, what: str) -> Path:
+    """Return a path that leads to a file.
+
+    Raises:
+        InputError: There is none.
+    """
+    if not path.is_file():
+        problem = "it is a folder" if path.is_dir() else "there is no such file"
+        raise InputError(f"cannot read the {what} {path}: {problem}")
+    return path
+
+
+def needed_spec(spec: ModelSpec[Any] | None, name: str, runtime: Runtime) -> ModelSpec[Any]:
+    """Return the spec that was given.
+
+    Raises:
+        InputError: None was given: a file does not tell what its numbers mean. Says what is known.
+    """
+    if spec is not None:
+        return spec
+    known = [f"input {runtime.input}"] if runtime.input else []
+    known += [f"output {one}" for one in runtime.outputs]
+    found = f" (it has {', '.join(known)})" if known else ""
+    raise InputError(
+        f"{name}: say what the network answers{found}: output.signals=steering for a driving model, "
+        "output.task=detection and output.classes=… for a detector; or describe it in a model.yaml"
+    )
+
+
+def named_arrays(value: object, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what a network gave as arrays by name: one array, several, or a mapping of them.
+
+    Example:
+        >>> sorted(named_arrays((np.zeros(1), np.ones(1))))
+        ['output0', 'output1']
+    """
+    if isinstance(value, Mapping):
+        return {str(name): _array(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        labels = names if len(names) == len(value) else [f"output{number}" for number in range(len(value))]
+        return {name: _array(one) for name, one in zip(labels, value, strict=True)}
+    return {names[0] if len(names) == 1 else "output": _array(value)}
+
+
+def _array(value: object) -> Any:
+    if isinstance(value, np.ndarray):
+        return value
+    # A tensor on an accelerator, or one that records gradients, must be brought home first.
+    bring = getattr(value, "detach", None)
+    if bring is not None:
+        return bring().cpu().numpy()
+    try:
+        return np.asarray(value)
+    except ValueError:
+        # Images with different numbers of boxes.
+        return [np.asarray(one) for one in value]  # type: ignore[attr-defined]
+
+
+def named_frames(frames: Sequence[Frame]) -> str:
+    """Return which frames, for messages: the first three by id.
+
+    Example:
+        >>> frame = Frame("drive/17", np.zeros((4, 6, 3), np.uint8))
+        >>> named_frames([frame]), named_frames([frame] * 5)
+        ("frame 'drive/17'", "5 frames ('drive/17', 'drive/17', 'drive/17' and 2 more)")
+    """
+    if len(frames) == 1:
+        return f"frame {frames[0].id!r}"
+    shown = ", ".join(repr(frame.id) for frame in frames[:3])
+    more = f" and {len(frames) - 3} more" if len(frames) > 3 else ""
+    return f"{len(frames)} frames ({shown}{more})"

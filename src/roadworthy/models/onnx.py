@@ -1,0 +1,122 @@
+"""ONNX networks through ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.models.network import (
+    ModelSpec,
+    Network,
+    OpensLater,
+    Tensor,
+    existing,
+    needed_spec,
+)
+from roadworthy.registry import models
+
+__all__ = ["OnnxRuntime", "onnx_model"]
+
+_DTYPES = {
+    "tensor(float)": "float32",
+    "tensor(float16)": "float16",
+    "tensor(double)": "float64",
+    "tensor(uint8)": "uint8",
+}
+_PROVIDERS = {"cpu": ["CPUExecutionProvider"], "cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"]}
+
+
+@models.register("onnx", summary="an ONNX network, run by ONNX Runtime: onnx:net.onnx")
+def onnx_model(
+    path: Path,
+    *,
+    spec: ModelSpec[Any] | None = None,
+    name: str | None = None,
+    device: Literal["cpu", "cuda"] = "cpu",
+    threads: int = 0,
+) -> Network[Any]:
+    """Open an ONNX network.
+
+    Args:
+        path: The file.
+        spec: What it takes and what its numbers mean.
+        name: What it is called in rows and reports.
+        device: Where it runs.
+        threads: How many threads it uses; 0 for as many as there are cores.
+
+    Raises:
+        InputError: The file is missing or broken, or is not what the spec says.
+    """
+    runtime = OnnxRuntime(Path(path), device, threads)
+    label = name or f"onnx:{path}"
+    return Network(label, runtime, needed_spec(spec, label, runtime))
+
+
+@dataclass(frozen=True)
+class OnnxRuntime(OpensLater):
+    """Runs an ONNX network with one input."""
+
+    path: Path
+    device: Literal["cpu", "cuda"] = "cpu"
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        existing(self.path, "ONNX network")
+        if len(found := self._session.get_inputs()) != 1:
+            names = ", ".join(one.name for one in found)
+            raise InputError(
+                f"{self.path}: expected a network with one input, the image, got {len(found)} ({names}); "
+                "wrap it in a Python callable"
+            )
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        options.log_severity_level = 3
+        if self.device == "cuda" and "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+            raise InputError("device 'cuda' needs onnxruntime-gpu, which is not installed; use device 'cpu'")
+        try:
+            return onnxruntime.InferenceSession(
+                str(self.path), sess_options=options, providers=_PROVIDERS[self.device]
+            )
+        except Exception as error:
+            # ONNX Runtime raises a different class for each stage of loading.
+            reason = str(error).splitlines()[0]
+            raise InputError(f"cannot read the ONNX network {self.path}: {reason}") from error
+
+    @cached_property
+    def input(self) -> Tensor | None:
+        """The network's input."""
+        return _tensor(self._session.get_inputs()[0])
+
+    @cached_property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The network's outputs."""
+        return tuple(_tensor(one) for one in self._session.get_outputs())
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file, and the one with the weights where they lie beside it."""
+        beside = self.path.with_name(self.path.name + ".data")
+        return (self.path, beside) if beside.is_file() else (self.path,)
+
+    def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+        """Return the outputs for a batch of images."""
+        names = [one.name for one in self.outputs]
+        found = self._session.run(names, {self._session.get_inputs()[0].name: images})
+        return dict(zip(names, found, strict=True))
+
+
+def _tensor(declared: Any) -> Tensor:
+    shape = tuple(one if isinstance(one, int) and one > 0 else None for one in declared.shape)
+    return Tensor(declared.name, shape, _DTYPES.get(declared.type, declared.type))

@@ -1,0 +1,144 @@
+"""Networks through OpenCV's DNN module: darknet, ONNX, Caffe and TensorFlow files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.models.network import (
+    ModelSpec,
+    Network,
+    OpensLater,
+    Tensor,
+    existing,
+    needed_spec,
+)
+from roadworthy.models.onnx import OnnxRuntime
+from roadworthy.registry import models
+
+__all__ = ["OpenCVRuntime", "opencv_model"]
+
+_PARTNERS = {".cfg": ".weights", ".caffemodel": ".prototxt"}
+"""The ending of the second file of a network that has two."""
+
+
+@models.register(
+    "opencv",
+    summary="a network run by OpenCV: darknet:net.cfg (with net.weights), opencv:net.onnx",
+    aliases=["darknet"],
+)
+def opencv_model(
+    path: Path, *, spec: ModelSpec[Any] | None = None, name: str | None = None, weights: Path | None = None
+) -> Network[Any]:
+    """Open a network that OpenCV reads.
+
+    Args:
+        path: The file: ``.cfg`` for darknet, ``.onnx``, ``.caffemodel``, ``.pb``.
+        spec: What it takes and what its numbers mean.
+        name: What it is called in rows and reports.
+        weights: The second file of a network that has two; the one with the same stem when left out.
+
+    Raises:
+        InputError: A file is missing or broken, or is not what the spec says.
+    """
+    path = Path(path)
+    if weights is None and path.suffix in _PARTNERS:
+        weights = path.with_suffix(_PARTNERS[path.suffix])
+    runtime = OpenCVRuntime(path, weights)
+    label = name or f"opencv:{path}"
+    return Network(label, runtime, needed_spec(spec, label, runtime))
+
+
+@dataclass(frozen=True)
+class OpenCVRuntime(OpensLater):
+    """Runs a network with one input of float32 images in the order NCHW."""
+
+    path: Path
+    weights: Path | None = None
+
+    def __post_init__(self) -> None:
+        for file in self.files:
+            existing(file, "network for OpenCV")
+        self._net  # noqa: B018 - opened at once, so that a broken file is told when it is named
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file, and its weights."""
+        return (self.path,) if self.weights is None else (self.path, self.weights)
+
+    @cached_property
+    def _net(self) -> Any:
+        import cv2
+
+        try:
+            with _quiet():
+                net = cv2.dnn.readNet(*map(str, reversed(self.files)))
+        except cv2.error as error:
+            reason = " ".join(error.err.split()) or "OpenCV does not say why"
+            raise InputError(
+                f"OpenCV cannot read the network {' with '.join(map(str, self.files))}: {reason}"
+            ) from error
+        if net.empty():
+            raise InputError(f"OpenCV found no layers in the network {self.path}")
+        return net
+
+    @cached_property
+    def input(self) -> Tensor | None:
+        """The input, with the shape that darknet and ONNX files declare."""
+        if self.path.suffix == ".cfg":
+            return Tensor("image", _darknet_shape(self.path), "float32")
+        # OpenCV does not tell the shape of an input, and most ONNX files are made for a single image.
+        shape = _onnx_shape(self.path) if self.path.suffix == ".onnx" else ()
+        return Tensor("image", shape, "float32")
+
+    @cached_property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The names of the outputs."""
+        return tuple(Tensor(name) for name in self._net.getUnconnectedOutLayersNames())
+
+    def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+        """Return the outputs for a batch of images."""
+        names = [one.name for one in self.outputs]
+        self._net.setInput(images)
+        with _quiet():
+            found = self._net.forward(names)
+        # The arrays are OpenCV's own memory, which the next call writes over.
+        return {name: array.copy() for name, array in zip(names, found, strict=True)}
+
+
+def _darknet_shape(path: Path) -> tuple[int | None, ...]:
+    """Return the shape of the input as the [net] section of a cfg file has it."""
+    net = re.split(r"(?m)^\s*\[(?!net)", path.read_text("utf-8", errors="replace"), maxsplit=1)[0]
+    values = {key: int(value) for key, value in re.findall(r"(?m)^\s*(\w+)\s*=\s*(\d+)\s*$", net)}
+    return (None, values.get("channels"), values.get("height"), values.get("width"))
+
+
+def _onnx_shape(path: Path) -> tuple[int | None, ...]:
+    try:
+        declared = OnnxRuntime(path).input
+    except InputError:
+        return ()  # what ONNX Runtime cannot read, OpenCV perhaps can
+    return () if declared is None else declared.shape
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep OpenCV from writing to stderr what it also raises."""
+    import cv2
+
+    logging = cv2.utils.logging
+    before = logging.getLogLevel()
+    logging.setLogLevel(logging.LOG_LEVEL_SILENT)
+    try:
+        yield
+    finally:
+        logging.setLogLevel(before)

@@ -1,0 +1,324 @@
+"""What a network answers: the declared outputs, and how arrays become predictions.
+
+Each of the outputs is data that says what the numbers of a network mean, and decodes them. What comes back is
+checked for shape, kind and finiteness, and a complaint names the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._frozen import FrozenDict, frozen
+from roadworthy.cases import ClassScores, Prediction
+from roadworthy.errors import InputError, OntologyError, SystemUnderTestError, suggest
+from roadworthy.frames import LabelMap, Signals, SignalUnits
+from roadworthy.models.images import View
+from roadworthy.models.protocols import Task
+from roadworthy.ontology import VOID, normalized, ontology
+
+__all__ = [
+    "Arrays",
+    "ClassificationOutput",
+    "Output",
+    "RegressionOutput",
+    "SegmentationOutput",
+    "words_for",
+]
+
+Arrays: TypeAlias = Mapping[str, NDArray[Any] | Sequence[NDArray[Any]]]
+"""What a network gave for a batch: arrays by name, one row per image; a list where images differ."""
+
+P_co = TypeVar("P_co", bound=Prediction, covariant=True)
+
+
+class Output(Protocol[P_co]):
+    """Says what the numbers of a network mean."""
+
+    @property
+    def task(self) -> Task:
+        """What the network is for."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the network's outputs that are used, in order; empty for all."""
+        ...
+
+    def decode(self, arrays: Arrays, views: Sequence[View]) -> Sequence[P_co]:
+        """Return the predictions for a batch.
+
+        Raises:
+            SystemUnderTestError: The arrays cannot be what was declared; names the frame.
+        """
+        ...
+
+
+_SIGNALS = tuple(one.name for one in fields(Signals) if one.name != "extra")
+
+
+@dataclass(frozen=True)
+class RegressionOutput:
+    """Speed, steering and other signals, one number each.
+
+    The outputs are joined into one row per image, in order, and each column is a signal.
+
+    Attributes:
+        signals: What the columns are: "speed", "steering", "acceleration", "throttle", "brake", or another
+            name for a number that is kept as it is.
+        units: Units and sign of speed and steering.
+        outputs: The names of the network's outputs to use, in order; all when left out.
+
+    Example:
+        >>> RegressionOutput(("steering",), SignalUnits(steering="rad", steering_positive="left")).task
+        'regression'
+    """
+
+    task: ClassVar[Task] = "regression"
+
+    signals: tuple[str, ...]
+    units: SignalUnits = field(default_factory=SignalUnits)
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.signals or len(set(self.signals)) != len(self.signals):
+            raise InputError(f"signals must name at least one signal and each only once, got {self.signals}")
+
+    def decode(self, arrays: Arrays, views: Sequence[View]) -> list[Signals]:
+        """Return the signals for a batch."""
+        rows = [array.reshape(len(views), -1) for array in dense(arrays, views, self.outputs)]
+        table = np.concatenate(rows, axis=1).astype(np.float64)
+        if table.shape[1] != len(self.signals):
+            raise SystemUnderTestError(
+                f"expected {len(self.signals)} numbers per image ({', '.join(self.signals)}), "
+                f"got {table.shape[1]} from {shapes(arrays)}; correct signals or outputs"
+            )
+        return [self.signals_of(row) for row in table.tolist()]
+
+    def signals_of(self, values: Sequence[float]) -> Signals:
+        """Return the signals for one row of numbers, in units and sign of the package."""
+        given = dict(zip(self.signals, values, strict=True))
+        known = {name: given.pop(name) for name in _SIGNALS if name in given}
+        return Signals.from_units(self.units, **known, extra=given)
+
+
+@dataclass(frozen=True)
+class ClassificationOutput:
+    """A score for each class.
+
+    Attributes:
+        classes: The names of the classes, in the order of the numbers; any words.
+        activation: What to apply to the numbers: "softmax" or "sigmoid" for logits, or "none".
+        outputs: The name of the network's output to use; the only one when left out.
+    """
+
+    task: ClassVar[Task] = "classification"
+
+    classes: tuple[str, ...]
+    activation: Literal["none", "softmax", "sigmoid"] = "none"
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        twice = {name for name in self.classes if self.classes.count(name) > 1}
+        if not self.classes or twice:
+            raise InputError(
+                "classes must name at least one class and each only once, got "
+                f"{', '.join(sorted(twice)) + ' more than once' if twice else 'none'}"
+            )
+        if self.activation not in ("none", "softmax", "sigmoid"):
+            raise InputError(f"activation must be 'none', 'softmax' or 'sigmoid', got {self.activation!r}")
+
+    def decode(self, arrays: Arrays, views: Sequence[View]) -> list[ClassScores]:
+        """Return the class scores for a batch."""
+        scores = only(arrays, views, self.outputs).reshape(len(views), -1).astype(np.float64)
+        if scores.shape[1] != len(self.classes):
+            raise SystemUnderTestError(
+                f"expected {len(self.classes)} numbers per image, one per class, "
+                f"got {scores.shape[1]} from {shapes(arrays)}; correct classes or outputs"
+            )
+        if self.activation == "softmax":
+            scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+            scores /= scores.sum(axis=1, keepdims=True)
+        elif self.activation == "sigmoid":
+            scores = 0.5 * (1 + np.tanh(scores / 2))
+        return [ClassScores(self.classes, row) for row in scores]
+
+
+@dataclass(frozen=True)
+class SegmentationOutput:
+    """The class of every pixel: numbers of classes, or a score per class, of which the highest counts.
+
+    The map may be smaller than the image; it is enlarged to the frame without mixing classes. Rows that
+    were cropped are void.
+
+    Attributes:
+        classes: The network's own names of its classes, in the order of their numbers.
+        class_names: The word of the ontology for those of its names that the ontology does not know; None
+            for void.
+        on_unknown: What to do with a class that the ontology does not know: "error", or "skip" for void.
+        outputs: The name of the network's output to use; the only one when left out.
+    """
+
+    task: ClassVar[Task] = "segmentation"
+
+    classes: tuple[str, ...]
+    class_names: Mapping[str, str | None] = field(default_factory=FrozenDict)
+    on_unknown: Literal["error", "skip"] = "error"
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "class_names", frozen(self.class_names))
+        words_for(self.classes, self.class_names, self.on_unknown)
+
+    def decode(self, arrays: Arrays, views: Sequence[View]) -> list[LabelMap]:
+        """Return the label maps for a batch, in the label classes of the ontology."""
+        ids = self._ids(only(arrays, views, self.outputs), views)
+        words = words_for(self.classes, self.class_names, self.on_unknown)
+        names = [VOID if word is None else ontology().resolve(word).name for word in words]
+        classes = tuple(dict.fromkeys((*ontology().label_classes, *names)))
+        table = np.array([classes.index(name) for name in names], np.min_scalar_type(len(classes)))
+        void = classes.index(VOID)
+        return [
+            LabelMap(view.map_to_frame(table[own], void), classes)
+            for view, own in zip(views, ids, strict=True)
+        ]
+
+    def _ids(self, array: NDArray[Any], views: Sequence[View]) -> NDArray[np.intp]:
+        count = len(self.classes)
+        if array.ndim == 4 and array.shape[1] == count:
+            return np.asarray(array.argmax(axis=1))
+        if array.ndim == 4 and array.shape[3] == count:
+            return np.asarray(array.argmax(axis=3))
+        if array.ndim == 4 and 1 in (array.shape[1], array.shape[3]):
+            array = array[:, 0] if array.shape[1] == 1 else array[..., 0]
+        if array.ndim != 3:
+            raise SystemUnderTestError(
+                f"expected class numbers (n, height, width) or {count} scores per pixel, (n, {count}, "
+                f"height, width), got shape {array.shape}; correct classes or outputs"
+            )
+        for view, own in zip(views, array, strict=True):
+            if own.min() < 0 or own.max() >= count or (own != np.floor(own)).any():
+                raise SystemUnderTestError(
+                    f"the label map for frame {view.frame.id!r} must hold whole numbers from 0 to "
+                    f"{count - 1}, one per class, got {own.min():g} to {own.max():g}"
+                )
+        return array.astype(np.intp)
+
+
+def words_for(
+    classes: Sequence[str], class_names: Mapping[str, str | None], on_unknown: str
+) -> list[str | None]:
+    """Return the word of the ontology for each class of a network; None for those that are left out.
+
+    Raises:
+        InputError: A class is unknown, or a name that is given a word is none of the classes.
+
+    Example:
+        >>> words_for(["person", "toaster"], {"person": "pedestrian"}, "skip")
+        ['pedestrian', None]
+    """
+    if not classes or isinstance(classes, str):
+        raise InputError(f"classes must be the names of the network's classes, got {classes!r}")
+    if on_unknown not in ("error", "skip"):
+        raise InputError(f"on_unknown must be 'error' or 'skip', got {on_unknown!r}")
+    for name, word in class_names.items():
+        if name not in classes:
+            raise InputError(
+                f"class_names has {name!r}, which is none of the classes: {suggest(name, classes)}"
+            )
+        if word is not None:
+            _known(word, f"class_names[{name!r}]: ")
+    found: list[str | None] = []
+    for name in classes:
+        word = class_names.get(name, name)
+        if word is None or normalized(word) == VOID:
+            found.append(None)
+        elif name in class_names or word in ontology():
+            found.append(word)
+        elif on_unknown == "skip":
+            found.append(None)
+        else:
+            _known(
+                word,
+                "",
+                f" (map it with class_names, or leave it out with class_names: {{{name}: null}}, "
+                "or leave out all that are unknown with on_unknown: skip)",
+            )
+    return found
+
+
+def _known(word: str, before: str, after: str = "") -> None:
+    try:
+        if normalized(word) != VOID:
+            ontology().resolve(word)
+    except OntologyError as error:
+        raise InputError(f"{before}{error}{after}") from None
+
+
+def dense(arrays: Arrays, views: Sequence[View], wanted: Sequence[str] = ()) -> list[NDArray[Any]]:
+    """Return the outputs that are used, each with one row of finite numbers per image.
+
+    Raises:
+        SystemUnderTestError: An output is missing, has another number of rows than images, or holds
+            something else than finite numbers.
+    """
+    found = []
+    for name in wanted or arrays:
+        if name not in arrays:
+            raise SystemUnderTestError(f"expected an output {name!r}, got {shapes(arrays)}")
+        array = arrays[name]
+        if not isinstance(array, np.ndarray):
+            raise SystemUnderTestError(
+                f"output {name!r} must have one shape for all images, got "
+                f"{', '.join(str(one.shape) for one in array)}"
+            )
+        if array.ndim == 0 or len(array) != len(views):
+            raise SystemUnderTestError(
+                f"output {name!r} must have one row for each of {len(views)} images, got shape {array.shape}"
+                + ("; if the network takes one image at a time, declare batch: 1" if len(views) > 1 else "")
+            )
+        check_finite(name, array, views)
+        found.append(array)
+    if not found:
+        raise SystemUnderTestError("expected at least one output, got none")
+    return found
+
+
+def only(arrays: Arrays, views: Sequence[View], wanted: Sequence[str]) -> NDArray[Any]:
+    """Return the one output that is used."""
+    found = dense(arrays, views, wanted)
+    if len(found) > 1:
+        raise SystemUnderTestError(f"expected one output, got {shapes(arrays)}; say which with outputs")
+    return found[0]
+
+
+def check_finite(name: str, rows: Sequence[NDArray[Any]] | NDArray[Any], views: Sequence[View]) -> None:
+    """Complain about numbers that are none, with the first frame that has them.
+
+    Raises:
+        SystemUnderTestError: There are some.
+    """
+    for view, row in zip(views, map(np.asarray, rows), strict=True):
+        if row.dtype.kind not in "biuf":
+            raise SystemUnderTestError(
+                f"output {name!r} for frame {view.frame.id!r} must be numbers, got {row.dtype}"
+            )
+        if row.dtype.kind == "f" and not np.isfinite(row).all():
+            wrong = row[~np.isfinite(row)]
+            raise SystemUnderTestError(
+                f"output {name!r} for frame {view.frame.id!r} must be finite, got {wrong.flat[0]} "
+                f"({wrong.size} of {row.size} numbers)"
+            )
+
+
+def shapes(arrays: Arrays) -> str:
+    """Return names and shapes of outputs, for messages."""
+    parts = [
+        f"{name!r} {array.shape if isinstance(array, np.ndarray) else f'({len(array)} arrays)'}"
+        for name, array in arrays.items()
+    ]
+    return ", ".join(parts) or "no output"

@@ -1,0 +1,277 @@
+"""Predictions that were recorded before: a CSV file, a folder of KITTI results, a file of COCO results.
+
+A prediction belongs to the frame with its id. So recorded predictions answer original frames only: for a
+changed image the model itself is needed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from roadworthy.cases import Prediction
+from roadworthy.errors import FrameError, InputError, SystemUnderTestError
+from roadworthy.frames import Boxes, Frame, Signals
+from roadworthy.models.detection import DetectionOutput
+from roadworthy.models.network import ModelSpec
+from roadworthy.models.outputs import RegressionOutput
+from roadworthy.models.protocols import Task
+from roadworthy.registry import models
+
+__all__ = ["Recorded", "recorded_model"]
+
+_ID_COLUMNS = ("id", "frame_id", "frame", "filename", "image")
+_SIGNALS = ("speed", "steering", "acceleration", "throttle", "brake")
+
+
+class Recorded:
+    """Answers with what was recorded for the frame of the same id.
+
+    Args:
+        name: What it is called in rows and reports.
+        task: What the predictions are.
+        records: What was recorded, by frame id.
+        source: Where the records come from, for messages.
+        read: Makes the prediction of a record when it is asked for; None where records are predictions.
+        files: The files that the records come from.
+
+    Example:
+        >>> import numpy as np
+        >>> from roadworthy.frames import Signals
+        >>> model = Recorded("yesterday", "regression", {"a": Signals(speed=8.0)}, "a list")
+        >>> model.predict([Frame("a", np.zeros((4, 6, 3), np.uint8))])[0].speed
+        8.0
+        >>> model.unmatched(["b"])
+        ['a']
+    """
+
+    def __init__(
+        self,
+        name: str,
+        task: Task,
+        records: Mapping[str, Any],
+        source: str,
+        *,
+        read: Callable[[Any], Prediction] | None = None,
+        files: Sequence[Path] = (),
+    ) -> None:
+        self.name = name
+        self.task = task
+        self.files = tuple(files)
+        self._records = dict(records)
+        self._source = source
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def predict(self, frames: Sequence[Frame], /) -> list[Prediction]:
+        """Return what was recorded for each frame.
+
+        Raises:
+            SystemUnderTestError: Nothing was recorded for a frame, the frame was changed, or its record
+                cannot be read.
+        """
+        return [self._record(frame) for frame in frames]
+
+    def unmatched(self, ids: Iterable[str]) -> list[str]:
+        """Return the records that belong to none of the frames with these ids."""
+        known = set(ids)
+        return [one for one in self._records if one not in known]
+
+    def _record(self, frame: Frame) -> Prediction:
+        if frame.visual_change:
+            raise SystemUnderTestError(
+                f"frame {frame.id!r} was changed (Δv {frame.visual_change:.3f}), but {self._source} has what "
+                "the model answered for the original; use the model itself"
+            )
+        if frame.id not in self._records:
+            shown = ", ".join(repr(one) for one in list(self._records)[:2])
+            raise SystemUnderTestError(
+                f"nothing is recorded for frame {frame.id!r} in {self._source}, which has "
+                f"{len(self)} records{f', such as {shown}' if shown else ''}"
+            )
+        record: Prediction = self._records[frame.id]
+        try:
+            return record if self._read is None else self._read(record)
+        except (InputError, OSError) as error:
+            raise SystemUnderTestError(
+                f"the record for frame {frame.id!r} cannot be used: {error}"
+            ) from error
+
+
+@models.register(
+    "recorded", summary="recorded predictions: a CSV file, a folder of KITTI results, a JSON of COCO results"
+)
+def recorded_model(
+    path: Path,
+    *,
+    spec: ModelSpec[Any] | None = None,
+    name: str | None = None,
+    id_column: str | None = None,
+    annotations: Path | None = None,
+) -> Recorded:
+    """Open recorded predictions.
+
+    Args:
+        path: ``.csv`` with an id and signals in each row; ``.json`` with COCO results; or a folder with a
+            KITTI result file ``ID.txt`` for each frame.
+        spec: For CSV, which columns are which signals, and their units: ``outputs`` are the columns,
+            ``signals`` what they are. For boxes, ``class_names`` and ``on_unknown``.
+        name: What it is called in rows and reports.
+        id_column: The column of a CSV file with the frame ids; "id", "frame_id", "frame", "filename" or
+            "image" when left out.
+        annotations: The COCO annotations of the images: their names and the categories.
+
+    Raises:
+        InputError: The file is missing or cannot be used.
+    """
+    path = Path(path)
+    label = name or f"recorded:{path}"
+    output = None if spec is None else spec.output
+    if path.is_dir():
+        return _kitti(label, path, _detection(label, output))
+    if path.suffix.lower() == ".csv":
+        return _csv(label, path, output, id_column)
+    if path.suffix.lower() == ".json":
+        return _coco(label, path, annotations, _detection(label, output))
+    if not path.exists():
+        raise InputError(f"cannot read the recorded predictions {path}: there is no such file or folder")
+    raise InputError(f"{path} must be a .csv file, a .json file of COCO results or a folder of KITTI results")
+
+
+def _detection(label: str, output: object) -> dict[str, Any]:
+    """Return what the readers of boxes need of a declared output."""
+    if output is None:
+        return {}
+    if not isinstance(output, DetectionOutput):
+        raise InputError(f"{label} holds boxes, so its output must have task: detection")
+    return {"class_names": output.class_names, "on_unknown": output.on_unknown}
+
+
+def _csv(label: str, path: Path, output: object, id_column: str | None) -> Recorded:
+    header, rows = _csv_rows(path)
+    key = id_column or next((one for one in _ID_COLUMNS if one in header), None)
+    if key not in header:
+        expected = repr(id_column) if id_column else " or ".join(map(repr, _ID_COLUMNS))
+        raise InputError(f"{path}: expected a column {expected} with frame ids, got {', '.join(header)}")
+    if output is None:
+        output = RegressionOutput(tuple(one for one in header if one in _SIGNALS) or ("steering",))
+    if not isinstance(output, RegressionOutput):
+        raise InputError(f"{label} holds signals, so its output must have task: regression")
+    columns = output.outputs or output.signals
+    if len(columns) != len(output.signals):
+        raise InputError(f"{label}: outputs must name a column for each of {', '.join(output.signals)}")
+    for column in columns:
+        if column not in header:
+            raise InputError(f"{path}: expected a column {column!r}, got {', '.join(header)}")
+    records: dict[str, Signals] = {}
+    for line, row in rows:
+        if row[key] in records:
+            raise InputError(f"{path}:{line}: frame {row[key]!r} is recorded twice")
+        # Converted at once, so that a broken file is told when it is named and not in the middle of a run.
+        values = [_number(path, line, column, row[column]) for column in columns]
+        try:
+            records[row[key]] = output.signals_of(values)
+        except FrameError as error:
+            raise InputError(f"{path}:{line}: {error}") from None
+    return Recorded(label, "regression", records, str(path), files=[path])
+
+
+def _csv_rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = csv.reader(file)
+            header = [one.strip() for one in next(lines, [])]
+            rows = []
+            for row in lines:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise InputError(
+                        f"{path}:{lines.line_num}: expected {len(header)} columns, got {len(row)}"
+                    )
+                rows.append((lines.line_num, dict(zip(header, map(str.strip, row), strict=True))))
+    except OSError as error:
+        raise InputError(f"cannot read the recorded predictions {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot read the recorded predictions {path}: {error}") from error
+    if not rows:
+        raise InputError(
+            f"{path} has no rows: expected a header with an id and signals, then a row per frame"
+        )
+    return header, rows
+
+
+def _number(path: Path, line: int, column: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{path}:{line}: {column} must be a number, got {text!r}") from None
+
+
+def _kitti(label: str, folder: Path, options: Mapping[str, Any]) -> Recorded:
+    files = sorted(folder.glob("*.txt"))
+    if not files:
+        raise InputError(f"{folder} has no KITTI results: expected a file ID.txt for each frame")
+    records = {file.stem: file for file in files}
+    read = partial(_kitti_boxes, options=options)
+    return Recorded(label, "detection", records, str(folder), read=read, files=files)
+
+
+def _kitti_boxes(file: Path, options: Mapping[str, Any]) -> Boxes:
+    try:
+        return Boxes.from_kitti(file.read_text("utf-8"), **options)
+    except (FrameError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _coco(label: str, path: Path, annotations: Path | None, options: Mapping[str, Any]) -> Recorded:
+    if annotations is None:
+        raise InputError(
+            f"{label}: COCO results have only numbers for images and classes: name the file of the "
+            "annotations with annotations=instances.json"
+        )
+    results, known = _json(path), _json(annotations)
+    if not isinstance(known, dict) or not {"images", "categories"} <= set(known):
+        raise InputError(f"{annotations} must be COCO annotations with 'images' and 'categories'")
+    if not isinstance(results, list):
+        raise InputError(f"{path} must be a list of COCO results, got a {type(results).__name__}")
+    for image in known["images"]:
+        if not isinstance(image, dict) or not {"id", "file_name"} <= set(image):
+            raise InputError(f"{annotations}: an image must have 'id' and 'file_name', got {image!r}")
+    found: dict[object, list[Mapping[str, Any]]] = {image["id"]: [] for image in known["images"]}
+    for number, result in enumerate(results):
+        image = result.get("image_id") if isinstance(result, dict) else None
+        if image not in found:
+            raise InputError(
+                f"{path}: result {number} is for image {image!r}, which {annotations} does not have "
+                f"(it has {len(found)} images)"
+            )
+        found[image].append(result)
+    # Named as the reader of COCO data names its frames; an image without results has no boxes.
+    records = {
+        Path(image["file_name"]).with_suffix("").as_posix(): found[image["id"]] for image in known["images"]
+    }
+    read = partial(_coco_boxes, path=path, categories=known["categories"], options=options)
+    return Recorded(label, "detection", records, str(path), read=read, files=[path, annotations])
+
+
+def _coco_boxes(results: list[Any], path: Path, categories: list[Any], options: Mapping[str, Any]) -> Boxes:
+    try:
+        return Boxes.from_coco(results, categories, **options)
+    except FrameError as error:
+        raise InputError(f"{path}: image {results[0]['image_id']!r}: {error}") from None
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} must be JSON: {error}") from error

@@ -1,0 +1,187 @@
+"""torch modules: one in this process, or a class of yours with its weights from a file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError, MissingExtraError
+from roadworthy.frames import Frame
+from roadworthy.models._importing import imported
+from roadworthy.models.network import ModelSpec, Network, Tensor, existing, named_arrays, needed_spec
+from roadworthy.registry import models
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["TorchRuntime", "load_weights", "torch_model"]
+
+
+@models.register(
+    "torch",
+    summary="a torch module: torch:package.module:Class or torch:file.py:Class, with its weights from a file",
+)
+def torch_model(
+    module: Any,
+    *,
+    spec: ModelSpec[Any] | None = None,
+    name: str | None = None,
+    weights: Path | None = None,
+    arguments: Mapping[str, object] | None = None,
+    device: str = "cpu",
+) -> Network[Any]:
+    """Take a torch module.
+
+    Args:
+        module: A module, or where its class is: ``"package.module:Class"`` or ``"file.py:Class"``.
+        spec: What it takes and what its numbers mean.
+        name: What it is called in rows and reports.
+        weights: A state dict, as ``torch.save(module.state_dict(), …)`` or safetensors write it.
+        arguments: What the class is called with.
+        device: Where it runs, such as "cuda:0".
+
+    Raises:
+        InputError: The class, the weights or the device cannot be used.
+        MissingExtraError: torch is not installed.
+    """
+    library = imported_torch("run a torch module")
+    label = name or (f"torch:{module}" if isinstance(module, str) else f"torch:{type(module).__name__}")
+    built = _built(module, arguments or {}) if isinstance(module, str) else module
+    if not isinstance(built, library.nn.Module):
+        raise InputError(f"{label} must be a torch.nn.Module, got {type(built).__name__}")
+    if weights is not None:
+        load_weights(built, weights)
+    try:
+        built = built.to(device).eval()
+    except RuntimeError as error:
+        raise InputError(f"{label} cannot run on device {device!r}: {str(error).splitlines()[0]}") from error
+    runtime = TorchRuntime(built, device, () if weights is None else (weights,))
+    return Network(label, runtime, needed_spec(spec, label, runtime))
+
+
+def imported_torch(purpose: str) -> Any:
+    """Return torch.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("torch", extra="torch", purpose=purpose) from error
+    return torch
+
+
+def _built(reference: str, arguments: Mapping[str, object]) -> torch.nn.Module:
+    library = imported_torch("run a torch module")
+    kind = imported(reference, "torch", "Class")
+    if not inspect.isclass(kind) or not issubclass(kind, library.nn.Module):
+        what = kind.__name__ if inspect.isclass(kind) else type(kind).__name__
+        raise InputError(f"torch:{reference} must name a subclass of torch.nn.Module, got {what}")
+    try:
+        built: Any = kind(**arguments)
+    except Exception as error:
+        raise InputError(f"torch:{reference} cannot be built: {type(error).__name__}: {error}") from error
+    module: torch.nn.Module = built
+    return module
+
+
+def load_weights(module: torch.nn.Module, path: Path) -> None:
+    """Load a state dict into a module; nothing in the file can run code.
+
+    Raises:
+        InputError: The file is missing, broken, holds more than weights, or those of another network.
+    """
+    state = _state_dict(existing(path, "weights"))
+    state = {name.removeprefix("module."): value for name, value in state.items()}
+    own = module.state_dict()
+    problems = [f"{name} is missing" for name in own if name not in state]
+    problems += [f"{name} is unknown" for name in state if name not in own]
+    problems += [
+        f"{name} has shape {tuple(state[name].shape)}, not {tuple(own[name].shape)}"
+        for name in own
+        if name in state and state[name].shape != own[name].shape
+    ]
+    if problems:
+        more = f" and {len(problems) - 4} more" if len(problems) > 4 else ""
+        raise InputError(
+            f"the weights {path} are not those of {type(module).__name__}: {', '.join(problems[:4])}{more}"
+        )
+    module.load_state_dict(state)
+
+
+def _state_dict(path: Path) -> dict[str, torch.Tensor]:
+    found = _read_safetensors(path) if path.suffix == ".safetensors" else _read_weights(path)
+    for key in ("state_dict", "model_state_dict", "model"):
+        if isinstance(found, Mapping) and isinstance(found.get(key), Mapping):
+            found = found[key]
+    library = imported_torch("load weights")
+    if not isinstance(found, Mapping) or not all(
+        isinstance(name, str) and isinstance(value, library.Tensor) for name, value in found.items()
+    ):
+        raise InputError(
+            f"the weights {path} must be a state dict, a tensor for each name, got "
+            f"{type(found).__name__}; write one with torch.save(module.state_dict(), …)"
+        )
+    return dict(found)
+
+
+def _read_safetensors(path: Path) -> Any:
+    try:
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("safetensors", extra="torch", purpose="load .safetensors weights") from error
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise InputError(f"cannot read the weights {path}: {error}") from error
+
+
+def _read_weights(path: Path) -> Any:
+    import pickle
+    import warnings
+
+    torch = imported_torch("load weights")
+    try:
+        with warnings.catch_warnings():
+            # It warns of pickle protocols and of TorchScript, which are refused right below.
+            warnings.simplefilter("ignore")
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise InputError(
+            f"refused to load {path}: it is a pickle that holds more than weights and could run code; "
+            "save the weights alone with torch.save(module.state_dict(), …) and name the class with "
+            "torch:package.module:Class, or export the network to ONNX or TorchScript"
+        ) from error
+    except Exception as error:
+        if "TorchScript" in str(error):
+            raise InputError(f"{path} is a TorchScript archive: write torchscript:{path}") from error
+        raise InputError(
+            f"cannot read the weights {path}: {type(error).__name__}: {str(error).partition('.')[0]}"
+        ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class TorchRuntime:
+    """Runs a torch module, in evaluation mode and without gradients."""
+
+    module: torch.nn.Module
+    device: str = "cpu"
+    files: tuple[Path, ...] = ()
+
+    input: Tensor | None = None
+    outputs: tuple[Tensor, ...] = ()
+
+    def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
+        """Return the outputs for a batch of images."""
+        import torch
+
+        with torch.inference_mode():
+            found = self.module(torch.from_numpy(images).to(self.device))
+        return named_arrays(tuple(found) if isinstance(found, list) else found)

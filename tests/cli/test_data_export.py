@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from roadworthy.datasets import load
+
+Run = Callable[..., Result]
+SMALL = ("-o", "size=64x32")
+
+
+@pytest.mark.parametrize("format", ["kitti", "coco", "yolo"])
+def test_export_writes_and_says_how_to_open_it(roadworthy: Run, format: str) -> None:
+    result = roadworthy("data", "export", "world:town", "out", "--format", format, "-n", "3", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("out, 3 frames, ")
+    assert "not in this format" in result.stdout
+    assert result.stdout.endswith(f"Open it as {format}:out\n")
+    assert result.stderr == ""
+    assert len(load(f"{format}:out")) == 3
+    shown = roadworthy("data", "show", f"{format}:out")
+    assert shown.exit_code == 0, shown.output
+    assert roadworthy("data", "check", f"{format}:out").exit_code == 0
+
+
+def test_json_is_one_document(roadworthy: Run) -> None:
+    args = ("data", "export", "world:town", "out", "-f", "COCO", "--classes", "vehicle, pedestrian", "--json")
+    document = json.loads(roadworthy(*args, "-n", "4", *SMALL, "-o", "traffic=3").stdout)
+    assert (document["frames"], document["format"], document["reference"]) == (4, "coco", "coco:out")
+    assert document["boxes"].keys() <= {"vehicle", "pedestrian"}
+    assert document["left_out"]
+
+
+def test_frames_are_spread_over_the_data_set(roadworthy: Run) -> None:
+    roadworthy("data", "export", "world:town", "ten", "-f", "coco", "-n", "10", *SMALL)
+    roadworthy("data", "export", "coco:ten", "three", "-f", "coco", "-n", "3")
+    numbers = [int(frame.id.split("-")[1]) for frame in load("coco:three")]
+    assert numbers == [0, 3, 6]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["world", "out", "--format", "voc"], "there is no format 'voc': "),
+        (["world", "out", "--format", "yolo", "-n", "0"], "--count must be 1 or more, got 0"),
+        (["world", "taken", "--format", "yolo", "-n", "1"], "cannot write to taken: it is not empty"),
+        (["world", "out", "-f", "yolo", "-n", "1", "--classes", "crr"], "'crr' is not in the ontology"),
+        (["folder:pictures", "out", "-f", "yolo"], "pictures holds no image"),
+        (["wrold", "out", "-f", "yolo"], "did you mean 'world'?"),
+    ],
+)
+def test_bad_input_is_a_clear_message(roadworthy: Run, args: list[str], message: str) -> None:
+    for name in ("taken/something", "pictures"):
+        Path(name).mkdir(parents=True)
+    result = roadworthy("data", "export", *args)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not Path("out").exists()
+
+
+def test_a_pipe_gets_no_colours_and_no_progress(
+    process: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    result = process("data", "export", "world", "out", "-f", "kitti", "-n", "2", *SMALL)
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert "\x1b" not in result.stdout

@@ -1,0 +1,359 @@
+"""What each adapter does beyond what all share: opening files, and refusing what it cannot use."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from roadworthy.errors import InputError, MissingExtraError, SystemUnderTestError
+from roadworthy.frames import Boxes, Frame, Signals
+from roadworthy.models import (
+    DetectionOutput,
+    ImageInput,
+    ModelSpec,
+    Network,
+    RegressionOutput,
+    callable_model,
+    load_model,
+    onnx_model,
+    opencv_model,
+    torch_model,
+    torchscript_model,
+)
+from roadworthy.runs.batches import ask
+
+STEERING = ModelSpec(RegressionOutput(("steering",)))
+
+
+class Trap:
+    """Runs a command when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return os.system, (f"touch {self.file}",)
+
+
+@pytest.fixture
+def frame() -> Frame:
+    return Frame("drive/17", np.full((24, 40, 3), 99, np.uint8))
+
+
+class TestOnnx:
+    def test_the_file_says_size_and_batch(self, exported: Path) -> None:
+        model = load_model(f"onnx:{exported}/driver-one.onnx", output={"signals": ["steering", "speed"]})
+        assert isinstance(model, Network)
+        assert (model.input.width, model.input.height, model.input.layout) == (40, 24, "nchw")
+        assert (model.batch, str(model.runtime.outputs[0])) == (1, "'answer' (1, 2) float32")
+        assert [file.name for file in model.files] == ["driver-one.onnx"]
+
+    def test_it_travels_to_another_process(
+        self, exported: Path, frames: list[Frame], driver_spec: Any
+    ) -> None:
+        model = onnx_model(exported / "driver.onnx", spec=driver_spec)
+        assert pickle.loads(pickle.dumps(model)).predict(frames[:3]) == model.predict(frames[:3])
+
+    def test_a_fixed_batch_of_four_is_filled_up(self, tmp_path: Path, frames: list[Frame]) -> None:
+        """A network whose answer is the mean of each image."""
+        x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4, 3, 8, 8])
+        y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4])
+        node = onnx.helper.make_node("ReduceMean", ["x"], ["y"], axes=[1, 2, 3], keepdims=0)
+        graph = onnx.helper.make_graph([node], "mean", [x], [y])
+        opset = onnx.helper.make_opsetid("", 13)
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), tmp_path / "mean.onnx")
+        model = onnx_model(tmp_path / "mean.onnx", spec=STEERING)
+        assert model.batch == 4
+        answers = model.predict(frames[:7])
+        assert answers == [model.predict([frame])[0] for frame in frames[:7]]
+        assert len({answer.steering for answer in answers}) == 7
+
+    def test_without_a_description_it_says_what_it_found(self, exported: Path) -> None:
+        with pytest.raises(InputError, match=r"input 'image' \(\?, 3, 24, 40\) float32, output 'answer'"):
+            load_model(f"onnx:{exported}/driver.onnx")
+
+    def test_a_missing_or_broken_file_is_named(self, tmp_path: Path, exported: Path) -> None:
+        with pytest.raises(
+            InputError, match=r"cannot read the ONNX network .*no\.onnx: there is no such file"
+        ):
+            load_model(f"onnx:{tmp_path}/no.onnx", spec=STEERING)
+        (tmp_path / "cut.onnx").write_bytes((exported / "driver.onnx").read_bytes()[:900])
+        with pytest.raises(InputError, match=r"cannot read the ONNX network .*cut\.onnx: "):
+            load_model(f"onnx:{tmp_path}/cut.onnx", spec=STEERING)
+
+    def test_another_size_or_output_than_the_file_has_is_refused(self, exported: Path) -> None:
+        with pytest.raises(InputError, match=r"driver\.onnx: .* w=40, but w=320 is declared"):
+            onnx_model(exported / "driver.onnx", spec=ModelSpec(STEERING.output, ImageInput(320, 160)))
+        output = RegressionOutput(("steering",), outputs=("angle",))
+        with pytest.raises(
+            InputError, match=r"outputs names 'angle', but the network has 'answer' \(\?, 2\)"
+        ):
+            onnx_model(exported / "driver.onnx", spec=ModelSpec(output))
+
+
+class TestTorch:
+    WHERE = f"{Path(__file__).parent / 'conftest.py'}:Driver"
+
+    @pytest.mark.parametrize("weights", ["driver.pth", "driver.safetensors"])
+    def test_a_class_gets_its_weights(
+        self, weights: str, exported: Path, driver: torch.nn.Module, driver_spec: Any, frames: list[Frame]
+    ) -> None:
+        model = load_model(f"torch:{self.WHERE}", weights=str(exported / weights), spec=driver_spec)
+        assert model.predict(frames[:3]) == torch_model(driver, spec=driver_spec).predict(frames[:3])
+
+    def test_weights_of_another_network_are_refused(self, exported: Path) -> None:
+        with pytest.raises(
+            InputError, match=r"spotter\.pth are not those of Driver: layers\.0\.weight is missing"
+        ):
+            load_model(f"torch:{self.WHERE}", weights=exported / "spotter.pth", spec=STEERING)
+        with pytest.raises(InputError, match=r"layers\.5\.weight has shape \(2, 256\), not \(1, 256\)"):
+            load_model(
+                f"torch:{self.WHERE}",
+                weights=exported / "driver.pth",
+                spec=STEERING,
+                arguments={"outputs": 1},
+            )
+
+    @pytest.mark.parametrize("whole", [False, True])
+    def test_a_pickle_that_would_run_code_is_refused_and_does_not_run(
+        self, whole: bool, tmp_path: Path, driver: torch.nn.Module
+    ) -> None:
+        trap = tmp_path / "sprung"
+        if whole:
+            torch.save(driver, tmp_path / "net.pth")
+        else:
+            torch.save({"layers": Trap(trap)}, tmp_path / "net.pth")
+        with pytest.raises(
+            InputError, match=r"refused to load .*net\.pth: .*could run code; save the weights"
+        ):
+            load_model(f"torch:{self.WHERE}", weights=tmp_path / "net.pth", spec=STEERING)
+        (tmp_path / "plain.pth").write_bytes(pickle.dumps(Trap(trap)))
+        with pytest.raises(InputError, match="refused to load"):
+            load_model(f"torch:{self.WHERE}", weights=tmp_path / "plain.pth", spec=STEERING)
+        assert not trap.exists()
+
+    def test_what_is_no_state_dict_is_refused(self, tmp_path: Path, exported: Path) -> None:
+        torch.save([torch.zeros(2)], tmp_path / "list.pth")
+        (tmp_path / "cut.pth").write_bytes((exported / "driver.pth").read_bytes()[:700])
+        (tmp_path / "cut.safetensors").write_bytes((exported / "driver.safetensors").read_bytes()[:700])
+        for name, message in {
+            "list.pth": "must be a state dict, a tensor for each name, got list",
+            "cut.pth": r"cannot read the weights .*cut\.pth",
+            "cut.safetensors": r"cannot read the weights .*cut\.safetensors",
+            "absent.pth": r"cannot read the weights .*absent\.pth: there is no such file",
+        }.items():
+            with pytest.raises(InputError, match=message):
+                load_model(f"torch:{self.WHERE}", weights=tmp_path / name, spec=STEERING)
+        with pytest.raises(InputError, match=r"is a TorchScript archive: write torchscript:"):
+            load_model(f"torch:{self.WHERE}", weights=exported / "driver.ts", spec=STEERING)
+
+    @pytest.mark.parametrize(
+        ("reference", "message"),
+        [
+            ("Driver", "expected torch:package.module:Class or torch:file.py:Class, got 'torch:Driver'"),
+            ("no_such_module:Net", "there is no module 'no_such_module'; looked in"),
+            ("no/such/file.py:Net", "there is no file no/such/file.py"),
+            ("pathlib:Path", "must name a subclass of torch.nn.Module, got Path"),
+            (f"{Path(__file__).parent / 'conftest.py'}:Drivr", "has no 'Drivr'; did you mean"),
+        ],
+    )
+    def test_a_class_that_is_not_there_is_named(self, reference: str, message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            load_model(f"torch:{reference}", spec=STEERING)
+
+    def test_torch_may_be_absent(self, monkeypatch: pytest.MonkeyPatch, exported: Path) -> None:
+        monkeypatch.setitem(sys.modules, "torch", None)
+        with pytest.raises(MissingExtraError, match=r"torch is needed .* pip install 'roadworthy\[torch\]'"):
+            torchscript_model(exported / "driver.ts", spec=STEERING)
+        with pytest.raises(MissingExtraError):
+            load_model(f"torch:{self.WHERE}", spec=STEERING)
+
+    def test_several_outputs_have_names(self, frame: Frame) -> None:
+        class Two(torch.nn.Module):
+            def forward(self, images: torch.Tensor) -> dict[str, torch.Tensor]:
+                return {"speed": images.mean((1, 2, 3)), "angle": -images.mean((1, 2, 3))}
+
+        spec = ModelSpec(RegressionOutput(("steering", "speed"), outputs=("angle", "speed")))
+        (answer,) = torch_model(Two(), spec=spec).predict([frame])
+        assert answer.steering == pytest.approx(-99 / 255)
+
+
+class TestTorchScript:
+    def test_what_is_no_archive_is_refused(
+        self, tmp_path: Path, exported: Path, driver: torch.nn.Module
+    ) -> None:
+        torch.save(driver, tmp_path / "whole.pt")
+        (tmp_path / "cut.pt").write_bytes((exported / "driver.ts").read_bytes()[:2000])
+        (tmp_path / "trap.pt").write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
+        for name in ("whole.pt", "cut.pt", "trap.pt"):
+            with pytest.raises(InputError, match=rf"{name} is no whole TorchScript archive.*never loaded"):
+                torchscript_model(tmp_path / name, spec=STEERING)
+        assert not (tmp_path / "sprung").exists()
+        with pytest.raises(InputError, match="there is no such file"):
+            torchscript_model(tmp_path / "absent.pt", spec=STEERING)
+
+    def test_it_travels_to_another_process(
+        self, exported: Path, frames: list[Frame], driver_spec: Any
+    ) -> None:
+        model = torchscript_model(exported / "driver.ts", spec=driver_spec)
+        assert pickle.loads(pickle.dumps(model)).predict(frames[:3]) == model.predict(frames[:3])
+
+
+CFG = """\
+[net]
+width=32
+height=32
+channels=3
+
+[convolutional]
+filters=7
+size=1
+stride=1
+pad=1
+activation=linear
+
+[yolo]
+mask=0
+anchors=4,8
+classes=2
+num=1
+"""
+
+
+class TestDarknet:
+    """A network of one convolution and a YOLO layer, whose biases alone decide the answer."""
+
+    @pytest.fixture
+    def cfg(self, tmp_path: Path) -> Path:
+        (tmp_path / "tiny.cfg").write_text(CFG)
+        # In the middle of each cell, of the anchor's size, with objectness 0.9 and no doubt about the class.
+        biases = [0.0, 0.0, 0.0, 0.0, float(np.log(9)), -30.0, 30.0]
+        header = struct.pack("<iiiq", 0, 2, 0, 0)
+        content = np.array([*biases, *np.zeros(7 * 3)], "<f4").tobytes()
+        (tmp_path / "tiny.weights").write_bytes(header + content)
+        return tmp_path / "tiny.cfg"
+
+    def test_boxes_come_from_yolo_layers(self, cfg: Path) -> None:
+        spec = ModelSpec(DetectionOutput(("person", "car"), head="darknet", iou_threshold=None, limit=2000))
+        model = load_model(f"darknet:{cfg}", spec=spec)
+        assert isinstance(model, Network)
+        assert (model.input.width, model.input.height) == (32, 32)
+        frames = [Frame(f"f{n}", np.full((64, 128, 3), n, np.uint8)) for n in range(3)]
+        answers = model.predict(frames)
+        assert answers == [model.predict([frame])[0] for frame in frames]
+        (boxes, _, _) = answers
+        assert isinstance(boxes, Boxes)
+        assert len(boxes) == 32 * 32
+        assert set(boxes.classes) == {"vehicle"}
+        assert boxes.scores is not None
+        np.testing.assert_allclose(boxes.scores, 0.9, atol=1e-5)
+        # The anchor is an eighth of the width and a quarter of the height; the 17th cell starts at 64, 32.
+        at = 16 * 32 + 16
+        np.testing.assert_allclose(boxes.xyxy[at], [66 - 8, 33 - 8, 66 + 8, 33 + 8], atol=1e-3)
+
+    def test_missing_weights_are_named(self, cfg: Path) -> None:
+        cfg.with_suffix(".weights").unlink()
+        with pytest.raises(
+            InputError, match=r"cannot read the network for OpenCV .*tiny\.weights: there is no"
+        ):
+            load_model(f"darknet:{cfg}", spec=STEERING)
+
+    def test_a_broken_file_is_named(self, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "net.onnx").write_bytes(b"nothing")
+        with pytest.raises(InputError, match=r"OpenCV cannot read the network .*net\.onnx"):
+            opencv_model(tmp_path / "net.onnx", spec=STEERING)
+        assert capfd.readouterr().err == ""
+
+
+class TestCallable:
+    def test_a_function_of_frames_needs_no_description(self, frame: Frame) -> None:
+        model = callable_model(
+            lambda frames: [Signals(speed=float(one.width)) for one in frames], name="wide"
+        )
+        assert model.predict([frame, frame])[1] == Signals(speed=40.0)
+
+    def test_a_function_in_a_file_is_found(self, tmp_path: Path, frame: Frame) -> None:
+        (tmp_path / "mine.py").write_text(
+            "def steer(images):\n    assert images.shape == (1, 24, 40, 3)\n    return images[:, 0, 0, :1]\n"
+        )
+        model = load_model(
+            f"callable:{tmp_path}/mine.py:steer",
+            **{"output.signals": "steering", "input.layout": "nhwc", "input.dtype": "uint8"},
+        )
+        assert model.predict([frame]) == [Signals(steering=99.0)]
+
+    def test_a_module_in_the_current_folder_is_found(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frame: Frame
+    ) -> None:
+        (tmp_path / "own_driver.py").write_text(
+            "from roadworthy.frames import Signals\n\n"
+            "def drive(frames):\n    return [Signals(speed=1.0)] * len(frames)\n"
+        )
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        monkeypatch.setattr(sys, "modules", {**sys.modules})
+        assert load_model("callable:own_driver:drive").predict([frame]) == [Signals(speed=1.0)]
+
+    def test_a_file_that_cannot_be_imported_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "broken.py").write_text("import no_such_library\n")
+        with pytest.raises(
+            InputError, match=r"cannot import .*broken\.py: ModuleNotFoundError: .*no_such_library"
+        ):
+            load_model(f"callable:{tmp_path}/broken.py:drive")
+
+    def test_a_model_that_raises_names_the_frames(self, frame: Frame) -> None:
+        def crash(_: object) -> None:
+            raise ZeroDivisionError("speed of light")
+
+        with pytest.raises(
+            SystemUnderTestError, match="raised ZeroDivisionError on frame 'drive/17': speed of"
+        ):
+            callable_model(crash).predict([frame])
+        with pytest.raises(
+            SystemUnderTestError, match=r"2 frames \('drive/17', 'drive/17'\).*declare batch: 1"
+        ):
+            callable_model(crash, spec=STEERING).predict([frame, frame])
+
+    @pytest.mark.parametrize(
+        ("answer", "message"),
+        [
+            (
+                lambda images: np.full((len(images), 1), np.nan),
+                "'output' for frame 'drive/17' must be finite, got nan",
+            ),
+            (lambda images: np.zeros((len(images), 2)), "expected 1 numbers per image .steering., got 2"),
+            (lambda images: np.zeros((1, 1)), "must have one row for each of 2 images"),
+            (lambda _: None, "'output' must have one row for each of 2 images"),
+            (lambda _: {}, "expected at least one output, got none"),
+        ],
+    )
+    def test_answers_that_cannot_be_are_refused(self, answer: Any, message: str, frame: Frame) -> None:
+        with pytest.raises(SystemUnderTestError, match=message):
+            callable_model(answer, spec=STEERING).predict([frame, frame])
+
+    def test_in_a_run_only_the_guilty_frame_is_an_error(self) -> None:
+        frames = [Frame(f"f{n}", np.full((4, 6, 3), n, np.uint8)) for n in range(4)]
+        model = callable_model(lambda images: np.log(images.mean((1, 2, 3)) * 255 - 2), spec=STEERING)
+        with np.errstate(all="ignore"):
+            answers = ask(model, frames, batch_size=4)
+        assert [type(one) for one in answers[:3]] == [SystemUnderTestError] * 3
+        assert "frame 'f1' must be finite, got nan" in str(answers[1])
+        assert isinstance(answers[3], Signals)
+
+    def test_predictions_are_checked(self, frame: Frame) -> None:
+        with pytest.raises(
+            SystemUnderTestError, match=r"must answer frame 'drive/17' with Signals.*got float"
+        ):
+            callable_model(lambda frames: [1.0 for _ in frames]).predict([frame])
+        with pytest.raises(SystemUnderTestError, match="must give 1 predictions, got 0"):
+            callable_model(lambda _: []).predict([frame])
