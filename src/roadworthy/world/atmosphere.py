@@ -45,7 +45,7 @@ class Sky:
         view = raster.view
         azimuth = math.pi / 2 - view.heading + _azimuths(raster.camera)
         self._column = np.mod(np.rint(azimuth * (width / (2 * math.pi))), width).astype(np.intp)
-        elevation = math.asin(float(view.rotation[2, 2])) - np.arctan(raster.ray_y[:, 0])
+        elevation = view.pitch - np.arctan(raster.ray_y[:, 0])
         row = np.rint((1 - elevation / PANORAMA_TOP) * (height - 1))
         self._start = np.clip(row, 0, height - 1).astype(np.intp) * width
 

@@ -63,8 +63,7 @@ def _skyline(name: str) -> tuple[Array, Array]:
 def draw_backdrop(ids: Ids, camera: Camera, view: View, name: str, projection: Projection) -> None:
     """Paint plain, hills and tree line of a track into an empty buffer."""
     focal, centre = projection.focal, projection.centre
-    pitch = math.asin(float(view.rotation[2, 2]))
-    horizon = centre[1] + focal * math.tan(pitch)
+    horizon = projection.horizon(view)
     if horizon < len(ids):
         ids[max(0, math.ceil(horizon)) :] = _PLAIN
     half = math.radians(camera.field_of_view) / 2 + 0.03

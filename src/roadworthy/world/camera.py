@@ -20,6 +20,10 @@ class Projection:
     focal: float
     centre: tuple[float, float]
 
+    def horizon(self, view: View) -> float:
+        """Return the row of the horizon."""
+        return self.centre[1] + self.focal * math.tan(view.pitch)
+
 
 @dataclass(frozen=True)
 class Camera:
@@ -83,6 +87,11 @@ class View:
             ]
         )
         return cls(position, rotation, heading)
+
+    @property
+    def pitch(self) -> float:
+        """Radians that the camera looks upwards."""
+        return math.asin(float(self.rotation[2, 2]))
 
     def to_camera(self, points: Array) -> Array:
         """Return camera coordinates of world points (…, 3)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class Mesh:
     height: float
     upright: bool = False
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """Metres from its origin to its farthest corner, looking from above."""
         return math.hypot(*self.footprint) / 2 + (2.6 if self.upright else 0.3)

@@ -18,6 +18,7 @@ from roadworthy.world import classes
 from roadworthy.world.arrays import Array, Bytes, Flags, Packed, look_up, vector
 from roadworthy.world.atmosphere import CameraNoise, Sky, add_haze, to_bytes
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
+from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import Light
 from roadworthy.world.influence import Influence
 from roadworthy.world.lamps import headlights
@@ -112,7 +113,8 @@ def shade(scene: Scene, raster: Raster, labels: Bytes, depth: Array) -> tuple[By
     influence = Influence.of(raster, ground, scene.conditions.light)
     canvas = _Canvas.of(scene, raster, labels, depth, influence)
     image = np.empty((*labels.shape, 3), dtype=np.uint8)
-    for rows in _bands(*labels.shape):
+    horizon = round(raster.camera.projection().horizon(raster.view))
+    for rows in _bands(raster.camera, horizon):
         image[rows] = _band(canvas, rows, bool(ground[rows].any()))
     if influence.halos is not None:
         cv2.add(image, influence.halos, dst=image)
@@ -123,11 +125,14 @@ def _by_class(table: NDArray[_Number], labels: Bytes) -> NDArray[_Number]:
     return cast("NDArray[_Number]", cv2.LUT(labels, table))
 
 
-def _bands(height: int, width: int) -> Iterator[slice]:
-    step = max(8, _BAND_PIXELS // width)
-    count = -(-height // step)
-    for k in range(count):
-        yield slice(height * k // count, height * (k + 1) // count)
+def _bands(camera: Camera, horizon: int) -> Iterator[slice]:
+    """Yield rows that are shaded together; above the horizon there is hardly ever ground to work on."""
+    middle = min(max(horizon, 0), camera.height)
+    step = max(8, _BAND_PIXELS // camera.width)
+    for top, bottom in ((0, middle), (middle, camera.height)):
+        count = -(-(bottom - top) // step)
+        for k in range(count):
+            yield slice(top + (bottom - top) * k // count, top + (bottom - top) * (k + 1) // count)
 
 
 def _band(canvas: _Canvas, rows: slice, has_ground: bool) -> Bytes:

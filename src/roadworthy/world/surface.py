@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.world.arrays import Array, Flags, Ints, look_up
+from roadworthy.world.arrays import Array, Ints, look_up
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
 from roadworthy.world.raster import Raster
 from roadworthy.world.sky import fractal_noise
@@ -18,6 +18,7 @@ __all__ = ["Texture"]
 
 _TILE = 1024  # side in texels; a power of two, so that wrapping is one bit operation
 _ON_GROUND, _ON_THINGS = np.float32(22.0), np.float32(40.0)  # texels per metre
+_FADES_ON_GROUND, _FADES_ON_THINGS = np.float32(14.0), np.float32(45.0)  # metres at a focal length of 440
 _FARTHEST = np.float32(2000.0)
 _ONE = np.float32(1.0)
 _TEXEL = np.float32(1 / 100)  # value of one step of a texel
@@ -61,8 +62,7 @@ class Texture:
 
     raster: Raster
     grain: Array  # per face
-    standing: Flags  # per face: part of a thing
-    reach: Array  # per face: distance from which its texture fades
+    first_standing: int  # faces from this number on are parts of things
     offset_x: Array  # per face: where its thing's texture starts
     offset_y: Array
 
@@ -75,12 +75,10 @@ class Texture:
         anchor = np.vstack([raster.view.to_camera(base), np.zeros((1, 3), np.float32)]) * _ON_THINGS
         anchor[:, 0] -= np.array([p.thing.id * 37 % _TILE for p in shape.things] + [0], dtype=np.float32)
         pad = np.zeros(BACKDROP_FACES, np.float32)
-        standing = np.concatenate([pad > 0, things >= 0])
         return cls(
             raster,
             np.concatenate([Backdrop.GRAIN, shape.grain]),
-            standing,
-            np.where(standing, 45.0, 14.0).astype(np.float32) * np.float32(raster.focal / 440),
+            BACKDROP_FACES + int(np.searchsorted(things, 0)),
             np.concatenate([pad, anchor[things, 0]]),
             np.concatenate([pad, anchor[things, 1]]),
         )
@@ -94,7 +92,7 @@ class Texture:
         index, ray_x, ray_y = raster.index[rows], raster.ray_x, raster.ray_y[rows]
         finite = np.minimum(depth, _FARTHEST)
         inverse = _ONE / np.maximum(finite, _ONE)
-        standing = look_up(self.standing, index)
+        standing = index >= self.first_standing
         scaled = finite * _ON_THINGS
         x = scaled * ray_x
         x -= look_up(self.offset_x, index)
@@ -113,7 +111,9 @@ class Texture:
         grain = look_up(self.grain, index)
         texel = _texel(x, y)
         bright = look_up(_fine_tile(), texel) * _TEXEL
-        bright *= np.minimum(_ONE, look_up(self.reach, index) * inverse)
+        fades_from = np.where(standing, _FADES_ON_THINGS, _FADES_ON_GROUND) if ground else _FADES_ON_THINGS
+        inverse *= np.float32(raster.focal / 440)
+        bright *= np.minimum(_ONE, fades_from * inverse)
         bright *= grain
         coarse = None
         if ground:
