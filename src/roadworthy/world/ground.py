@@ -31,6 +31,7 @@ _PAINT_UNTIL = 115.0
 _DASH, _GAP = 3.0, 6.0
 _EDGE_LINE, _CENTRE_LINE = 0.13, 0.15
 _VERGE_REACH = 70.0
+_FLAT, _SLOPE = 3.0, 8.0  # metres
 
 # Lateral borders of the bands, right-hand side; the left mirrors them.
 _BORDERS = {
@@ -150,6 +151,7 @@ class _Road:
         self._origin = line[:, :3]
         self._right = np.stack([np.sin(line[:, 3]), -np.cos(line[:, 3])], axis=-1)
         self.curvature = line[:, 4]
+        self.relief = float(np.ptp(line[:, 2]))
 
     def quads(
         self,
@@ -240,6 +242,10 @@ def _strip_table(track: Track, borders_s: Floats) -> _Table:
             _Band(road.quads(inner[:, 1], inner[:, 2], lift, lift), walk, 0.12, walk_label, -1),
             _Band(road.quads(inner[:, 0], inner[:, 1], 0.0, lift), kerb, 0.05, walk_label, 1),
         ]
+        if road.relief > _FLAT:
+            # Seen from below, the verge of a road higher up would float: a slope leads down from it.
+            slope = road.quads(side * outer, side * (outer + _SLOPE), -0.02, -_SLOPE)
+            bands.append(_Band(slope, grass * np.float32(0.88), 0.5, TERRAIN, -3))
     # A strip's key is its far end: whatever stands or is painted on it is painted after it.
     return _table(bands, borders_s[1:], track.length / len(middle), track.length)
 
