@@ -11,13 +11,13 @@ import numpy as np
 
 from roadworthy.world.arrays import Array, Flags, Floats, Ints, vector
 from roadworthy.world.camera import Camera, View
-from roadworthy.world.ground import KERB_HEIGHT, SIDEWALK_OUTER, GroundFaces, ground_faces
+from roadworthy.world.ground import GroundFaces, ground_faces, height_beside_road
 from roadworthy.world.mesh import NO_MESH, Layout, Mesh, Surface
 from roadworthy.world.painter import Faces, paint_order, prepare
 from roadworthy.world.scene import Scene
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.things import Scenery, Thing
-from roadworthy.world.track import ROAD_HALF_WIDTH, Track
+from roadworthy.world.track import Track
 
 __all__ = ["Geometry", "Placed", "geometry"]
 
@@ -169,8 +169,7 @@ def _grouped(track: Track, group: Scenery | tuple[Thing, ...]) -> _Group:
     s, d, yaw = (np.array([getattr(t, name) for t in things], dtype=float) for name in ("s", "d", "yaw"))
     base = track.position(s, d)
     built_up = np.array([zone.built_up for zone in track.zones])[track.zone_index(s)]
-    on_sidewalk = built_up & (np.abs(d) > ROAD_HALF_WIDTH) & (np.abs(d) < SIDEWALK_OUTER)
-    base[:, 2] += np.where(on_sidewalk, KERB_HEIGHT, 0.0)
+    base[:, 2] += np.where(built_up, height_beside_road(d), 0.0)
     return _Group(things, s, vector(base), vector(track.heading(s) - yaw))
 
 

@@ -20,10 +20,10 @@ from roadworthy.world.mesh import Color
 from roadworthy.world.things import Marking
 from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH, Track
 
-__all__ = ["KERB_HEIGHT", "SIDEWALK_OUTER", "GroundFaces", "ground_faces"]
+__all__ = ["SIDEWALK_OUTER", "GroundFaces", "ground_faces", "height_beside_road"]
 
 
-KERB_HEIGHT = 0.12
+_KERB_HEIGHT = 0.12
 SIDEWALK_OUTER = 6.6
 _RINGS = (24.0, 60.0, 120.0, 216.0)  # metres ahead up to which strips are 3, 6, 12 and 24 m long
 _FINEST_STRIP = 3.0
@@ -31,7 +31,7 @@ _PAINT_UNTIL = 115.0
 _DASH, _GAP = 3.0, 6.0
 _EDGE_LINE, _CENTRE_LINE = 0.13, 0.15
 _VERGE_REACH = 70.0
-_FLAT, _SLOPE = 3.0, 8.0  # metres
+_FLAT, _SLOPE_WIDTH, _SLOPE_DROP = 3.0, 45.0, 12.0  # metres
 
 # Lateral borders of the bands, right-hand side; the left mirrors them.
 _BORDERS = {
@@ -54,6 +54,12 @@ _GRASS: dict[str, Color] = {
 _PAINT: dict[str, Color] = {"white": (228, 228, 224), "yellow": (226, 178, 52)}
 
 T = TypeVar("T", bound=np.generic)
+
+
+def height_beside_road(d: Floats) -> Floats:
+    """Return how far the ground of a built-up zone lies above the road, ``d`` metres from the centre line."""
+    beyond = np.clip((np.abs(d) - SIDEWALK_OUTER) / (_VERGE_REACH - SIDEWALK_OUTER), 0.0, 1.0)
+    return np.where(np.abs(d) > ROAD_HALF_WIDTH, _KERB_HEIGHT * (1 - beyond), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +230,7 @@ def _strip_table(track: Track, borders_s: Floats) -> _Table:
     middle = (borders_s[:-1] + borders_s[1:]) / 2
     zones = [track.zones[k] for k in track.zone_index(middle).tolist()]
     paved = np.array([zone.built_up for zone in zones])
-    lift = np.where(paved, KERB_HEIGHT, 0.0)
+    lift = np.where(paved, _KERB_HEIGHT, 0.0)
     borders = np.array([_BORDERS[zone.kind] for zone in zones])
     walk_label = np.where(paved, SIDEWALK, TERRAIN).astype(np.int32)
     walk = vector(np.where(paved[:, None], _PAVEMENT, _GRAVEL))
@@ -233,18 +239,18 @@ def _strip_table(track: Track, borders_s: Floats) -> _Table:
     bands = [_Band(road.quads(-borders[:, 0], borders[:, 0]), _ASPHALT, 0.14, ROAD, 0)]
     for side in (-1, 1):
         # On the inside of a bend the verge ends before the strips would fold over each other.
-        room = np.where(side * road.curvature > 0, 0.72 / np.maximum(np.abs(road.curvature), 1e-6), np.inf)
+        room = np.where(side * road.curvature > 0, 0.9 / np.maximum(np.abs(road.curvature), 1e-6), np.inf)
         outer = np.clip(room, SIDEWALK_OUTER + 0.2, _VERGE_REACH)
         outer = np.minimum(outer[:-1], outer[1:])
         inner = side * borders
         bands += [
-            _Band(road.quads(inner[:, 2], side * outer, 0.0, -0.02), grass, 0.5, TERRAIN, -2),
+            _Band(road.quads(inner[:, 2], side * outer, lift, 0.0), grass, 0.5, TERRAIN, -2),
             _Band(road.quads(inner[:, 1], inner[:, 2], lift, lift), walk, 0.12, walk_label, -1),
             _Band(road.quads(inner[:, 0], inner[:, 1], 0.0, lift), kerb, 0.05, walk_label, 1),
         ]
         if road.relief > _FLAT:
             # Seen from below, the verge of a road higher up would float: a slope leads down from it.
-            slope = road.quads(side * outer, side * (outer + _SLOPE), -0.02, -_SLOPE)
+            slope = road.quads(side * outer, side * (outer + _SLOPE_WIDTH), 0.0, -_SLOPE_DROP)
             bands.append(_Band(slope, grass * np.float32(0.88), 0.5, TERRAIN, -3))
     # A strip's key is its far end: whatever stands or is painted on it is painted after it.
     return _table(bands, borders_s[1:], track.length / len(middle), track.length)

@@ -24,7 +24,7 @@ SUPERSAMPLING = 2
 """Faces are painted at this multiple of the picture's size and averaged down, which smooths the edges."""
 
 _MOST_FACES = 2**16 - BACKDROP_FACES  # their numbers have 16 bits
-_PLAIN_BELOW_ROAD = 0.5  # metres
+_PLAIN_BELOW_ROAD = 0.05  # metres
 
 
 @dataclass(frozen=True, eq=False)
