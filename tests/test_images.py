@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
-from roadworthy.images import encode_image, read_image, write_image
+from roadworthy.images import encode_image, read_ids, read_image, write_image
 
 
 @pytest.fixture
@@ -35,6 +35,28 @@ def test_encoding_gives_the_content_of_the_file(picture: NDArray[np.uint8], tmp_
 def test_jpeg_is_close(picture: NDArray[np.uint8], tmp_path: Path) -> None:
     write_image(tmp_path / "a.jpg", picture)
     assert np.abs(read_image(tmp_path / "a.jpg").astype(int) - picture).mean() < 4
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [np.arange(24, dtype=np.uint8).reshape(4, 6), np.array([[0, 26001], [33000, 65535]], np.uint16)],
+)
+def test_numbers_in_pixels_stay_as_they_are(
+    tmp_path: Path, numbers: NDArray[np.uint8] | NDArray[np.uint16]
+) -> None:
+    assert cv2.imwrite(str(tmp_path / "ids.png"), numbers)
+    again = read_ids(tmp_path / "ids.png")
+    assert again.dtype == numbers.dtype
+    np.testing.assert_array_equal(again, numbers)
+
+
+def test_numbers_in_pixels_need_one_channel(tmp_path: Path, picture: NDArray[np.uint8]) -> None:
+    write_image(tmp_path / "a.png", picture)
+    with pytest.raises(FrameError, match=r"a\.png must have one channel of 8 or 16 bits, got 32 × 48 × 3"):
+        read_ids(tmp_path / "a.png")
+    (tmp_path / "a.png").write_bytes((tmp_path / "a.png").read_bytes()[:-20])
+    with pytest.raises(FrameError, match=r"a\.png: the file is cut short"):
+        read_ids(tmp_path / "a.png")
 
 
 def test_grey_files_get_three_channels(tmp_path: Path) -> None:

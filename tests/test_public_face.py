@@ -27,6 +27,7 @@ def test_everything_that_is_promised_is_there() -> None:
         assert getattr(rw, name) is not None
         assert name in dir(rw)
     assert rw.load("world:town", count=1).name == "world:town"
+    assert rw.load_model("truth").name == "truth"
     assert rw.world.TRACK_NAMES == ("meadow", "town", "mountain")
 
 

@@ -6,6 +6,7 @@
 
     data = rw.load("world:town", weather="rain", time="night", count=24)
     data[0].boxes.select("pedestrian")
+    rw.load_model("truth").predict(data[:4])
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from roadworthy.ontology import Ontology, use_ontology
 if TYPE_CHECKING:
     from roadworthy import world
     from roadworthy.datasets import load
+    from roadworthy.models import load_model
     from roadworthy.runs import run
 
 __all__ = [
@@ -39,13 +41,19 @@ __all__ = [
     "Verdict",
     "__version__",
     "load",
+    "load_model",
     "run",
     "use_ontology",
     "world",
 ]
 
 # What pulls in heavy libraries is imported when it is first asked for.
-_LATER = {"load": "roadworthy.datasets", "run": "roadworthy.runs", "world": "roadworthy.world"}
+_LATER = {
+    "load": "roadworthy.datasets",
+    "load_model": "roadworthy.models",
+    "run": "roadworthy.runs",
+    "world": "roadworthy.world",
+}
 
 
 if not TYPE_CHECKING:  # type checkers would take any misspelt name for one that __getattr__ knows

@@ -1,16 +1,17 @@
-"""Image files in and out, as RGB arrays."""
+"""Image files in and out: RGB arrays, and pictures whose pixels are numbers."""
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
 
-__all__ = ["encode_image", "read_image", "write_image"]
+__all__ = ["encode_image", "read_ids", "read_image", "write_image"]
 
 
 def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
@@ -28,23 +29,23 @@ def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
     """
     import cv2
 
-    path = Path(path)
-    try:
-        # Decoding from memory, because OpenCV cannot open every path that Python can.
-        data = path.read_bytes()
-    except OSError as error:
-        raise FrameError(f"cannot read the image {path}: {error.strerror}") from error
-    if not data:
-        raise FrameError(f"cannot read the image {path}: the file is empty")
-    if _is_cut_short(data):
-        raise FrameError(f"cannot read the image {path}: the file is cut short after {len(data)} bytes")
-    try:
-        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
-    except cv2.error as error:
-        raise FrameError(f"cannot read the image {path}: {error.err}") from error
-    if image is None:
-        raise FrameError(f"cannot read the image {path}: it is corrupt or no image (got {len(data)} bytes)")
+    image = _decoded(Path(path), cv2.IMREAD_COLOR)
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def read_ids(path: str | PathLike[str]) -> NDArray[np.uint8] | NDArray[np.uint16]:
+    """Read a picture whose pixels are numbers, such as a label map: one channel of 8 or 16 bits.
+
+    Raises:
+        FrameError: The file is missing, cut short, no image that OpenCV reads, or one of colours.
+    """
+    import cv2
+
+    ids = _decoded(Path(path), cv2.IMREAD_UNCHANGED)
+    if ids.ndim != 2 or ids.dtype not in (np.uint8, np.uint16):
+        shape = " × ".join(map(str, ids.shape))
+        raise FrameError(f"the image {path} must have one channel of 8 or 16 bits, got {shape} {ids.dtype}")
+    return cast("NDArray[np.uint8] | NDArray[np.uint16]", ids)
 
 
 def write_image(path: str | PathLike[str], image: NDArray[np.uint8]) -> None:
@@ -88,6 +89,28 @@ def encode_image(image: NDArray[np.uint8], ending: str) -> bytes:
     if not written:
         raise FrameError(f"OpenCV could not encode {image.shape} as {ending}")
     return data.tobytes()
+
+
+def _decoded(path: Path, how: int) -> NDArray[Any]:
+    """Return the pixels of an image file as OpenCV has them, read as one of its IMREAD constants says."""
+    import cv2
+
+    try:
+        # Decoding from memory, because OpenCV cannot open every path that Python can.
+        data = path.read_bytes()
+    except OSError as error:
+        raise FrameError(f"cannot read the image {path}: {error.strerror}") from error
+    if not data:
+        raise FrameError(f"cannot read the image {path}: the file is empty")
+    if _is_cut_short(data):
+        raise FrameError(f"cannot read the image {path}: the file is cut short after {len(data)} bytes")
+    try:
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), how)
+    except cv2.error as error:
+        raise FrameError(f"cannot read the image {path}: {error.err}") from error
+    if image is None:
+        raise FrameError(f"cannot read the image {path}: it is corrupt or no image (got {len(data)} bytes)")
+    return image
 
 
 def _is_cut_short(data: bytes) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from roadworthy.datasets import export, load
 from roadworthy.images import read_image
 
 
@@ -59,6 +60,41 @@ def test_the_seed_is_an_option_of_the_data(roadworthy: Callable[..., Result]) ->
     result = roadworthy("data", "show", "world", "--seed", "5", "-o", "seed=6")
     assert result.exit_code == 2
     assert "seed is given twice" in result.stderr
+
+
+def test_frames_that_cannot_be_read_are_an_error_or_skipped(roadworthy: Callable[..., Result]) -> None:
+    folder = export(load("world:town", count=6, size="64x32"), "town", "yolo").folder
+    for number in (0, 3, 4, 5):
+        (folder / "images" / f"town-{number:06d}.png").write_bytes(b"")
+    result = roadworthy("data", "show", "yolo:town", "-n", "3")
+    assert result.exit_code == 2
+    assert "town-000000.png: the file is empty; -o on_error=skip shows" in result.stderr
+    result = roadworthy("data", "show", "yolo:town", "-n", "3", "-o", "on_error=skip", "--json")
+    document = json.loads(result.stdout)
+    # The next one that can be read stands in; from the third on there is none.
+    assert [frame["id"] for frame in document["shown"]] == ["town-000001", "town-000002"]
+    assert [one["index"] for one in document["skipped"]] == [0, 4, 5]
+    assert "the file is empty" in document["skipped"][0]["reason"]
+    result = roadworthy("data", "show", "yolo:town", "-n", "3", "-o", "on_error=skip")
+    assert "yolo:town, 2 of 6 frames" in result.stdout
+    assert "Skipped 3 that cannot be read, the first: cannot read the image" in result.stdout
+
+
+def test_a_log_without_its_images_says_so(roadworthy: Callable[..., Result]) -> None:
+    lines = [f"IMG\\center_{number}.jpg, left.jpg, right.jpg, 0.1, 0, 0, 9\n" for number in range(5)]
+    Path("driving_log.csv").write_text("".join(lines))
+    result = roadworthy("data", "show", "udacity-sim:driving_log.csv", "-o", "on_error=skip")
+    assert result.exit_code == 2
+    assert "none of the 5 frames of udacity-sim:driving_log.csv can be read" in result.stderr
+    assert "signals() needs no image" in result.stderr
+
+
+def test_boxes_are_counted_by_the_most_telling_word(roadworthy: Callable[..., Result]) -> None:
+    args = ("-o", "count=4", "-o", "traffic=3", "--json")
+    shown = json.loads(roadworthy("data", "show", "world:town", "-n", "4", *args).stdout)
+    checked = json.loads(roadworthy("data", "check", "world:town", *args).stdout)
+    assert shown["boxes"] == checked["boxes"]
+    assert "car" in shown["boxes"]
 
 
 @pytest.mark.parametrize("overlay", ["boxes", "labels,depth", "instances,signals", "none"])

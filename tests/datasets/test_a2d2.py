@@ -128,7 +128,9 @@ def test_broken_signals_name_their_file(tmp_path: Path, content: list[object], c
     assert list(data) == []
 
 
-@pytest.mark.parametrize(("text", "complaint"), [("{", "is no JSON"), ("{}", "got dict: the sensor fusion")])
+@pytest.mark.parametrize(
+    ("text", "complaint"), [("{", "must be JSON"), ("{}", "got dict: the sensor fusion")]
+)
 def test_a_bus_file_of_another_kind(tmp_path: Path, text: str, complaint: str) -> None:
     written(tmp_path)
     (tmp_path / f"{DRIVE}_bus_signals.json").write_text(text)

@@ -73,6 +73,10 @@ def test_an_unknown_class_must_be_explained(tmp_path: Path) -> None:
     labels = CamVidDataset(str(tmp_path), class_names={"Hovercraft": "vehicle"})[0].labels
     assert labels is not None
     assert labels.present() == {"road": 9, "vehicle": 3}
+    assert CamVidDataset(str(tmp_path), class_names="Hovercraft=vehicle")[0].labels == labels
+    labels = CamVidDataset(str(tmp_path), class_names="Hovercraft=void")[0].labels
+    assert labels is not None
+    assert labels.present() == {"road": 9, "void": 3}
     with pytest.raises(OntologyError, match=r"class_names\['Hovercraft'\]: "):
         CamVidDataset(str(tmp_path), class_names={"Hovercraft": "eel"})
 

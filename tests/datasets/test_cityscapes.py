@@ -198,7 +198,7 @@ def test_bad_label_maps_are_named(root: Path, kind: str, values: NDArray[np.inte
 def test_files_that_cannot_be_read_are_named(root: Path) -> None:
     labels = path(root, "gtFine", "gtFine_labelIds.png")
     content = labels.read_bytes()
-    for broken, message in ((content[:-20], "cut short"), (b"", "corrupt or no image"), (b"abc", "corrupt")):
+    for broken, message in ((content[:-20], "cut short"), (b"", "the file is empty"), (b"abc", "corrupt")):
         labels.write_bytes(broken)
         with pytest.raises(FrameError, match=rf"labelIds\.png: .*{message}"):
             opened(root)[0]

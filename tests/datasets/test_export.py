@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from roadworthy.datasets import BaseDataset, ExportFormat, export, load
-from roadworthy.datasets.export import EXPORT_FORMATS
+from roadworthy.datasets import EXPORT_FORMATS, BaseDataset, ExportFormat, export, load
 from roadworthy.errors import FrameError, InputError, OntologyError
 from roadworthy.frames import Boxes, Frame
 

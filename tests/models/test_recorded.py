@@ -53,15 +53,15 @@ class TestCsv:
     @pytest.mark.parametrize(
         ("text", "options", "message"),
         [
-            ("", {}, "p.csv has no rows"),
-            ("id,speed\n", {}, "p.csv has no rows: expected a header with an id and signals"),
+            ("", {}, "p.csv is empty"),
+            ("id,speed\n", {}, "p.csv has no rows: expected a row with an id and signals for each frame"),
             ("a,speed\n1,2\n", {}, "expected a column 'id' or 'frame_id' .* with frame ids, got a, speed"),
             ("a,speed\n1,2\n", {"id_column": "b"}, "expected a column 'b' with frame ids, got a, speed"),
-            ("id,komanda\na,1\n", {}, "expected a column 'steering', got id, komanda"),
-            ("id,speed\na,1\na,2\n", {}, "p.csv:3: frame 'a' is recorded twice"),
-            ("id,speed\na,fast\n", {}, "p.csv:2: speed must be a number, got 'fast'"),
-            ("id,speed\na,nan\n", {}, "p.csv:2: signal speed must be finite, got nan"),
-            ("id,speed\na,1,2\n", {}, "p.csv:2: expected 2 columns, got 3"),
+            ("id,komanda\na,1\n", {}, "expected the columns steering, missing steering; got id, komanda"),
+            ("id,speed\na,1\na,2\n", {}, "p.csv: line 3: frame 'a' is recorded twice"),
+            ("id,speed\na,fast\n", {}, "p.csv: line 2: speed must be a finite number, got 'fast'"),
+            ("id,speed\na,nan\n", {}, "p.csv: line 2: speed must be a finite number, got 'nan'"),
+            ("id,speed\na,1,2\n", {}, "p.csv: line 2: expected 2 columns, got 3"),
             ("id,speed\na,1\n", {"output": {"task": "detection", "classes": ["car"]}}, "task: regression"),
             (
                 "id,speed\na,1\n",
@@ -77,7 +77,7 @@ class TestCsv:
             load_model(write(tmp_path / "p.csv", text), **options)
 
     def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"cannot read the recorded predictions .*no\.csv: No such file"):
+        with pytest.raises(InputError, match=r"cannot read .*no\.csv: No such file"):
             load_model(f"recorded:{tmp_path}/no.csv")
         with pytest.raises(InputError, match="no such file or folder"):
             load_model(f"recorded:{tmp_path}/results")
@@ -135,6 +135,13 @@ class TestKitti:
             output={"task": "detection", "classes": ["Gizmo"], "class_names": {"Gizmo": "bicyclist"}},
         )
         assert model.predict([frame("1")])[0].classes == ("bicyclist",)  # type: ignore[union-attr]
+
+    def test_a_box_turned_inside_out_is_an_error_or_left_out(self, tmp_path: Path) -> None:
+        write(tmp_path / "1.txt", KITTI + KITTI.replace("1.00 2.00", "9.00 2.00"))
+        with pytest.raises(SystemUnderTestError, match=r"1\.txt: line 2: expected x1 <= x2"):
+            load_model(f"recorded:{tmp_path}").predict([frame("1")])
+        (found,) = load_model(f"recorded:{tmp_path}", on_invalid="skip").predict([frame("1")])
+        assert found == Boxes([[1, 2, 3, 4]], ["car"], scores=[0.5])
 
     def test_an_empty_folder_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"has no KITTI results: expected a file ID\.txt"):

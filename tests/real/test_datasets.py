@@ -140,7 +140,7 @@ def test_a_detector_evaluated_without_images(real_data: Path) -> None:
     assert sum(len(data.detections(index)) for index in range(481)) == 1773
     boxes = [data.boxes(index) for index in range(481)]
     assert sum(len(one.select("car", "van", "truck")) for one in boxes) == 2191
-    with pytest.raises(FrameError, match=r"cannot read the image .*image_2/000000\.png"):
+    with pytest.raises(FrameError, match="image_2 has none"):
         data[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import cv2
 import numpy as np
@@ -20,6 +21,7 @@ from roadworthy.world import (
     Scene,
     add,
     classes,
+    frame_of,
     make_scene,
     remove,
     render,
@@ -234,3 +236,18 @@ def test_the_centre_line_can_be_repainted() -> None:
     assert (after.labels == classes.LINE).sum() > (before.labels == classes.LINE).sum()
     with pytest.raises(SceneError, match="a line can be replaced by another line"):
         replace(scene, "line", "tree")
+
+
+def test_a_field_that_things_do_not_have_is_refused() -> None:
+    wrong: dict[str, Any] = {"colour": "red"}
+    with pytest.raises(SceneError, match="a thing has no 'colour': did you mean 'color'"):
+        add(_scene(), "truck", **wrong)
+
+
+def test_none_of_a_weather_is_clear_in_the_metadata_too() -> None:
+    frame = frame_of(with_conditions(_scene(), weather="rain", level=0.0))
+    assert frame.metadata["weather"] == "sunny"
+
+
+def test_a_scene_prints_on_one_line() -> None:
+    assert len(repr(_scene())) < 150

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 __all__ = [
     "console",
     "examples",
+    "listed",
     "make_folder",
     "parse_options",
     "plain_table",
     "print_error",
     "print_json",
+    "print_rows",
     "tracked",
 ]
 
@@ -60,6 +62,19 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
+def print_rows(rows: Mapping[str, str]) -> None:
+    """Write titles and lines for people, one below the other; nothing when there are none."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if not rows:
+        return
+    table = plain_table("", "")
+    for title, line in rows.items():
+        table.add_row(Text(title, style="dim"), Text(line))
+    console().print(Padding(table, (0, 0, 0, 2)))
+
+
 def tracked(items: Sequence[T], what: str) -> Iterator[T]:
     """Yield the items, with a progress bar on a terminal and nothing in a pipe."""
     from rich.progress import track
@@ -85,6 +100,16 @@ def parse_options(given: Iterable[str]) -> dict[str, object]:
             raise InputError(f"option {key!r} is given twice: {options[key]!r} and {value!r}")
         options[key] = value
     return options
+
+
+def listed(values: Mapping[str, object]) -> str:
+    """Return names with their values in one line.
+
+    Example:
+        >>> listed({"car": 31, "pedestrian": 16})
+        'car 31, pedestrian 16'
+    """
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def make_folder(path: Path) -> Path:

@@ -134,6 +134,11 @@ def _document(paths: dict[str, Path], pairs: Sequence[Pair]) -> dict[str, object
     }
 
 
+def _change(old: float, new: float) -> str:
+    percent = round(100 * (new / old - 1)) if old else 0
+    return f"{percent:+d}%" if percent else "same"
+
+
 def _degrees(signals: Signals) -> str:
     # Adding zero after rounding turns -0.0 into 0.0.
     return f"{round(signals.steering or 0.0, 1) + 0.0:5.1f}"
@@ -152,7 +157,7 @@ def _print_summary(paths: dict[str, Path], pairs: Sequence[Pair]) -> None:
         table.add_row(
             pair.title,
             f"{old * 3.6:3.0f} → {new * 3.6:3.0f}",
-            f"{round(100 * (new / old - 1)):+d}%" if old else "",
+            _change(old, new),
             f"{_degrees(before)} → {_degrees(after)}",
         )
     out.print(Padding(table, (0, 0, 1, 2)))

@@ -15,12 +15,13 @@ from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import (
     console,
     examples,
+    listed,
     make_folder,
     parse_options,
-    plain_table,
     print_json,
-    tracked,
+    print_rows,
 )
+from roadworthy.cli._datasets import Options, counted, opened, spread_frames
 from roadworthy.errors import InputError, SystemUnderTestError
 
 if TYPE_CHECKING:
@@ -62,10 +63,7 @@ def try_model(
     data: Annotated[
         str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
     ] = "world",
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of the data set; repeatable."),
-    ] = None,
+    option: Options = None,
     model_option: Annotated[
         list[str] | None,
         typer.Option(
@@ -93,17 +91,12 @@ def try_model(
         raise InputError(f"--count must be between 1 and {_MOST_FRAMES}, got {count}")
     path = out or Path("try-" + re.sub(r"[^\w.-]+", "-", reference).strip("-.") + ".png")
     system = load_model(reference, **parse_options(model_option or []))
-    dataset = _opened(data, parse_options(option or []), count, _history(system))
-    if not len(dataset):
-        raise InputError(f"{dataset.name} has no frames to try the model on")
-    shown = min(count, len(dataset))
-    chosen = [index * len(dataset) // shown for index in range(shown)]
-    frames = [dataset[index] for index in tracked(chosen, "Reading frames")]
+    dataset = opened(data, option, count=count, history=_history(system))
+    frames, _ = spread_frames(dataset, count)
     answers = _answers(system, frames)
     milliseconds = _milliseconds(system, frames)
     make_folder(path.parent)
-    part = f"{shown}" if shown == len(dataset) else f"{shown} of {len(dataset)}"
-    note = f"{part} frames of {dataset.name}"
+    note = f"{counted(len(frames), len(dataset))} of {dataset.name}"
     sheet = prediction_sheet(frames, answers, title=system.name, note=note)
     write_image(path, sheet)
     document = _document(system, dataset, frames, answers, milliseconds)
@@ -113,23 +106,11 @@ def try_model(
         _print_summary(path, document)
 
 
-def _history(system: SystemUnderTest) -> int:
+def _history(system: SystemUnderTest) -> int | None:
+    """Return how many earlier frames a system wants; None if it looks at none."""
     from roadworthy.models import Network
 
-    return system.input.history if isinstance(system, Network) else 0
-
-
-def _opened(reference: str, options: dict[str, object], count: int, history: int) -> Dataset:
-    """Open data; data that is made is made in the number and with the history that are wanted."""
-    from roadworthy.datasets import load, options_of
-    from roadworthy.registry import datasets
-
-    known = {one.name for one in options_of(datasets.get(reference.partition(":")[0]))}
-    if "count" in known:
-        options = {"count": count, **options}
-    if "history" in known and history:
-        options = {"history": history, **options}
-    return load(reference, **options)
+    return (system.input.history or None) if isinstance(system, Network) else None
 
 
 def _answers(system: SystemUnderTest, frames: Sequence[Frame]) -> list[Prediction]:
@@ -227,16 +208,16 @@ def _ranges(answers: Sequence[Prediction]) -> dict[str, str]:
             found[name] = f"{min(given):.3g} to {max(given):.3g}{units.get(name, '')}"
     boxes = Counter(name for answer in answers if isinstance(answer, Boxes) for name in answer.classes)
     if any(isinstance(answer, Boxes) for answer in answers):
-        found["boxes"] = _listed({name: str(number) for name, number in boxes.most_common()}) or "none"
+        found["boxes"] = listed(dict(boxes.most_common())) or "none"
     best = Counter(answer.best for answer in answers if isinstance(answer, ClassScores))
     if best:
-        found["best class"] = _listed({name: str(number) for name, number in best.most_common(8)})
+        found["best class"] = listed(dict(best.most_common(8)))
     pixels: Counter[str] = Counter()
     for answer in answers:
         if isinstance(answer, LabelMap):
             pixels.update(answer.present())
     if total := sum(pixels.values()):
-        found["pixels"] = _listed({name: f"{one / total:.1%}" for name, one in pixels.most_common()})
+        found["pixels"] = listed({name: f"{one / total:.1%}" for name, one in pixels.most_common()})
     return found
 
 
@@ -285,11 +266,9 @@ def _relation(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _print_summary(path: Path, document: Mapping[str, object]) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     out = console()
-    table = plain_table("", "")
     rows: dict[str, object] = {
         "input": document.get("input"),
         "batch": document.get("batch"),
@@ -302,11 +281,8 @@ def _print_summary(path: Path, document: Mapping[str, object]) -> None:
     assert isinstance(notes, list)
     rows |= answers
     rows["against truth"] = ", ".join(one["text"] for one in truth)
-    for name, value in rows.items():
-        if value:
-            table.add_row(Text(name, style="dim"), Text(str(value)))
     out.print(Text.assemble((str(document["model"]), "bold"), f", {document['task']}"))
-    out.print(Padding(table, (0, 0, 0, 2)))
+    print_rows({name: str(value) for name, value in rows.items() if value})
     for note in notes:
         out.print(Text.assemble(("Note: ", "yellow"), str(note)))
     out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)
@@ -314,7 +290,3 @@ def _print_summary(path: Path, document: Mapping[str, object]) -> None:
 
 def _joined(values: object) -> str:
     return ", ".join(map(str, values)) if isinstance(values, list) else ""
-
-
-def _listed(values: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())

@@ -9,14 +9,15 @@
 from __future__ import annotations
 
 from roadworthy._options import Option, options_of
+from roadworthy.datasets._annotations import CLIPPED
 from roadworthy.datasets._base import BaseDataset, OnError
+from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
 from roadworthy.datasets._load import load
 from roadworthy.datasets.a2d2 import A2D2Dataset
 from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
 from roadworthy.datasets.cityscapes import CityscapesDataset
 from roadworthy.datasets.coco import CocoDataset
-from roadworthy.datasets.export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
 from roadworthy.datasets.folder import FolderDataset
 from roadworthy.datasets.kitti import KittiDataset
 from roadworthy.datasets.udacity_ch2 import UdacityCh2Dataset
@@ -28,6 +29,7 @@ __all__ = [
     "A2D2Dataset",
     "BaseDataset",
     "Bdd100kDataset",
+    "CLIPPED",
     "CamVidDataset",
     "CityscapesDataset",
     "CocoDataset",

@@ -1,34 +1,29 @@
-"""What readers of annotation files share: JSON, class names, boxes that leave the image, maps of ids."""
+"""What readers of annotations share: class names, and boxes that leave the image."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Literal, cast
+from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from roadworthy.datasets._files import read_text
+from roadworthy._files import naming
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes
-from roadworthy.ontology import ontology
+from roadworthy.ontology import VOID, normalized, ontology
 
 __all__ = [
+    "CLIPPED",
     "ClassNames",
     "OnUnknown",
     "Outside",
     "class_names_of",
-    "locating",
     "named_meaning",
     "placed",
-    "read_ids",
-    "read_json",
 ]
 
 ClassNames = Mapping[str, str | None]
+"""The ontology word for each class name of a data set; None has no class: no box, or void pixels."""
 OnUnknown = Literal["error", "skip"]
 Outside = Literal["error", "clip"]
 
@@ -36,23 +31,10 @@ CLIPPED = "clipped_boxes"
 """The key in the metadata of a frame under which a reader says how many boxes it cut off."""
 
 
-def read_json(path: Path) -> Any:
-    """Return the document in a JSON file.
-
-    Raises:
-        FrameError: The file is missing or no JSON; says where it stops being JSON.
-    """
-    text = read_text(path)
-    try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise FrameError(f"{path} must be JSON: {error}") from error
-
-
 def class_names_of(given: ClassNames | str | None) -> dict[str, str | None]:
     """Return what the user says about class names; text spells it ``name=word,name=word``.
 
-    The word "none", or no word at all, leaves boxes of the class out.
+    The words "none" and "void", or no word at all, leave boxes of the class out and make its pixels void.
 
     Raises:
         InputError: The text is of another form, or a word is not in the ontology.
@@ -79,8 +61,10 @@ def class_names_of(given: ClassNames | str | None) -> dict[str, str | None]:
     for name, word in names.items():
         if not isinstance(name, str) or not (word is None or isinstance(word, str)):
             raise InputError(f"class_names must map names to words of the ontology, got {name!r}: {word!r}")
-        if word is not None:
-            with locating(f"class_names[{name!r}]"):
+        if word is not None and normalized(word) == VOID:
+            names[name] = None
+        elif word is not None:
+            with naming(f"class_names[{name!r}]"):
                 ontology().resolve(word)
     return names
 
@@ -110,15 +94,6 @@ def named_meaning(
     return element.name, properties
 
 
-@contextmanager
-def locating(where: str) -> Iterator[None]:
-    """Say where it happened in front of the message of an input error that is raised inside."""
-    try:
-        yield
-    except InputError as error:
-        raise type(error)(f"{where}: {error}") from error
-
-
 def placed(boxes: Boxes, width: int, height: int, outside: Outside) -> tuple[Boxes, dict[str, int]]:
     """Return boxes that a frame of this size takes, and what its metadata shall say about them.
 
@@ -144,30 +119,3 @@ def placed(boxes: Boxes, width: int, height: int, outside: Outside) -> tuple[Box
             f"{width}x{height}: cut such boxes off with outside='clip'"
         )
     return boxes.clipped(width, height), {CLIPPED: len(wrong)}
-
-
-def read_ids(path: Path) -> NDArray[np.uint8] | NDArray[np.uint16]:
-    """Read a picture whose pixels are numbers: one channel of 8 or 16 bits.
-
-    Raises:
-        FrameError: The file is missing, cut short, no picture, or one of colours.
-    """
-    import cv2
-
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FrameError(f"cannot read the label map {path}: {error.strerror}") from error
-    if data.startswith(b"\x89PNG") and b"IEND" not in data[-1024:]:
-        raise FrameError(f"cannot read the label map {path}: the file is cut short after {len(data)} bytes")
-    ids = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
-    if ids is None:
-        raise FrameError(
-            f"cannot read the label map {path}: it is corrupt or no image (got {len(data)} bytes)"
-        )
-    if ids.ndim != 2 or ids.dtype not in (np.uint8, np.uint16):
-        shape = " × ".join(map(str, ids.shape))
-        raise FrameError(
-            f"the label map {path} must have one channel of 8 or 16 bits, got {shape} {ids.dtype}"
-        )
-    return cast("NDArray[np.uint8] | NDArray[np.uint16]", ids)

@@ -6,22 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from roadworthy.datasets._files import naming
-from roadworthy.errors import InputError, OntologyError
+from roadworthy._files import naming
+from roadworthy.datasets._annotations import ClassNames, class_names_of
+from roadworthy.errors import InputError
 from roadworthy.frames import LabelMap
 from roadworthy.images import read_image
-from roadworthy.ontology import VOID, normalized, ontology
 
-__all__ = ["ClassNames", "Color", "UnknownColors", "classes_by_color", "read_label_map"]
+__all__ = ["Color", "UnknownColors", "classes_by_color", "read_label_map"]
 
 Color = tuple[int, int, int]
-ClassNames = Mapping[str, str | None]
-"""The ontology word for each class name of a data set; None is void."""
 UnknownColors = Literal["error", "void"]
 
 
 def classes_by_color(
-    path: Path, colors: Mapping[Color, str], known: ClassNames, given: ClassNames | None
+    path: Path, colors: Mapping[Color, str], known: ClassNames, given: ClassNames | str | None
 ) -> dict[Color, str | None]:
     """Return the ontology class of each colour.
 
@@ -29,20 +27,12 @@ def classes_by_color(
         path: The file that names the colours, for messages.
         colors: The data set's own class name of each colour.
         known: What the data set's class names mean.
-        given: What the user says they mean; goes before what is known.
+        given: What the user says they mean, as `class_names_of` takes it; goes before what is known.
 
     Raises:
-        InputError: A class name has no meaning.
-        OntologyError: The user's word for a class name is unknown.
+        InputError: A class name has no meaning, or the user's word for one is unknown.
     """
-    meanings = {**known, **(given or {})}
-    for name, word in (given or {}).items():
-        if word is None or normalized(word) == VOID:
-            continue
-        try:
-            ontology().resolve(word)
-        except OntologyError as error:
-            raise OntologyError(f"class_names[{name!r}]: {error}") from None
+    meanings = {**known, **class_names_of(given)}
     for color, name in colors.items():
         if name not in meanings:
             raise InputError(

@@ -1,15 +1,14 @@
-"""What readers need of folders and files, with errors that name the file."""
+"""What readers need of folders and the names of files."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from roadworthy.errors import FrameError, InputError
+from roadworthy.errors import InputError
 
 __all__ = [
     "IMAGE_ENDINGS",
@@ -17,9 +16,7 @@ __all__ = [
     "existing_folder",
     "image_files",
     "image_names",
-    "naming",
     "natural_order",
-    "read_text",
     "stem_of",
 ]
 
@@ -100,36 +97,3 @@ def by_stem(names: Iterable[str]) -> dict[str, str]:
         {'000007': '000007.png', 'left/000008': 'left/000008.jpg'}
     """
     return {name.rpartition(".")[0]: name for name in names}
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file; a byte order mark at its start is left out.
-
-    Raises:
-        FrameError: The file is missing or no UTF-8 text.
-    """
-    try:
-        return path.read_text("utf-8-sig")
-    except OSError as error:
-        raise FrameError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise FrameError(f"cannot read {path}: it is no UTF-8 text: {error}") from error
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Put the name of a file in front of the message of an input error that is raised inside.
-
-    Example:
-        >>> with naming(Path("label_2/000007.txt")):
-        ...     raise FrameError("line 3: expected 15 columns, got 4")
-        Traceback (most recent call last):
-        ...
-        roadworthy.errors.FrameError: label_2/000007.txt: line 3: expected 15 columns, got 4
-    """
-    try:
-        yield
-    except InputError as error:
-        if str(path) in str(error):
-            raise
-        raise type(error)(f"{path}: {error}") from error

@@ -15,7 +15,6 @@ wheels, positive to the right, and m/s; the angle of the steering wheel, positiv
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -25,16 +24,17 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import naming, read_json
 from roadworthy._frozen import FrozenDict
+from roadworthy.datasets._annotations import ClassNames
 from roadworthy.datasets._base import BaseDataset, OnError
 from roadworthy.datasets._colors import (
-    ClassNames,
     Color,
     UnknownColors,
     classes_by_color,
     read_label_map,
 )
-from roadworthy.datasets._files import existing_folder, image_names, naming, read_text
+from roadworthy.datasets._files import existing_folder, image_names
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image
@@ -112,7 +112,7 @@ class A2D2Dataset(BaseDataset):
             the rest, 1920x960, is made 320x160. Label maps move with the images.
         steering_ratio: Degrees of the steering wheel for one degree at the wheels. A2D2 does not give it;
             14.4 is what the paper takes.
-        class_names: What classes mean, where it shall differ from `CLASSES`.
+        class_names: What classes mean, where it shall differ from `CLASSES`; as text ``Curbstone=road``.
         unknown_colors: What to do with a pixel whose colour has no class.
         on_error: What iteration does with a frame that cannot be read; see `BaseDataset`.
 
@@ -131,7 +131,7 @@ class A2D2Dataset(BaseDataset):
         bus: Path | None = None,
         prepare: Literal["none", "paper"] = "none",
         steering_ratio: float = 14.4,
-        class_names: ClassNames | None = None,
+        class_names: ClassNames | str | None = None,
         unknown_colors: UnknownColors = "error",
         on_error: OnError = "raise",
     ) -> None:
@@ -203,10 +203,10 @@ def _file_name(kind: Literal["camera", "label"], id: str) -> str:
     return f"{drive}_{kind}_{rest}.png"
 
 
-def _classes(root: Path, given: ClassNames | None) -> dict[Color, str | None]:
+def _classes(root: Path, given: ClassNames | str | None) -> dict[Color, str | None]:
     path = root / "class_list.json"
+    names = read_json(path)
     try:
-        names = json.loads(read_text(path))
         colors = {
             (int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)): str(name)
             for code, name in names.items()
@@ -239,10 +239,7 @@ def _as_in_the_paper(
 def _drive(path: Path, _changed: int) -> Mapping[str, Mapping[str, Any]]:
     """Return the records of a drive's bus signals by the id of their frame."""
     expected = f"{path}: expected a list of records with frame_name and flexray"
-    try:
-        records = json.loads(read_text(path))
-    except ValueError as error:
-        raise FrameError(f"{path} is no JSON: {error}") from error
+    records = read_json(path)
     if not isinstance(records, list):
         raise FrameError(
             f"{expected}, got {type(records).__name__}: the sensor fusion part of A2D2 is not read"

@@ -15,23 +15,21 @@ from typing import Any
 
 import numpy as np
 
+from roadworthy._files import naming, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.datasets._annotations import (
     ClassNames,
     OnUnknown,
     Outside,
     class_names_of,
-    locating,
     named_meaning,
     placed,
-    read_ids,
-    read_json,
 )
 from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import existing_folder, naming
+from roadworthy.datasets._files import existing_folder
 from roadworthy.errors import FrameError, InputError, OntologyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.images import read_image
+from roadworthy.images import read_ids, read_image
 from roadworthy.ontology import ontology
 from roadworthy.registry import datasets
 
@@ -114,7 +112,7 @@ class Bdd100kDataset(BaseDataset):
         split: str = "val",
         images: Path | None = None,
         masks: Path | None = None,
-        class_names: Mapping[str, str | None] | str | None = None,
+        class_names: ClassNames | str | None = None,
         on_unknown: OnUnknown = "error",
         outside: Outside = "error",
         on_error: OnError = "raise",
@@ -135,7 +133,7 @@ class Bdd100kDataset(BaseDataset):
         entry, id = self._entries[number], self.all_ids[number]
         image = read_image(self._folder / entry["name"])
         height, width = image.shape[:2]
-        with locating(f"{self._file}: {entry['name']}"):
+        with naming(f"{self._file}: {entry['name']}"):
             boxes, counted = placed(self._boxes(entry), width, height, self._outside)
             frame = Frame(
                 id,

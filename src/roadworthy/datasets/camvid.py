@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from roadworthy._files import naming
 from roadworthy._frozen import FrozenDict
+from roadworthy._tables import Table
+from roadworthy.datasets._annotations import ClassNames
 from roadworthy.datasets._base import BaseDataset, OnError
 from roadworthy.datasets._colors import (
-    ClassNames,
     Color,
     UnknownColors,
     classes_by_color,
     read_label_map,
 )
-from roadworthy.datasets._files import by_stem, existing_folder, image_names, naming, natural_order
-from roadworthy.datasets._tables import Table
+from roadworthy.datasets._files import by_stem, existing_folder, image_names, natural_order
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame
 from roadworthy.images import read_image
@@ -76,7 +77,7 @@ class CamVidDataset(BaseDataset):
         path: The folder with class_dict.csv.
         images: The folder of images below it.
         labels: The folder of label maps below it.
-        class_names: What classes mean, where it shall differ from `CLASSES`.
+        class_names: What classes mean, where it shall differ from `CLASSES`; as text ``Wall=building``.
         unknown_colors: What to do with a pixel whose colour has no class.
         on_error: What iteration does with a frame that cannot be read; see `BaseDataset`.
 
@@ -90,7 +91,7 @@ class CamVidDataset(BaseDataset):
         *,
         images: str = "images",
         labels: str = "labels",
-        class_names: ClassNames | None = None,
+        class_names: ClassNames | str | None = None,
         unknown_colors: UnknownColors = "error",
         on_error: OnError = "raise",
     ) -> None:
@@ -123,7 +124,7 @@ class CamVidDataset(BaseDataset):
             return Frame(id, image, labels=label_map)
 
 
-def _classes(path: Path, given: ClassNames | None) -> dict[Color, str | None]:
+def _classes(path: Path, given: ClassNames | str | None) -> dict[Color, str | None]:
     table = Table.read(path)
     table.require("name", "r", "g", "b")
     colors: dict[Color, str] = {}

@@ -21,13 +21,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import naming, read_json
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._annotations import read_ids, read_json
 from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import existing_folder, naming, natural_order
+from roadworthy.datasets._files import existing_folder, natural_order
 from roadworthy.errors import FrameError, InputError, suggest
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.images import read_image
+from roadworthy.images import read_ids, read_image
 from roadworthy.ontology import ontology
 from roadworthy.registry import datasets
 

@@ -11,17 +11,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from roadworthy._files import naming, read_json
 from roadworthy.datasets._annotations import (
     ClassNames,
     OnUnknown,
     Outside,
     class_names_of,
-    locating,
     placed,
-    read_json,
 )
 from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import naming
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
@@ -55,7 +53,7 @@ class CocoDataset(BaseDataset):
         *,
         images: Path | None = None,
         split: str | None = None,
-        class_names: Mapping[str, str | None] | str | None = None,
+        class_names: ClassNames | str | None = None,
         on_unknown: OnUnknown = "error",
         on_invalid: OnUnknown = "error",
         outside: Outside = "error",
@@ -81,7 +79,7 @@ class CocoDataset(BaseDataset):
         entry = self._images[number]
         image = read_image(self._folder / entry["file_name"])
         height, width = image.shape[:2]
-        with locating(f"{self._file}: image {entry['file_name']}"):
+        with naming(f"{self._file}: image {entry['file_name']}"):
             declared = (entry.get("width", width), entry.get("height", height))
             if declared != (width, height):
                 raise FrameError(

@@ -14,14 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import naming, read_text
 from roadworthy._frozen import FrozenDict
+from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
 from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import by_stem, existing_folder, image_names, naming, natural_order, read_text
+from roadworthy.datasets._files import by_stem, existing_folder, image_names, natural_order
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
@@ -39,9 +41,12 @@ class KittiDataset(BaseDataset):
     Args:
         path: The folder with image_2, label_2 and calib, or some of them; usually called training.
         results: A folder with the results of a detector, one file per frame, for `detections`.
-        outside: What to do with a label that reaches more than a pixel beyond its image.
+        class_names: What class names mean, where it shall differ; None leaves boxes of that class out; as
+            text ``Misc=none,Van=truck``.
+        on_unknown: What to do with a class that is not in the ontology: "error", or "skip" its boxes.
         on_invalid: What to do with a result whose corners are in the wrong order.
-        class_names: What class names mean, where it shall differ; None leaves boxes of that class out.
+        outside: What to do with a label that reaches more than a pixel beyond its image: "error", or "clip"
+            and count it.
         on_error: What iteration does with a frame that cannot be read; see `BaseDataset`. With "skip",
             results for images that do not exist are left out too.
 
@@ -54,16 +59,18 @@ class KittiDataset(BaseDataset):
         path: str,
         *,
         results: Path | None = None,
-        outside: Literal["error", "clip"] = "error",
-        on_invalid: Literal["error", "skip"] = "error",
-        class_names: Mapping[str, str | None] | None = None,
+        class_names: ClassNames | str | None = None,
+        on_unknown: OnUnknown = "error",
+        on_invalid: OnUnknown = "error",
+        outside: Outside = "error",
         on_error: OnError = "raise",
     ) -> None:
         """List the files; none is read yet."""
         self._folder = existing_folder(path, "the KITTI data set")
-        self._outside = outside
-        self._on_invalid: Literal["error", "skip"] = on_invalid
-        self._class_names = class_names
+        self._class_names: ClassNames = class_names_of(class_names)
+        self._on_unknown: OnUnknown = on_unknown
+        self._on_invalid: OnUnknown = on_invalid
+        self._outside: Outside = outside
         images = self._folder / "image_2"
         self._images = by_stem(image_names(images)) if images.is_dir() else {}
         self._has = {name: (self._folder / name).is_dir() for name in ("label_2", "calib")}
@@ -80,19 +87,22 @@ class KittiDataset(BaseDataset):
     def read(self, number: int) -> Frame:
         """Read a frame with its boxes and calibration."""
         id = self.all_ids[number]
+        if not self._images:
+            raise FrameError(
+                f"cannot read an image of {id}: {self._folder / 'image_2'} has none; "
+                "boxes() and detections() need no image"
+            )
         image = read_image(self._folder / "image_2" / self._images.get(id, f"{id}.png"))
         metadata: dict[str, object] = {}
         if self._has["calib"]:
             metadata["P2"] = _nested(self._calibration(number).get("P2"), self._file("calib", number))
         if not self._has["label_2"]:
             return Frame(id, image, metadata=metadata)
-        boxes = self._boxes(number)
-        if self._outside == "clip":
-            boxes = boxes.clipped(image.shape[1], image.shape[0])
         regions = self._dont_care(number).tolist()
         metadata["dont_care"] = tuple(tuple(region) for region in regions)
         with naming(self._file("label_2", number)):
-            return Frame(id, image, boxes=boxes, metadata=metadata)
+            boxes, counted = placed(self._boxes(number), image.shape[1], image.shape[0], self._outside)
+            return Frame(id, image, boxes=boxes, metadata={**metadata, **counted})
 
     def boxes(self, index: SupportsIndex) -> Boxes:
         """Return the labelled boxes of a frame as they are in the file, without reading its image.
@@ -118,7 +128,12 @@ class KittiDataset(BaseDataset):
         file = self._results / f"{self.all_ids[self.number(index)]}.txt"
         text = read_text(file)
         with naming(file):
-            boxes = Boxes.from_kitti(text, class_names=self._class_names, on_invalid=self._on_invalid)
+            boxes = Boxes.from_kitti(
+                text,
+                class_names=self._class_names,
+                on_unknown=self._on_unknown,
+                on_invalid=self._on_invalid,
+            )
             if boxes.scores is None and len(boxes):
                 raise FrameError("expected 16 columns, the last one a score, got 15: are these labels?")
         return boxes
@@ -138,7 +153,7 @@ class KittiDataset(BaseDataset):
         file = self._file("label_2", number)
         text = read_text(file)
         with naming(file):
-            return Boxes.from_kitti(text, class_names=self._class_names)
+            return Boxes.from_kitti(text, class_names=self._class_names, on_unknown=self._on_unknown)
 
     def _dont_care(self, number: int) -> NDArray[np.float32]:
         file = self._file("label_2", number)

@@ -16,9 +16,10 @@ from typing import Literal, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import naming
+from roadworthy._tables import Table, csv_file
 from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import by_stem, image_names, naming, stem_of
-from roadworthy.datasets._tables import Table, csv_file
+from roadworthy.datasets._files import by_stem, image_names, stem_of
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.registry import datasets

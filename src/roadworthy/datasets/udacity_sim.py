@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path, PureWindowsPath
 from typing import Literal, SupportsIndex
 
+from roadworthy._tables import Row, Table, csv_file, read_rows
 from roadworthy.datasets._base import BaseDataset, OnError
 from roadworthy.datasets._files import stem_of
-from roadworthy.datasets._tables import Row, Table, csv_file, read_rows
 from roadworthy.errors import FrameError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import read_image

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from roadworthy._files import naming, read_text
 from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
 from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import IMAGE_ENDINGS, image_files, naming, read_text
+from roadworthy.datasets._files import IMAGE_ENDINGS, image_files
 from roadworthy.errors import FrameError, InputError, suggest
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
@@ -52,7 +53,7 @@ class YoloDataset(BaseDataset):
         *,
         split: str | None = None,
         names: str | Sequence[str] | None = None,
-        class_names: Mapping[str, str | None] | str | None = None,
+        class_names: ClassNames | str | None = None,
         on_unknown: OnUnknown = "error",
         on_invalid: OnUnknown = "error",
         outside: Outside = "error",

@@ -6,15 +6,15 @@ changed image the model itself is needed.
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from roadworthy._files import naming, read_json, read_text
+from roadworthy._tables import Table
 from roadworthy.cases import Prediction
-from roadworthy.errors import FrameError, InputError, SystemUnderTestError
+from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, Signals
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.network import ModelSpec
@@ -98,7 +98,7 @@ class Recorded:
         record: Prediction = self._records[frame.id]
         try:
             return record if self._read is None else self._read(record)
-        except (InputError, OSError) as error:
+        except InputError as error:
             raise SystemUnderTestError(
                 f"the record for frame {frame.id!r} cannot be used: {error}"
             ) from error
@@ -114,6 +114,7 @@ def recorded_model(
     name: str | None = None,
     id_column: str | None = None,
     annotations: Path | None = None,
+    on_invalid: Literal["error", "skip"] = "error",
 ) -> Recorded:
     """Open recorded predictions.
 
@@ -126,6 +127,8 @@ def recorded_model(
         id_column: The column of a CSV file with the frame ids; "id", "frame_id", "frame", "filename" or
             "image" when left out.
         annotations: The COCO annotations of the images: their names and the categories.
+        on_invalid: What to do with a box whose corners are in the wrong order, as detectors give them now and
+            then: "error", or "skip" it.
 
     Raises:
         InputError: The file is missing or cannot be used.
@@ -133,12 +136,13 @@ def recorded_model(
     path = Path(path)
     label = name or f"recorded:{path}"
     output = None if spec is None else spec.output
-    if path.is_dir():
-        return _kitti(label, path, _detection(label, output))
     if path.suffix.lower() == ".csv":
         return _csv(label, path, output, id_column)
+    boxes = {"on_invalid": on_invalid, **_detection(label, output)}
+    if path.is_dir():
+        return _kitti(label, path, boxes)
     if path.suffix.lower() == ".json":
-        return _coco(label, path, annotations, _detection(label, output))
+        return _coco(label, path, annotations, boxes)
     if not path.exists():
         raise InputError(f"cannot read the recorded predictions {path}: there is no such file or folder")
     raise InputError(f"{path} must be a .csv file, a .json file of COCO results or a folder of KITTI results")
@@ -154,7 +158,8 @@ def _detection(label: str, output: object) -> dict[str, Any]:
 
 
 def _csv(label: str, path: Path, output: object, id_column: str | None) -> Recorded:
-    header, rows = _csv_rows(path)
+    table = Table.read(path)
+    header = table.columns
     key = id_column or next((one for one in _ID_COLUMNS if one in header), None)
     if key not in header:
         expected = repr(id_column) if id_column else " or ".join(map(repr, _ID_COLUMNS))
@@ -166,52 +171,18 @@ def _csv(label: str, path: Path, output: object, id_column: str | None) -> Recor
     columns = output.outputs or output.signals
     if len(columns) != len(output.signals):
         raise InputError(f"{label}: outputs must name a column for each of {', '.join(output.signals)}")
-    for column in columns:
-        if column not in header:
-            raise InputError(f"{path}: expected a column {column!r}, got {', '.join(header)}")
+    table.require(*columns)
     records: dict[str, Signals] = {}
-    for line, row in rows:
-        if row[key] in records:
-            raise InputError(f"{path}:{line}: frame {row[key]!r} is recorded twice")
-        # Converted at once, so that a broken file is told when it is named and not in the middle of a run.
-        values = [_number(path, line, column, row[column]) for column in columns]
-        try:
-            records[row[key]] = output.signals_of(values)
-        except FrameError as error:
-            raise InputError(f"{path}:{line}: {error}") from None
+    # Converted at once, so that a broken file is told when it is named and not in the middle of a run.
+    for index, row in enumerate(table.rows):
+        with naming(f"{path}: line {row.line}"):
+            id = table.text(index, key)
+            if id in records:
+                raise InputError(f"frame {id!r} is recorded twice")
+            records[id] = output.signals_of([table.number(index, column) for column in columns])
+    if not records:
+        raise InputError(f"{path} has no rows: expected a row with an id and signals for each frame")
     return Recorded(label, "regression", records, str(path), files=[path])
-
-
-def _csv_rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = csv.reader(file)
-            header = [one.strip() for one in next(lines, [])]
-            rows = []
-            for row in lines:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise InputError(
-                        f"{path}:{lines.line_num}: expected {len(header)} columns, got {len(row)}"
-                    )
-                rows.append((lines.line_num, dict(zip(header, map(str.strip, row), strict=True))))
-    except OSError as error:
-        raise InputError(f"cannot read the recorded predictions {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot read the recorded predictions {path}: {error}") from error
-    if not rows:
-        raise InputError(
-            f"{path} has no rows: expected a header with an id and signals, then a row per frame"
-        )
-    return header, rows
-
-
-def _number(path: Path, line: int, column: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{path}:{line}: {column} must be a number, got {text!r}") from None
 
 
 def _kitti(label: str, folder: Path, options: Mapping[str, Any]) -> Recorded:
@@ -224,10 +195,8 @@ def _kitti(label: str, folder: Path, options: Mapping[str, Any]) -> Recorded:
 
 
 def _kitti_boxes(file: Path, options: Mapping[str, Any]) -> Boxes:
-    try:
-        return Boxes.from_kitti(file.read_text("utf-8"), **options)
-    except (FrameError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: {error}") from None
+    with naming(file):
+        return Boxes.from_kitti(read_text(file), **options)
 
 
 def _coco(label: str, path: Path, annotations: Path | None, options: Mapping[str, Any]) -> Recorded:
@@ -236,7 +205,7 @@ def _coco(label: str, path: Path, annotations: Path | None, options: Mapping[str
             f"{label}: COCO results have only numbers for images and classes: name the file of the "
             "annotations with annotations=instances.json"
         )
-    results, known = _json(path), _json(annotations)
+    results, known = read_json(path), read_json(annotations)
     if not isinstance(known, dict) or not {"images", "categories"} <= set(known):
         raise InputError(f"{annotations} must be COCO annotations with 'images' and 'categories'")
     if not isinstance(results, list):
@@ -262,16 +231,6 @@ def _coco(label: str, path: Path, annotations: Path | None, options: Mapping[str
 
 
 def _coco_boxes(results: list[Any], path: Path, categories: list[Any], options: Mapping[str, Any]) -> Boxes:
-    try:
+    # An image without results has nothing to complain about.
+    with naming(f"{path}: image {results[0]['image_id']!r}" if results else path):
         return Boxes.from_coco(results, categories, **options)
-    except FrameError as error:
-        raise InputError(f"{path}: image {results[0]['image_id']!r}: {error}") from None
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} must be JSON: {error}") from error

@@ -113,7 +113,7 @@ def _cautions(conditions: Conditions, causes: Iterable[_Cause]) -> list[Caution]
     for cause, gap, _ in causes:
         if cause == "vehicle":
             room = min(room, gap - _CAR_LENGTH - _STANDSTILL_GAP)
-        elif 1.0 < gap < _REACTIONS[cause][0]:
+        elif gap < _REACTIONS[cause][0]:
             found.append(_reaction(cause, gap))
     if room < _REACTIONS["vehicle"][0]:
         found.append(_reaction("vehicle", max(room, 0.0)))

@@ -23,6 +23,7 @@ from roadworthy.world.things import (
     Marking,
     Scenery,
     Thing,
+    check_details,
     details_of,
 )
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
@@ -67,6 +68,7 @@ def add(
         >>> careful_driver(with_pedestrian).speed < careful_driver(scene).speed
         True
     """
+    check_details(details)
     element, properties = ontology().resolve_with_properties(what)
     fields: Details = {**details_of(element.name, properties), **details}
     used = scene.scenery.ids.union(actor.id for actor in scene.actors)
@@ -136,6 +138,7 @@ def replace(scene: Scene, what: str, by: str, **details: Unpack[Details]) -> Sce
     old = _below(element, KINDS)
     if not old:
         raise SceneError(f"the world cannot replace {what!r}: {suggest(element.name, KINDS)}")
+    check_details(details)
     new, properties = ontology().resolve_with_properties(by)
     fields: Details = {**details_of(new.name, properties), **details}
     Thing(1, new.name, 0.0, 0.0, **fields)  # refused even where there is nothing to replace

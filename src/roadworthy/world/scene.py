@@ -67,6 +67,14 @@ class Scene:
             check_line_style(self.centre_line)
         object.__setattr__(self, "s", self.s % self.track.length)
 
+    def __repr__(self) -> str:
+        # The scenery alone would fill the screen.
+        sky = self.conditions
+        return (
+            f"Scene({self.track.name!r}, s={self.s:.1f}, d={self.d:.2f}, yaw={self.yaw:.3f}, "
+            f"{len(self.actors)} actors, {sky.weather}, {sky.time}, seed={self.seed})"
+        )
+
     def replace(self, **changes: Any) -> Scene:
         """Return a copy with some fields changed.
 

@@ -14,7 +14,17 @@ from roadworthy.errors import SceneError, suggest
 from roadworthy.world.arrays import Floats
 from roadworthy.world.paints import PAINTS
 
-__all__ = ["FIRST_ACTOR_ID", "KINDS", "LAST_ID", "Details", "Marking", "Scenery", "Thing", "details_of"]
+__all__ = [
+    "FIRST_ACTOR_ID",
+    "KINDS",
+    "LAST_ID",
+    "Details",
+    "Marking",
+    "Scenery",
+    "Thing",
+    "check_details",
+    "details_of",
+]
 
 FIRST_ACTOR_ID = 20_000
 """Things that belong to one scene are numbered from here; a track's own scenery stays below."""
@@ -122,6 +132,13 @@ class Thing:
             False
         """
         return properties.items() <= self.attributes.items()
+
+
+def check_details(details: Mapping[str, object]) -> None:
+    """Refuse fields that a thing does not have."""
+    for name in details:
+        if name not in Details.__annotations__:
+            raise SceneError(f"a thing has no {name!r}: {suggest(name, Details.__annotations__)}")
 
 
 def details_of(element: str, properties: Mapping[str, str]) -> Details:

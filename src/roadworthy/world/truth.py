@@ -83,7 +83,7 @@ def frame_of(scene: Scene, camera: Camera | None = None, *, id: str = "world") -
         depth=picture.depth,
         signals=careful_driver(scene),
         metadata={
-            "weather": conditions.weather,
+            "weather": conditions.weather if conditions.level > 0 else "sunny",
             "level": conditions.level_name,
             "time": conditions.time,
             "place": scene.track.zone(scene.s).kind,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, plain_table, print_json
-from roadworthy.cli.data._group import Options, Reference, app, listed, opened
+from roadworthy.cli._console import console, examples, listed, print_json, print_rows
+from roadworthy.cli._datasets import Options, opened, spread
+from roadworthy.cli.data._group import Reference, app
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ def _written(
     chosen = next((one for one in EXPORT_FORMATS if one == format.lower()), None)
     if chosen is None:
         raise InputError(f"there is no format {format!r}: {suggest(format, EXPORT_FORMATS)}")
-    dataset = opened(reference, option, count)
+    dataset = opened(reference, option, count=count)
     total = len(dataset)
-    some = None if count is None or count >= total else [index * total // count for index in range(count)]
+    some = None if count is None or count >= total else spread(total, count)
     err = console(stderr=True)
     with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("Writing frames", total=None)
@@ -104,7 +105,6 @@ def _document(summary: ExportSummary) -> dict[str, object]:
 
 
 def _print_summary(summary: ExportSummary) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     out = console()
@@ -113,13 +113,10 @@ def _print_summary(summary: ExportSummary) -> None:
         Text.assemble((str(summary.folder), "bold cyan"), f", {summary.frames} frames, {total} boxes"),
         soft_wrap=True,
     )
-    table = plain_table("", "")
-    for title, values in (
-        ("boxes", summary.boxes),
-        ("left out", summary.left_out),
-        ("not in this format", summary.lost),
-    ):
-        if values:
-            table.add_row(Text(title, style="dim"), listed({key: str(n) for key, n in values.items()}))
-    out.print(Padding(table, (0, 0, 0, 2)))
+    rows = {
+        "boxes": listed(summary.boxes),
+        "left out": listed(summary.left_out),
+        "not in this format": listed(summary.lost),
+    }
+    print_rows({title: line for title, line in rows.items() if line})
     out.print(Text.assemble("Open it as ", (summary.reference, "cyan")), soft_wrap=True)

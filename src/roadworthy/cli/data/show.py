@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,11 +16,12 @@ from roadworthy.cli._console import (
     examples,
     make_folder,
     parse_options,
-    plain_table,
     print_json,
-    tracked,
+    print_rows,
 )
-from roadworthy.cli.data._group import Options, Reference, app, listed, opened
+from roadworthy.cli._datasets import Options, counted, opened, spread_frames
+from roadworthy.cli.data._findings import Findings
+from roadworthy.cli.data._group import Reference, app
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,73 +74,48 @@ def show(
     overlays = parse_overlays(overlay)
     if not 1 <= count <= _MOST_FRAMES:
         raise InputError(f"--count must be between 1 and {_MOST_FRAMES}, got {count}")
-    seeded = {} if seed is None else {"seed": seed}
-    if seeded and "seed" in (options := parse_options(option or [])):
+    options = parse_options(option or [])
+    if seed is not None and "seed" in options:
         raise InputError(f"the seed is given twice: --seed {seed} and -o seed={options['seed']}")
+    seeded = [] if seed is None else [f"seed={seed}"]
     path = out or Path(re.sub(r"[^\w.-]+", "-", reference).strip("-") + ".png")
     make_folder(path.parent)
-    dataset = opened(reference, option, count, **seeded)
-    if not len(dataset):
-        raise InputError(f"{dataset.name} has no frames to show")
-    shown = min(count, len(dataset))
-    chosen = [index * len(dataset) // shown for index in range(shown)]
-    frames = [dataset[index] for index in tracked(chosen, "Reading frames")]
+    dataset = opened(reference, [*(option or []), *seeded], count=count)
+    frames, bad = spread_frames(dataset, count)
     sheet = frame_sheet(
         frames,
         columns,
         overlays=overlays,
         scale=min(4.0, _TILE_WIDTH / max(frame.width for frame in frames)),
         title=dataset.name,
-        note=_counted(shown, len(dataset)),
+        note=counted(len(frames), len(dataset)),
     )
     write_image(path, sheet)
+    found = Findings.of(frames)
     if as_json:
-        print_json({"sheet": str(path), **_document(dataset, frames)})
+        print_json({"sheet": str(path), **_document(dataset, frames, found, bad)})
     else:
-        _print_summary(path, dataset, frames)
+        _print_summary(path, dataset, found, bad)
 
 
-def _counted(shown: int, total: int) -> str:
-    return f"{total} frames" if shown == total else f"{shown} of {total} frames"
+def _document(
+    dataset: Dataset, frames: Sequence[Frame], found: Findings, bad: Mapping[int, str]
+) -> dict[str, object]:
+    from roadworthy.ontology import ontology
 
-
-def _conditions(frames: Sequence[Frame]) -> dict[str, Counter[str]]:
-    """Count the values of what metadata says in words."""
-    found: dict[str, Counter[str]] = {}
-    for frame in frames:
-        for name, value in frame.metadata.items():
-            if isinstance(value, str):
-                found.setdefault(name, Counter())[value] += 1
-    return found
-
-
-def _boxes(frames: Sequence[Frame]) -> Counter[str]:
-    return Counter(name for frame in frames if frame.boxes is not None for name in frame.boxes.classes)
-
-
-def _labels(frames: Sequence[Frame]) -> dict[str, float]:
-    """Return the share of pixels of each class, largest first."""
-    pixels: Counter[str] = Counter()
-    for frame in frames:
-        if frame.labels is not None:
-            pixels.update(frame.labels.present())
-    total = sum(pixels.values())
-    return {name: number / total for name, number in pixels.most_common()}
-
-
-def _document(dataset: Dataset, frames: Sequence[Frame]) -> dict[str, object]:
     return {
         "dataset": dataset.name,
         "frames": len(dataset),
-        "conditions": _conditions(frames),
-        "boxes": dict(_boxes(frames).most_common()),
-        "labels": {name: round(share, 6) for name, share in _labels(frames).items()},
+        "skipped": [{"index": index, "reason": reason} for index, reason in bad.items()],
+        **found.document(),
         "shown": [
             {
                 "id": frame.id,
                 "size": list(frame.size),
                 "signals": frame.signals.as_dict(),
-                "boxes": None if frame.boxes is None else dict(Counter(frame.boxes.classes)),
+                "boxes": None
+                if frame.boxes is None
+                else Counter(map(ontology().word_for, frame.boxes.classes, frame.boxes.attributes)),
                 "metadata": dict(frame.metadata),
             }
             for frame in frames
@@ -147,21 +123,14 @@ def _document(dataset: Dataset, frames: Sequence[Frame]) -> dict[str, object]:
     }
 
 
-def _print_summary(path: Path, dataset: Dataset, frames: Sequence[Frame]) -> None:
-    from rich.padding import Padding
+def _print_summary(path: Path, dataset: Dataset, found: Findings, bad: Mapping[int, str]) -> None:
     from rich.text import Text
 
     out = console()
-    table = plain_table("", "")
-    for name, values in _conditions(frames).items():
-        table.add_row(Text(name, style="dim"), listed({key: str(n) for key, n in values.most_common()}))
-    if boxes := _boxes(frames):
-        table.add_row(Text("boxes", style="dim"), listed({key: str(n) for key, n in boxes.most_common()}))
-    if labels := _labels(frames):
-        table.add_row(
-            Text("pixels", style="dim"), listed({key: f"{share:.1%}" for key, share in labels.items()})
+    out.print(Text.assemble((dataset.name, "bold"), f", {counted(found.read, len(dataset))}"))
+    print_rows(found.rows())
+    for reason in list(bad.values())[:1]:
+        out.print(
+            Text.assemble((f"Skipped {len(bad)}", "yellow"), f" that cannot be read, the first: {reason}")
         )
-    out.print(Text.assemble((dataset.name, "bold"), f", {_counted(len(frames), len(dataset))}"))
-    if table.row_count:
-        out.print(Padding(table, (0, 0, 0, 2)))
     out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from roadworthy.datasets._files import read_text
+from roadworthy._files import read_text
 from roadworthy.errors import FrameError, InputError
 
 __all__ = ["Row", "Table", "csv_file", "read_rows"]
