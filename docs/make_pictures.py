@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from roadworthy.cli.demo import counterfactual_pairs, ground_truth_sheet
+from roadworthy.cli.demo import busy_scene, counterfactual_pairs, ground_truth_sheet
 from roadworthy.images import write_image
 from roadworthy.report import Image, Tile, contact_sheet, pair_sheet
 from roadworthy.world import TIMES, WEATHERS, Camera, Conditions, make_scene, render
@@ -14,7 +14,6 @@ PICTURES = Path(__file__).parent / "pictures"
 WIDE, SMALL = Camera(640, 320), Camera(480, 240)
 
 HERO = (
-    ("town", 933.0, 3, "sunny", "day"),
     ("town", 560.0, 5, "rainy", "day"),
     ("meadow", 905.0, 4, "sunny", "dusk"),
     ("mountain", 700.0, 7, "snowy", "day"),
@@ -25,7 +24,7 @@ HERO = (
 
 def hero() -> Image:
     """Six scenes side by side."""
-    tiles = []
+    tiles = [Tile(render(busy_scene(), WIDE).image)]
     for track, s, seed, sky, time in HERO:
         scene = make_scene(track, s, seed=seed, traffic=1.6, conditions=Conditions(sky, time=time))
         tiles.append(Tile(render(scene, WIDE).image))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from roadworthy.report import Image, Pair
     from roadworthy.world import Scene
 
-__all__ = ["EXAMPLES", "counterfactual_pairs", "demo", "ground_truth_sheet"]
+__all__ = ["EXAMPLES", "busy_scene", "counterfactual_pairs", "demo", "ground_truth_sheet"]
 
 EXAMPLES = examples("roadworthy demo", "roadworthy demo --out pictures --json")
 
@@ -66,12 +66,26 @@ def _world_frames() -> list[Frame]:
     return [data[index] for index in tracked(order, "Driving through the world")]
 
 
+def busy_scene() -> Scene:
+    """Return a street with something of everything on it."""
+    from math import pi
+
+    from roadworthy.world import add, make_scene
+
+    scene = make_scene("town", s=975, seed=3, traffic=0)
+    scene = add(scene, "pedestrian", ahead=13, look=2)
+    scene = add(scene, "pedestrian", ahead=17, place="sidewalk", side="left", look=5)
+    scene = add(scene, "bicyclist", ahead=19, place="road edge", look=4)
+    scene = add(scene, "van", ahead=30, place="lane", color="red")
+    return add(scene, "car", ahead=21, place="oncoming lane", color="blue", yaw=pi)
+
+
 def ground_truth_sheet() -> Image:
     """Return one busy scene with everything that is known about it."""
     from roadworthy.report import Tile, contact_sheet, draw_frame, draw_legend
-    from roadworthy.world import frame_of, make_scene
+    from roadworthy.world import frame_of
 
-    frame = frame_of(make_scene("town", s=975, seed=3))
+    frame = frame_of(busy_scene())
     shown = {
         "boxes": "boxes",
         "label map": "labels",
