@@ -72,3 +72,31 @@ def test_a_pipe_gets_no_colours_and_no_progress(
     assert result.returncode == 0
     assert result.stderr == ""
     assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize("count", [(), ("-n", "3")])
+def test_skipped_frames_are_told_with_the_reason(roadworthy: Run, count: tuple[str, ...]) -> None:
+    roadworthy("data", "export", "world:town", "four", "-f", "kitti", "-n", "4", *SMALL)
+    Path("four/label_2/000000.txt").write_text("Car 1 2\n")
+    args = ("data", "export", "kitti:four", "-f", "yolo", *count)
+    assert "expected 15 columns" in roadworthy(*args, "strict").stderr
+    result = roadworthy(*args, "text", "-o", "on_error=skip")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    written = 2 if count else 3
+    assert text.startswith(f"text, {written} frames, ")
+    assert "skipped 1 frame that cannot be read" in text
+    assert "000000: four/label_2/000000.txt: line 1: expected 15 columns" in text
+    document = json.loads(roadworthy(*args, "json", "-o", "on_error=skip", "--json").stdout)
+    assert document["frames"] == written
+    assert list(document["skipped"]) == ["000000"]
+    assert "line 1: expected 15 columns" in document["skipped"]["000000"]
+
+
+def test_when_all_are_skipped_nothing_is_written(roadworthy: Run) -> None:
+    roadworthy("data", "export", "world:town", "one", "-f", "kitti", "-n", "1", *SMALL)
+    Path("one/label_2/000000.txt").write_text("Car 1 2\n")
+    result = roadworthy("data", "export", "kitti:one", "none", "-f", "yolo", "-o", "on_error=skip")
+    assert result.exit_code == 2
+    assert "has no frames to write: none of 1 can be read; the first: one/label_2/000000.txt" in result.stderr
+    assert not Path("none").exists()

@@ -79,19 +79,21 @@ def test_mistakes_in_a_description_are_noticed(roadworthy: Callable[..., Result]
     from roadworthy.datasets import load
 
     truth = {frame.id: frame.signals.steering or 0.0 for frame in load("world", count=6, size="64x32")}
-    rows = {"turned.csv": -1.0, "wheel.csv": 14.4}
+    rows = {"turned.csv": -1.0, "wheel.csv": 14.4, "odd.csv": 8.0}
     for name, factor in rows.items():
         lines = [f"{id},{factor * truth[id]}\n" for id in [*ids]]
         (folder / name).write_text("id,steering\n" + "".join(lines) + "elsewhere,1\n")
-    turned, wheel = (
+    turned, wheel, odd = (
         json.loads(tried(roadworthy, f"recorded:{name}", "-n", "6", "--json").stdout)["notes"]
         for name in rows
     )
     assert turned[1] == "steering goes against the truth: is output.units.steering_positive right?"
     assert wheel == [
         "1 of 7 records are for images that world does not have, such as 'elsewhere'",
-        "steering is 14 times the truth: is output.units.steering right?",
+        "steering is 14.4 times the truth: is output.units.steering right? The numbers look like the angle "
+        "of a steering wheel, see output.units.steering_ratio",
     ]
+    assert odd == wheel[:1]
 
 
 def test_a_model_with_history_gets_it_from_data_that_has_it(
@@ -145,3 +147,25 @@ def test_adapters_are_listed_with_their_options(roadworthy: Callable[..., Result
         assert words in result.stdout
     assert "spec=" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_a_signal_that_may_be_misspelt_is_noticed(roadworthy: Callable[..., Result], folder: Path) -> None:
+    result = tried(roadworthy, "callable:mine.py:drive", "-m", "output.signals=jerk,sped", "--json")
+    assert json.loads(result.stdout)["notes"] == ["'sped' is kept as an extra signal; did you mean 'speed'?"]
+
+
+def test_a_network_without_weights_says_so(roadworthy: Callable[..., Result], folder: Path) -> None:
+    (folder / "nets.py").write_text(
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.last = torch.nn.Linear(3, 1)\n"
+        "    def forward(self, images):\n"
+        "        return self.last(images.mean((2, 3)))\n"
+    )
+    result = tried(roadworthy, "torch:nets.py:Net", "-m", "output.signals=steering", "-n", "3")
+    assert (
+        "Note: no weights given: the network answers with its initial, random weights, unless its class "
+        "loads others; name the file with weights=net.pth" in " ".join(result.stdout.split())
+    )

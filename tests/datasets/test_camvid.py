@@ -67,7 +67,8 @@ def test_an_unknown_class_must_be_explained(tmp_path: Path) -> None:
     written(tmp_path, picture(ROAD, ROAD, ROAD, (9, 9, 9)), class_dict=f"{CLASS_DICT}\nHovercraft,9,9,9")
     with pytest.raises(
         InputError,
-        match=r"class_dict\.csv: the class 'Hovercraft' of colour \(9, 9, 9\) is unknown: say what",
+        match=r"class_dict\.csv: the class 'Hovercraft' of colour \(9, 9, 9\) is unknown: "
+        r"say what it means with class_names=Hovercraft=",
     ):
         CamVidDataset(str(tmp_path))
     labels = CamVidDataset(str(tmp_path), class_names={"Hovercraft": "vehicle"})[0].labels

@@ -236,3 +236,18 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="classes must be one or more words of the ontology"):
             export(Given(with_boxes()), tmp_path / "out", "yolo", classes=wrong)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_kitti_keeps_its_own_names_and_others_get_the_word_asked_for(tmp_path: Path) -> None:
+    """What docs/data.md says of ``--classes vehicle,pedestrian``."""
+    boxes = Boxes(
+        [[0, 0, 4, 4]] * 3,
+        ["vehicle", "vehicle", "pedestrian"],
+        attributes=[{"type": "car"}, {"type": "school bus"}, {}],
+    )
+    data = Given(Frame("a", IMAGE, boxes=boxes))
+    done = export(data, tmp_path / "asked", "kitti", classes=["vehicle", "pedestrian"])
+    assert done.boxes == {"Car": 1, "Vehicle": 1, "Pedestrian": 1}
+    own = ["car", "van", "truck", "tram", "pedestrian", "bicyclist"]
+    done = export(data, tmp_path / "own", "kitti", classes=own)
+    assert (done.boxes, done.left_out) == ({"Car": 1, "Pedestrian": 1}, {"school bus": 1})

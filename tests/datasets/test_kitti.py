@@ -77,7 +77,7 @@ def test_labels_and_results_without_images(tmp_path: Path) -> None:
 
 
 def test_a_data_set_opened_without_results(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="was opened without results: pass results='path/to/results'"):
+    with pytest.raises(InputError, match="was opened without results: pass results=path/to/results"):
         KittiDataset(str(written(tmp_path, CAR))).detections(0)
 
 
@@ -148,7 +148,7 @@ def test_a_box_outside_the_image_is_reported_or_clipped(tmp_path: Path) -> None:
     written(tmp_path, outside)
     with pytest.raises(
         FrameError,
-        match=r"000000\.txt: box 0 .* reaches beyond the image of 60x30: .*outside='clip'",
+        match=r"000000\.txt: box 0 .* reaches beyond the image of 60x30: .*outside=clip$",
     ):
         KittiDataset(str(tmp_path))[0]
     frame = KittiDataset(str(tmp_path), outside="clip")[0]

@@ -159,8 +159,8 @@ def test_darknet_keeps_label_files_beside_the_images(tmp_path: Path) -> None:
         ("0 nan 0.5 0.5 0.5", "line 2: column 2 must be a number, got 'nan'"),
         ("0 0.5 0.5 -0.5 0.5", "line 2: expected x1 <= x2 and y1 <= y2"),
         (
-            "0 40 20 10 10",
-            r"box 1 \(pedestrian\) at \(.*\) reaches beyond the image of 80x40: .*outside='clip'",
+            "0 1.5 0.5 0.5 0.5",
+            r"box 1 \(pedestrian\) at \(.*\) reaches beyond the image of 80x40: .*outside=clip$",
         ),
     ],
 )
@@ -223,3 +223,14 @@ def test_nothing_there(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     with pytest.raises(InputError, match="images has no images"):
         opened(tmp_path)
+
+
+@pytest.mark.parametrize("outside", ["error", "clip"])
+def test_labels_in_pixels_are_told(ultralytics: Path, outside: str) -> None:
+    text(ultralytics / "labels/val/b.txt", "2 0.5 0.5 0.2 0.2\n2 100 20 40 30\n")
+    with pytest.raises(FrameError) as caught:
+        opened(ultralytics, outside=outside)[2]
+    assert str(caught.value).endswith(
+        "b.txt: line 2: YOLO coordinates are shares of the image, 0 to 1, got 100: divide x and width by the "
+        "width of the image, y and height by its height"
+    )

@@ -176,8 +176,8 @@ def test_coco_name_without_an_element_says_how_to_map_or_skip_it() -> None:
     assert message.startswith(
         "annotation 0: COCO class 'bicycle' is not in the ontology: did you mean 'bicycle"
     )
-    assert "class_names={'bicycle': '...'}" in message
-    assert "on_unknown='skip'" in message
+    assert "-o class_names=bicycle=vehicle, or bicycle=none" in message
+    assert "on_unknown=skip" in message
     assert Boxes.from_coco(notes, {2: "bicycle"}, on_unknown="skip") == Boxes.empty()
     assert Boxes.from_coco(notes, {2: "bicycle"}, class_names={"bicycle": "cyclist"}).classes == (
         "bicyclist",

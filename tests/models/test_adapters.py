@@ -6,6 +6,8 @@ import os
 import pickle
 import struct
 import sys
+import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ from roadworthy.models import (
 from roadworthy.runs.batches import ask
 
 STEERING = ModelSpec(RegressionOutput(("steering",)))
+TWO = ModelSpec(RegressionOutput(("steering", "speed")))
 
 
 class Trap:
@@ -110,6 +113,14 @@ class TestTorch:
     ) -> None:
         model = load_model(f"torch:{self.WHERE}", weights=str(exported / weights), spec=driver_spec)
         assert model.predict(frames[:3]) == torch_model(driver, spec=driver_spec).predict(frames[:3])
+
+    def test_without_weights_it_says_so(self, exported: Path, driver: torch.nn.Module) -> None:
+        reference = f"torch:{Path(__file__).parent / 'conftest.py'}:Driver"
+        (note,) = load_model(reference, spec=TWO).notes  # type: ignore[attr-defined]
+        assert note.startswith("no weights given: the network answers with its initial, random weights")
+        with_weights = load_model(reference, spec=TWO, weights=exported / "driver.pth")
+        assert with_weights.notes == ()  # type: ignore[attr-defined]
+        assert torch_model(driver, spec=TWO).notes == ()
 
     def test_weights_of_another_network_are_refused(self, exported: Path) -> None:
         with pytest.raises(
@@ -319,9 +330,7 @@ class TestCallable:
             SystemUnderTestError, match="raised ZeroDivisionError on frame 'drive/17': speed of"
         ):
             callable_model(crash).predict([frame])
-        with pytest.raises(
-            SystemUnderTestError, match=r"2 frames \('drive/17', 'drive/17'\).*declare batch: 1"
-        ):
+        with pytest.raises(SystemUnderTestError, match=r"2 frames \('drive/17', 'drive/17'\).*give batch=1"):
             callable_model(crash, spec=STEERING).predict([frame, frame])
 
     @pytest.mark.parametrize(
@@ -333,7 +342,8 @@ class TestCallable:
             ),
             (lambda images: np.zeros((len(images), 2)), "expected 1 numbers per image .steering., got 2"),
             (lambda images: np.zeros((1, 1)), "must have one row for each of 2 images"),
-            (lambda _: None, "'output' must have one row for each of 2 images"),
+            (lambda _: None, r"must answer 2 frames \(.*\) with an array, a tuple or a mapping .* got None$"),
+            (lambda _: [Signals(), Signals()], "because its output is described, got a list of Signals$"),
             (lambda _: {}, "expected at least one output, got none"),
         ],
     )
@@ -357,3 +367,131 @@ class TestCallable:
             callable_model(lambda frames: [1.0 for _ in frames]).predict([frame])
         with pytest.raises(SystemUnderTestError, match="must give 1 predictions, got 0"):
             callable_model(lambda _: []).predict([frame])
+        for answer, got in ((None, "None"), (3.0, "float"), (Signals(), "Signals"), ("left", "str")):
+            with pytest.raises(
+                SystemUnderTestError,
+                match=f"must answer frame 'drive/17' with a list, one prediction for each .* got {got}$",
+            ):
+                callable_model(lambda _, answer=answer: answer).predict([frame])
+
+    def test_the_line_that_raised_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frame: Frame
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("mine.py").write_text(
+            "import json\n"
+            "def drive(given):\n"
+            "    return parsed('{')\n"
+            "def parsed(text):\n"
+            "    return json.loads(text)\n"
+        )
+        with pytest.raises(SystemUnderTestError, match=r"raised JSONDecodeError .* \(mine\.py:5\)$"):
+            load_model("callable:mine.py:drive").predict([frame])
+        with pytest.raises(SystemUnderTestError, match=r"raised JSONDecodeError .* \(mine\.py:5\)$"):
+            load_model("callable:mine.py:drive", spec=STEERING, timeout=60).predict([frame])
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda images: images.mean((1, 2)),
+            lambda images: images / 255,
+            lambda images: images[..., 0],
+            lambda images: [image.shape for image in images],
+        ],
+    )
+    def test_frames_taken_for_arrays_are_explained(self, function: Any, frame: Frame) -> None:
+        hint = (
+            "; without a description the function gets a list of frames; describe the arrays with "
+            "-m output.signals=…"
+        )
+        with pytest.raises(SystemUnderTestError, match=r"test_adapters\.py:\d+\)") as caught:
+            callable_model(function).predict([frame])
+        assert str(caught.value).endswith(hint)
+
+
+class TestTimeout:
+    """A model in this process that hangs, or is slow once."""
+
+    def test_a_late_network_names_frames_and_limit_and_the_next_call_is_served(self, frame: Frame) -> None:
+        go_on, threads = threading.Event(), []
+
+        def drive(images: Any) -> Any:
+            threads.append(threading.current_thread())
+            if len(threads) == 1:
+                go_on.wait(30)
+            return np.zeros((len(images), 1))
+
+        model = callable_model(drive, spec=STEERING, name="sleeper", timeout=0.05)
+        with pytest.raises(SystemUnderTestError) as caught:
+            model.predict([frame])
+        assert str(caught.value) == (
+            "sleeper gave no answer for frame 'drive/17' within 0.05 s; if it needs longer, give it a longer "
+            "timeout or a smaller batch"
+        )
+        assert isinstance(model, Network)
+        model.timeout = 30
+        assert model.predict([frame]) == [Signals(steering=0.0)]
+        go_on.set()
+        threads[0].join(30)
+        assert threads[0] is not threads[1]
+
+    def test_a_late_function_of_frames_is_told_too(self, frame: Frame) -> None:
+        go_on = threading.Event()
+        model = callable_model(lambda frames: [go_on.wait(30)], name="sleeper", timeout=0.05)
+        with pytest.raises(SystemUnderTestError, match=r"no answer for frame 'drive/17' within 0\.05 s"):
+            model.predict([frame])
+        go_on.set()
+
+    def test_what_a_model_raises_in_time_is_told_as_always(self, frame: Frame) -> None:
+        model = callable_model(lambda _: 1 / 0, spec=STEERING, timeout=30)
+        with pytest.raises(SystemUnderTestError, match="raised ZeroDivisionError on frame 'drive/17'"):
+            model.predict([frame])
+
+    def test_files_are_opened_again_after_a_late_call(
+        self, exported: Path, frame: Frame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        model = opencv_model(exported / "driver-one.onnx", spec=TWO, timeout=0.05)
+        before, go_on = model.runtime, threading.Event()
+        with monkeypatch.context() as patched:
+            patched.setattr(type(before), "run", lambda *_: go_on.wait(30))
+            with pytest.raises(SystemUnderTestError, match=r"within 0\.05 s"):
+                model.predict([frame])
+        go_on.set()
+        assert model.runtime == before
+        assert model.runtime is not before
+        model.timeout = None
+        assert len(model.predict([frame])) == 1
+
+    def test_it_is_an_option_of_adapters_and_descriptions(self, exported: Path, tmp_path: Path) -> None:
+        for reference in ("onnx:{}.onnx", "opencv:{}.onnx", "torchscript:{}.ts"):
+            model = load_model(reference.format(exported / "driver"), spec=TWO, timeout="5")
+            assert isinstance(model, Network)
+            assert model.timeout == 5
+        (tmp_path / "model.yaml").write_text(
+            f"model: onnx:{exported}/driver.onnx\noutput: {{signals: [steering, speed]}}\n"
+            "options: {timeout: 4}\n"
+        )
+        model = load_model(tmp_path / "model.yaml")
+        assert isinstance(model, Network)
+        assert model.timeout == 4
+        with pytest.raises(InputError, match="timeout must be more than 0 seconds, got 0"):
+            load_model(tmp_path / "model.yaml", timeout=0)
+
+
+def test_torch_need_not_warn_of_torchscript(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = torch.jit.load
+
+    def warning(message: str) -> Callable[..., Any]:
+        def noisy(*args: Any, **options: Any) -> Any:
+            warnings.warn(message, FutureWarning, stacklevel=2)
+            return load(*args, **options)  # type: ignore[no-untyped-call]
+
+        return noisy
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        monkeypatch.setattr(torch.jit, "load", warning("`torch.jit.load` is deprecated"))
+        torchscript_model(exported / "driver.ts", spec=TWO)
+        monkeypatch.setattr(torch.jit, "load", warning("something else"))
+        with pytest.raises(FutureWarning, match="something else"):
+            torchscript_model(exported / "driver.ts", spec=TWO)

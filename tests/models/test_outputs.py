@@ -49,7 +49,7 @@ class TestRegression:
         ("array", "message"),
         [
             (np.zeros((2, 3)), r"expected 1 numbers per image \(steering\), got 3 from 'y' \(2, 3\)"),
-            (np.zeros((1, 1)), r"'y' must have one row for each of 2 images, got shape \(1, 1\).*batch: 1"),
+            (np.zeros((1, 1)), r"'y' must have one row for each of 2 images, got shape \(1, 1\).*batch=1"),
             (np.array([[1.0], [NAN]]), r"'y' for frame 'f1' must be finite, got nan \(1 of 1 numbers\)"),
             (np.array([[np.inf], [0]]), "'y' for frame 'f0' must be finite, got inf"),
             (np.array([["a"], ["b"]]), "'y' for frame 'f0' must be numbers, got <U1"),
@@ -162,7 +162,7 @@ class TestDetection:
         assert len(detector("rows").decode(arrays, views())[0]) == 0
         named = DetectionOutput(CLASSES, head="rows", class_names={"toaster": "traffic sign"})
         assert named.decode(arrays, views())[0].classes == ("traffic sign",)
-        with pytest.raises(InputError, match=r"'toaster' .*map it with class_names.*on_unknown: skip"):
+        with pytest.raises(InputError, match=r"'toaster' .*with class_names=toaster=none.*on_unknown=skip"):
             DetectionOutput(CLASSES)
         with pytest.raises(InputError, match="class_names has 'tram', which is none of the classes"):
             DetectionOutput(CLASSES, class_names={"tram": "vehicle"}, on_unknown="skip")

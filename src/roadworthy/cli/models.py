@@ -22,6 +22,7 @@ from roadworthy.cli._console import (
     print_rows,
 )
 from roadworthy.cli._datasets import Options, counted, opened, spread_frames
+from roadworthy.cli._model_notes import notes
 from roadworthy.errors import InputError, SystemUnderTestError
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _document(
         {"name": one.name, "value": one.value, "unit": one.unit, "frames": one.frames, "text": str(one)}
         for one in measures
     ]
-    document["notes"] = _notes(system, dataset, frames, answers)
+    document["notes"] = notes(system, dataset, frames, answers)
     return document
 
 
@@ -221,50 +222,6 @@ def _ranges(answers: Sequence[Prediction]) -> dict[str, str]:
     return found
 
 
-def _notes(
-    system: SystemUnderTest, dataset: Dataset, frames: Sequence[Frame], answers: Sequence[Prediction]
-) -> list[str]:
-    """Return what looks wrong: the mistakes that people make when they describe a network."""
-    from roadworthy.frames import Signals
-    from roadworthy.models import Recorded
-
-    notes = []
-    ids = getattr(dataset, "ids", ())
-    if isinstance(system, Recorded) and ids and (unmatched := system.unmatched(ids)):
-        notes.append(
-            f"{len(unmatched)} of {len(system)} records are for images that {dataset.name} does not have, "
-            f"such as {unmatched[0]!r}"
-        )
-    for name in ("steering", "speed"):
-        pairs = [
-            (getattr(frame.signals, name), getattr(answer, name))
-            for frame, answer in zip(frames, answers, strict=True)
-            if isinstance(answer, Signals) and getattr(answer, name) is not None
-        ]
-        given = [answer for _, answer in pairs]
-        if len(given) > 1 and max(given) == min(given):
-            notes.append(f"{name} is the same for every frame: are the input's colours and range right?")
-        known = [(truth, answer) for truth, answer in pairs if truth is not None]
-        slope, correlation = _relation(known)
-        if name == "steering" and correlation < -0.5:
-            notes.append("steering goes against the truth: is output.units.steering_positive right?")
-        elif correlation > 0.5 and not 1 / 3 < slope < 3:
-            notes.append(f"{name} is {slope:.2g} times the truth: is output.units.{name} right?")
-    return notes
-
-
-def _relation(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return how much the answers vary against the truth, and their correlation; 1 and 0 if unknown."""
-    import numpy as np
-
-    if len(pairs) < 4:
-        return 1.0, 0.0
-    truth, answer = np.array(pairs).T
-    if not truth.std() or not answer.std():
-        return 1.0, 0.0
-    return float(answer.std() / truth.std()), float(np.corrcoef(truth, answer)[0, 1])
-
-
 def _print_summary(path: Path, document: Mapping[str, object]) -> None:
     from rich.text import Text
 
@@ -275,15 +232,15 @@ def _print_summary(path: Path, document: Mapping[str, object]) -> None:
         "outputs": _joined(document.get("outputs")),
         "time": f"{document['milliseconds_per_frame']:.2f} ms per frame",
     }
-    answers, truth, notes = document["answers"], document["truth"], document["notes"]
+    answers, truth, noted = document["answers"], document["truth"], document["notes"]
     assert isinstance(answers, dict)
     assert isinstance(truth, list)
-    assert isinstance(notes, list)
+    assert isinstance(noted, list)
     rows |= answers
     rows["against truth"] = ", ".join(one["text"] for one in truth)
     out.print(Text.assemble((str(document["model"]), "bold"), f", {document['task']}"))
     print_rows({name: str(value) for name, value in rows.items() if value})
-    for note in notes:
+    for note in noted:
         out.print(Text.assemble(("Note: ", "yellow"), str(note)))
     out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)
 

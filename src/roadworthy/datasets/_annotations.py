@@ -116,6 +116,6 @@ def placed(boxes: Boxes, width: int, height: int, outside: Outside) -> tuple[Box
         numbers = ", ".join(f"{value:g}" for value in boxes.xyxy[index])
         raise FrameError(
             f"box {index} ({boxes.classes[index]}) at ({numbers}) reaches beyond the image of "
-            f"{width}x{height}: cut such boxes off with outside='clip'"
+            f"{width}x{height}: cut such boxes off with outside=clip"
         )
     return boxes.clipped(width, height), {CLIPPED: len(wrong)}

@@ -37,7 +37,7 @@ def classes_by_color(
         if name not in meanings:
             raise InputError(
                 f"{path}: the class {name!r} of colour {color} is unknown: "
-                f"say what it means with class_names={{{name!r}: '...'}}, or None for void"
+                f"say what it means with class_names={name}=..., or {name}=none for void"
             )
     return {color: meanings[name] for color, name in colors.items()}
 

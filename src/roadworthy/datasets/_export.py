@@ -20,7 +20,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
@@ -53,6 +53,7 @@ class ExportSummary:
         boxes: The number of boxes of each name in the files.
         left_out: The number of boxes of each class that was not asked for.
         lost: What the format cannot hold: how many boxes or frames had it.
+        skipped: The frames that could not be read and were left out: id and reason.
     """
 
     folder: Path
@@ -62,6 +63,7 @@ class ExportSummary:
     boxes: Mapping[str, int]
     left_out: Mapping[str, int]
     lost: Mapping[str, int]
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 def export(
@@ -105,7 +107,8 @@ def export(
     naming = _Naming(classes)
     chosen = None if indices is None else list(indices)
     total = len(dataset) if chosen is None else len(chosen)
-    frames = dataset if chosen is None else (dataset[index] for index in chosen)
+    skipped: dict[str, str] = {}
+    frames = _readable(dataset, range(total) if chosen is None else chosen, skipped)
     target = Path(folder)
     with _appearing(target) as work:
         writer = _WRITERS[format](work, naming)
@@ -116,7 +119,9 @@ def export(
             if progress is not None:
                 progress(done, total)
         if not writer.frames:
-            raise InputError(f"{dataset.name} has no frames to write")
+            found = next(iter(skipped.values()), None)
+            reason = "" if found is None else f": none of {total} can be read; the first: {found}"
+            raise InputError(f"{dataset.name} has no frames to write{reason}")
         writer.finish()
     return ExportSummary(
         folder=target,
@@ -126,7 +131,23 @@ def export(
         boxes=dict(writer.counted.most_common()),
         left_out=dict(naming.left_out.most_common()),
         lost={what: number for what, number in writer.lost.items() if number},
+        skipped=skipped,
     )
+
+
+def _readable(dataset: Dataset, indices: Iterable[int], skipped: dict[str, str]) -> Iterator[Frame]:
+    """Yield frames; those that the data set would skip are written down with the reason."""
+    skips = getattr(dataset, "on_error", "raise") == "skip"
+    ids = getattr(dataset, "ids", ())
+    for index in indices:
+        try:
+            frame = dataset[index]
+        except InputError as error:
+            if not skips:
+                raise
+            skipped[ids[index] if ids else str(index)] = str(error)
+        else:
+            yield frame
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class FolderDataset(BaseDataset):
         self._folder = existing_folder(path, "a data set of images")
         self._names = image_names(self._folder, recursive=recursive)
         if not self._names:
-            hint = "" if recursive else "; recursive=True looks into the folders below it too"
+            hint = "" if recursive else "; recursive=true looks into the folders below it too"
             raise InputError(
                 f"{self._folder} holds no image: expected files {', '.join(IMAGE_ENDINGS)}{hint}"
             )

@@ -124,7 +124,7 @@ class KittiDataset(BaseDataset):
             FrameError: The result file is missing or broken; names file and line.
         """
         if self._results is None:
-            raise InputError(f"{self.name} was opened without results: pass results='path/to/results'")
+            raise InputError(f"{self.name} was opened without results: pass results=path/to/results")
         file = self._results / f"{self.all_ids[self.number(index)]}.txt"
         text = read_text(file)
         with naming(file):
@@ -208,5 +208,5 @@ def _check_results(results: Path, ids: set[str], folder: Path) -> None:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise InputError(
             f"{results} has results for images that do not exist in {folder}: {unknown[0]}{more}; "
-            "on_error='skip' leaves them out"
+            "on_error=skip leaves them out"
         )

@@ -26,6 +26,7 @@ SPLITS = ("train", "val", "test")
 YAML_NAMES = ("data.yaml", "dataset.yaml", "data.yml", "dataset.yml")
 NAMES_FILES = ("classes.txt", "labels/classes.txt", "obj.names", "classes.names")
 _NO_NAME = ("images", "..")
+_MOST = 2.0  # a coordinate above this is no share of an image, whatever leaves the image
 
 
 @datasets.register("yolo", summary="YOLO: a dataset YAML file, or a folder with images/, labels/ and names")
@@ -90,6 +91,7 @@ class YoloDataset(BaseDataset):
         text = read_text(label) if label.exists() else ""
         height, width = image.shape[:2]
         with naming(label):
+            _check_shares(text)
             boxes = Boxes.from_yolo(
                 text,
                 width,
@@ -101,6 +103,21 @@ class YoloDataset(BaseDataset):
             )
             boxes, counted = placed(boxes, width, height, self._outside)
         return Frame(self.all_ids[number], image, boxes=boxes, metadata=counted)
+
+
+def _check_shares(text: str) -> None:
+    """Complain about labels in pixels; lines that are wrong in other ways are left to the format."""
+    for line, content in enumerate(text.splitlines(), 1):
+        for column in content.split()[1:5]:
+            try:
+                value = float(column)
+            except ValueError:
+                continue
+            if _MOST < value < float("inf"):
+                raise FrameError(
+                    f"line {line}: YOLO coordinates are shares of the image, 0 to 1, got {column}: divide x "
+                    "and width by the width of the image, y and height by its height"
+                )
 
 
 def _yaml_file(path: Path) -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.frames import Frame
+from roadworthy.models._culprit import raised_at
 from roadworthy.models._importing import imported
-from roadworthy.models.network import ModelSpec, Network, Tensor, named_arrays, named_frames
+from roadworthy.models._time_limit import TooLate, checked_timeout, within
+from roadworthy.models.network import ModelSpec, Network, Tensor, late, named_arrays, named_frames
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.registry import models
 
@@ -28,7 +30,11 @@ _PREDICTIONS = get_args(Prediction)
     aliases=["python"],
 )
 def callable_model(
-    function: str | Callable[..., Any], *, spec: ModelSpec[Any] | None = None, name: str | None = None
+    function: str | Callable[..., Any],
+    *,
+    spec: ModelSpec[Any] | None = None,
+    name: str | None = None,
+    timeout: float | None = None,
 ) -> SystemUnderTest:
     """Take a Python function.
 
@@ -39,6 +45,7 @@ def callable_model(
         function: A function, or where it is: ``"package.module:function"`` or ``"file.py:function"``.
         spec: What it takes and what its numbers mean.
         name: What it is called in rows and reports.
+        timeout: Seconds that a call of it may take; it is waited for when left out.
 
     Raises:
         InputError: There is no such function.
@@ -56,8 +63,8 @@ def callable_model(
     if not callable(found):
         raise InputError(f"{label} must be a function, got {type(found).__name__}")
     if spec is None:
-        return FrameFunction(label, found)
-    return Network(label, FunctionRuntime(found), spec)
+        return FrameFunction(label, found, timeout)
+    return Network(label, FunctionRuntime(found, name=label), spec, timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -66,21 +73,29 @@ class FrameFunction:
 
     name: str
     function: Callable[[list[Frame]], Sequence[Prediction]]
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_timeout(self.timeout)
 
     def predict(self, frames: Sequence[Frame], /) -> list[Prediction]:
         """Return one prediction per frame, in order.
 
         Raises:
-            SystemUnderTestError: The function raised, or returned something else; names the frames.
+            SystemUnderTestError: The function raised, took too long or returned something else; names the
+                frames.
         """
         about = named_frames(frames)
         try:
-            found = list(self.function(list(frames)))
+            found = within(self.timeout, lambda: self._listed(self.function(list(frames)), about))
         except RoadworthyError:
             raise
+        except TooLate:
+            raise late(self.name, frames, self.timeout) from None
         except Exception as error:
             raise SystemUnderTestError(
-                f"{self.name} raised {type(error).__name__} on {about}: {error}"
+                f"{self.name} raised {type(error).__name__} on {about}: {error}{raised_at(error)}"
+                f"{_hint(error)}"
             ) from error
         if len(found) != len(frames):
             raise SystemUnderTestError(f"{self.name} must give {len(frames)} predictions, got {len(found)}")
@@ -88,10 +103,34 @@ class FrameFunction:
             if not isinstance(one, _PREDICTIONS):
                 raise SystemUnderTestError(
                     f"{self.name} must answer frame {frame.id!r} with Signals, Boxes, LabelMap or "
-                    f"ClassScores, got {type(one).__name__}; a function from arrays to arrays needs an "
-                    "output that says what its numbers mean"
+                    f"ClassScores, got {_kind(one)}; {_DESCRIBE}"
                 )
         return found
+
+    def _listed(self, answer: object, about: str) -> list[Prediction]:
+        """Return the answers as a list; a generator runs here, so that what it raises is caught."""
+        if isinstance(answer, Iterable) and not isinstance(answer, (str, bytes, Mapping, *_PREDICTIONS)):
+            return list(answer)
+        raise SystemUnderTestError(
+            f"{self.name} must answer {about} with a list, one prediction for each frame (Signals, Boxes, "
+            f"LabelMap or ClassScores), got {_kind(answer)}"
+        )
+
+
+_DESCRIBE = (
+    "without a description the function gets a list of frames; describe the arrays with -m output.signals=…"
+)
+
+
+def _hint(error: Exception) -> str:
+    """Return what to do about a function that took a list of frames, or a frame, for an array."""
+    taken = isinstance(error, AttributeError) and isinstance(error.obj, list | Frame)
+    taken |= isinstance(error, TypeError) and any(word in str(error) for word in ("list", "'Frame'"))
+    return f"; {_DESCRIBE}" if taken else ""
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else type(value).__name__
 
 
 @dataclass(frozen=True)
@@ -103,7 +142,20 @@ class FunctionRuntime:
 
     input: Tensor | None = None
     outputs: tuple[Tensor, ...] = ()
+    name: str = "the function"
 
-    def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
-        """Return the outputs for a batch of images."""
-        return named_arrays(self.function(images))
+    def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:
+        """Return the outputs for a batch of images.
+
+        Raises:
+            SystemUnderTestError: The function returned nothing, text, or predictions.
+        """
+        found = self.function(images)
+        first = found[0] if isinstance(found, list | tuple) and found else found
+        if first is None or isinstance(first, (str, bytes, *_PREDICTIONS)):
+            what = _kind(found) if first is found else f"a {_kind(found)} of {_kind(first)}"
+            raise SystemUnderTestError(
+                f"{self.name} must answer {named_frames(frames)} with an array, a tuple or a mapping of "
+                f"arrays, because its output is described, got {what}"
+            )
+        return named_arrays(found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -18,11 +19,13 @@ from numpy.typing import NDArray
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.frames import Frame
+from roadworthy.models._culprit import raised_at
+from roadworthy.models._time_limit import TooLate, checked_timeout, within
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
 from roadworthy.models.protocols import Task
 
-__all__ = ["ModelSpec", "Network", "Runtime", "Tensor", "named_arrays", "named_frames"]
+__all__ = ["ModelSpec", "Network", "Runtime", "Tensor", "late", "named_arrays", "named_frames"]
 
 P = TypeVar("P", bound=Prediction)
 
@@ -89,14 +92,26 @@ class Network(Generic[P]):
         name: What it is called in rows and reports.
         runtime: What runs it.
         spec: What it takes and what its numbers mean.
+        timeout: Seconds that the runtime may take for a batch; None waits for it.
+        notes: What users should know about it, a sentence each.
 
     Raises:
         InputError: The spec cannot be what the network's file declares.
     """
 
-    def __init__(self, name: str, runtime: Runtime, spec: ModelSpec[P]) -> None:
+    def __init__(
+        self,
+        name: str,
+        runtime: Runtime,
+        spec: ModelSpec[P],
+        *,
+        timeout: float | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
         self.name = name
         self.runtime = runtime
+        self.timeout = checked_timeout(timeout)
+        self.notes = tuple(notes)
         declared = runtime.input or Tensor("image")
         try:
             self.input = spec.input.completed(declared.shape, declared.dtype)
@@ -139,8 +154,8 @@ class Network(Generic[P]):
         """Return one prediction per frame, in order.
 
         Raises:
-            SystemUnderTestError: The network crashed or gave something else than it declares; names the
-                frames.
+            SystemUnderTestError: The network crashed, took longer than its timeout, or gave something else
+                than it declares; names the frames.
         """
         answers: dict[int, P] = {}
         for numbers, views in self._batches(frames):
@@ -167,14 +182,20 @@ class Network(Generic[P]):
         if self._padded and self.batch and count < self.batch:
             images = np.concatenate([images, np.repeat(images[-1:], self.batch - count, axis=0)])
         try:
-            arrays = self.runtime.run(images, frames)
+            arrays = within(self.timeout, lambda: self.runtime.run(images, frames))
         except RoadworthyError:
             raise
+        except TooLate:
+            # The late call may still use what is open.
+            if isinstance(self.runtime, OpensLater):
+                self.runtime = copy(self.runtime)
+            raise late(self.name, frames, self.timeout) from None
         except Exception as error:
-            hint = "; if it takes one image at a time, declare batch: 1" if count > 1 else ""
+            hint = "; if it takes one image at a time, give batch=1" if count > 1 else ""
             reason = " ".join(str(error).split())
             raise SystemUnderTestError(
-                f"{self.name} raised {type(error).__name__} on {named_frames(frames)}: {reason}{hint}"
+                f"{self.name} raised {type(error).__name__} on {named_frames(frames)}: "
+                f"{reason}{raised_at(error)}{hint}"
             ) from error
         if len(images) > count:
             return {name: array[:count] for name, array in arrays.items()}
@@ -253,6 +274,14 @@ def _array(value: object) -> Any:
     except ValueError:
         # Images with different numbers of boxes.
         return [np.asarray(one) for one in value]  # type: ignore[attr-defined]
+
+
+def late(name: str, frames: Sequence[Frame], seconds: float | None) -> SystemUnderTestError:
+    """Return the complaint about a model that took too long."""
+    return SystemUnderTestError(
+        f"{name} gave no answer for {named_frames(frames)} within {seconds:g} s; "
+        "if it needs longer, give it a longer timeout or a smaller batch"
+    )
 
 
 def named_frames(frames: Sequence[Frame]) -> str:

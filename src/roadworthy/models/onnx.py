@@ -41,6 +41,7 @@ def onnx_model(
     name: str | None = None,
     device: Literal["cpu", "cuda"] = "cpu",
     threads: int = 0,
+    timeout: float | None = None,
 ) -> Network[Any]:
     """Open an ONNX network.
 
@@ -50,13 +51,14 @@ def onnx_model(
         name: What it is called in rows and reports.
         device: Where it runs.
         threads: How many threads it uses; 0 for as many as there are cores.
+        timeout: Seconds that it may take for a batch; it is waited for when left out.
 
     Raises:
         InputError: The file is missing or broken, or is not what the spec says.
     """
     runtime = OnnxRuntime(Path(path), device, threads)
     label = name or f"onnx:{path}"
-    return Network(label, runtime, needed_spec(spec, label, runtime))
+    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout)
 
 
 @dataclass(frozen=True)

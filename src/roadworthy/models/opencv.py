@@ -37,7 +37,12 @@ _PARTNERS = {".cfg": ".weights", ".caffemodel": ".prototxt"}
     aliases=["darknet"],
 )
 def opencv_model(
-    path: Path, *, spec: ModelSpec[Any] | None = None, name: str | None = None, weights: Path | None = None
+    path: Path,
+    *,
+    spec: ModelSpec[Any] | None = None,
+    name: str | None = None,
+    weights: Path | None = None,
+    timeout: float | None = None,
 ) -> Network[Any]:
     """Open a network that OpenCV reads.
 
@@ -46,6 +51,7 @@ def opencv_model(
         spec: What it takes and what its numbers mean.
         name: What it is called in rows and reports.
         weights: The second file of a network that has two; the one with the same stem when left out.
+        timeout: Seconds that it may take for a batch; it is waited for when left out.
 
     Raises:
         InputError: A file is missing or broken, or is not what the spec says.
@@ -55,7 +61,7 @@ def opencv_model(
         weights = path.with_suffix(_PARTNERS[path.suffix])
     runtime = OpenCVRuntime(path, weights)
     label = name or f"opencv:{path}"
-    return Network(label, runtime, needed_spec(spec, label, runtime))
+    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout)
 
 
 @dataclass(frozen=True)

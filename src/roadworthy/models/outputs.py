@@ -245,8 +245,8 @@ def words_for(
             _known(
                 word,
                 "",
-                f" (map it with class_names, or leave it out with class_names: {{{name}: null}}, "
-                "or leave out all that are unknown with on_unknown: skip)",
+                f" (map it with class_names={name}=..., or leave it out with class_names={name}=none, "
+                "or leave out all that are unknown with on_unknown=skip)",
             )
     return found
 
@@ -279,7 +279,7 @@ def dense(arrays: Arrays, views: Sequence[View], wanted: Sequence[str] = ()) -> 
         if array.ndim == 0 or len(array) != len(views):
             raise SystemUnderTestError(
                 f"output {name!r} must have one row for each of {len(views)} images, got shape {array.shape}"
-                + ("; if the network takes one image at a time, declare batch: 1" if len(views) > 1 else "")
+                + ("; if the network takes one image at a time, give batch=1" if len(views) > 1 else "")
             )
         check_finite(name, array, views)
         found.append(array)

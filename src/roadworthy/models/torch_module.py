@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TorchRuntime", "load_weights", "torch_model"]
 
+_NO_WEIGHTS = (
+    "no weights given: the network answers with its initial, random weights, unless its class loads others; "
+    "name the file with weights=net.pth"
+)
+
 
 @models.register(
     "torch",
@@ -34,6 +39,7 @@ def torch_model(
     weights: Path | None = None,
     arguments: Mapping[str, object] | None = None,
     device: str = "cpu",
+    timeout: float | None = None,
 ) -> Network[Any]:
     """Take a torch module.
 
@@ -44,6 +50,7 @@ def torch_model(
         weights: A state dict, as ``torch.save(module.state_dict(), …)`` or safetensors write it.
         arguments: What the class is called with.
         device: Where it runs, such as "cuda:0".
+        timeout: Seconds that it may take for a batch; it is waited for when left out.
 
     Raises:
         InputError: The class, the weights or the device cannot be used.
@@ -61,7 +68,14 @@ def torch_model(
     except RuntimeError as error:
         raise InputError(f"{label} cannot run on device {device!r}: {str(error).splitlines()[0]}") from error
     runtime = TorchRuntime(built, device, () if weights is None else (weights,))
-    return Network(label, runtime, needed_spec(spec, label, runtime))
+    random = isinstance(module, str) and weights is None and any(True for _ in built.parameters())
+    return Network(
+        label,
+        runtime,
+        needed_spec(spec, label, runtime),
+        timeout=timeout,
+        notes=[_NO_WEIGHTS] if random else [],
+    )
 
 
 def imported_torch(purpose: str) -> Any:

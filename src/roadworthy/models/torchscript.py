@@ -30,7 +30,12 @@ __all__ = ["TorchScriptRuntime", "torchscript_model"]
 
 @models.register("torchscript", summary="a TorchScript archive, run by torch: torchscript:net.pt")
 def torchscript_model(
-    path: Path, *, spec: ModelSpec[Any] | None = None, name: str | None = None, device: str = "cpu"
+    path: Path,
+    *,
+    spec: ModelSpec[Any] | None = None,
+    name: str | None = None,
+    device: str = "cpu",
+    timeout: float | None = None,
 ) -> Network[Any]:
     """Open a TorchScript archive.
 
@@ -39,6 +44,7 @@ def torchscript_model(
         spec: What it takes and what its numbers mean.
         name: What it is called in rows and reports.
         device: Where it runs, such as "cuda:0".
+        timeout: Seconds that it may take for a batch; it is waited for when left out.
 
     Raises:
         InputError: The file is missing, broken or something else.
@@ -46,7 +52,7 @@ def torchscript_model(
     """
     runtime = TorchScriptRuntime(Path(path), device)
     label = name or f"torchscript:{path}"
-    return Network(label, runtime, needed_spec(spec, label, runtime))
+    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,8 @@ class TorchScriptRuntime(OpensLater):
         try:
             with warnings.catch_warnings():
                 # torch deprecates what it still runs; users with such archives know.
-                warnings.simplefilter("ignore", DeprecationWarning)
+                for kind in (DeprecationWarning, FutureWarning):
+                    warnings.filterwarnings("ignore", r".*torch\.jit", kind)
                 return torch.jit.load(str(self.path), map_location=self.device).eval()
         except RuntimeError as error:
             reason = str(error).strip().partition("\n")[0].partition(". This is an internal")[0]

@@ -9,7 +9,7 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, listed, print_json, print_rows
-from roadworthy.cli._datasets import Options, opened, spread
+from roadworthy.cli._datasets import Options, counted, opened, spread
 from roadworthy.cli.data._group import Reference, app
 from roadworthy.errors import InputError
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from roadworthy.datasets import ExportSummary
 
 __all__ = ["export"]
+
+_MOST_NAMED = 12
 
 
 @app.command(
@@ -101,6 +103,7 @@ def _document(summary: ExportSummary) -> dict[str, object]:
         "boxes": dict(summary.boxes),
         "left_out": dict(summary.left_out),
         "lost": dict(summary.lost),
+        "skipped": dict(summary.skipped),
     }
 
 
@@ -117,6 +120,13 @@ def _print_summary(summary: ExportSummary) -> None:
         "boxes": listed(summary.boxes),
         "left out": listed(summary.left_out),
         "not in this format": listed(summary.lost),
+        "skipped": f"{counted(len(summary.skipped), len(summary.skipped))} that cannot be read"
+        if summary.skipped
+        else "",
     }
     print_rows({title: line for title, line in rows.items() if line})
+    for id, reason in list(summary.skipped.items())[:_MOST_NAMED]:
+        out.print(Text.assemble((id, "red"), f": {reason}"), soft_wrap=True)
+    if len(summary.skipped) > _MOST_NAMED:
+        out.print(f"and {len(summary.skipped) - _MOST_NAMED} more; --json names all")
     out.print(Text.assemble("Open it as ", (summary.reference, "cyan")), soft_wrap=True)

@@ -145,8 +145,8 @@ class Rows:
                 return
             raise FrameError(
                 f"{where}: {self.vocabulary.source} class {error} "
-                f"(map it with class_names={{{name!r}: '...'}}, or skip it with "
-                f"class_names={{{name!r}: None}} or on_unknown='skip')"
+                f"(map {name!r} to a known word with class_names, or skip it with on_unknown=skip; "
+                f"on the command line: -o class_names={name}=vehicle, or {name}=none)"
             ) from None
         if meaning is None:
             return
@@ -155,7 +155,7 @@ class Rows:
                 return
             raise FrameError(
                 f"{where}: expected x1 <= x2 and y1 <= y2, got {tuple(round(float(v), 3) for v in xyxy)}: "
-                "skip such boxes with on_invalid='skip'"
+                "skip such boxes with on_invalid=skip"
             )
         for column, value in (("score", score), ("occlusion", occlusion), ("truncation", truncation)):
             if value is not None and not math.isnan(value) and not 0 <= value <= 1:
