@@ -23,15 +23,19 @@ _NOISE_SIZE = 512
 _EXPOSURE = 0.6  # of soft pictures, whose highlights would not fit into bytes otherwise
 
 
-def add_haze(planes: Array, light: Light, labels: Bytes, depth: Array, sky_share: Array) -> None:
-    """Fade colours into the haze with distance."""
-    haze = np.float32(1.0) - cv2.exp(np.minimum(depth, np.float32(5000)) * np.float32(-light.density))
-    sky = labels == classes.SKY
-    haze[sky] = 0
-    # A pixel whose sample is sky may be half tree; without the tree's haze it would be a dark speck.
-    np.copyto(haze, cv2.dilate(haze, _NEIGHBOURS), where=sky)
+def add_haze(planes: Array, light: Light, labels: Bytes, depth: Array, sky_share: Array | None) -> None:
+    """Fade colours into the haze with distance; ``sky_share`` is None where no sky is seen."""
+    far = np.minimum(depth, np.float32(5000))
+    far *= np.float32(-light.density)
+    haze = np.float32(1.0) - cv2.exp(far)
+    if sky_share is not None:
+        sky = labels == classes.SKY
+        haze[sky] = 0
+        # A pixel whose sample is sky may be half tree; without the tree's haze it would be a dark speck.
+        np.copyto(haze, cv2.dilate(haze, _NEIGHBOURS), where=sky)
     planes *= np.float32(1.0) - haze
-    haze *= np.float32(1.0) - sky_share
+    if sky_share is not None:
+        haze *= np.float32(1.0) - sky_share
     for plane, color in zip(planes, light.haze, strict=True):
         plane += haze * color
 

@@ -115,7 +115,7 @@ def shade(scene: Scene, raster: Raster, labels: Bytes, depth: Array) -> tuple[By
     image = np.empty((*labels.shape, 3), dtype=np.uint8)
     horizon = round(raster.camera.projection().horizon(raster.view))
     for rows in _bands(raster.camera, horizon):
-        image[rows] = _band(canvas, rows, bool(ground[rows].any()))
+        image[rows] = _band(canvas, rows, bool(ground[rows].any()), has_sky=rows.start < horizon)
     if influence.halos is not None:
         cv2.add(image, influence.halos, dst=image)
     return image, influence
@@ -135,12 +135,14 @@ def _bands(camera: Camera, horizon: int) -> Iterator[slice]:
             yield slice(top + (bottom - top) * k // count, top + (bottom - top) * (k + 1) // count)
 
 
-def _band(canvas: _Canvas, rows: slice, has_ground: bool) -> Bytes:
+def _band(canvas: _Canvas, rows: slice, has_ground: bool, *, has_sky: bool) -> Bytes:
     """Shade some rows of the picture."""
     light, influence = canvas.light, canvas.influence
     labels, depth = canvas.labels[rows], canvas.depth[rows]
     planes, spare = _resolve(canvas.color, canvas.raster, rows)
-    sky_share = _sky_share(canvas.raster, rows) if canvas.shines else spare
+    sky_share = None
+    if has_sky:
+        sky_share = _sky_share(canvas.raster, rows) if canvas.shines else spare
     texture, coarse = canvas.texture.brightness(rows, depth, has_ground)
     planes *= texture
     snow = canvas.scene.conditions.amount("snowy")
@@ -148,11 +150,12 @@ def _band(canvas: _Canvas, rows: slice, has_ground: bool) -> Bytes:
         _lay_snow(planes, snow, labels, look_up(canvas.roofs, canvas.raster.index[rows]), coarse)
     lit = np.empty_like(planes)
     lit[:] = (canvas.ground_light / np.float32(_HEADROOM)).reshape(3, 1, 1)
-    if light.shadow > 0:
+    if has_ground and light.shadow > 0:
         shadow = influence.cast[rows] * np.float32(min(1.0, light.shadow * 2) / 255 / _HEADROOM)
         for plane, overhead in zip(lit, canvas.overhead, strict=True):
             plane -= shadow * overhead
-    lit *= np.float32(1) - influence.contact[rows] * np.float32(0.55 / 255)
+    if has_ground:
+        lit *= np.float32(1) - influence.contact[rows] * np.float32(0.55 / 255)
     if influence.pools is not None:
         beam = headlights(canvas.raster, depth, rows) * np.float32(light.lamps**2 / _HEADROOM)
         pools = influence.pools[rows] * np.float32(1.6 / 255 * light.lamps**2 / _HEADROOM)
@@ -166,7 +169,8 @@ def _band(canvas: _Canvas, rows: slice, has_ground: bool) -> Bytes:
     if rain > 0 and coarse is not None:
         _wet_the_road(planes, rain, labels, depth, coarse, light)
     add_haze(planes, light, labels, depth, sky_share)
-    canvas.sky.add(planes, rows, sky_share)
+    if sky_share is not None:
+        canvas.sky.add(planes, rows, sky_share)
     if canvas.precipitation is not None:
         canvas.precipitation.add(planes, rows)
     canvas.noise.add(planes, rows)
