@@ -50,15 +50,16 @@ def plain_render(scene: Scene, camera: Camera) -> None:
 
 
 def _seconds(work: Callable[[Scene, Camera], object], scenes: Sequence[Scene], camera: Camera) -> float:
-    """Best of three passes, in seconds per scene."""
-    work(scenes[0], camera)
-    best = np.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        for scene in scenes:
+    """Seconds per scene: the mean over scenes of the best of three, because other work disturbs the rest."""
+    total = 0.0
+    for scene in scenes:
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
             work(scene, camera)
-        best = min(best, (time.perf_counter() - start) / len(scenes))
-    return best
+            times.append(time.perf_counter() - start)
+        total += min(times)
+    return total / len(scenes)
 
 
 def main() -> None:
