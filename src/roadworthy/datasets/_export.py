@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -218,7 +219,7 @@ class _Naming:
         return sorted(set(used), key=order.__getitem__)
 
 
-class _Writer:
+class _Writer(ABC):
     """Writes frames one by one, and at the end what needs to know them all."""
 
     images: str
@@ -245,10 +246,11 @@ class _Writer:
         self.take(stem, frame, boxes, words)
         self.frames += 1
 
+    @abstractmethod
     def take(self, stem: str, frame: Frame, boxes: Boxes, words: Sequence[str]) -> None:
         """Write or remember the boxes of a frame."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self) -> None:
         """Write what describes all frames."""
 

@@ -22,7 +22,7 @@ from roadworthy.world.track import Track
 __all__ = ["Geometry", "Placed", "geometry"]
 
 
-_THINGS_UNTIL = 130.0  # metres ahead
+_THINGS_UNTIL = 115.0  # metres ahead
 _DETAIL_UNTIL = 32.0  # metres at a focal length of 220 pixels
 _LARGEST = 9.0  # metres from the middle of the largest thing to its farthest corner
 _WIDE = 1.3  # metres; broader things are ordered by their outline

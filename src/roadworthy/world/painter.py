@@ -20,7 +20,7 @@ __all__ = ["NEAR", "Faces", "Silhouette", "draw", "paint_order", "prepare"]
 
 NEAR = 0.4  # metres; nothing nearer is drawn
 _SHIFT = 4  # fractional bits of a corner's position
-_SMALLEST = 1.6  # square sub-pixels
+_SMALLEST = 2.5  # square sub-pixels
 _BEFORE, _AFTER, _ANY_TIME, _CANNOT_TELL = range(4)
 _LIMIT = 1 << 14  # pixels; corners farther out than this are cut back
 
