@@ -157,11 +157,21 @@ def test_a_plural_with_a_meaning_of_its_own_or_with_two_is_left_alone(tmp_path: 
         ("stop sign", ("traffic sign", {"type": "stop"})),
         ("red light", ("traffic light", {"color": "red"})),
         ("downpour", ("rainy", {"level": "heavy"})),
+        ("red cars", ("vehicle", {"type": "car", "color": "red"})),
+        ("Yellow school-bus", ("vehicle", {"type": "school bus", "color": "yellow"})),
+        ("solid white lane line", ("line", {"color": "white", "type": "solid"})),
+        ("heavy rain", ("rainy", {"level": "heavy"})),
+        ("red traffic light", ("traffic light", {"color": "red"})),
     ],
 )
 def test_kinds_carry_properties(word: str, expected: tuple[str, dict[str, str]]) -> None:
     element, properties = ontology().resolve_with_properties(word)
     assert (element.name, dict(properties)) == expected
+
+
+@pytest.mark.parametrize("word", ["purple car", "green red light", "heavy car", "red", "red rain"])
+def test_what_describes_nothing_known_is_unknown(word: str) -> None:
+    assert ontology().get(word) is None
 
 
 def test_word_for_goes_back_from_every_kind_to_a_word_of_the_same_meaning() -> None:

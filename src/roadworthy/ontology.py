@@ -83,6 +83,7 @@ class Ontology:
 
     Words are compared without regard to case, spaces, hyphens and underscores. The regular plural of a word
     means the same as the word, unless a file gives it a meaning of its own; irregular plurals are synonyms.
+    Values of its properties may stand before a word: "red car", "heavy rain", "solid white line".
 
     Example:
         >>> roads = Ontology.load()
@@ -141,7 +142,23 @@ class Ontology:
             return self._words[key]
         meanings = [self._words[one] for one in _singulars(key) if one in self._words]
         # "bases" may be of "bas" or of "base": where two words fit and differ, neither is meant for sure.
-        return meanings[0] if meanings and all(one == meanings[0] for one in meanings) else None
+        if meanings:
+            return meanings[0] if all(one == meanings[0] for one in meanings) else None
+        return self._look_up_described(key)
+
+    def _look_up_described(self, key: str) -> tuple[str, Mapping[str, str]] | None:
+        """Return what a word means that has values of its properties before it, such as "red car"."""
+        words = key.split()
+        for split in range(len(words) - 1, 0, -1):
+            found = self._look_up(" ".join(words[split:]))
+            if found is None:
+                continue
+            name, known = found
+            for property_, values in self._elements[name].properties.items():
+                value = next((one for one in values if normalized(one) == " ".join(words[:split])), None)
+                if value is not None and known.get(property_, value) == value:
+                    return name, FrozenDict({**known, property_: value})
+        return None
 
     def resolve(self, word: str) -> Element:
         """Return the element a name, a synonym or a kind stands for.
@@ -166,6 +183,8 @@ class Ontology:
             >>> element, properties = ontology().resolve_with_properties("school bus")
             >>> element.name, dict(properties)
             ('vehicle', {'type': 'school bus'})
+            >>> ontology().resolve_with_properties("red car")[1]
+            {'type': 'car', 'color': 'red'}
         """
         found = self._look_up(word)
         if found is None:
