@@ -76,7 +76,25 @@ pip install 'roadworthy[torch]'
 
 
 class NotApplicable(RoadworthyError):  # noqa: N818 - it is an outcome that is counted, not a failure
-    """A case cannot be built from this frame; the reason is counted, never dropped."""
+    """A case cannot be built from this frame; the reason is counted, never dropped.
+
+    Args:
+        reason: Why, in words that are the same for every frame with the same trouble.
+        frame: The id of the frame, where it is known.
+
+    Example:
+        >>> error = NotApplicable("there is no room on the sidewalk", frame="drive/17")
+        >>> error.reason, str(error)
+        ('there is no room on the sidewalk', "frame 'drive/17': there is no room on the sidewalk")
+    """
+
+    def __init__(self, reason: str = "", *, frame: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.frame = frame
+
+    def __str__(self) -> str:
+        return self.reason if self.frame is None else f"frame {self.frame!r}: {self.reason}"
 
 
 class SystemUnderTestError(RoadworthyError):

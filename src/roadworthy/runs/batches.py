@@ -155,8 +155,8 @@ def judge(method: Method, case: Case, answers: Answers | Failed) -> Verdict:
         if not isinstance(answers, Answers):
             raise answers
         verdict = method.judge(case, answers)
-    except NotApplicable as reason:
-        return Verdict.not_applicable(case, str(reason) or "no reason given")
+    except NotApplicable as error:
+        return Verdict.not_applicable(case, error.reason or "no reason given")
     except SystemUnderTestError as reason:
         return Verdict.error(case, str(reason) or "no reason given")
     if not isinstance(verdict, Verdict):
