@@ -17,8 +17,8 @@ Color = tuple[int, int, int]
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _FINE = 8  # drawn this much larger, so that strokes may be parts of a pixel wide
 _STROKE = {False: 0.125, True: 0.185}  # of the height of a capital
-_SIGNS = {"°": 0.55, "·": 0.3, "→": 1.35}
-"""Signs that the font lacks, with the room they take, in heights of a capital."""
+_SIGNS = {"°": 0.55, "·": 0.3, "→": 1.35, "Δ": 1.1, "-": 0.6}
+"""Signs that the font lacks or draws badly (its hyphen is a dash), with the room they take, in capitals."""
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> int:
@@ -114,7 +114,7 @@ def _runs(text: str) -> list[str]:
         for sign in text
         if not unicodedata.combining(sign)
     )
-    return [run for run in re.split(f"([{''.join(_SIGNS)}])", kept) if run]
+    return [run for run in re.split(f"([{re.escape(''.join(_SIGNS))}])", kept) if run]
 
 
 def _draw_sign(
@@ -127,6 +127,15 @@ def _draw_sign(
         cv2.circle(mask, centre, radius, 255, stroke, cv2.LINE_AA)
     elif sign == "·":
         cv2.circle(mask, (round(x + capital * 0.15), round(middle)), stroke, 255, -1, cv2.LINE_AA)
+    elif sign == "Δ":
+        corners = ((0.05, 0.0), (0.85, 0.0), (0.45, 1.0))
+        outline = np.array(
+            [[round(x + capital * u), round(base - capital * v)] for u, v in corners], np.int32
+        )
+        cv2.polylines(mask, [outline], True, 255, stroke, cv2.LINE_AA)
+    elif sign == "-":
+        ends = (round(x + capital * 0.12), round(x + capital * 0.45))
+        cv2.line(mask, (ends[0], round(middle)), (ends[1], round(middle)), 255, stroke, cv2.LINE_AA)
     else:
         tail, tip = (round(x + capital * 0.15), round(middle)), (round(x + capital * 1.15), round(middle))
         cv2.arrowedLine(mask, tail, tip, 255, stroke, cv2.LINE_AA, tipLength=0.35)
