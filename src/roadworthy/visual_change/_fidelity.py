@@ -1,0 +1,205 @@
+"""Visual information fidelity in the wavelet domain.
+
+Sheikh and Bovik, "Image Information and Visual Quality", IEEE Transactions on Image Processing 15(2), 2006,
+as in the authors' MATLAB code (`vifvec`): a subband of the reference is a Gaussian scale mixture of 3 × 3
+blocks, the change is a gain and additive noise, both estimated in a window around each block, and the eye
+adds noise of variance 0.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import cv2
+import numpy as np
+
+from roadworthy.visual_change._grey import Doubles, Pixels, reflected
+from roadworthy.visual_change._pyramid import oriented_bands
+
+__all__ = ["Scene", "fidelity_to_nothing"]
+
+BLOCK = 3
+NEURAL_NOISE = 0.4
+REACHES = (8, 4, 2, 1)
+"""How far a window of 17, 9, 5 or 3 pixels reaches from the middle of its block; the finest level first."""
+MARGINS = {8: 3, 4: 2, 2: 1, 1: 1}
+"""Blocks left out at each border, so that no window reaches over it."""
+SMALLEST_SIDE = BLOCK * (2 * MARGINS[REACHES[0]] + 1)
+FLAT = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 1e-18}
+"""A local variance below this is a rounding error at the finest level; each further level doubles values."""
+SINGULAR = {np.dtype(np.float32): 1e-8, np.dtype(np.float64): 1e-14}
+"""An eigenvalue of a covariance below this share of the largest is a rounding error."""
+
+
+class Scene:
+    """What the model of VIF says about a reference image alone."""
+
+    def __init__(self, grey: Pixels) -> None:
+        self._subbands = tuple(Subband.of(band, reach) for band, reach in _subbands(grey))
+        self._information = sum(subband.information for subband in self._subbands)
+
+    def fidelity(self, grey: Pixels) -> float:
+        """Return VIF: the information about the scene in the changed image over that in the reference."""
+        pairs = zip(self._subbands, _subbands(grey), strict=True)
+        if self._information == 0:
+            changes = ((own.change(band)[1], own.flat_below) for own, (band, _) in pairs)
+            variances = (np.where(variance < flat, 0, variance) for variance, flat in changes)
+            return fidelity_to_nothing(variances, NEURAL_NOISE)
+        return sum(own.information_kept(band) for own, (band, _) in pairs) / self._information
+
+
+def fidelity_to_nothing(variances: Iterable[Doubles], noise: float) -> float:
+    """Return VIF for a flat reference, which holds no information, from local variances of the changed image.
+
+    It is what VIF would be for a texture of vanishing contrast whose gain is known to be 1: 1 where the
+    changed image is flat as well, and the nearer to 0 the stronger the texture that came into it.
+    """
+    shares = [(noise / (noise + variance)).ravel() for variance in variances]
+    return float(np.concatenate(shares).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Subband:
+    """The Gaussian scale mixture of one subband of the reference: a block is s · u, with u from N(0, C)."""
+
+    coefficients: Pixels
+    reach: int
+    flat_below: float
+    mean: Doubles
+    """Of the coefficients, in the window of each block; so is the variance."""
+    variance: Doubles
+    """Infinite where the window is flat, so that its gain is 0."""
+    multiplier: Doubles
+    """s² per block; 0 where the window is flat."""
+    polynomial: list[float]
+    """Coefficients, highest power first, of Π (1 + x λ) over the eigenvalues λ of C."""
+    information: float
+    """Σ log(1 + s² λ / σ²) over blocks and eigenvalues: the denominator of VIF."""
+
+    @classmethod
+    def of(cls, coefficients: Pixels, reach: int) -> Subband:
+        """Estimate the model from the coefficients of a subband."""
+        mean = _window_means(coefficients, reach)
+        variance = _window_means(coefficients * coefficients, reach) - mean * mean
+        flat_below = FLAT[coefficients.dtype] * (REACHES[0] / reach) ** 2
+        flat = variance < flat_below
+        variance[flat] = np.inf
+
+        eigenvalues, eigenvectors = np.linalg.eigh(_block_covariance(coefficients))
+        real = eigenvalues > max(SINGULAR[coefficients.dtype] * eigenvalues[-1], 0)
+        eigenvalues = eigenvalues[real]
+        whitening = (eigenvectors[:, real] / np.sqrt(eigenvalues)).T
+        margin = BLOCK * MARGINS[reach]
+        white = whitening @ _blocks(coefficients[margin:-margin, margin:-margin])
+        multiplier = np.einsum("ij,ij->j", white, white).reshape(mean.shape) / max(len(eigenvalues), 1)
+        multiplier[flat] = 0
+
+        polynomial = [1.0]
+        for eigenvalue in eigenvalues.tolist():
+            polynomial = [
+                eigenvalue * high + low for high, low in zip([*polynomial, 0], [0, *polynomial], strict=True)
+            ]
+        information = _information(polynomial, multiplier / NEURAL_NOISE)
+        return cls(coefficients, reach, flat_below, mean, variance, multiplier, polynomial, information)
+
+    def change(self, changed: Pixels) -> tuple[Doubles, Doubles]:
+        """Return covariance with the reference, and variance, of the changed subband around each block."""
+        mean = _window_means(changed, self.reach)
+        covariance = _window_means(self.coefficients * changed, self.reach) - self.mean * mean
+        return covariance, _window_means(changed * changed, self.reach) - mean * mean
+
+    def information_kept(self, changed: Pixels) -> float:
+        """Return Σ log(1 + g² s² λ / (σ_v² + σ²)): the numerator of VIF.
+
+        The gain g and the noise σ_v² are those of the regression of the changed coefficients on the original
+        ones. Where the change turns their sign, nothing is kept.
+        """
+        covariance, variance = self.change(changed)
+        gain = np.maximum(covariance, 0) / self.variance
+        noise = np.maximum(variance - gain * covariance, 0)
+        return _information(self.polynomial, gain * gain * self.multiplier / (noise + NEURAL_NOISE))
+
+
+def _subbands(grey: Pixels) -> Iterator[tuple[Pixels, int]]:
+    """Yield each subband, cropped to whole blocks, with the reach of its window.
+
+    A level is left out when its margins leave no block. An image too small even for the finest level is
+    continued by reflection.
+    """
+    # No subband depends on the mean, and without it less is rounded away.
+    grey = grey - float(grey.mean(dtype=np.float64))
+    rows, columns = (max(SMALLEST_SIDE - side, 0) for side in grey.shape)
+    if rows or columns:
+        grey = reflected(grey, rows // 2, rows - rows // 2, columns // 2, columns - columns // 2)
+    reaches, side = [], min(grey.shape)
+    for reach in REACHES:
+        if side // BLOCK > 2 * MARGINS[reach]:
+            reaches.append(reach)
+        side = (side + 1) // 2
+    for reach, pair in zip(reaches, oriented_bands(grey, len(reaches)), strict=True):
+        for band in pair:
+            height, width = (side // BLOCK * BLOCK for side in band.shape)
+            yield band[:height, :width], reach
+
+
+def _window_means(values: Pixels, reach: int) -> Doubles:
+    """Return the mean over the window around every block that does not lie in the margin."""
+    turned: Pixels = np.asarray(cv2.transpose(_window_sums(values, reach)), values.dtype)
+    sums = np.asarray(cv2.transpose(_window_sums(turned, reach)), np.float64)
+    sums /= (2 * reach + 1) ** 2
+    return sums
+
+
+def _window_sums(values: Pixels, reach: int) -> Pixels:
+    """Sum over rows. A window is made of whole blocks and, for some reaches, one more row at each end."""
+    first, middle, last = (values[row::BLOCK] for row in range(BLOCK))
+    blocks = first + middle
+    blocks += last
+    margin = MARGINS[reach]
+    count = len(blocks) - 2 * margin
+    side, rest = divmod(reach - 1, BLOCK)
+    sums = blocks[margin - side :][:count].copy()
+    for shift in range(1 - side, side + 1):
+        sums += blocks[margin + shift :][:count]
+    if rest:
+        sums += last[margin - side - 1 :][:count]
+        sums += first[margin + side + 1 :][:count]
+    return sums
+
+
+def _blocks(values: Pixels) -> Doubles:
+    """Return the blocks that lie side by side as the columns of a matrix of 9 rows."""
+    height, width = (side // BLOCK for side in values.shape)
+    split = values.reshape(height, BLOCK, width, BLOCK).transpose(1, 3, 0, 2)
+    return split.astype(np.float64, order="C").reshape(BLOCK * BLOCK, -1)
+
+
+def _block_covariance(values: Pixels) -> Doubles:
+    """Return the 9 × 9 covariance of the pixels of a block, over all blocks, the overlapping ones too.
+
+    The products come from 2 ab = a² + b² - (a - b)²: OpenCV sums squares in double precision, and without a
+    copy of the shifted images.
+    """
+    height, width = (side - BLOCK + 1 for side in values.shape)
+    # Nearly centred already, so that little is lost when the products of the means are subtracted.
+    values = values - float(values.mean(dtype=np.float64))
+    shifts = product(range(BLOCK), repeat=2)
+    pixels = [values[row : row + height, column : column + width] for row, column in shifts]
+    squares = np.array([cv2.norm(pixel, cv2.NORM_L2SQR) for pixel in pixels])
+    distances = np.zeros((len(pixels), len(pixels)))
+    for (one, pixel), (two, other) in combinations(enumerate(pixels), 2):
+        distances[one, two] = distances[two, one] = cv2.norm(pixel, other, cv2.NORM_L2SQR)
+    means = np.array([cv2.mean(pixel)[0] for pixel in pixels])
+    moments = (squares[:, np.newaxis] + squares - distances) / (2 * height * width)
+    return np.asarray(moments - np.outer(means, means), np.float64)
+
+
+def _information(polynomial: list[float], ratios: Doubles) -> float:
+    """Return Σ log Π (1 + ratio · λ): one logarithm per block instead of one per eigenvalue."""
+    products = np.full_like(ratios, polynomial[0])
+    for coefficient in polynomial[1:]:
+        products *= ratios
+        products += coefficient
+    return float(np.log(products, out=products).sum())
