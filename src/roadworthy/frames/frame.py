@@ -187,8 +187,11 @@ class Frame(ReadOnlyArrays):
 
         Metadata and extra signals stay: what a left and a right would mean there is not known.
         """
+        import cv2
+
         flipped = {
-            name: None if value is None else np.ascontiguousarray(value[:, ::-1])
+            # Not value[:, ::-1]: numpy copies pixels of three bytes one by one, thirty times slower.
+            name: None if value is None else cv2.flip(value, 1)
             for name in ("image", "instances", "depth")
             for value in [getattr(self, name)]
         }
