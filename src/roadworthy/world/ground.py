@@ -9,36 +9,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from roadworthy.world.arrays import Array, Floats, Ints, vector
+from roadworthy.world.arrays import Array, Flags, Floats, Indices, Ints, vector
 from roadworthy.world.classes import CROSSWALK, LINE, ROAD, SIDEWALK, STOP_LINE, TERRAIN
-from roadworthy.world.mesh import Color
+from roadworthy.world.mesh import Color, Surface
 from roadworthy.world.things import Marking
 from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH, Track
 
 __all__ = ["SIDEWALK_OUTER", "GroundFaces", "ground_faces", "height_beside_road"]
 
 
-_KERB_HEIGHT = 0.12
+_KERB_HEIGHT, _KERB_WIDTH = 0.12, 0.03
 SIDEWALK_OUTER = 6.6
 _RINGS = (24.0, 60.0, 120.0, 216.0)  # metres ahead up to which strips are 3, 6, 12 and 24 m long
 _FINEST_STRIP = 3.0
 _PAINT_UNTIL = 115.0
 _DASH, _GAP = 3.0, 6.0
 _EDGE_LINE, _CENTRE_LINE = 0.13, 0.15
+_KERB_UNTIL_STRIP = 10.0  # metres; on longer strips, at least 60 m away, a kerb is about a pixel high or less
 _VERGE_REACH = 70.0
 _FLAT, _SLOPE_WIDTH, _SLOPE_DROP = 3.0, 45.0, 12.0  # metres
 
-# Lateral borders of the bands, right-hand side; the left mirrors them.
-_BORDERS = {
-    "urban": (ROAD_HALF_WIDTH, ROAD_HALF_WIDTH + 0.03, SIDEWALK_OUTER),
-    "suburban": (ROAD_HALF_WIDTH, ROAD_HALF_WIDTH + 0.03, SIDEWALK_OUTER - 0.8),
-    "rural": (ROAD_HALF_WIDTH, ROAD_HALF_WIDTH + 0.03, ROAD_HALF_WIDTH + 0.9),
-    "forest": (ROAD_HALF_WIDTH, ROAD_HALF_WIDTH + 0.03, ROAD_HALF_WIDTH + 0.7),
+_WALK_UNTIL = {  # metres from the centre line to where sidewalk or gravel ends and grass begins
+    "urban": SIDEWALK_OUTER,
+    "suburban": SIDEWALK_OUTER - 0.8,
+    "rural": ROAD_HALF_WIDTH + 0.9,
+    "forest": ROAD_HALF_WIDTH + 0.7,
 }
 
 _ASPHALT: Color = (104, 106, 110)
@@ -53,13 +51,22 @@ _GRASS: dict[str, Color] = {
 }
 _PAINT: dict[str, Color] = {"white": (228, 228, 224), "yellow": (226, 178, 52)}
 
-T = TypeVar("T", bound=np.generic)
-
 
 def height_beside_road(d: Floats) -> Floats:
     """Return how far the ground of a built-up zone lies above the road, ``d`` metres from the centre line."""
     beyond = np.clip((np.abs(d) - SIDEWALK_OUTER) / (_VERGE_REACH - SIDEWALK_OUTER), 0.0, 1.0)
     return np.where(np.abs(d) > ROAD_HALF_WIDTH, _KERB_HEIGHT * (1 - beyond), 0.0)
+
+
+class _Column:
+    """Columns of the tables of quads; one table for all, because it is cut and joined in every frame."""
+
+    CORNERS = slice(0, 12)
+    SURFACE = slice(12, 12 + Surface.COLUMNS)
+    LABEL = SURFACE.stop
+    KEY = SURFACE.stop + 1
+    RANK = SURFACE.stop + 2
+    COUNT = SURFACE.stop + 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +77,7 @@ class GroundFaces:
     """
 
     corners: Array
-    color: Array
-    grain: Array
+    surface: Array  # as of a mesh
     label: Ints
     key: Array
     rank: Ints
@@ -81,7 +87,7 @@ def ground_faces(
     track: Track, s: float, markings: tuple[Marking, ...], *, lines: bool, centre: tuple[str, str] | None
 ) -> GroundFaces:
     """Return the ground ahead of ``s``; ``centre`` overrides type and colour of the centre line."""
-    pieces: list[GroundFaces] = []
+    pieces: list[_Piece] = []
     levels = _strips(track)
     edge_lines = _edge_lines(track) if lines else ()
     start = int((s + 1.0) / levels[0].step)
@@ -97,56 +103,51 @@ def ground_faces(
             pieces += table.ahead(s)
     if markings:
         pieces += _markings(track, markings).ahead(s)
+    rows = np.concatenate([piece for piece, _ in pieces])
+    shift = np.repeat(vector([shift for _, shift in pieces]), [len(piece) for piece, _ in pieces])
     return GroundFaces(
-        np.concatenate([p.corners for p in pieces]),
-        np.concatenate([p.color for p in pieces]),
-        np.concatenate([p.grain for p in pieces]),
-        np.concatenate([p.label for p in pieces]),
-        np.concatenate([p.key for p in pieces]),
-        np.concatenate([p.rank for p in pieces]),
+        rows[:, _Column.CORNERS].reshape(-1, 4, 3),
+        rows[:, _Column.SURFACE],
+        rows[:, _Column.LABEL].astype(np.int32),
+        rows[:, _Column.KEY] + shift,
+        rows[:, _Column.RANK].astype(np.int32),
     )
+
+
+_Piece = tuple[Array, float]
+"""Some rows of a table, and what to add to their keys, which are places on the track."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """Quads all round a track in order of ``s``; their keys are places on the track."""
+    """Quads all round a track in order of ``s``."""
 
-    faces: GroundFaces
+    rows: Array
+    key: Array  # of each row
+    first: Indices  # row where each strip begins, and one more for the end
     step: float  # length of a strip
-    per_strip: int  # quads of one strip; strips follow one another
     length: float
 
-    def between(self, first: int, last: int, s: float) -> list[GroundFaces]:
+    def between(self, first: int, last: int, s: float) -> list[_Piece]:
         """Return the strips from ``first`` up to ``last``; both may lie beyond the end of the lap."""
-        count = len(self.faces.key) // self.per_strip
+        count = len(self.first) - 1
         pieces = []
         while first < last:
             lap, begin = divmod(first, count)
             stop = min(count, begin + last - first)
-            rows = slice(begin * self.per_strip, stop * self.per_strip)
-            pieces.append(self._piece(rows, lap * self.length - s))
+            pieces.append((self.rows[self.first[begin] : self.first[stop]], lap * self.length - s))
             first += stop - begin
         return pieces
 
-    def ahead(self, s: float) -> list[GroundFaces]:
+    def ahead(self, s: float) -> list[_Piece]:
         """Return what lies between just behind ``s`` and the distance where paint is no longer drawn."""
         pieces = []
         for lap in (-self.length, 0.0, self.length):
-            first, last = np.searchsorted(self.faces.key, [s - 3.0 - lap, s + _PAINT_UNTIL - lap]).tolist()
+            ends = [s - 3.0 - lap, s + _PAINT_UNTIL - lap]
+            first, last = np.searchsorted(self.key, ends).tolist()
             if first < last:
-                pieces.append(self._piece(slice(first, last), lap - s))
+                pieces.append((self.rows[first:last], lap - s))
         return pieces
-
-    def _piece(self, rows: slice, shift: float) -> GroundFaces:
-        f = self.faces
-        return GroundFaces(
-            f.corners[rows],
-            f.color[rows],
-            f.grain[rows],
-            f.label[rows],
-            f.key[rows] + np.float32(shift),
-            f.rank[rows],
-        )
 
 
 class _Road:
@@ -183,33 +184,33 @@ class _Road:
 
 @dataclass(frozen=True, eq=False)
 class _Band:
-    """One quad per place; colour and label are the same for all, or one for each."""
+    """One quad per place; all but the quads is the same for all places, or one for each."""
 
     quads: Array
     color: Array | Color
     grain: float
     label: int | Ints
-    rank: int
+    rank: int | Ints
+    there: bool | Flags = True
 
 
 def _table(bands: Sequence[_Band], key: Floats, step: float, length: float) -> _Table:
     """Interleave bands, so that the quads of one place follow one another."""
-    count = len(key)
-    faces = GroundFaces(
-        _interleaved([band.quads for band in bands], np.float32, (count, 4, 3)),
-        _interleaved([band.color for band in bands], np.float32, (count, 3)),
-        _interleaved([band.grain for band in bands], np.float32, (count,)),
-        _interleaved([band.label for band in bands], np.int32, (count,)),
-        np.repeat(vector(key), len(bands)),
-        _interleaved([band.rank for band in bands], np.int32, (count,)),
-    )
-    return _Table(faces, step, len(bands), length)
-
-
-def _interleaved(values: Sequence[ArrayLike], dtype: type[T], shape: tuple[int, ...]) -> NDArray[T]:
-    """Return row 0 of each value, then row 1 of each, and so on; what has no rows is the same in all."""
-    columns = [np.broadcast_to(np.asarray(value, dtype=dtype), shape) for value in values]
-    return np.stack(columns, axis=1).reshape(-1, *shape[1:])
+    rows = np.zeros((len(key), len(bands), _Column.COUNT), dtype=np.float32)
+    there = np.empty((len(key), len(bands)), dtype=bool)
+    rows[..., _Column.KEY] = vector(key)[:, None]
+    for k, band in enumerate(bands):
+        rows[:, k, _Column.CORNERS] = band.quads.reshape(-1, 12)
+        surface = rows[:, k, _Column.SURFACE]
+        surface[:, Surface.COLOR] = band.color
+        surface[:, Surface.NORMAL] = (0.0, 0.0, 1.0)
+        surface[:, Surface.GRAIN] = band.grain
+        rows[:, k, _Column.LABEL] = band.label
+        rows[:, k, _Column.RANK] = band.rank
+        there[:, k] = band.there
+    first = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    kept = rows[there]
+    return _Table(kept, kept[:, _Column.KEY].copy(), first, step, length)
 
 
 def _level_borders(track: Track) -> list[Floats]:
@@ -231,22 +232,28 @@ def _strip_table(track: Track, borders_s: Floats) -> _Table:
     zones = [track.zones[k] for k in track.zone_index(middle).tolist()]
     paved = np.array([zone.built_up for zone in zones])
     lift = np.where(paved, _KERB_HEIGHT, 0.0)
-    borders = np.array([_BORDERS[zone.kind] for zone in zones])
     walk_label = np.where(paved, SIDEWALK, TERRAIN).astype(np.int32)
     walk = vector(np.where(paved[:, None], _PAVEMENT, _GRAVEL))
-    kerb = vector(np.where(paved[:, None], _KERB, _GRAVEL))
     grass = vector([_GRASS[zone.kind] for zone in zones])
-    bands = [_Band(road.quads(-borders[:, 0], borders[:, 0]), _ASPHALT, 0.14, ROAD, 0)]
+    # Only a kerb that can be seen is a face of its own; else what lies beside the road begins at its edge.
+    kerbed = paved & (track.length / len(middle) < _KERB_UNTIL_STRIP)
+    walk_rank = np.where(kerbed, -1, 1).astype(np.int32)
+    walk_lift = np.where(kerbed, lift, 0.0)
+    edge, walk_until = ROAD_HALF_WIDTH, np.array([_WALK_UNTIL[zone.kind] for zone in zones])
+    walk_from = np.where(kerbed, edge + _KERB_WIDTH, edge)
+    bands = [_Band(road.quads(-edge, edge), _ASPHALT, 0.14, ROAD, 0)]
     for side in (-1, 1):
         # On the inside of a bend the verge ends before the strips would fold over each other.
         room = np.where(side * road.curvature > 0, 0.9 / np.maximum(np.abs(road.curvature), 1e-6), np.inf)
         outer = np.clip(room, SIDEWALK_OUTER + 0.2, _VERGE_REACH)
         outer = np.minimum(outer[:-1], outer[1:])
-        inner = side * borders
+        verge = road.quads(side * walk_until, side * outer, lift, 0.0)
+        beside = road.quads(side * walk_from, side * walk_until, walk_lift, lift)
+        kerb = road.quads(side * edge, side * (edge + _KERB_WIDTH), 0.0, lift)
         bands += [
-            _Band(road.quads(inner[:, 2], side * outer, lift, 0.0), grass, 0.5, TERRAIN, -2),
-            _Band(road.quads(inner[:, 1], inner[:, 2], lift, lift), walk, 0.12, walk_label, -1),
-            _Band(road.quads(inner[:, 0], inner[:, 1], 0.0, lift), kerb, 0.05, walk_label, 1),
+            _Band(verge, grass, 0.5, TERRAIN, -2),
+            _Band(beside, walk, 0.12, walk_label, walk_rank),
+            _Band(kerb, _KERB, 0.05, SIDEWALK, 1, there=kerbed),
         ]
         if road.relief > _FLAT:
             # Seen from below, the verge of a road higher up would float: a slope leads down from it.

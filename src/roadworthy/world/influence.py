@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 
 from roadworthy.world.arrays import Bytes, Flags
 from roadworthy.world.conditions import Light
 from roadworthy.world.lamps import halos
 from roadworthy.world.raster import Raster
-from roadworthy.world.shadows import lamp_pools, shadow_masks
+from roadworthy.world.shadows import ground_masks
 
 __all__ = ["Influence"]
 
@@ -36,14 +37,16 @@ class Influence:
     @classmethod
     def of(cls, raster: Raster, ground: Bytes, light: Light) -> Influence:
         """Find the influence of all things in view; ``ground`` is 1 where the ground is seen, else 0."""
-        contact, cast = shadow_masks(ground.shape, raster, light)
+        lamps = light.lamps > _LAMPS_FROM
+        contact, cast, pools = ground_masks(ground.shape, raster, light, lamps=lamps)
         contact *= ground
         cast *= ground
-        if light.lamps <= _LAMPS_FROM:
+        if not lamps:
             return cls(contact, cast)
-        pools = lamp_pools(ground.shape, raster)
-        pools[ground == 0] //= 3
-        return cls(contact, cast, pools, halos(ground.shape, raster, light))
+        # What stands in a pool of light gets a third of it.
+        dimmed = pools // np.uint8(3)
+        cv2.copyTo(pools, ground, dimmed)
+        return cls(contact, cast, dimmed, halos(ground.shape, raster, light))
 
     def differs(self, other: Influence) -> Flags:
         """Return where two pictures of the same size differ in shadow or light."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import lru_cache
 
 import cv2
 import numpy as np
 
 from roadworthy.world.arrays import Array, Bytes, vector
 from roadworthy.world.conditions import Light
-from roadworthy.world.geometry import Placed
 from roadworthy.world.mesh import Point
 from roadworthy.world.painter import NEAR
+from roadworthy.world.placement import Placed
 from roadworthy.world.raster import Raster
 from roadworthy.world.shapes import LAMP_HEAD, SIGNAL_LAMPS
 
@@ -28,8 +28,8 @@ _HALOS_UNTIL = 160.0  # metres
 
 def headlights(raster: Raster, depth: Array, rows: slice) -> Array:
     """Return how strongly dipped headlights reach each pixel of some rows with their depth."""
-    ahead = np.minimum(depth, np.float32(400.0))
-    side = ahead * raster.ray_x
+    ahead = depth.clip(np.float32(0.0), np.float32(400.0))
+    side = ahead * raster.ray_x[rows]
     side -= np.float32(0.3)
     side /= np.float32(2.2) + np.float32(0.2) * ahead
     side *= side
@@ -38,24 +38,24 @@ def headlights(raster: Raster, depth: Array, rows: slice) -> Array:
     below: Array = ahead * (raster.ray_y[rows] + np.float32(0.012))
     below += np.float32(0.2)
     below /= np.float32(0.5) + np.abs(below)
-    below *= np.float32(0.39)
-    below += np.float32(0.61)
+    below *= np.float32(1.5 * 0.39)
+    below += np.float32(1.5 * 0.61)
     ahead *= np.float32(1 / 17)
     ahead *= ahead
     ahead += np.float32(1.0)
     ahead *= side
     ahead *= side
-    below *= np.float32(1.5)
     below /= ahead
     return below
 
 
-@cache
-def _sprite(size: int) -> Array:
-    axis = np.linspace(-1, 1, size, dtype=np.float32)
-    radius = np.hypot(axis[:, None], axis[None, :])
-    glow: Array = np.clip(1 - radius, 0, 1) ** 2.2
-    return glow
+@lru_cache(maxsize=256)
+def _sprite(radius: int, color: tuple[float, float, float], strength: float) -> Bytes:
+    """Return a halo as RGB."""
+    axis = np.linspace(-1, 1, 2 * radius + 1, dtype=np.float32)
+    distance = np.hypot(axis[:, None], axis[None, :])
+    glow: Array = np.clip(1 - distance, 0, 1) ** 2.2
+    return (glow[..., None] * (vector(color) * np.float32(strength))).astype(np.uint8)
 
 
 def _sources(placed: Placed, towards_us: bool) -> list[tuple[Point, tuple[float, float, float], float]]:
@@ -78,24 +78,26 @@ def halos(shape: tuple[int, ...], raster: Raster, light: Light) -> Bytes:
     height, width = shape
     glow = np.zeros((height, width, 3), dtype=np.uint8)
     view, projection = raster.view, raster.camera.projection()
+    lamps = []
     for row, placed in enumerate(raster.geometry.things):
         towards_us = math.cos(placed.heading - view.heading) < 0
         for local, color, size in _sources(placed, towards_us):
-            x, y, z = view.to_camera(placed.to_world(local)).tolist()
-            if not NEAR < z < _HALOS_UNTIL:
-                continue
-            column = round(projection.centre[0] + projection.focal * x / z)
-            line = round(projection.centre[1] + projection.focal * y / z)
-            if not (0 <= column < width and 0 <= line < height):
-                continue
-            hidden = raster.inverse_depth[line, column] > 1.02 / z
-            if hidden and raster.owner(line, column) != row:
-                continue
-            radius = int(min(width / 6, max(3.0, size * projection.focal / z)))
-            top, left = line - radius, column - radius
-            y0, y1 = max(0, top), min(height, top + 2 * radius + 1)
-            x0, x1 = max(0, left), min(width, left + 2 * radius + 1)
-            patch = _sprite(2 * radius + 1)[y0 - top : y1 - top, x0 - left : x1 - left]
-            halo = patch[..., None] * (vector(color) * np.float32(150 * light.lamps))
-            glow[y0:y1, x0:x1] = cv2.add(glow[y0:y1, x0:x1], halo.astype(np.uint8))
+            lamps.append((row, placed.to_world(local), color, size))
+    seen_at = view.to_camera(vector([place for _, place, _, _ in lamps]).reshape(-1, 3)).tolist()
+    for (row, _, color, size), (x, y, z) in zip(lamps, seen_at, strict=True):
+        if not NEAR < z < _HALOS_UNTIL:
+            continue
+        column = round(projection.centre[0] + projection.focal * x / z)
+        line = round(projection.centre[1] + projection.focal * y / z)
+        if not (0 <= column < width and 0 <= line < height):
+            continue
+        hidden = raster.inverse_depth[line, column] > 1.02 / z
+        if hidden and raster.owner(line, column) != row:
+            continue
+        radius = int(min(width / 6, max(3.0, size * projection.focal / z)))
+        top, left = line - radius, column - radius
+        y0, y1 = max(0, top), min(height, top + 2 * radius + 1)
+        x0, x1 = max(0, left), min(width, left + 2 * radius + 1)
+        halo = _sprite(radius, color, 150 * light.lamps)[y0 - top : y1 - top, x0 - left : x1 - left]
+        glow[y0:y1, x0:x1] = cv2.add(glow[y0:y1, x0:x1], halo)
     return glow

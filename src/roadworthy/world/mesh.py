@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from roadworthy.world import classes
 from roadworthy.world.arrays import Array, Ints, vector
 
 __all__ = ["NO_MESH", "Color", "Layout", "Mesh", "MeshBuilder", "Point", "Surface", "shaded"]
@@ -35,7 +36,7 @@ class Layout:
     """Columns of ``Mesh.layout``."""
 
     CORNERS = 0
-    PART = 1  # convex part of the object; parts are sorted by distance
+    PART = 1  # convex part of the object, never less than that of the face before; sorted by distance
     RANK = 2  # order inside a part: a window is painted after its wall
     LABEL = 3  # label-map class id
     CULL = 4  # 1 when the face is invisible from behind
@@ -61,6 +62,21 @@ class Mesh:
     def reach(self) -> float:
         """Metres from its origin to its farthest corner, looking from above."""
         return math.hypot(*self.footprint) / 2 + (2.6 if self.upright else 0.3)
+
+    @cached_property
+    def parts(self) -> tuple[Array, Ints]:
+        """Of each convex part, the mean of its faces' corners, and how many faces it has."""
+        part, corners = self.layout[:, Layout.PART], self.layout[:, Layout.CORNERS]
+        numbers, faces = np.unique(part, return_counts=True)
+        owner = np.repeat(part, corners)
+        middles = [self.corners[owner == number].mean(axis=0) for number in numbers]
+        return vector(middles).reshape(-1, 3), faces.astype(np.int32)
+
+    @cached_property
+    def first_boxed(self) -> int | None:
+        """The first face that counts for the thing's box, None without one; the pole of a sign has none."""
+        boxed = np.isin(self.layout[:, Layout.LABEL], list(classes.BOXED))
+        return int(np.argmax(boxed)) if boxed.any() else None
 
 
 NO_MESH = Mesh(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from roadworthy.world.arrays import Array, Flags, Ids, Ints, vector
+from roadworthy.world.arrays import Array, Flags, Ids, Indices, Ints
 from roadworthy.world.camera import Projection
 
 __all__ = ["NEAR", "Faces", "Silhouette", "draw", "paint_order", "prepare"]
@@ -22,6 +22,7 @@ NEAR = 0.4  # metres; nothing nearer is drawn
 _SHIFT = 4  # fractional bits of a corner's position
 _SMALLEST = 2.5  # square sub-pixels
 _BEFORE, _AFTER, _ANY_TIME, _CANNOT_TELL = range(4)
+_NEXT_CORNER = np.array([1, 2, 3, 0])
 _LIMIT = 1 << 14  # pixels; corners farther out than this are cut back
 
 
@@ -41,22 +42,21 @@ class Faces:
 
 def prepare(corners: Array, count: Ints, convex: Ints, thing: Ints) -> Faces:
     """Compute the plane and depth range of each face."""
-    first = np.concatenate([[0], np.cumsum(count)[:-1]]).astype(np.int32)
-    depth = corners[:, 2]
-    front = np.minimum.reduceat(depth, first)
-    back = np.maximum.reduceat(depth, first)
-    origin = corners[first]
+    first = _starts(count)
+    axes = tuple(corners.T)
+    front = np.minimum.reduceat(axes[2], first)
+    back = np.maximum.reduceat(axes[2], first)
     # A third corner far from the first two keeps the plane stable on faces with many corners.
-    third = corners[first + np.maximum(2, count // 2)]
-    a, b = (corners[first + 1] - origin).T, (third - origin).T
-    normal: Array = np.stack(
-        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    )
-    offset: Array = (normal * origin.T).sum(axis=0)
-    size = np.abs(normal).sum(axis=0) * np.abs(origin).sum(axis=1)
+    second, third = first + 1, first + np.maximum(2, count // 2)
+    x, y, z = (axis[first] for axis in axes)
+    ax, ay, az = (axis[second] - start for axis, start in zip(axes, (x, y, z), strict=True))
+    bx, by, bz = (axis[third] - start for axis, start in zip(axes, (x, y, z), strict=True))
+    normal: Array = np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
+    offset: Array = normal[0] * x + normal[1] * y + normal[2] * z
+    size = np.abs(normal).sum(axis=0) * (np.abs(x) + np.abs(y) + np.abs(z))
     edge_on = np.abs(offset) < 3e-5 * size + 1e-9
-    divisor: Array = np.where(edge_on, np.float32(1.0), offset)
-    plane = normal / divisor
+    offset[edge_on] = 1.0
+    plane = normal / offset
     plane[:, edge_on] = 0.0
     plane[2, edge_on] = 2.0 / np.maximum(front + back, 2 * NEAR)[edge_on]
     return Faces(corners, first, count, convex.astype(bool), thing, plane, front, back)
@@ -90,57 +90,75 @@ def draw(
     ``measured`` names things by row, each with its first face and one past its last. The faces of a thing
     are painted one right after another, so its silhouette can be counted as soon as the last is done.
     """
-    pixel, low, high = _project(faces, projection)
+    fixed, low, high = _project(faces.corners, faces.first, projection)
     behind = faces.front < NEAR
     hidden = np.where(behind, faces.back <= NEAR, _out_of_sight(ids, faces, low, high))
+    first, count = faces.first, faces.count
+    cut = np.flatnonzero(behind & ~hidden)
+    if len(cut):
+        rest, sizes = _cut_off(faces, cut)
+        starts = _starts(sizes)
+        rest_fixed, rest_low, rest_high = _project(rest, starts, projection)
+        hidden[cut] = _outside(ids, rest_low, rest_high)
+        first, count = first.copy(), count.copy()
+        first[cut], count[cut] = len(fixed) + starts, sizes
+        fixed = np.concatenate([fixed, rest_fixed])
     visible = order[~hidden[order]]
-    fixed = np.rint(pixel * (1 << _SHIFT)).astype(np.int32)
-    firsts, counts = faces.first[visible].tolist(), faces.count[visible].tolist()
-    convex, cut, numbers = faces.convex[visible].tolist(), behind[visible].tolist(), visible.tolist()
+    begins, ends = first[visible].tolist(), (first[visible] + count[visible]).tolist()
+    convex, numbers = faces.convex[visible].tolist(), (visible + offset).tolist()
     owners = faces.thing[visible]
-    last_of_thing = np.flatnonzero(np.diff(owners, append=-2)).tolist()
+    last_of_thing = np.flatnonzero(owners != np.append(owners[1:], -2))
     silhouettes: dict[int, Silhouette] = {}
     fill_convex, fill = cv2.fillConvexPoly, cv2.fillPoly
-    begin = 0
-    for stop, row in zip(last_of_thing, owners[last_of_thing].tolist(), strict=True):
-        for k in range(begin, stop + 1):
-            first, count = firsts[k], counts[k]
-            points = fixed[first : first + count]
-            if cut[k]:
-                points = _clipped(faces.corners[first : first + count], projection, ids)
-                if not len(points):
-                    continue
+    start = 0
+    for stop, row in zip((last_of_thing + 1).tolist(), owners[last_of_thing].tolist(), strict=True):
+        for k in range(start, stop):
             if convex[k]:
-                fill_convex(ids, points, numbers[k] + offset, 8, _SHIFT)
+                fill_convex(ids, fixed[begins[k] : ends[k]], numbers[k], 8, _SHIFT)
             else:
-                fill(ids, [points], numbers[k] + offset, 8, _SHIFT)
-        begin = stop + 1
+                fill(ids, [fixed[begins[k] : ends[k]]], numbers[k], 8, _SHIFT)
+        start = stop
         if row in measured:
             own = slice(*measured[row])
-            bounds = (*low[own].min(axis=0).tolist(), *high[own].max(axis=0).tolist())
+            bounds = (*low[:, own].min(axis=1).tolist(), *high[:, own].max(axis=1).tolist())
             silhouettes[row] = _silhouette(ids, bounds, own.start + offset, own.stop + offset, sampling)
     return silhouettes
 
 
-def _project(faces: Faces, projection: Projection) -> tuple[Array, Array, Array]:
-    """Return pixel positions of all corners and the bounds of each face."""
-    scale = projection.focal / np.maximum(faces.corners[:, 2], NEAR)
-    pixel = np.empty((len(scale), 2), dtype=np.float32)
-    pixel[:, 0] = faces.corners[:, 0] * scale + projection.centre[0]
-    pixel[:, 1] = faces.corners[:, 1] * scale + projection.centre[1]
+def _starts(counts: Ints) -> Ints:
+    """Return where each of some groups begins that follow one another."""
+    ends = np.cumsum(counts, dtype=np.int32)
+    return ends - counts
+
+
+def _project(corners: Array, first: Ints, projection: Projection) -> tuple[Ints, Array, Array]:
+    """Return fixed-point pixel positions of all corners (v, 2), and the bounds of each face, (2, f)."""
+    scale = projection.focal / np.maximum(corners[:, 2], NEAR)
+    pixel = np.empty((2, len(scale)), dtype=np.float32)
+    for k, centre in enumerate(projection.centre):
+        np.multiply(corners[:, k], scale, out=pixel[k])
+        pixel[k] += centre
     np.clip(pixel, -_LIMIT, _LIMIT, out=pixel)
-    low = np.minimum.reduceat(pixel, faces.first, axis=0)
-    high = np.maximum.reduceat(pixel, faces.first, axis=0)
-    return pixel, low, high
+    low = np.minimum.reduceat(pixel, first, axis=1)
+    high = np.maximum.reduceat(pixel, first, axis=1)
+    fixed = np.empty((len(scale), 2), dtype=np.int32)
+    np.rint(pixel.T * (1 << _SHIFT), out=fixed, casting="unsafe")
+    return fixed, low, high
+
+
+def _outside(ids: Ids, low: Array, high: Array) -> Flags:
+    """Tell which faces lie outside the picture."""
+    height, width = ids.shape
+    outside: Flags = (high[0] < 0) | (low[0] > width) | (high[1] < 0) | (low[1] > height)
+    return outside
 
 
 def _out_of_sight(ids: Ids, faces: Faces, low: Array, high: Array) -> Flags:
     """Tell which faces lie outside the picture or are too small to be drawn."""
-    height, width = ids.shape
-    outside: Flags = (high[:, 0] < 0) | (low[:, 0] > width) | (high[:, 1] < 0) | (low[:, 1] > height)
+    outside = _outside(ids, low, high)
     # Details of things smaller than a sub-pixel or two would only flicker.
-    extent = high - low
-    outside |= (extent[:, 0] * extent[:, 1] < _SMALLEST) & (faces.thing >= 0)
+    width, height = high - low
+    outside |= (width * height < _SMALLEST) & (faces.thing >= 0)
     return outside
 
 
@@ -158,70 +176,67 @@ def _silhouette(
     return Silhouette((x1, y1, x2, y2), bounds, pixels)
 
 
-def _clipped(corners: Array, projection: Projection, ids: Ids) -> Ints:
-    """Cut a polygon at the near plane and return its corners in fixed-point pixels, none if out of sight."""
-    height, width = ids.shape
-    kept: list[tuple[float, float]] = []
-    points = corners.tolist()
-    x0, y0, z0 = points[-1]
-    for x1, y1, z1 in points:
-        if (z0 >= NEAR) != (z1 >= NEAR):
-            t = (NEAR - z0) / (z1 - z0)
-            kept.append(((x0 + t * (x1 - x0)) / NEAR, (y0 + t * (y1 - y0)) / NEAR))
-        if z1 >= NEAR:
-            kept.append((x1 / z1, y1 / z1))
-        x0, y0, z0 = x1, y1, z1
-    columns = [projection.centre[0] + projection.focal * x for x, _ in kept]
-    rows = [projection.centre[1] + projection.focal * y for _, y in kept]
-    if len(kept) < 3 or max(columns) < 0 or min(columns) > width or max(rows) < 0 or min(rows) > height:
-        return np.empty((0, 2), dtype=np.int32)
-    pixel = vector([columns, rows]).T
-    return np.rint(np.clip(pixel, -_LIMIT, _LIMIT) * (1 << _SHIFT)).astype(np.int32)
+def _cut_off(faces: Faces, cut: Indices) -> tuple[Array, Ints]:
+    """Cut faces at the near plane; return the corners of what lies beyond it and how many each face has."""
+    count = faces.count[cut]
+    starts = _starts(count)
+    within = np.arange(int(count.sum()), dtype=np.int32) - np.repeat(starts, count)
+    row = np.repeat(faces.first[cut], count) + within
+    before = np.where(within == 0, row + np.repeat(count, count), row) - 1
+    here, there = faces.corners[row], faces.corners[before]
+    beyond = here[:, 2] >= NEAR
+    # Each corner gives up to two: where the edge that leads to it crosses the plane, and itself.
+    keep = np.stack([beyond != (there[:, 2] >= NEAR), beyond], axis=1)
+    rise = np.where(keep[:, 0], here[:, 2] - there[:, 2], np.float32(1.0))
+    crossing = there + (here - there) * ((NEAR - there[:, 2]) / rise)[:, None]
+    corners = np.stack([crossing, here], axis=1)[keep]
+    return corners, np.add.reduceat(keep.sum(axis=1, dtype=np.int32), starts)
 
 
-def paint_order(outlines: Array, wide: Flags) -> Ints:
+def paint_order(middle: Array, outlines: Array, wide: Flags) -> Ints:
     """Order things far to near by their outlines on the ground, (n, 4, 2) with the camera at the origin.
 
     For two convex outlines, an edge of one with the other wholly beyond it tells which may hide the other;
     distance alone goes wrong beside long walls. Only pairs that overlap as seen from the camera matter.
     """
     n = len(outlines)
-    middle = outlines.mean(axis=1)
     distance = np.hypot(middle[:, 0], middle[:, 1])
     by_distance = np.argsort(-distance, kind="stable").astype(np.int32)
     if n < 2:
         return by_distance
     bearing = np.arctan2(outlines[..., 0], np.maximum(outlines[..., 1], 0.05))
     left, right = bearing.min(axis=1) - 0.01, bearing.max(axis=1) + 0.01
-    overlap = (left[:, None] < right[None, :]) & (left[None, :] < right[:, None])
-    np.fill_diagonal(overlap, False)
+    overlap = left[:, None] < right
+    overlap &= overlap.T.copy()
+    overlap.ravel()[:: n + 1] = False
     big = np.flatnonzero(wide)
-    first = overlap & (distance[:, None] > distance[None, :])
+    first = overlap & (distance[:, None] > distance)
     if len(big):
-        verdict = _occludes(outlines[big], outlines)
+        verdict = _occludes(middle[big], outlines[big], outlines)
         told = overlap[big] & (verdict != _CANNOT_TELL)
         first[big] = np.where(told, verdict == _BEFORE, first[big])
         first[:, big] = np.where(told.T, verdict.T == _AFTER, first[:, big])
     rank = np.empty(n, dtype=np.int32)
     rank[by_distance] = np.arange(n)
-    if not (first & (rank[:, None] > rank[None, :])).any():
+    if not (first & (rank[:, None] > rank)).any():
         return by_distance
     return _topological(first, distance)
 
 
-def _occludes(big: Array, every: Array) -> Ints:
+def _occludes(middle: Array, big: Array, every: Array) -> Ints:
     """For each pair of a big thing and any thing, tell when the big one must be painted."""
-    edge = np.roll(big, -1, axis=1) - big
-    normal = np.stack([edge[..., 1], -edge[..., 0]], axis=-1)
-    inward = (normal * (big.mean(axis=1, keepdims=True) - big)).sum(axis=-1)
-    normal *= np.where(inward > 0, np.float32(-1.0), np.float32(1.0))[..., None]
-    border = (normal * big).sum(axis=-1)
-    flat = normal.reshape(-1, 2)
+    x, y = big[..., 0], big[..., 1]
+    normal_x, normal_y = y[:, _NEXT_CORNER] - y, x - x[:, _NEXT_CORNER]
+    inward = normal_x * (middle[:, :1] - x) + normal_y * (middle[:, 1:] - y) > 0
+    outward = np.where(inward, np.float32(-1.0), np.float32(1.0))
+    normal_x *= outward
+    normal_y *= outward
+    border = normal_x * x + normal_y * y
+    flat = np.stack([normal_x.ravel(), normal_y.ravel()], axis=-1)
     nearest = flat @ every[:, 0].T
     for corner in (1, 2, 3):
         np.minimum(nearest, flat @ every[:, corner].T, out=nearest)
-    reach = nearest.reshape(len(big), 4, len(every))
-    beyond = reach >= border[..., None] - 0.02
+    beyond = nearest.reshape(len(big), 4, len(every)) >= border[..., None] - 0.02
     camera_beyond = (border < 0)[..., None]
     before = (beyond & camera_beyond).any(axis=1)
     after = (beyond & ~camera_beyond).any(axis=1)

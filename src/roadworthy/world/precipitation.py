@@ -23,6 +23,7 @@ class Precipitation:
     """Opacity and colour of what falls in front of a picture."""
 
     opacity: Array
+    transparency: Array
     color: Array
 
     @classmethod
@@ -34,23 +35,24 @@ class Precipitation:
         light = float(scene.conditions.light.ambient.mean())
         if round(rain * 12):
             layer = _rain(height, width, round(rain * 12), look)
-            opacity = _opacity(layer, 0.26 + 0.24 * rain)
-            return cls(opacity, _DROP * np.float32(0.30 + 0.70 * light))
+            return cls._of_layer(layer, 0.26 + 0.24 * rain, _DROP * np.float32(0.30 + 0.70 * light))
         if round(snow * 12):
             layer = _flakes(height, width, round(snow * 12), look)
-            return cls(_opacity(layer, 1.0), _FLAKE * np.float32(0.42 + 0.58 * min(1.0, light * 1.2)))
+            return cls._of_layer(layer, 1.0, _FLAKE * np.float32(0.42 + 0.58 * min(1.0, light * 1.2)))
         return None
 
-    def add(self, planes: Array, rows: slice) -> None:
-        """Draw it over some rows; drops catch light but never darken what is behind them."""
-        opacity = self.opacity[rows]
-        for plane, color in zip(planes, self.color, strict=True):
-            plane += opacity * np.maximum(color - plane, 0)
+    @classmethod
+    def _of_layer(cls, layer: Bytes, strength: float, color: Array) -> Precipitation:
+        opacity = layer.astype(np.float32)
+        opacity *= np.float32(strength / 255)
+        return cls(opacity, np.float32(1) - opacity, color)
 
-
-def _opacity(layer: Bytes, strength: float) -> Array:
-    table = np.arange(256, dtype=np.float32) / np.float32(255) * np.float32(strength)
-    return np.asarray(cv2.LUT(layer, table), dtype=np.float32)
+    def add(self, plane: Array, channel: int, rows: slice) -> None:
+        """Draw it over some rows of red, green or blue."""
+        behind = plane * self.transparency[rows]
+        cv2.scaleAdd(self.opacity[rows], float(self.color[channel]), behind, dst=behind)
+        # Drops catch light but never darken what is behind them.
+        np.maximum(plane, behind, out=plane)
 
 
 # Layers are kept as bytes: dozens of them as floats would take gigabytes at large sizes.

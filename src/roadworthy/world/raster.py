@@ -8,12 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from roadworthy.errors import SceneError
-from roadworthy.world import classes
 from roadworthy.world.arrays import Array, Ids, Indices, Ints, look_up
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop, draw_backdrop
 from roadworthy.world.camera import Camera, Projection, View
 from roadworthy.world.geometry import Geometry, geometry
-from roadworthy.world.mesh import Layout
 from roadworthy.world.painter import NEAR, Faces, Silhouette, draw
 from roadworthy.world.scene import Scene
 
@@ -50,14 +48,18 @@ class Raster:
         return int(self.geometry.faces.thing[face]) if face >= 0 else -1
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _rays(camera: Camera) -> tuple[Array, Array, Projection]:
-    """Rays (x, y, 1) through the sample point of each pixel, the first of its sub-pixels: x and y apart."""
+    """Rays (x, y, 1) through the sample point of each pixel, the first of its sub-pixels: x and y apart.
+
+    Whole planes of them, because numpy is faster with those than with a row or a column.
+    """
     projection = camera.projection(SUPERSAMPLING)
     focal, centre = projection.focal, projection.centre
     x = (np.arange(camera.width, dtype=np.float32) * SUPERSAMPLING - centre[0]) / focal
     y = (np.arange(camera.height, dtype=np.float32) * SUPERSAMPLING - centre[1]) / focal
-    return x[None, :], y[:, None], projection
+    across, down = np.meshgrid(x, y)
+    return across, down, projection
 
 
 def rasterise(scene: Scene, camera: Camera) -> Raster:
@@ -100,21 +102,24 @@ def _inverse_depth(faces: Faces, backdrop: Array, index: Indices, x: Array, y: A
     plane = np.concatenate([backdrop, faces.plane], axis=1)
     low = 1 / np.concatenate([Backdrop.FARTHEST, np.maximum(faces.back, NEAR)])
     high = 1 / np.concatenate([Backdrop.NEAREST, np.maximum(faces.front, NEAR)])
-    a, b, c = (look_up(row, index) for row in plane)
-    inverse: Array = a * x + b * y + c
-    np.clip(inverse, look_up(low, index), look_up(high, index), out=inverse)
+    inverse, across, down = (look_up(plane[k], index) for k in (2, 0, 1))
+    across *= x
+    inverse += across
+    down *= y
+    inverse += down
+    # numpy clips by scalars quickly, but by arrays slowly.
+    np.maximum(inverse, look_up(low, index), out=inverse)
+    np.minimum(inverse, look_up(high, index), out=inverse)
     return inverse
 
 
 def _boxed_faces(shape: Geometry) -> dict[int, tuple[int, int]]:
     """Faces of each thing that gets a box, as (first, one past the last); the pole of a sign has none."""
     spans = {}
-    first = len(shape.label) - sum(len(placed.mesh.layout) for placed in shape.things)
+    first = int(np.searchsorted(shape.faces.thing, 0))
     for row, placed in enumerate(shape.things):
-        label = classes.NAMES.index(placed.thing.element)
         last = first + len(placed.mesh.layout)
-        if label in classes.BOXED:
-            own = first + int(np.argmax(placed.mesh.layout[:, Layout.LABEL] == label))
-            spans[row] = (own, last)
+        if placed.mesh.first_boxed is not None:
+            spans[row] = (first + placed.mesh.first_boxed, last)
         first = last
     return spans

@@ -6,7 +6,7 @@ numbers of one pixel, and in bands of rows, so that the planes of a large pictur
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -15,29 +15,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, Bytes, Flags, Packed, look_up, vector
-from roadworthy.world.atmosphere import CameraNoise, Sky, add_haze, to_bytes
+from roadworthy.world.antialias import SubPixels
+from roadworthy.world.arrays import Array, Bytes, Packed, look_up, vector
+from roadworthy.world.atmosphere import Sensor, Sky, clearness
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
 from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import Light
 from roadworthy.world.influence import Influence
 from roadworthy.world.lamps import headlights
 from roadworthy.world.precipitation import Precipitation
-from roadworthy.world.raster import SUPERSAMPLING, Raster
+from roadworthy.world.raster import Raster
 from roadworthy.world.scene import Scene
-from roadworthy.world.surface import Texture
+from roadworthy.world.surface import TEXEL, Texels, Texture
 
 __all__ = ["shade"]
+
+_Light = tuple[Array, Array]
+"""How much of it reaches each pixel, and its colour."""
 
 _Number = TypeVar("_Number", np.float32, np.uint8)
 
 
 _HEADROOM = 0.7  # faces that look into the sun are brighter than the ground; bytes must hold them
-_BAND_PIXELS = 36_000
+_BAND_PIXELS = 52_000
 _LIT_WINDOW = vector([255, 206, 132])
 _SNOW_COLOR = vector([236, 240, 246]) * np.float32(_HEADROOM)
 _BEAM_COLOR = vector([0.92, 0.90, 0.80])
 _POOL_COLOR = vector([1.0, 0.80, 0.52])
+_WHITE = vector([1, 1, 1])
 
 
 def _class_table(values: dict[int, float]) -> Array:
@@ -74,11 +79,11 @@ class _Canvas:
     ground_light: Array  # all light on level ground
     color: Packed
     shines: bool  # some faces shine by themselves
-    roofs: Flags  # per face
+    snow: Array | None  # per face: how much of it snow hides, None without snow
     texture: Texture
     sky: Sky
     precipitation: Precipitation | None
-    noise: CameraNoise
+    sensor: Sensor
 
     @classmethod
     def of(cls, scene: Scene, raster: Raster, labels: Bytes, depth: Array, influence: Influence) -> _Canvas:
@@ -86,8 +91,8 @@ class _Canvas:
         overhead = light.sun * light.sun_direction[2]
         ground_light = np.maximum(light.ambient + overhead, np.float32(1e-6))
         color, shines = _face_colors(raster, light, ground_light)
-        shape = raster.geometry
-        roofs = (shape.normal[:, 2] > 0.4) & (shape.faces.thing >= 0)
+        snow = scene.conditions.amount("snowy")
+        soft = light.lamps > 0 or snow > 0
         return cls(
             scene,
             raster,
@@ -99,11 +104,11 @@ class _Canvas:
             ground_light,
             color,
             shines,
-            np.concatenate([np.zeros(BACKDROP_FACES, bool), roofs]),
+            _snow_on_faces(raster, snow) if snow > 0 else None,
             Texture.of(raster),
             Sky(scene.conditions, raster),
             Precipitation.of(scene, labels.shape),
-            CameraNoise(scene.seed, labels.shape, light.noise),
+            Sensor(scene.seed, labels.shape, light.noise, soft=soft),
         )
 
 
@@ -114,8 +119,10 @@ def shade(scene: Scene, raster: Raster, labels: Bytes, depth: Array) -> tuple[By
     canvas = _Canvas.of(scene, raster, labels, depth, influence)
     image = np.empty((*labels.shape, 3), dtype=np.uint8)
     horizon = round(raster.camera.projection().horizon(raster.view))
+    rows_with_ground = np.flatnonzero(ground.any(axis=1))
+    ground_from = int(rows_with_ground[0]) if len(rows_with_ground) else len(ground)
     for rows in _bands(raster.camera, horizon):
-        image[rows] = _band(canvas, rows, bool(ground[rows].any()), has_sky=rows.start < horizon)
+        image[rows] = _band(canvas, rows, ground_from, has_sky=rows.start < horizon)
     if influence.halos is not None:
         cv2.add(image, influence.halos, dst=image)
     return image, influence
@@ -135,118 +142,134 @@ def _bands(camera: Camera, horizon: int) -> Iterator[slice]:
             yield slice(top + (bottom - top) * k // count, top + (bottom - top) * (k + 1) // count)
 
 
-def _band(canvas: _Canvas, rows: slice, has_ground: bool, *, has_sky: bool) -> Bytes:
-    """Shade some rows of the picture."""
-    light, influence = canvas.light, canvas.influence
+def _band(canvas: _Canvas, rows: slice, ground_from: int, *, has_sky: bool) -> Bytes:
+    """Shade some rows of the picture; no ground is seen above row ``ground_from``.
+
+    Whatever red, green and blue share is put together first: ``kept`` is the part of a surface's light that
+    reaches the camera, ``veil`` what the haze and the mirror of a wet road add in the colour of the haze.
+    """
     labels, depth = canvas.labels[rows], canvas.depth[rows]
-    planes, spare = _resolve(canvas.color, canvas.raster, rows)
-    sky_share = None
+    pixels = SubPixels.of(canvas.raster, rows)
+    *colors, glow = pixels.colors(canvas.color)
+    lights = _lights(canvas, rows, glow)
+    texture, coarse = canvas.texture.brightness(rows, depth, ground_from)
+    kept = clearness(canvas.light, labels, depth, has_sky=has_sky)
+    veil = np.float32(1) - kept
+    sky = None
     if has_sky:
-        sky_share = _sky_share(canvas.raster, rows) if canvas.shines else spare
-    texture, coarse = canvas.texture.brightness(rows, depth, has_ground)
-    planes *= texture
-    snow = canvas.scene.conditions.amount("snowy")
-    if snow > 0:
-        _lay_snow(planes, snow, labels, look_up(canvas.roofs, canvas.raster.index[rows]), coarse)
-    lit = np.empty_like(planes)
-    lit[:] = (canvas.ground_light / np.float32(_HEADROOM)).reshape(3, 1, 1)
-    if has_ground and light.shadow > 0:
-        shadow = influence.cast[rows] * np.float32(min(1.0, light.shadow * 2) / 255 / _HEADROOM)
-        for plane, overhead in zip(lit, canvas.overhead, strict=True):
-            plane -= shadow * overhead
-    if has_ground:
-        lit *= np.float32(1) - influence.contact[rows] * np.float32(0.55 / 255)
-    if influence.pools is not None:
-        beam = headlights(canvas.raster, depth, rows) * np.float32(light.lamps**2 / _HEADROOM)
-        pools = influence.pools[rows] * np.float32(1.6 / 255 * light.lamps**2 / _HEADROOM)
-        for plane, beam_color, pool_color in zip(lit, _BEAM_COLOR, _POOL_COLOR, strict=True):
-            plane += beam * beam_color
-            plane += pools * pool_color
-    if canvas.shines:
-        lit += spare * np.float32(1 / _HEADROOM)
-    planes *= lit
+        share = pixels.sky()
+        veil *= np.float32(1) - share
+        sky = canvas.sky.planes(rows, share)
     rain = canvas.scene.conditions.amount("rainy")
-    if rain > 0 and coarse is not None:
-        _wet_the_road(planes, rain, labels, depth, coarse, light)
-    add_haze(planes, light, labels, depth, sky_share)
-    if sky_share is not None:
-        canvas.sky.add(planes, rows, sky_share)
-    if canvas.precipitation is not None:
-        canvas.precipitation.add(planes, rows)
-    canvas.noise.add(planes, rows)
-    return to_bytes(planes, soft=light.lamps > 0 or snow > 0)
+    if rain > 0 and len(coarse):
+        _wet_the_road(kept, veil, rain, labels, depth, coarse)
+    cover = None
+    if canvas.snow is not None:
+        cover = look_up(canvas.snow, pixels.index)
+        cover[len(cover) - len(coarse) :] += coarse * (TEXEL * np.float32(0.55))
+        cover.clip(np.float32(0), np.float32(0.96), out=cover)
+        texture *= np.float32(1) - cover
+    else:
+        kept *= texture
+    planes = []
+    for channel, color in enumerate(colors):
+        lit = _mixed(lights, channel)
+        lit *= kept
+        if cover is None:
+            plane = color * lit
+        else:
+            plane = color * texture
+            cv2.scaleAdd(cover, float(_SNOW_COLOR[channel]), plane, dst=plane)
+            plane *= lit
+        cv2.scaleAdd(veil, float(canvas.light.haze[channel]), plane, dst=plane)
+        if sky is not None:
+            plane += sky[channel]
+        if canvas.precipitation is not None:
+            canvas.precipitation.add(plane, channel, rows)
+        planes.append(plane)
+    return canvas.sensor.image(planes, rows)
+
+
+def _lights(canvas: _Canvas, rows: slice, glow: Bytes) -> list[_Light]:
+    """Return all light that falls on some rows, or comes from them."""
+    light, influence = canvas.light, canvas.influence
+    headroom = np.float32(1 / _HEADROOM)
+    daylight = influence.contact[rows] * np.float32(-0.55 / 255)
+    daylight += np.float32(1)
+    lights = [(daylight, canvas.ground_light * headroom)]
+    if light.shadow > 0:
+        strength = np.float32(-min(1.0, light.shadow * 2) / 255)
+        lights.append((influence.cast[rows] * daylight, canvas.overhead * (strength * headroom)))
+    if influence.pools is not None:
+        lamps = np.float32(light.lamps**2) * headroom
+        lights.append((headlights(canvas.raster, canvas.depth[rows], rows), _BEAM_COLOR * lamps))
+        pools = influence.pools[rows].astype(np.float32)
+        lights.append((pools, _POOL_COLOR * (lamps * np.float32(1.6 / 255))))
+    if canvas.shines:
+        lights.append((glow.astype(np.float32), _WHITE * (headroom * np.float32(1 / 255))))
+    return lights
+
+
+def _mixed(lights: Sequence[_Light], channel: int) -> Array:
+    """Add up the red, green or blue of some lights."""
+    # Each of OpenCV's sums takes one pass where numpy takes two.
+    (plane, color), *others = lights
+    total: Array = plane * color[channel]
+    for plane, color in others:
+        cv2.scaleAdd(plane, float(color[channel]), total, dst=total)
+    return total
 
 
 def _face_colors(raster: Raster, light: Light, ground_light: Array) -> tuple[Packed, bool]:
     """Colour of each face relative to the light on open ground, and whether any shines by itself.
 
-    The spare byte says how much a face shines; where none does, it marks the sky, which is face 0.
+    The fourth byte says how much a face shines.
     """
     shape = raster.geometry
     # Not a matrix product: its rounding depends on how many faces there are.
-    east, north, up = (shape.normal[:, k] * light.sun_direction[k] for k in range(3))
+    east, north, up = (normal * sun for normal, sun in zip(shape.normal.T, light.sun_direction, strict=True))
     facing = np.maximum(east + north + up, 0.0)
     # Upright cut-outs have no true normal; they get an even share of sun.
-    upright = np.array([p.mesh.upright for p in shape.things] + [False])[shape.faces.thing]
-    facing = np.where(upright, np.float32(0.62), facing)
+    upright = np.append(shape.placement.upright, False)[shape.faces.thing]
+    facing[upright] = 0.62
     skyward = np.float32(0.82) + np.float32(0.18) * shape.normal[:, 2]
-    relative = (light.ambient * skyward[:, None] + light.sun * facing[:, None]) / ground_light
-    color = shape.color * relative
-    spare = np.zeros(BACKDROP_FACES + len(color), dtype=np.float32)
+    table = np.zeros((4, BACKDROP_FACES + len(facing)), dtype=np.float32)
+    table[:3, :BACKDROP_FACES] = Backdrop.COLOR.T
+    color = table[:3, BACKDROP_FACES:]
+    for channel, ground in enumerate(ground_light):
+        relative = skyward * (light.ambient[channel] / ground) + facing * (light.sun[channel] / ground)
+        np.multiply(shape.color[:, channel], relative, out=color[channel])
     shines = bool(light.lamps > 0 and shape.glow.any())
     if shines:
-        window = (shape.label == classes.BUILDING) & (shape.glow > 0)
-        color[window] += (_LIT_WINDOW - color[window]) * np.float32(min(1.0, 2 * light.lamps))
-        spare[BACKDROP_FACES:] = shape.glow * np.float32(255 * light.lamps)
-    else:
-        spare[0] = 255
-    table = np.empty((len(spare), 4), dtype=np.float32)
-    table[:, :3] = np.concatenate([Backdrop.COLOR, color]) * np.float32(_HEADROOM)
-    table[:, 3] = spare
-    return np.clip(table, 0, 255).astype(np.uint8).view(np.uint32).ravel(), shines
+        window = np.flatnonzero((shape.label == classes.BUILDING) & (shape.glow > 0))
+        color[:, window] += (_LIT_WINDOW[:, None] - color[:, window]) * np.float32(min(1.0, 2 * light.lamps))
+        table[3, BACKDROP_FACES:] = shape.glow * np.float32(255 * light.lamps)
+    table[:3] *= np.float32(_HEADROOM)
+    packed = np.clip(table, 0, 255, out=table).T.astype(np.uint8, order="C")
+    return packed.view(np.uint32).ravel(), shines
 
 
-def _resolve(table: Packed, raster: Raster, rows: slice) -> tuple[Array, Array]:
-    """Look up colours for every sub-pixel and average them down: three planes, and the spare byte."""
-    ids = raster.ids[rows.start * SUPERSAMPLING : rows.stop * SUPERSAMPLING]
-    pixels = np.take(table, ids).view(np.uint8).reshape(*ids.shape, 4)
-    small = cv2.resize(pixels, (raster.camera.width, rows.stop - rows.start), interpolation=cv2.INTER_AREA)
-    planes = np.empty((3, *small.shape[:2]), dtype=np.float32)
-    for channel in range(3):
-        planes[channel] = small[..., channel]
-    return planes, small[..., 3] * np.float32(1 / 255)
-
-
-def _sky_share(raster: Raster, rows: slice) -> Array:
-    ids = raster.ids[rows.start * SUPERSAMPLING : rows.stop * SUPERSAMPLING]
-    sky = (ids == 0).view(np.uint8) * np.uint8(255)
-    small = cv2.resize(sky, (raster.camera.width, rows.stop - rows.start), interpolation=cv2.INTER_AREA)
-    share: Array = small.astype(np.float32)
-    share *= np.float32(1 / 255)
-    return share
-
-
-def _lay_snow(planes: Array, level: float, labels: Bytes, on_roof: Flags, coarse: Array | None) -> None:
-    cover = _by_class(_SNOW_COVER, labels)
-    cover[on_roof] = _SNOW_ON_ROOFS
+def _snow_on_faces(raster: Raster, level: float) -> Array:
+    """Return how much of each face snow hides; where none lies, no noise added to it will make it show."""
+    shape = raster.geometry
+    cover = _SNOW_COVER[raster.label]
+    roofs = (shape.normal[:, 2] > 0.4) & (shape.faces.thing >= 0)
+    cover[BACKDROP_FACES:][roofs] = _SNOW_ON_ROOFS
     bare = cover == 0
     cover *= np.float32(1.35 * min(1.0, 0.25 + level))
-    if coarse is not None:
-        cover += coarse * np.float32(0.55)
     cover -= np.float32(0.15)
-    cover[bare] = 0
-    np.clip(cover, 0, np.float32(0.96), out=cover)
-    for plane, white in zip(planes, _SNOW_COLOR, strict=True):
-        plane += (white - plane) * cover
+    cover[bare] = -9.0
+    return cover
 
 
 def _wet_the_road(
-    planes: Array, level: float, labels: Bytes, depth: Array, coarse: Array, light: Light
+    kept: Array, veil: Array, level: float, labels: Bytes, depth: Array, coarse: Texels
 ) -> None:
-    wet = _by_class(_WET, labels)
-    mirror = np.clip(coarse * np.float32(2.2) + np.float32(0.35), np.float32(0.25), np.float32(1.0))
-    mirror *= np.clip((depth - np.float32(3)) * np.float32(1 / 26), np.float32(0.1), np.float32(1.0))
+    """Darken the road and let it mirror the sky; ``coarse`` is the noise of the lowest rows."""
+    rows = slice(len(labels) - len(coarse), None)
+    wet = _by_class(_WET, labels[rows])
+    mirror = (coarse * (TEXEL * np.float32(2.2)) + np.float32(0.35)).clip(np.float32(0.25), np.float32(1))
+    mirror *= ((depth[rows] - np.float32(3)) * np.float32(1 / 26)).clip(np.float32(0.1), np.float32(1))
     mirror *= wet * np.float32(level * 0.62)
-    planes *= np.float32(1) - wet * np.float32(0.36 * level)
-    for plane, sky in zip(planes, light.haze, strict=True):
-        plane += (sky * np.float32(0.92) - plane) * mirror
+    veil[rows] += mirror * kept[rows] * np.float32(0.92)
+    kept[rows] *= (np.float32(1) - wet * np.float32(0.36 * level)) * (np.float32(1) - mirror)

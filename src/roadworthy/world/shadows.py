@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import cv2
@@ -11,10 +12,11 @@ import numpy as np
 from roadworthy.world.arrays import Array, Bytes, vector
 from roadworthy.world.conditions import Light
 from roadworthy.world.painter import NEAR
+from roadworthy.world.placement import Placed
 from roadworthy.world.raster import Raster
 from roadworthy.world.shapes import LAMP_HEAD
 
-__all__ = ["lamp_pools", "shadow_masks"]
+__all__ = ["ground_masks"]
 
 
 _TURN = np.linspace(0, 2 * np.pi, 12, endpoint=False)
@@ -26,7 +28,7 @@ _CONTACT = {"vehicle": 235, "tree": 150}
 
 
 class _GroundShapes:
-    """Collects outlines on the ground, projects them all at once and fills them into masks."""
+    """Collects convex shapes on the ground, projects them all at once and fills them into masks."""
 
     def __init__(self) -> None:
         self._points: list[Array] = []
@@ -41,8 +43,8 @@ class _GroundShapes:
     def fill(self, raster: Raster) -> None:
         if not self._points:
             return
-        sizes = [len(p) for p in self._points]
-        ground = np.empty((sum(sizes), 3), dtype=np.float32)
+        sizes = np.array([len(p) for p in self._points])
+        ground = np.empty((int(sizes.sum()), 3), dtype=np.float32)
         ground[:, :2] = np.concatenate(self._points)
         ground[:, 2] = np.repeat(vector(self._heights), sizes)
         points = raster.view.to_camera(ground)
@@ -53,16 +55,21 @@ class _GroundShapes:
         pixel += vector(projection.centre)
         np.clip(pixel, -8000, 8000, out=pixel)
         fixed = np.rint(pixel * 16).astype(np.int32)
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        whole = np.logical_and.reduceat(visible, first).tolist()
+        last = np.cumsum(sizes)
+        first = last - sizes
+        whole = np.logical_and.reduceat(visible, first)
         low, high = np.minimum.reduceat(fixed, first), np.maximum.reduceat(fixed, first)
         seen = (high >= 0).all(axis=1) & (low[:, 0] < camera.width * 16) & (low[:, 1] < camera.height * 16)
-        for i in np.flatnonzero(seen).tolist():
-            start, end = int(first[i]), int(first[i]) + sizes[i]
-            outline = fixed[start:end] if whole[i] else fixed[start:end][visible[start:end]]
+        rows = np.flatnonzero(seen)
+        for i, start, end, all_of_it in zip(
+            rows.tolist(), first[rows].tolist(), last[rows].tolist(), whole[rows].tolist(), strict=True
+        ):
+            outline = fixed[start:end] if all_of_it else fixed[start:end][visible[start:end]]
             if len(outline) >= 3:
                 mask, value = self._targets[i]
-                cv2.fillConvexPoly(mask, cv2.convexHull(outline), value, cv2.LINE_AA, 4)
+                # Only quads are known to go round in order.
+                hull = cv2.convexHull(outline) if end - start > 4 else outline
+                cv2.fillConvexPoly(mask, hull, value, cv2.LINE_AA, 4)
 
 
 @lru_cache(maxsize=8192)
@@ -74,32 +81,63 @@ def _footprint(size: tuple[float, float], at: tuple[float, float], heading: floa
     return vector(at) + local @ vector([[cos, sin], [sin, -cos]])
 
 
-def shadow_masks(shape: tuple[int, ...], raster: Raster, light: Light) -> tuple[Bytes, Bytes]:
-    """Return masks (0 none … 255 full) of contact shadows and of shadows cast by the sun."""
-    contact = np.zeros(shape, dtype=np.uint8)
-    cast = np.zeros(shape, dtype=np.uint8)
+def ground_masks(
+    shape: tuple[int, ...], raster: Raster, light: Light, *, lamps: bool
+) -> tuple[Bytes, Bytes, Bytes]:
+    """Return masks (0 none … 255 full) of contact shadows, shadows cast by the sun, and light of lamps."""
+    contact, cast, pools = (np.zeros(shape, dtype=np.uint8) for _ in range(3))
+    shapes = _GroundShapes()
     sunny = light.shadow > 0.02
+    _add_shadows(shapes, contact, cast if sunny else None, raster, light)
+    if lamps:
+        _add_pools(shapes, pools, raster.geometry.things)
+    shapes.fill(raster)
+    if sunny:
+        cast = _blurred(cast, (3, 3))
+    if lamps:
+        size = max(3, shape[1] // 32) | 1
+        pools = _blurred(pools, (size, max(3, size // 3) | 1))
+    return _blurred(contact, (3, 3)), cast, pools
+
+
+def _add_shadows(
+    shapes: _GroundShapes, contact: Bytes, cast: Bytes | None, raster: Raster, light: Light
+) -> None:
     sun = light.sun_direction.tolist()
     reach = (-sun[0] / max(sun[2], 0.05), -sun[1] / max(sun[2], 0.05))
-    eye_x, eye_y, _ = raster.view.origin.tolist()
-    shapes = _GroundShapes()
-    for placed in raster.geometry.things:
-        x, y, z = placed.base.tolist()
-        if (x - eye_x) ** 2 + (y - eye_y) ** 2 > _SHADOWS_UNTIL**2:
-            continue
-        element, mesh = placed.thing.element, placed.mesh
+    placement = raster.geometry.placement
+    away = placement.base[:, :2] - raster.view.origin[:2]
+    near = np.flatnonzero(away[:, 0] ** 2 + away[:, 1] ** 2 <= _SHADOWS_UNTIL**2)
+    for row, (x, y, z) in zip(near.tolist(), placement.base[near].tolist(), strict=True):
+        thing, mesh, _, heading = placement.things[row]
+        element = thing.element
         # A cut-out turns with the camera; its shadow does not.
-        heading = 0.0 if mesh.upright else placed.heading
+        if mesh.upright:
+            heading = 0.0
         if element != "building":
             size = (0.25, 0.25) if element in _ON_POLES else mesh.footprint
             shapes.add(contact, _CONTACT.get(element, 190), _footprint(size, (x, y), heading), z)
-        if sunny:
-            for outline in _cast(
-                element, placed.thing.kind, mesh.height, mesh.footprint, (x, y), heading, reach
-            ):
+        if cast is not None:
+            for outline in _cast(element, thing.kind, mesh.height, mesh.footprint, (x, y), heading, reach):
                 shapes.add(cast, 230, outline, z)
-    shapes.fill(raster)
-    return _blurred(contact, (3, 3)), _blurred(cast, (3, 3)) if sunny else cast
+
+
+def _add_pools(shapes: _GroundShapes, mask: Bytes, things: Sequence[Placed]) -> None:
+    """Add the light of street lamps and of other vehicles' headlights on the ground."""
+    spots = []
+    for placed in things:
+        if placed.thing.element == "pole":
+            spots.append((placed.to_world((0.0, LAMP_HEAD[1], 0.0)), 7.0))
+        elif placed.thing.element == "vehicle":
+            spots.append((placed.to_world((placed.mesh.footprint[0] / 2 + 3.2, 0.0, 0.0)), 3.4))
+    if not spots:
+        return
+    middle = vector([place[:2] for place, _ in spots])[:, None]
+    circles = _CIRCLE * vector([radius for _, radius in spots])[:, None, None]
+    # From dim to bright, so that where pools overlap the brightest light is seen.
+    for value, share in ((60, 1.0), (110, 0.66), (170, 0.36)):
+        for outline, (place, _) in zip(middle + circles * np.float32(share), spots, strict=True):
+            shapes.add(mask, value, outline, place[2])
 
 
 def _blurred(mask: Bytes, size: tuple[int, int]) -> Bytes:
@@ -141,22 +179,3 @@ def _cast(
 
 def _strip(start: Array, end: Array, half: Array) -> Array:
     return np.stack([start - half, start + half, end + half, end - half])
-
-
-def lamp_pools(shape: tuple[int, ...], raster: Raster) -> Bytes:
-    """Return the light of street lamps and of other vehicles' headlights on the ground, 0 to 255."""
-    bright, middle, wide = (np.zeros(shape, dtype=np.uint8) for _ in range(3))
-    shapes = _GroundShapes()
-    for placed in raster.geometry.things:
-        if placed.thing.element == "pole":
-            spot, radius = placed.to_world((0.0, LAMP_HEAD[1], 0.0)), 7.0
-        elif placed.thing.element == "vehicle":
-            spot, radius = placed.to_world((placed.mesh.footprint[0] / 2 + 3.2, 0.0, 0.0)), 3.4
-        else:
-            continue
-        for mask, value, share in ((wide, 60, 1.0), (middle, 110, 0.66), (bright, 170, 0.36)):
-            shapes.add(mask, value, spot[:2] + _CIRCLE * (radius * share), float(spot[2]))
-    shapes.fill(raster)
-    pools = np.maximum(np.maximum(wide, middle), bright)
-    size = max(3, shape[1] // 32) | 1
-    return _blurred(pools, (size, max(3, size // 3) | 1))
