@@ -10,10 +10,10 @@ from typing import Any, get_args
 from numpy.typing import NDArray
 
 from roadworthy.cases import Prediction
+from roadworthy._importing import imported
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.models._culprit import raised_at
-from roadworthy.models._importing import imported
 from roadworthy.models._time_limit import TooLate, checked_timeout, within
 from roadworthy.models.network import ModelSpec, Network, Tensor, late, named_arrays, named_frames
 from roadworthy.models.protocols import SystemUnderTest
@@ -57,7 +57,7 @@ def callable_model(
         >>> model.predict([Frame("a", np.zeros((4, 6, 3), np.uint8))])
         [Signals(speed=8.0, ...)]
     """
-    found = imported(function, "callable", "function") if isinstance(function, str) else function
+    found = imported(function, "callable:", "function") if isinstance(function, str) else function
     where = function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
     label = name or f"callable:{where}"
     if not callable(found):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from roadworthy._importing import imported
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.frames import Frame
-from roadworthy.models._importing import imported
 from roadworthy.models.network import ModelSpec, Network, Tensor, existing, named_arrays, needed_spec
 from roadworthy.registry import models
 
@@ -93,7 +93,7 @@ def imported_torch(purpose: str) -> Any:
 
 def _built(reference: str, arguments: Mapping[str, object]) -> torch.nn.Module:
     library = imported_torch("run a torch module")
-    kind = imported(reference, "torch", "Class")
+    kind = imported(reference, "torch:", "Class")
     if not inspect.isclass(kind) or not issubclass(kind, library.nn.Module):
         what = kind.__name__ if inspect.isclass(kind) else type(kind).__name__
         raise InputError(f"torch:{reference} must name a subclass of torch.nn.Module, got {what}")

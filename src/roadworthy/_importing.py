@@ -1,0 +1,81 @@
+"""Finding a class or function that the user names."""
+
+from __future__ import annotations
+
+import sys
+from hashlib import sha256
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from roadworthy.errors import InputError, suggest
+
+__all__ = ["imported"]
+
+
+def imported(reference: str, prefix: str, what: str) -> Any:
+    """Return what ``package.module:name`` or ``file.py:name`` stands for.
+
+    Modules are looked for as Python does, and in the current folder. Importing one runs its code: it is the
+    user's own, named by the user.
+
+    Args:
+        reference: The module or file, a colon, and a name in it.
+        prefix: What is written before it, for messages: "callable:".
+        what: What the name is the name of, for messages: "function".
+
+    Raises:
+        InputError: There is no such module or name, or the module cannot be imported.
+    """
+    where, _, name = reference.rpartition(":")
+    if not where or not name:
+        raise InputError(
+            f"expected {prefix}package.module:{what} or {prefix}file.py:{what}, got '{prefix}{reference}'"
+        )
+    module = _from_file(Path(where)) if where.endswith(".py") else _by_name(where)
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            public = [one for one in vars(module) if not one.startswith("_")]
+            raise InputError(f"{where} has no {name!r}; {suggest(name, public)}")
+        found = getattr(found, part)
+    return found
+
+
+def _by_name(name: str) -> ModuleType:
+    here = str(Path.cwd())
+    # The program that pip installs does not look in the current folder, where users have their modules.
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise InputError(
+                f"there is no module {name!r}; looked in {here} and in what is installed"
+            ) from None
+        raise InputError(f"cannot import {name}: {error}") from error
+    except Exception as error:
+        raise InputError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    # One name per file: a file that is named twice gives the same classes, two files with one stem do not.
+    name = f"{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, path)
+    assert spec is not None  # every path that ends in .py has one
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise InputError(f"cannot import {path}: {type(error).__name__}: {error}") from error
+    return module
