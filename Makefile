@@ -1,9 +1,13 @@
 # Every target sets up what it needs in .venv and does nothing twice.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python $(INSTALL)
 CORE := .venv/.core
 ALL := .venv/.all
+# Peers to compare with have an environment of their own, so that nothing here can come to need them.
+BENCH := .venv-bench/bin
+PEERS := .venv-bench/.peers
 
 .PHONY: help demo test test-slow lint bench docs clean
 
@@ -24,14 +28,15 @@ lint: $(ALL)  ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(ALL)  ## Measure speed beside naive or peer versions
-	$(BIN)/python -m benchmarks
+bench: $(PEERS)  ## Measure speed beside naive or peer versions
+	$(BENCH)/python -m benchmarks
 
 docs: $(CORE)  ## Draw the pictures that README and docs show
 	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/make_transforms.py
 
 clean:  ## Remove the environment and everything built
-	rm -rf .venv build dist demo-out
+	rm -rf .venv .venv-bench build dist demo-out
 
 $(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,4 +50,12 @@ $(CORE): pyproject.toml constraints.txt
 $(ALL): $(CORE)
 	@echo "Adding the extras for development (first time only)"
 	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,dev]'
+	@touch $@
+
+$(PEERS): pyproject.toml constraints.txt benchmarks/peers.txt
+	@echo "Setting up .venv-bench (first time only)"
+	@test -x $(BENCH)/python || $(PYTHON) -m venv .venv-bench
+	@$(BENCH)/python $(INSTALL) hatchling editables
+	@$(BENCH)/python $(INSTALL) --no-build-isolation --editable '.[torch]'
+	@$(BENCH)/python $(INSTALL) --no-deps --requirement benchmarks/peers.txt
 	@touch $@

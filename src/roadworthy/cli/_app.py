@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from roadworthy._version import __version__
-from roadworthy.cli import data, demo, listing, models
+from roadworthy.cli import data, demo, listing, models, transforms
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import examples, print_error
 from roadworthy.errors import RoadworthyError
@@ -84,6 +84,7 @@ app.command("demo", cls=Command, rich_help_panel="Start here", epilog=demo.EXAMP
 app.command("list", cls=Command, rich_help_panel="Look around", epilog=listing.EXAMPLES)(listing.list_all)
 app.add_typer(data.app, name="data", rich_help_panel="Look around")
 app.add_typer(models.app, name="models", rich_help_panel="Look around")
+app.add_typer(transforms.app, name="transforms", rich_help_panel="Look around")
 
 
 def main() -> None:

@@ -42,8 +42,8 @@ def list_all(
 
 
 def _options(entry: Entry[Any]) -> dict[str, str]:
-    """Return the options of a data set or model and their defaults; no other kind declares any yet."""
-    if entry.kind not in ("datasets", "models"):
+    """Return the options of a data set, transform or model and their defaults; others have none yet."""
+    if entry.kind not in ("datasets", "models", "transforms"):
         return {}
     from roadworthy._options import options_of
 

@@ -12,6 +12,7 @@ from roadworthy.report.drawing import (
 )
 from roadworthy.report.predictions import prediction_sheet
 from roadworthy.report.sheets import Pair, Tile, contact_sheet, frame_sheet, pair_sheet
+from roadworthy.report.strips import transform_strip, variants
 
 __all__ = [
     "OVERLAYS",
@@ -26,4 +27,6 @@ __all__ = [
     "pair_sheet",
     "parse_overlays",
     "prediction_sheet",
+    "transform_strip",
+    "variants",
 ]

@@ -1,0 +1,167 @@
+"""Make the gallery that ships with Roadworthy: things of the built-in world, alone and large.
+
+Run by ``make gallery``. The same world gives the same files.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Unpack
+
+import cv2
+import numpy as np
+
+from roadworthy.ontology import ontology
+from roadworthy.transforms.objects.gallery import INDEX, CutOut, Facing, Gallery
+from roadworthy.world import Camera, Conditions, Scene, Thing, Track, render, track
+from roadworthy.world.paints import PAINTS
+from roadworthy.world.things import Details
+
+OUT = Path(__file__).resolve().parents[1] / "src/roadworthy/transforms/objects/gallery_data"
+CAMERA = Camera(1600, 1600, field_of_view=20, tilt=0)
+# Thin cloud: light from all sides, so that a cut-out fits wherever the sun stands, yet sides differ.
+SKY = Conditions("cloudy", "light", "day")
+AWAY = (0.0, 9.0, 20.0)  # degrees to the right at which things that drive our way are seen
+TOWARD = (5.0, 16.0)
+ID = 7
+STEP = 5
+
+
+def main() -> None:
+    """Render everything and write it."""
+    gallery = Gallery(cut_outs(), "shipped")
+    if OUT.is_dir():
+        for file in OUT.glob("*.png"):
+            file.unlink()
+    gallery.save(OUT)
+    size = sum(file.stat().st_size for file in OUT.iterdir())
+    sys.stdout.write(f"{OUT / INDEX}: {len(gallery)} cut-outs, {size / 1e6:.2f} MB: {gallery.contents()}\n")
+
+
+def cut_outs() -> Iterator[CutOut]:
+    """Yield all that ships."""
+    for look in range(12):
+        yield cut_out(f"pedestrian-{look:02d}", "pedestrian", 230, look=look)
+    for look in range(4):
+        yield cut_out(f"bicyclist-{look}", "bicyclist", 210, look=look)
+    for color in PAINTS:
+        yield from views(f"{color}-car", "vehicle", 160, kind="car", color=color)
+    for kind, colors in (("van", ("white", "silver", "blue")), ("truck", ("white", "red", "green"))):
+        for color in colors:
+            yield from views(f"{color}-{kind}", "vehicle", 210, kind=kind, color=color)
+    yield from views("school-bus", "vehicle", 210, kind="school bus")
+    for kind in ("stop", "yield", "turn"):
+        yield cut_out(f"{kind}-sign", "traffic sign", 260, kind=kind)
+    for value in (20, 30, 50, 70, 100):
+        yield cut_out(f"speed-limit-{value}", "traffic sign", 260, kind="speed limit", value=value)
+    for color in ("red", "yellow", "green"):
+        yield cut_out(f"{color}-light", "traffic light", 280, kind=color)
+    for look in range(4):
+        yield cut_out(f"broadleaf-{look}", "tree", 260, kind="broadleaf", look=look)
+    for look in range(2):
+        yield cut_out(f"conifer-{look}", "tree", 300, kind="conifer", look=look)
+    yield cut_out("street-lamp", "pole", 300)
+
+
+def views(name: str, element: str, height: int, **details: Unpack[Details]) -> Iterator[CutOut]:
+    """Yield a thing from behind and from the front, in several directions."""
+    for bearing in AWAY:
+        yield cut_out(
+            f"{name}-away-{bearing:.0f}",
+            element,
+            height,
+            thing=name,
+            facing="away",
+            bearing=bearing,
+            **details,
+        )
+    for bearing in TOWARD:
+        yield cut_out(
+            f"{name}-toward-{bearing:.0f}",
+            element,
+            height,
+            thing=name,
+            facing="toward",
+            bearing=bearing,
+            **details,
+        )
+
+
+def cut_out(
+    name: str,
+    element: str,
+    height: int,
+    *,
+    thing: str = "",
+    facing: Facing = "",
+    bearing: float = 0.0,
+    **details: Unpack[Details],
+) -> CutOut:
+    """Render a thing alone and cut it out, so many pixels high."""
+    # What drives our way and is seen in a direction to the right turns its left side to us.
+    yaw = -math.radians(bearing) + (math.pi if facing == "toward" else 0.0)
+    ahead = {"vehicle": 20.0, "tree": 45.0, "pole": 45.0, "bicyclist": 11.0, "pedestrian": 9.0}.get(
+        element, 14.0
+    )
+    road = track("meadow")
+    place = straightest(road)
+    details = {**details, "yaw": yaw}
+    shown = Thing(ID, element, s=place + CAMERA.forward + ahead, d=0.0, **details)
+    picture = render(Scene(road, s=place, d=0.0, actors=(shown,), conditions=SKY, lines=False), CAMERA)
+    mask = picture.instances == ID
+    if element != "vehicle":  # trees, and the poles of signs and lights, are nobody's instance in the world
+        own = [ontology().label_id(one) for one in (element, "pole")]
+        mask |= np.isin(picture.labels, own) & (picture.depth < ahead + 20)
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if rows[0] == 0 or columns[0] == 0 or columns[-1] == CAMERA.width - 1:
+        raise SystemExit(f"{name} does not fit into the picture: render it farther away")
+    top, bottom = rows[0], rows[-1] + 1
+    left, right = columns[0], columns[-1] + 1
+    window = (slice(top, bottom), slice(left, right))
+    size = (max(1, round((right - left) * height / (bottom - top))), height)
+    alpha = mask[window].astype(np.float32)
+    quiet = cv2.medianBlur(picture.image, 5)
+    colors = quiet[window].astype(np.float32) * alpha[..., None]
+    alpha = cv2.resize(alpha, size, interpolation=cv2.INTER_AREA)
+    colors = cv2.resize(colors, size, interpolation=cv2.INTER_AREA) / np.maximum(alpha, 1e-3)[..., None]
+    # In steps, so that what is left of the camera's noise does not fill the files.
+    rgba = np.dstack([colors / STEP, alpha * 255 / STEP]).round() * STEP
+    rgba = rgba.clip(0, 255).astype(np.uint8)
+    near = float(picture.depth[mask].min())
+    red, green, blue = picture.image[picture.labels == ontology().label_id("road")].mean(axis=0).tolist()
+    names = tuple(ontology().label_classes[index] for index in np.unique(picture.labels[mask]))
+    parts = None
+    if len(names) > 1:
+        shares = [
+            cv2.resize((mask & (picture.labels == ontology().label_id(one)))[window].astype(np.float32), size)
+            for one in names
+        ]
+        parts = np.argmax(shares, axis=0).astype(np.uint8)
+    return CutOut(
+        name,
+        element,
+        height=float((bottom - top) * near / CAMERA.focal),
+        ambience=(red, green, blue),
+        properties=shown.attributes,
+        thing=thing,
+        facing=facing,
+        bearing=bearing,
+        source="world",
+        pixels=rgba,
+        parts=parts,
+        part_names=names if len(names) > 1 else (),
+    )
+
+
+def straightest(road: Track) -> float:
+    """Return where the next fifty metres of a road bend and climb the least."""
+    places = np.arange(0, road.length - 60, 5.0)
+    ahead = road.sample(places[:, None] + np.arange(0, 55, 5.0))  # x, y, z, heading, curvature, grade
+    return float(places[np.argmin(np.abs(ahead[..., 4]).sum(axis=1) + np.ptp(ahead[..., 5], axis=1))])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+"""``roadworthy transforms``: looking at changes to images, and making them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roadworthy.cli._commands import Command, Group
+from roadworthy.cli._console import (
+    console,
+    examples,
+    make_folder,
+    parse_options,
+    plain_table,
+    print_json,
+    tracked,
+)
+from roadworthy.cli._datasets import Options, counted, opened, spread, spread_frames
+from roadworthy.errors import InputError, NotApplicable
+
+if TYPE_CHECKING:
+    from roadworthy.transforms import Parameter, Transform
+
+__all__ = ["app"]
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Look at changes to images, and make them.")
+
+_TILE_WIDTH = 400  # pixels on the sheet
+_MOST_FRAMES = 50
+_MOST_STEPS = 20
+
+Data = Annotated[
+    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="A parameter of the transform; repeatable."),
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="The seed of all random numbers.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
+
+
+@app.callback()
+def _group() -> None:
+    """Look at changes to images, and make them."""
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "roadworthy transforms show rotation",
+        "roadworthy transforms show rain --data world:town --count 3 --steps 5",
+        "roadworthy transforms show fog --presets",
+        "roadworthy transforms show add -p element=pedestrian --data camvid:path/to/camvid",
+    ),
+)
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The transform. See `roadworthy list transforms`.")
+    ],
+    data: Data = "world:town",
+    option: Options = None,
+    parameter: Settings = None,
+    count: Annotated[
+        int, typer.Option("--count", "-n", metavar="N", help="How many frames, spread over the data set.")
+    ] = 2,
+    steps: Annotated[int, typer.Option(metavar="N", help="How many amounts, from none to strongest.")] = 6,
+    presets: Annotated[bool, typer.Option("--presets", help="Draw its presets instead of amounts.")] = False,
+    overlay: Annotated[
+        str, typer.Option(metavar="NAMES", help="What to draw over it: boxes, labels, depth, instances.")
+    ] = "none",
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The picture to write; named after the transform when left out."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw frames under a transform, from identity to strongest, with the visual change of each."""
+    from roadworthy.images import write_image
+    from roadworthy.report import transform_strip
+
+    _check("--count", count, 1, _MOST_FRAMES)
+    _check("--steps", steps, 2, _MOST_STEPS)
+    changes = _presets(name, parameter) if presets else _variants(name, steps, parameter)
+    path = out or Path(f"{re.sub(r'[^a-z0-9-]+', '-', name.lower())}.png")
+    dataset = opened(data, option, count=count)
+    frames, _ = spread_frames(dataset, count)
+    sheet = transform_strip(
+        frames,
+        changes,
+        seed=seed,
+        scale=min(4.0, _TILE_WIDTH / max(frame.width for frame in frames)),
+        overlays=overlay,
+        title=name,
+        note=f"{counted(len(frames), len(dataset))} of {dataset.name}",
+    )
+    make_folder(path.parent)
+    write_image(path, sheet)
+    if as_json:
+        print_json({"sheet": str(path), "transforms": [str(one) for one in changes]})
+    else:
+        console().print(f"Wrote {path}", soft_wrap=True)
+
+
+@app.command(
+    cls=Command,
+    epilog=examples("roadworthy transforms describe rain", "roadworthy transforms describe contrast --json"),
+)
+def describe(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The transform.")], as_json: AsJson = False
+) -> None:
+    """Tell what a transform does, what its parameters and presets are, and what it keeps."""
+    from roadworthy.transforms import kind_of
+
+    kind = kind_of(name)
+    if as_json:
+        print_json(
+            {
+                "name": kind.name,
+                "summary": kind.summary,
+                "family": kind.family,
+                "keeps": kind.keeps.value,
+                "needs": list(kind.needs),
+                "random": kind.random,
+                "parameters": [_parameter_document(one) for one in kind.parameters()],
+                "presets": {preset: dict(values) for preset, values in kind.presets.items()},
+            }
+        )
+        return
+    _print_description(kind)
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        'roadworthy transforms apply "rain:heavy" --data world:town --count 20 --out rainy',
+        'roadworthy transforms apply "rotation(angle=6) + brightness(bias=30)" --out turned',
+        'roadworthy transforms apply "add(element=pedestrian)" --data camvid:path/to/camvid --out walkers',
+    ),
+)
+def apply(
+    transform: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRANSFORM", help="name, name:preset or name(parameter=value, …); several by +."
+        ),
+    ],
+    data: Data = "world:town",
+    option: Options = None,
+    count: Annotated[
+        int | None, typer.Option("--count", "-n", metavar="N", help="How many frames; all when left out.")
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the changed images go.")] = Path(
+        "changed"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Change the frames of a data set; write the images, and what became of every frame.
+
+    The folder gets one image for each frame that qualifies and changes.jsonl with a line for every frame: the
+    image, its visual change, or the reason why the frame does not qualify.
+    """
+    from roadworthy.images import write_image
+    from roadworthy.seeding import rng_for
+    from roadworthy.transforms import parse_transform
+
+    change = parse_transform(transform)
+    dataset = opened(data, option, count=count)
+    indices = spread(len(dataset), len(dataset) if count is None else count)
+    folder = make_folder(out)
+    reasons: Counter[str] = Counter()
+    with (folder / "changes.jsonl").open("w", encoding="utf-8") as rows:
+        for number, index in enumerate(tracked(indices, "Changing frames")):
+            frame = dataset[index]
+            row: dict[str, object] = {"frame": frame.id, "transform": str(change)}
+            try:
+                changed = change(frame, rng_for(seed, frame.id))
+            except NotApplicable as error:
+                reasons[error.reason] += 1
+                row["reason"] = error.reason
+            else:
+                row["image"] = f"{number:06d}.png"
+                row["visual_change"] = changed.visual_change
+                write_image(folder / f"{number:06d}.png", changed.image)
+            print(json.dumps(row, ensure_ascii=False), file=rows)
+    made = len(indices) - reasons.total()
+    if as_json:
+        print_json({"folder": str(folder), "frames": len(indices), "changed": made, "reasons": dict(reasons)})
+        return
+    shell = console()
+    shell.print(f"Changed {counted(made, len(indices))}")
+    for reason, times in reasons.most_common():
+        shell.print(f"  {times} did not qualify: {reason}", soft_wrap=True)
+    shell.print(f"Wrote {folder}", soft_wrap=True)
+
+
+def _check(name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise InputError(f"{name} must be between {low} and {high}, got {value}")
+
+
+def _variants(name: str, steps: int, given: list[str] | None) -> tuple[Transform, ...]:
+    from roadworthy.report import variants
+    from roadworthy.transforms import kind_of, make_transform
+
+    fixed = parse_options(given or [])
+    # Made once with text converted, so that a wrong parameter is refused before anything is drawn.
+    checked = make_transform(name, **fixed).settings if fixed else {}
+    return variants(kind_of(name), steps, **{key: checked[key] for key in fixed})
+
+
+def _presets(name: str, given: list[str] | None) -> tuple[Transform, ...]:
+    from roadworthy.transforms import kind_of, make_transform
+
+    kind = kind_of(name)
+    if not kind.presets:
+        raise InputError(f"{name} has no presets; leave out --presets to draw its amounts")
+    return tuple(make_transform(f"{name}:{preset}", **parse_options(given or [])) for preset in kind.presets)
+
+
+def _parameter_document(parameter: Parameter) -> dict[str, object]:
+    document: dict[str, object] = {
+        "name": parameter.name,
+        "kind": parameter.kind,
+        "description": parameter.description,
+        "default": parameter.default,
+    }
+    if parameter.kind in ("number", "integer"):
+        document |= {
+            "unit": parameter.unit,
+            "low": parameter.low,
+            "high": parameter.high,
+            "identity": parameter.identity,
+            "strongest": parameter.strongest,
+        }
+    elif parameter.kind == "choice":
+        document["choices"] = list(parameter.choices)
+    return document
+
+
+def _print_description(kind: type[Transform]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from roadworthy.transforms import spelled
+
+    out = console()
+    out.print(Text.assemble((kind.name, "bold"), f": {kind.summary}"), soft_wrap=True)
+    needs = f"; it needs {' and '.join(kind.needs)}" if kind.needs else ""
+    out.print(Text(f"{kind.family}; {kind.keeps.value}{needs}", style="dim"), soft_wrap=True)
+    table = plain_table("parameter", "")
+    for one in kind.parameters():
+        about = Text(one.description).append(f"\n{one.domain}", style="dim")
+        table.add_row(Text(f"{one.name}={spelled(one.default)}", style="cyan"), about)
+    if table.row_count:
+        out.print(Padding(table, (1, 0, 0, 2)))
+    if kind.presets:
+        presets = plain_table("preset", "")
+        for preset, values in kind.presets.items():
+            settings = ", ".join(f"{key}={spelled(value)}" for key, value in values.items())
+            presets.add_row(Text(preset, style="cyan"), settings)
+        out.print(Padding(presets, (1, 0, 0, 2)))

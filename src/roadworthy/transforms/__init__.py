@@ -1,0 +1,96 @@
+"""Changes to a frame: what a camera would see if the world, the air or the camera were different.
+
+::
+
+    rain = make_transform("rain:heavy")          # by name and preset, or with parameters
+    changed = rain(frame, rng)                   # the frame, changed, with its visual change Δv
+    both = compose([rain, make_transform("night")])
+"""
+
+from roadworthy.transforms.affine import Mirror, Rotation, Scale, Shear, Translation
+from roadworthy.transforms.blur import (
+    AveragingBlur,
+    BilateralBlur,
+    DefocusBlur,
+    GaussianBlur,
+    GlassBlur,
+    MedianBlur,
+    MotionBlur,
+    ZoomBlur,
+)
+from roadworthy.transforms.composition import Composition, compose
+from roadworthy.transforms.digital import JPEG, Elastic, Pixelate
+from roadworthy.transforms.engines import UserEngine, read_engines
+from roadworthy.transforms.frost import Frost
+from roadworthy.transforms.making import kind_of, make_transform, parse_transform
+from roadworthy.transforms.noise import GaussianNoise, ImpulseNoise, ShotNoise, SpeckleNoise
+from roadworthy.transforms.objects import Add, CutOut, Gallery, Remove, Replace, harvest
+from roadworthy.transforms.operations import Engine, Operation, transform_for
+from roadworthy.transforms.parameters import Parameter, choice, number, spelled, word
+from roadworthy.transforms.spatter import Spatter
+from roadworthy.transforms.tone import Brightness, ColourJitter, Contrast, RGBShift, Saturate
+from roadworthy.transforms.transform import ImageTransform, Keeps, Transform, register
+from roadworthy.transforms.weather import Cloudy, Dusk, Fog, Night, Rain, Shadow, Snow, SunGlare
+
+__all__ = [
+    "Add",
+    "AveragingBlur",
+    "BilateralBlur",
+    "Brightness",
+    "Cloudy",
+    "ColourJitter",
+    "Composition",
+    "Contrast",
+    "CutOut",
+    "DefocusBlur",
+    "Dusk",
+    "Elastic",
+    "Engine",
+    "Fog",
+    "Frost",
+    "Gallery",
+    "GaussianBlur",
+    "GaussianNoise",
+    "GlassBlur",
+    "ImageTransform",
+    "ImpulseNoise",
+    "JPEG",
+    "Keeps",
+    "MedianBlur",
+    "Mirror",
+    "MotionBlur",
+    "Night",
+    "Operation",
+    "Parameter",
+    "Pixelate",
+    "RGBShift",
+    "Rain",
+    "Remove",
+    "Replace",
+    "Rotation",
+    "Saturate",
+    "Scale",
+    "Shadow",
+    "Shear",
+    "ShotNoise",
+    "Snow",
+    "Spatter",
+    "SpeckleNoise",
+    "SunGlare",
+    "Transform",
+    "Translation",
+    "UserEngine",
+    "ZoomBlur",
+    "choice",
+    "compose",
+    "harvest",
+    "kind_of",
+    "make_transform",
+    "number",
+    "parse_transform",
+    "read_engines",
+    "register",
+    "spelled",
+    "transform_for",
+    "word",
+]

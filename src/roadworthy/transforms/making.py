@@ -1,0 +1,112 @@
+"""Making a transform from its name, as users write it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from roadworthy._options import checked_options
+from roadworthy.errors import InputError
+from roadworthy.registry import transforms
+from roadworthy.transforms.composition import compose
+from roadworthy.transforms.transform import Transform
+
+__all__ = ["kind_of", "make_transform", "parse_transform"]
+
+_STEP = re.compile(
+    r"\s*(?P<name>[\w:.-]+)\s*(?:\((?P<inside>(?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\))?\s*(?P<plus>\+|$)"
+)
+_SETTING = re.compile(r"\s*(?P<key>\w+)\s*=\s*(?P<value>\"(?:[^\"\\]|\\.)*\"|[^,\"]*?)\s*(?:,|$)")
+
+
+def kind_of(name: str) -> type[Transform]:
+    """Return the kind of transform that has a name.
+
+    Raises:
+        UnknownNameError: None has it.
+
+    Example:
+        >>> [one.name for one in kind_of("rotation").parameters()]
+        ['angle', 'anchor', 'border']
+    """
+    found = transforms.get(name)
+    if not (isinstance(found, type) and issubclass(found, Transform)):
+        raise InputError(f"{name!r} must be a class derived from Transform, got {found!r}")
+    return found
+
+
+def make_transform(reference: str, /, **parameters: object) -> Transform:
+    """Return a transform.
+
+    Args:
+        reference: Its name, and after a colon one of its presets: ``"rotation:deeptest-3"``.
+        parameters: Its parameters, instead of the default or the preset's; text is converted. ``amount``, for
+            those that have one, stands for all that set the strength.
+
+    Raises:
+        UnknownNameError: No transform has this name.
+        InputError: A preset or parameter is unknown or out of range.
+
+    Example:
+        >>> str(make_transform("rotation:deeptest-3"))
+        'rotation(angle=9)'
+        >>> str(make_transform("rotation", amount=0.1))
+        'rotation(angle=3)'
+        >>> make_transform("rotation", angle=400)
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: rotation: angle must be between -180 and 180 degrees, got 400.0
+    """
+    name, _, preset = reference.partition(":")
+    kind = kind_of(name)
+    given = dict(parameters)
+    if "amount" in given and "amount" not in {one.name for one in kind.parameters()}:
+        amount = given.pop("amount")
+        if preset:
+            raise InputError(f"{reference!r} has a preset: give that or an amount, not both")
+        try:
+            strength = float(amount)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise InputError(f"{name}: an amount must be a number from 0 to 1, got {amount!r}") from None
+        return kind.at(strength, **checked_options(name, kind, given))  # type: ignore[arg-type]
+    checked = checked_options(name, kind, given)
+    return kind.preset(preset, **checked) if preset else kind(**checked)  # type: ignore[arg-type]
+
+
+def parse_transform(text: str) -> Transform:
+    """Return the transform that a text spells: what `str` gives for it, or the same with presets.
+
+    Raises:
+        InputError: The text is no transform, or what it names cannot be made.
+
+    Example:
+        >>> str(parse_transform("rotation(angle=6) + brightness:deeptest-2"))
+        'rotation(angle=6) + brightness(bias=20)'
+    """
+    steps, position = [], 0
+    while True:
+        match = _STEP.match(text, position)
+        if match is None:
+            raise InputError(
+                f"cannot read the transform {text!r} at {text[position:]!r}: "
+                "expected name(parameter=value, …), several joined by +"
+            )
+        steps.append(make_transform(match["name"], **_settings(match["inside"] or "", text)))
+        position = match.end()
+        if match["plus"] != "+":
+            return compose(steps)
+
+
+def _settings(inside: str, text: str) -> dict[str, object]:
+    found: dict[str, object] = {}
+    position = 0
+    while inside[position:].strip():
+        match = _SETTING.match(inside, position)
+        if match is None:
+            raise InputError(
+                f"cannot read {inside[position:]!r} in the transform {text!r}: expected name=value"
+            )
+        value = match["value"]
+        found[match["key"]] = json.loads(value) if value.startswith('"') else value
+        position = match.end()
+    return found

@@ -1,0 +1,382 @@
+"""Galleries of cut-out things: what can be added to a frame, by element and properties.
+
+A gallery is a folder with a PNG file per cut-out, transparent around the thing, and ``gallery.json``, which
+says what each of them shows and how high it is in metres. One ships with Roadworthy, made from the built-in
+world by ``scripts/make_gallery.py``; `roadworthy gallery harvest` makes others from labelled data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._files import naming, read_json
+from roadworthy._frozen import FrozenDict
+from roadworthy.errors import FrameError, InputError
+from roadworthy.ontology import ontology
+from roadworthy.transforms.wording import described
+
+__all__ = ["Color", "CutOut", "Facing", "Gallery"]
+
+Rgba = NDArray[np.uint8]
+Ids = NDArray[np.uint8]
+Color = tuple[float, float, float]
+Facing = Literal["", "away", "toward", "side"]
+
+INDEX = "gallery.json"
+SHIPPED = "shipped"
+_FORMAT = 1
+_FOOT = 0.05  # of a thing's height: what stands on the ground
+
+
+@dataclass(frozen=True, eq=False)
+class CutOut:
+    """One view of one thing, cut out of a picture.
+
+    Attributes:
+        name: Its name in the gallery.
+        element: The ontology element that it shows.
+        properties: Its properties, such as {"type": "van", "color": "red"}.
+        height: Metres from its foot to its top.
+        ambience: Mean RGB of the ground around its foot in the picture that it comes from, from 0 to 255: how
+            much light there was, and of which colour.
+        thing: Which thing it shows; several views of one thing have the same.
+        facing: Whether we see it from behind ("away"), from the front ("toward") or from the "side"; empty
+            where that is not known or does not matter.
+        bearing: In which direction it was seen, in degrees to the right of straight ahead.
+        source: Where it comes from.
+        pixels: RGBA, height × width × 4, uint8; colours are not multiplied by alpha.
+        parts: Index into `part_names` per pixel, where it shows more than one class, such as sign and pole.
+        part_names: The classes of the parts.
+        folder: Where its files lie, when it was not made here.
+    """
+
+    name: str
+    element: str
+    height: float
+    ambience: Color
+    properties: Mapping[str, str] = field(default_factory=FrozenDict)
+    thing: str = ""
+    facing: Facing = ""
+    bearing: float = 0.0
+    source: str = ""
+    pixels: Rgba | None = None
+    parts: Ids | None = None
+    part_names: tuple[str, ...] = ()
+    folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        element = ontology().resolve(self.element)
+        known = {
+            key: ontology().check_property(element.name, key, value) for key, value in self.properties.items()
+        }
+        if not self.height > 0:
+            raise InputError(f"the cut-out {self.name!r} must be higher than 0 m, got {self.height}")
+        object.__setattr__(self, "element", element.name)
+        object.__setattr__(self, "properties", FrozenDict(known))
+        object.__setattr__(self, "thing", self.thing or self.name)
+
+    @cached_property
+    def rgba(self) -> Rgba:
+        """Its pixels, read at the first use: RGBA, height × width × 4, uint8."""
+        if self.pixels is not None:
+            return self.pixels
+        assert self.folder is not None
+        return _read_rgba(self.folder / f"{self.name}.png")
+
+    @cached_property
+    def part_ids(self) -> Ids | None:
+        """Which part each pixel shows, an index into `part_names`; None when it is all of one class."""
+        if self.parts is not None or not self.part_names or self.folder is None:
+            return self.parts
+        path = self.folder / f"{self.name}.parts.png"
+        ids = _decoded(path)
+        if ids.shape != self.rgba.shape[:2] or ids.dtype != np.uint8 or ids.max() >= len(self.part_names):
+            raise FrameError(f"{path} does not fit {self.name}.png: make the gallery again")
+        return np.asarray(ids, np.uint8)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width in pixels."""
+        return self.rgba.shape[0], self.rgba.shape[1]
+
+    @cached_property
+    def foot(self) -> tuple[float, float]:
+        """Where it touches the ground: from left to right, as shares of its width."""
+        height, width = self.shape
+        rows = max(1, round(_FOOT * height))
+        columns = np.flatnonzero((self.rgba[height - rows :, :, 3] > 127).any(axis=0))
+        return (columns[0] / width, (columns[-1] + 1) / width) if len(columns) else (0.0, 1.0)
+
+    def foot_span(self, mirrored: bool) -> tuple[float, float]:
+        """Return where it touches the ground, seen as it is or mirrored."""
+        left, right = self.foot
+        return (1 - right, 1 - left) if mirrored else (left, right)
+
+    def scaled(self, height: int, width: int, mirrored: bool = False) -> Rgba:
+        """Return its pixels in another size, with colours multiplied by alpha.
+
+        It is kept for the next frame; nobody may write into it.
+        """
+        return _scaled(self, height, width, mirrored)
+
+    def scaled_parts(self, height: int, width: int, mirrored: bool = False) -> Ids | None:
+        """Return its `part_ids` in another size."""
+        if self.part_ids is None:
+            return None
+        ids = cv2.resize(self.part_ids, (width, height), interpolation=cv2.INTER_NEAREST_EXACT)
+        return np.asarray(ids[:, ::-1] if mirrored else ids, np.uint8)
+
+    def __repr__(self) -> str:
+        facts = " ".join(self.properties.values())
+        return f"CutOut({self.name!r}, {self.element}{f' ({facts})' if facts else ''}, {self.height:.2f} m)"
+
+
+class Gallery(Sequence[CutOut]):
+    """Cut-outs to choose from.
+
+    Example:
+        >>> gallery = Gallery.shipped()
+        >>> {one.element for one in gallery.select("red car")}
+        {'vehicle'}
+        >>> gallery.select("tram")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: the gallery 'shipped' has no 'tram'; it has ...
+    """
+
+    def __init__(self, cut_outs: Iterable[CutOut], name: str = "gallery") -> None:
+        """Take cut-outs."""
+        self._cut_outs = tuple(cut_outs)
+        self.name = name
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Gallery:
+        """Read a gallery from its folder; pictures are read when they are used.
+
+        Raises:
+            InputError: The folder has no gallery, or one that cannot be used.
+        """
+        folder = Path(path)
+        index = folder / INDEX
+        if not index.is_file():
+            raise InputError(
+                f"there is no gallery in {str(path)!r}, for it holds no {INDEX}: give the folder that "
+                f"`roadworthy gallery harvest` wrote, or {SHIPPED!r} for the one that comes with Roadworthy"
+            )
+        return _loaded(folder.resolve(), index.stat().st_mtime_ns, str(path))
+
+    @classmethod
+    def shipped(cls) -> Gallery:
+        """Return the gallery that comes with Roadworthy."""
+        folder = Path(__file__).with_name("gallery_data")
+        return _loaded(folder, (folder / INDEX).stat().st_mtime_ns, SHIPPED)
+
+    @classmethod
+    def opened(cls, reference: str) -> Gallery:
+        """Return the gallery that a word stands for: "shipped", a folder, or several joined by commas.
+
+        Example:
+            >>> Gallery.opened("shipped").name
+            'shipped'
+        """
+        names = [name.strip() for name in reference.split(",") if name.strip()]
+        if not names:
+            raise InputError(f"a gallery must be {SHIPPED!r} or a folder, got {reference!r}")
+        found = [cls.shipped() if name == SHIPPED else cls.load(name) for name in names]
+        return found[0] if len(found) == 1 else cls.merged(found)
+
+    @classmethod
+    def merged(cls, galleries: Iterable[Gallery]) -> Gallery:
+        """Return one gallery with all that several have."""
+        several = list(galleries)
+        return cls((one for gallery in several for one in gallery), ",".join(one.name for one in several))
+
+    def __len__(self) -> int:
+        return len(self._cut_outs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._cut_outs[index]
+
+    def __iter__(self) -> Iterator[CutOut]:
+        return iter(self._cut_outs)
+
+    def __repr__(self) -> str:
+        return f"Gallery({self.name!r}, {len(self)} cut-outs)"
+
+    def select(self, element: str, properties: Mapping[str, str] | None = None) -> tuple[CutOut, ...]:
+        """Return the cut-outs of an element, or of one below it, that have all these properties.
+
+        Args:
+            element: A word, or a few: "vehicle", "truck", "red car".
+            properties: Further properties.
+
+        Raises:
+            InputError: There are none; says what the gallery has.
+        """
+        asked = described(element)
+        wanted = {**asked.properties, **(properties or {})}
+        inside = {name: ontology().is_a(name, asked.element) for name in {one.element for one in self}}
+        found = tuple(one for one in self if inside[one.element] and wanted.items() <= one.properties.items())
+        if not found:
+            words = " ".join([*(properties or {}).values(), element])
+            raise InputError(
+                f"the gallery {self.name!r} has no {words!r}; it has {self.contents() or 'nothing'}"
+            )
+        return found
+
+    def counts(self) -> dict[str, Counter[str]]:
+        """Return how many different things there are of each element, by their properties in words."""
+        found: dict[str, Counter[str]] = {}
+        for one in {(cut.element, cut.thing): cut for cut in self}.values():
+            words = " ".join(reversed([*one.properties.values()]))
+            found.setdefault(one.element, Counter())[words] += 1
+        return found
+
+    def contents(self) -> str:
+        """Return what it has in a line of words, such as "pedestrian 12, vehicle 8 (red car 2, …)"."""
+        parts = []
+        for element, kinds in self.counts().items():
+            named = [f"{words} {count}" if count > 1 else words for words, count in kinds.items() if words]
+            detail = f" ({', '.join(named)})" if named else ""
+            parts.append(f"{element} {kinds.total()}{detail}")
+        return ", ".join(parts)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a folder, whose cut-outs of the same names are replaced.
+
+        Raises:
+            InputError: Two cut-outs have one name, or a file cannot be written.
+        """
+        folder = Path(path)
+        names = Counter(one.name for one in self)
+        if twice := [name for name, count in names.items() if count > 1]:
+            raise InputError(f"two cut-outs have the name {twice[0]!r}")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for one in self:
+                _write_rgba(folder / f"{one.name}.png", one.rgba)
+                if one.part_ids is not None:
+                    (folder / f"{one.name}.parts.png").write_bytes(_png(one.part_ids))
+            # The index comes last, so that it never names a file that is not there.
+            new = folder / f".{INDEX}.new"
+            new.write_text(_index(self), encoding="utf-8")
+            new.replace(folder / INDEX)
+        except OSError as error:
+            raise InputError(f"cannot write the gallery to {str(path)!r}: {error.strerror}") from error
+
+
+@lru_cache(maxsize=128)
+def _scaled(cut_out: CutOut, height: int, width: int, mirrored: bool) -> Rgba:
+    rgba = cut_out.rgba.astype(np.float32)
+    rgba[..., :3] *= rgba[..., 3:] / 255
+    smaller = height < rgba.shape[0]
+    method = cv2.INTER_AREA if smaller else cv2.INTER_LINEAR
+    resized = cv2.resize(rgba, (width, height), interpolation=method)
+    scaled = np.rint(resized[:, ::-1] if mirrored else resized).astype(np.uint8)
+    scaled.setflags(write=False)
+    return scaled
+
+
+@lru_cache(maxsize=16)
+def _loaded(folder: Path, _changed: int, name: str) -> Gallery:
+    """Read a gallery; `_changed` makes it be read again when its index is another."""
+    index = folder / INDEX
+    content = _checked(read_json(index), index)
+    with naming(index):
+        cut_outs = [CutOut(folder=folder, **fields) for fields in content]
+    return Gallery(cut_outs, name)
+
+
+def _checked(document: object, index: Path) -> list[dict[str, Any]]:
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+    level = Annotated[float, Field(ge=0, le=255)]
+
+    class Row(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        name: Annotated[str, Field(pattern=r"^[\w. -]+$")]
+        element: str
+        height: Annotated[float, Field(gt=0)]
+        ambience: tuple[level, level, level]
+        properties: dict[str, str] = {}
+        thing: str = ""
+        facing: Facing = ""
+        bearing: float = 0.0
+        source: str = ""
+        part_names: tuple[str, ...] = ()
+
+    class Index(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        format: Literal[1]
+        cut_outs: list[Row]
+
+    try:
+        return [row.model_dump() for row in Index.model_validate(document).cut_outs]
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{index}: {where}: {first['msg']}, got {first['input']!r}") from None
+
+
+def _index(gallery: Gallery) -> str:
+    rows = []
+    for one in gallery:
+        row = {
+            "name": one.name,
+            "element": one.element,
+            "height": round(one.height, 3),
+            "ambience": [round(level, 1) for level in one.ambience],
+            "properties": dict(one.properties),
+            "thing": one.thing,
+            "facing": one.facing,
+            "bearing": round(one.bearing, 2),
+            "source": one.source,
+            "part_names": list(one.part_names),
+        }
+        rows.append(json.dumps({key: value for key, value in row.items() if value}, ensure_ascii=False))
+    body = ",\n    ".join(rows)
+    return f'{{\n  "format": {_FORMAT},\n  "cut_outs": [\n    {body}\n  ]\n}}\n'
+
+
+def _decoded(path: Path) -> NDArray[Any]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FrameError(f"cannot read the cut-out {path}: {error.strerror}") from error
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
+    if image is None:
+        raise FrameError(f"cannot read the cut-out {path}: it is corrupt or no image")
+    return image
+
+
+def _read_rgba(path: Path) -> Rgba:
+    image = _decoded(path)
+    if image.ndim != 3 or image.shape[2] != 4 or image.dtype != np.uint8:
+        shape = " × ".join(map(str, image.shape))
+        raise FrameError(f"the cut-out {path} must have four channels of 8 bits, got {shape} {image.dtype}")
+    if not (image[..., 3] > 127).any():
+        raise FrameError(f"the cut-out {path} is transparent everywhere: it shows nothing")
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGRA2RGBA), np.uint8)
+
+
+def _write_rgba(path: Path, rgba: Rgba) -> None:
+    # Colours that nobody sees would only make the file larger.
+    shown = np.where(rgba[..., 3:] > 0, rgba, 0).astype(np.uint8)
+    path.write_bytes(_png(np.asarray(cv2.cvtColor(shown, cv2.COLOR_RGBA2BGRA), np.uint8)))
+
+
+def _png(image: NDArray[np.uint8]) -> bytes:
+    written, data = cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    assert written
+    return data.tobytes()

@@ -1,0 +1,263 @@
+"""Putting other things in the place of those in a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Boxes, Frame, LabelMap
+from roadworthy.transforms.objects import texture
+from roadworthy.transforms.objects.exchange import check_gallery, exchanged
+from roadworthy.transforms.objects.gallery import Gallery
+from roadworthy.transforms.objects.inpainting import Gap, filled
+from roadworthy.transforms.objects.markings import cut_into_dashes, joined_dashes
+from roadworthy.transforms.objects.paint import exposure, repainted, repainted_lines, switched_lights
+from roadworthy.transforms.objects.region import region_of
+from roadworthy.transforms.objects.remove import LEAST_SHARE, without
+from roadworthy.transforms.objects.selection import Selection, check_element, select, things_of
+from roadworthy.transforms.parameters import number, word
+from roadworthy.transforms.perspective import Perspective
+from roadworthy.transforms.transform import Keeps, Presets, Transform, register
+from roadworthy.transforms.wording import Description
+
+__all__ = ["Replace"]
+
+Mask = NDArray[np.bool_]
+Edit = Callable[[Frame, Selection, Description, np.random.Generator], Frame]
+
+_NEVER = ("sky", "ego-vehicle")
+_UPRIGHT = ("traffic sign", "traffic light", "pole", "tree")
+_FLAT = ("road", "sidewalk", "terrain")
+_STANDING = ("tree", "building")
+_LEAST_LOOK = 0.004  # of the image: so much of a class shows what it looks like
+
+
+@register("replace", summary="things of an element give way to others, or get another look")
+@dataclass(frozen=True, kw_only=True)
+class Replace(Transform):
+    """All things that a few words describe give way to others.
+
+    - Buildings and trees give way to each other as a whole: trees are grown from the leaves of those in the
+      image, or of the gallery when it has none, with an outline of their own; walls go on as in the image.
+    - Road, sidewalk and terrain give way to each other.
+    - Solid lines become dashed and dashed ones solid, white ones yellow and back.
+    - Vehicles are painted in another colour, traffic lights switched to another.
+    - Other things (vehicles of another type, pedestrians, bicyclists, signs) are taken out, and a cut-out of
+      the gallery stands where each of them stood.
+
+    Label map, instances, boxes and depth follow. Outside the things, an edge round them, the shadows that
+    touch them, and what comes in their place, nothing changes.
+    """
+
+    element: str = word("building", "What gives way, as a word of the ontology with or without properties.")
+    by: str = word("tree", "What comes in its place.")
+    gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")
+    least_share: float = number(
+        LEAST_SHARE,
+        "The share of the image's pixels below which things are too small to be worth replacing.",
+        low=0,
+        high=1,
+    )
+
+    family = "objects"
+    keeps = Keeps.EDITED
+    needs = ("labels",)
+    random = True
+    presets: ClassVar[Presets] = {
+        "buildings-by-trees": {"element": "building", "by": "tree"},
+        "trees-by-buildings": {"element": "tree", "by": "building"},
+        "solid-by-dashed-lines": {"element": "solid line", "by": "dashed line"},
+        "vehicles-by-black-ones": {"element": "vehicle", "by": "black vehicle"},
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._edit()
+
+    def _edit(self) -> tuple[Description, Description, Edit]:
+        what, by = (check_element(self.name, one, never=_NEVER) for one in (self.element, self.by))
+        edit = _edit_for(what, by)
+        if edit is not None:
+            return what, by, edit
+        gallery = Gallery.opened(self.gallery)
+        check_gallery(by, gallery)
+        return what, by, partial(_exchanged, gallery=gallery)
+
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        what, by, edit = self._edit()
+        return edit(frame, select(frame, what, self.least_share), by, rng)
+
+
+def _edit_for(what: Description, by: Description) -> Edit | None:
+    """Return what replaces one thing by another; None where a cut-out does.
+
+    Raises:
+        InputError: There is no way to do it.
+    """
+    changed = {key for key, value in by.properties.items() if what.properties.get(key) != value}
+    if what.element == by.element:
+        if not changed:
+            raise InputError(f"replace: {str(by)!r} is no other than {str(what)!r}")
+        if what.element == "line":
+            return _other_line
+        if changed == {"color"} and what.element in ("vehicle", "traffic light"):
+            return _other_color if what.element == "vehicle" else _other_light
+    for group in (_FLAT, _STANDING):
+        if what.element in group and by.element in group:
+            return _other_look
+    if all(one.is_a("dynamic object") or one.element in _UPRIGHT for one in (what, by)):
+        return None
+    raise InputError(
+        f"replace: {str(what)!r} cannot give way to {str(by)!r}: give an element of the same sort, or an "
+        "engine that does it"
+    )
+
+
+def _exchanged(
+    frame: Frame, old: Selection, by: Description, rng: np.random.Generator, *, gallery: Gallery
+) -> Frame:
+    return exchanged(frame, old, by, gallery, rng)
+
+
+def _other_look(frame: Frame, old: Selection, by: Description, rng: np.random.Generator) -> Frame:
+    """Give the pixels of a class the look of another."""
+    labels = frame.labels
+    assert labels is not None
+    view = Perspective.of(frame)
+    number = labels.classes.index(by.element) if by.element in labels.classes else len(labels.classes)
+    classes = labels.classes if number < len(labels.classes) else (*labels.classes, by.element)
+    if by.element == "tree":
+        return _wooded(frame, old, number, classes, view, rng)
+    if np.count_nonzero(labels.mask(by.element)) < _LEAST_LOOK * old.mask.size:
+        raise NotApplicable(f"there is too little {by.element} in the frame to take its look from")
+    ids = labels.ids.copy()
+    ids[old.mask] = number
+    opacity = region_of(frame, old.mask, paint=by.element in _FLAT)
+    image, _ = filled(frame.image, labels.ids, classes, Gap(opacity, ids, view), rng)
+    return frame.replace(image=image, labels=LabelMap(ids, classes))
+
+
+def _wooded(
+    frame: Frame,
+    old: Selection,
+    number: int,
+    classes: tuple[str, ...],
+    view: Perspective,
+    rng: np.random.Generator,
+) -> Frame:
+    labels = frame.labels
+    assert labels is not None
+    trees = texture.tree_line(old.mask, view, rng)
+    cleared = without(frame, old, rng, hidden=_inner(trees))
+    rows, columns = np.flatnonzero(old.mask.any(axis=1)), np.flatnonzero(old.mask.any(axis=0))
+    window = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+    foliage = texture.foliage_of(frame.image, labels.mask("tree"), labels.mask("sky"), view)
+    leaves = texture.grown(trees[window], foliage, rng)
+    image = cleared.image.copy()
+    share = _soft(trees)[window][..., None]
+    mixed = image[window] + share * (leaves - image[window])
+    image[window] = np.clip(np.rint(mixed), 0, 255)
+    assert cleared.labels is not None
+    ids = cleared.labels.ids.copy()
+    ids[trees] = number
+    depth = None
+    if frame.depth is not None:
+        assert cleared.depth is not None
+        depth = np.where(trees, frame.depth, cleared.depth)
+    return cleared.replace(image=image, labels=LabelMap(ids, classes), depth=depth)
+
+
+def _inner(mask: Mask) -> Mask:
+    return cv2.erode(mask.view(np.uint8), np.ones((5, 5), np.uint8)).view(np.bool_)
+
+
+def _soft(mask: Mask) -> NDArray[np.float32]:
+    """Return a mask with a soft inner edge; outside it stays 0."""
+    return np.asarray(cv2.blur(mask.astype(np.float32), (3, 3)) * mask, np.float32)
+
+
+def _other_line(frame: Frame, old: Selection, by: Description, rng: np.random.Generator) -> Frame:
+    """Cut a line into dashes or join its dashes, and paint it, as far as either is asked for."""
+    mask = old.mask
+    kind, color = by.properties.get("type"), by.properties.get("color")
+    if kind == "dash":
+        gone = cut_into_dashes(frame, mask, rng)
+        if not gone.any():
+            raise NotApplicable("no line in the frame is long enough to be cut into dashes")
+        frame = without(frame, Selection(old.what, gone, old.boxes[:0]), rng)
+        mask = mask & ~gone
+    elif kind == "solid":
+        frame, mask = _joined(frame, mask, rng)
+    if color is not None and old.what.properties.get("color") != color:
+        assert frame.labels is not None
+        opacity = region_of(frame, mask, paint=True)
+        ground = frame.labels.mask("road", "sidewalk", "terrain") & (opacity == 0)
+        frame = frame.replace(image=repainted_lines(frame.image, mask, ground, opacity, color))
+    return frame
+
+
+def _joined(frame: Frame, mask: Mask, rng: np.random.Generator) -> tuple[Frame, Mask]:
+    """Return the frame with solid lines where dashes were, and the pixels of these lines."""
+    labels = frame.labels
+    assert labels is not None
+    line = labels.classes.index("line")
+    image, ids, lines = frame.image, labels.ids.copy(), mask.copy()
+    for between, dashes in joined_dashes(frame, mask):
+        between &= labels.mask("road part")
+        if not between.any():
+            continue
+        ids[between] = line
+        lines |= between
+        # Only the dashes themselves show what the line looks like: others may be of another colour.
+        before = np.where((labels.ids == line) & ~dashes, np.uint8(0), labels.ids)
+        gap = Gap(between.astype(np.float32), ids, Perspective.of(frame))
+        image, _ = filled(image, before, labels.classes, gap, rng)
+    if np.array_equal(lines, mask):
+        raise NotApplicable("no dashes in the frame follow each other, to be joined to a solid line")
+    return frame.replace(image=image, labels=LabelMap(ids, labels.classes)), lines
+
+
+def _other_color(frame: Frame, old: Selection, by: Description, _rng: np.random.Generator) -> Frame:
+    """Paint vehicles in another colour where they stand."""
+    color = by.properties["color"]
+    image, light = frame.image.copy(), exposure(frame.image)
+    for thing in things_of(frame, old):
+        image[thing.window] = repainted(image[thing.window], thing.pixels, color, light)
+    return frame.replace(image=image, boxes=_described_boxes(frame.boxes, old, by))
+
+
+def _other_light(frame: Frame, old: Selection, by: Description, _rng: np.random.Generator) -> Frame:
+    """Switch traffic lights to another colour."""
+    assert frame.labels is not None
+    heads = old.mask & frame.labels.mask("traffic light")
+    image, done = switched_lights(frame.image, heads, by.properties["color"])
+    if not done.any():
+        raise NotApplicable("no traffic light in the frame shows clearly which lamp is lit")
+    return frame.replace(image=image, boxes=_described_boxes(frame.boxes, old, by))
+
+
+def _described_boxes(boxes: Boxes | None, old: Selection, by: Description) -> Boxes | None:
+    """Return the boxes with the new properties of those that changed."""
+    if boxes is None:
+        return None
+    chosen = set(old.boxes.tolist())
+    attributes = [
+        {**facts, **by.properties} if index in chosen else facts
+        for index, facts in enumerate(boxes.attributes)
+    ]
+    return Boxes(
+        boxes.xyxy,
+        boxes.classes,
+        boxes.scores,
+        boxes.track_ids,
+        boxes.occlusion,
+        boxes.truncation,
+        attributes,
+    )

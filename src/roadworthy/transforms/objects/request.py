@@ -1,0 +1,204 @@
+"""What is asked for when a thing is to be placed, and what that means: which ground, near what, how far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from roadworthy.errors import InputError
+from roadworthy.ontology import Ontology, ontology
+from roadworthy.transforms.perspective import GROUND, ROAD
+from roadworthy.transforms.wording import Description, described
+
+__all__ = ["RELATIONS", "ROADSIDE", "SIDES", "Draws", "Habit", "Plan", "Request", "allowed_ground", "plan_of"]
+
+Comparison = Literal["", "closer", "farther"]
+Zone = Literal["roadside", "lane", "area", "around"]
+
+RELATIONS = ("on", "in front of", "behind", "beside", "closer", "farther")
+SIDES = ("either", "left", "right")
+ROADSIDE = "roadside"
+
+_OFF_ROAD = ("sidewalk", "terrain")
+_ROADSIDES = (ROADSIDE, "road side", "side of the road", "side of the street", "kerb", "curb")
+_REGIONS = ("crosswalk", "stop and yield line")
+
+
+@dataclass(frozen=True)
+class Habit:
+    """Where things of an element stand when nobody says otherwise.
+
+    Attributes:
+        gap: Metres between the road's edge and the near side of a thing at the roadside, least and most.
+        deep: Metres of ground behind the foot that must be allowed too.
+        nearest: Metres from the camera at which it is put at least.
+        farthest: Metres at which it is put at most when no distance is asked for.
+        on_road: Whether it belongs on the road: at the roadside it keeps to the road's edge.
+        whole: Whether it must be seen to its top; a tree may be cut off by the image.
+        clear: Metres of ground behind the foot on which nothing else may stand.
+        covers: Whether it may hide things that stand farther away, if no place is free of them.
+    """
+
+    gap: tuple[float, float]
+    deep: float = 0.3
+    nearest: float = 5.0
+    farthest: float = 40.0
+    on_road: bool = False
+    whole: bool = True
+    clear: float = 1.0
+    covers: bool = True
+
+
+_HABITS: Mapping[str, Habit] = {
+    "pedestrian": Habit((0.0, 1.3), nearest=4.0, farthest=30.0, covers=False),
+    "vehicle": Habit((0.0, 0.9), deep=2.5, nearest=7.0, farthest=50.0, on_road=True, clear=6.0),
+    "bicyclist": Habit((0.0, 0.9), deep=0.8, farthest=35.0, on_road=True, clear=2.0),
+    "traffic sign": Habit((0.1, 2.0), deep=0.1),
+    "traffic light": Habit((0.1, 2.0), deep=0.1, whole=False),
+    "pole": Habit((0.1, 2.0), deep=0.1, farthest=60.0, whole=False),
+    "tree": Habit((0.4, 6.0), nearest=8.0, farthest=70.0, whole=False),
+}
+_USUAL = Habit((0.1, 4.0), whole=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, in the words of the transform's parameters.
+
+    Attributes:
+        element: The ontology element of the thing.
+        relation: How it stands to the reference.
+        reference: A place such as "roadside", or things that are in the frame.
+        side: On which side.
+        distance: Metres from the camera; 0 leaves it open.
+    """
+
+    element: str
+    relation: str = "on"
+    reference: str = ROADSIDE
+    side: str = "either"
+    distance: float = 0.0
+
+    @property
+    def habit(self) -> Habit:
+        """Where things like this usually stand."""
+        line = (self.element, *ontology().ancestors(self.element))
+        return next((_HABITS[name] for name in line if name in _HABITS), _USUAL)
+
+    @property
+    def words(self) -> str:
+        """The request in words, for messages."""
+        than = " than" if self.relation in ("closer", "farther") else ""
+        return f"{self.element} {self.relation}{than} the {self.reference}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """All that is left to chance, from 0 to 1, drawn before anything about the frame is looked at.
+
+    So the same seed puts the same person on the same side, whatever the distance.
+    """
+
+    thing: float
+    side: float
+    distance: float
+    across: float
+    mirror: float
+
+    @classmethod
+    def of(cls, rng: np.random.Generator) -> Draws:
+        """Draw them."""
+        return cls(*rng.random(5).tolist())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a request means.
+
+    Attributes:
+        zone: Beside the road's edge ("roadside"), on our lane or the one beside it ("lane"), anywhere on the
+            ground ("area"), or in relation to things that are there ("around").
+        ground: The classes that the foot may stand on.
+        compare: Whether the thing comes closer or goes farther away than it would stand otherwise.
+        reference: The things that it is compared with, or stands around.
+        relation: How it stands to them, or to us.
+        among: A class that must be close on both sides of the foot: a crosswalk is stripes on the road.
+    """
+
+    zone: Zone
+    ground: tuple[str, ...]
+    compare: Comparison = ""
+    reference: Description | None = None
+    relation: str = ""
+    among: str = ""
+
+
+def allowed_ground(request: Request) -> tuple[str, ...]:
+    """Return the classes that the foot of what is asked for may stand on.
+
+    Example:
+        >>> allowed_ground(Request("pedestrian"))
+        ('sidewalk', 'terrain')
+        >>> allowed_ground(Request("pedestrian", reference="crosswalk"))
+        ('crosswalk', 'road')
+    """
+    return plan_of(request).ground
+
+
+def plan_of(request: Request) -> Plan:
+    """Return what a request means.
+
+    Raises:
+        InputError: The words are unknown or make no sense together.
+    """
+    return _plan(request, ontology())
+
+
+@lru_cache(maxsize=256)
+def _plan(request: Request, _in_use: Ontology) -> Plan:
+    relation = request.relation
+    compare: Comparison = ""
+    if relation in ("closer", "farther"):
+        compare, relation = ("closer" if relation == "closer" else "farther"), "on"
+    on_road = request.habit.on_road
+    roadside = Plan("roadside", ROAD if on_road else _OFF_ROAD, compare)
+    word = " ".join(request.reference.lower().split())
+    if word in _ROADSIDES:
+        return roadside
+    asked = described(word)
+    name = asked.element
+    if name == "ego-vehicle":
+        return _near_us(request, relation, compare, roadside)
+    if name in ("road", "lane") and relation == "beside":
+        return roadside
+    if name in ("road", "lane") and relation == "on":
+        return Plan("lane" if name == "lane" or on_road else "area", ROAD, compare)
+    if name == "crosswalk" and relation == "on":
+        return Plan("area", ("crosswalk", "road"), compare, among="crosswalk")
+    if name in GROUND and relation == "on":
+        return Plan("area", (name,), compare)
+    if compare:
+        usual = Plan("lane", ROAD) if on_road else roadside
+        return Plan(usual.zone, usual.ground, compare, asked)
+    standing = ontology().is_a(name, "object") or ontology().is_a(name, "traffic infrastructure")
+    if relation != "on" and (standing or name in _REGIONS):
+        return Plan("around", ROAD if on_road else GROUND, "", asked, relation)
+    raise InputError(
+        f"add: nothing can be placed {relation} the {word}; "
+        "say 'on' a road, lane, sidewalk, crosswalk or terrain, 'in front of', 'behind' or 'beside' things"
+    )
+
+
+def _near_us(request: Request, relation: str, compare: Comparison, roadside: Plan) -> Plan:
+    """Return what a place in relation to the vehicle that carries the camera means."""
+    if compare:
+        return Plan("lane", ROAD, compare) if request.habit.on_road else roadside
+    if relation in ("in front of", "beside"):
+        return Plan("lane", ROAD, relation=relation)
+    raise InputError(
+        f"add: what is {relation} the ego-vehicle is not in the image; say 'in front of' or 'beside'"
+    )

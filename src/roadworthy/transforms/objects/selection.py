@@ -1,0 +1,229 @@
+"""Which pixels and boxes of a frame a few words mean, such as "red car" or "lane lines"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame, LabelMap
+from roadworthy.ontology import ontology
+from roadworthy.transforms.objects.markings import lines_like
+from roadworthy.transforms.objects.paint import lights_like
+from roadworthy.transforms.objects.parts import parts_of
+from roadworthy.transforms.wording import Description, described
+
+__all__ = ["Selection", "Thing", "check_element", "pixels_of", "select", "things_of"]
+
+Mask = NDArray[np.bool_]
+
+_SEEN = 0.25  # of a box, that its thing covers
+_SPECK = 0.0006  # of the image; so small a piece of sky in a wall is a fault of the label map
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What a description means in one frame.
+
+    Attributes:
+        what: The description.
+        mask: Its pixels.
+        boxes: The numbers of its boxes; none where the frame has none.
+    """
+
+    what: Description
+    mask: Mask
+    boxes: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Thing:
+    """One of the things that are selected.
+
+    Attributes:
+        element: Its ontology element.
+        properties: What is known about it.
+        window: The rows and columns that it covers.
+        pixels: Its pixels within the window.
+        foot: The row below its lowest pixel.
+        hidden: Whether something hides a part of it, as far as is known.
+    """
+
+    element: str
+    properties: Mapping[str, str]
+    window: tuple[slice, slice]
+    pixels: Mask
+    foot: int
+    hidden: bool = False
+
+
+def check_element(owner: str, words: str, *, never: tuple[str, ...] = ()) -> Description:
+    """Return what words describe, if it is something that label maps show.
+
+    Args:
+        owner: The transform, for messages.
+        words: The words.
+        never: Elements that it may not be.
+
+    Raises:
+        InputError: The words mean nothing, or something that label maps do not show.
+    """
+    try:
+        what = described(words)
+    except InputError as error:
+        raise InputError(f"{owner}: {error}") from error
+    shown = [name for name in ontology().label_classes[1:] if ontology().is_a(name, what.element)]
+    if not shown:
+        raise InputError(
+            f"{owner}: {words!r} is nothing that a label map shows; "
+            f"it shows {', '.join(ontology().label_classes[1:])}"
+        )
+    if refused := [name for name in shown if name in never]:
+        raise InputError(f"{owner}: {words!r} cannot be edited, because it includes {', '.join(refused)}")
+    return what
+
+
+def select(frame: Frame, what: Description, least_share: float) -> Selection:
+    """Return what a description means in a frame.
+
+    Raises:
+        NotApplicable: There is nothing like it, it is too small, or it cannot be told from others.
+    """
+    labels = frame.labels
+    assert labels is not None
+    mask = labels.mask(what.element)
+    if not mask.any():
+        raise _absent(what)
+    chosen = _boxes_of(frame, what.element)
+    if what.properties:
+        mask, chosen = _with_properties(frame, what, mask, chosen)
+        if not mask.any():
+            raise _absent(what)
+    if what.is_a("static object"):
+        mask = mask | _scraps(labels, mask)
+    elif what.element in ("traffic sign", "traffic light"):
+        mask = mask | _posts(labels.mask("pole"), mask)
+    if np.count_nonzero(mask) < least_share * mask.size:
+        raise NotApplicable(
+            f"what there is of {str(what)!r} covers less than {least_share:.3%} of the image: too small"
+        )
+    return Selection(what, mask, chosen)
+
+
+def _scraps(labels: LabelMap, mask: Mask) -> Mask:
+    """Return the specks that lie mostly along a mask: windows and edges that nobody labelled, or as sky."""
+    void, sky = labels.mask("void"), labels.mask("sky")
+    count, parts, stats, _ = cv2.connectedComponentsWithStats((void | sky).view(np.uint8), connectivity=4)
+    kernel = np.ones((3, 3), np.uint8)
+    edge = (parts > 0) & (cv2.erode((parts > 0).view(np.uint8), kernel) == 0)
+    beside = cv2.dilate(mask.view(np.uint8), kernel).view(np.bool_)
+    border = np.bincount(parts[edge], minlength=count)
+    touching = np.bincount(parts[edge & beside], minlength=count)
+    small = stats[:, cv2.CC_STAT_AREA] < _SPECK * mask.size
+    unknown = np.bincount(parts[void], minlength=count) > 0.5 * stats[:, cv2.CC_STAT_AREA]
+    own = (touching > 0.6 * np.maximum(border, 1)) & (small | unknown)
+    own[0] = False
+    found: Mask = own[parts]
+    return found
+
+
+def _posts(poles: Mask, mask: Mask) -> Mask:
+    """Return the poles that carry a sign or a light: they are below it, and do not go on above it."""
+    found = np.zeros_like(poles)
+    heads = [window for window, _ in parts_of(mask)]
+    for (rows, columns), pixels in parts_of(poles):
+        for head_rows, head_columns in heads:
+            wide, high = head_columns.stop - head_columns.start, head_rows.stop - head_rows.start
+            beneath = head_rows.start + high // 2 <= rows.stop and rows.start <= head_rows.stop + max(
+                2, high // 3
+            )
+            beside = columns.start < head_columns.stop and head_columns.start < columns.stop
+            below = rows.start > head_rows.start - 0.5 * high and rows.stop > head_rows.stop
+            narrow = columns.stop - columns.start < 1.5 * wide + 2
+            if beneath and beside and below and narrow:
+                found[rows, columns] |= pixels
+    return found
+
+
+def things_of(frame: Frame, chosen: Selection) -> Iterator[Thing]:
+    """Yield the things that are selected; touching ones that no box tells apart are one."""
+    boxes = frame.boxes
+    if boxes is None or not len(chosen.boxes):
+        for window, pixels in parts_of(chosen.mask):
+            yield Thing(chosen.what.element, chosen.what.properties, window, pixels, window[0].stop)
+        return
+    posts = chosen.mask & ~frame.labels.mask(chosen.what.element) if frame.labels is not None else None
+    for index in chosen.boxes.tolist():
+        mine = pixels_of(frame, chosen.mask, chosen.boxes, np.array([index]))
+        if not mine.any():
+            continue
+        rows, columns = np.flatnonzero(mine.any(axis=1)), np.flatnonzero(mine.any(axis=0))
+        window = (slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1))
+        foot = window[0].stop
+        if posts is not None and (post := np.flatnonzero(posts[foot:, window[1]].any(axis=1))).size:
+            foot += int(post[-1]) + 1 if post[0] <= 2 else 0
+        occlusion = 0.0 if boxes.occlusion is None else float(np.nan_to_num(boxes.occlusion[index]))
+        yield Thing(
+            boxes.classes[index], boxes.attributes[index], window, mine[window], foot, occlusion > 0.1
+        )
+
+
+def _absent(what: Description) -> NotApplicable:
+    return NotApplicable(f"there is no {what} in the frame")
+
+
+def _boxes_of(frame: Frame, element: str) -> NDArray[np.intp]:
+    if frame.boxes is None:
+        return np.zeros(0, np.intp)
+    return np.array(
+        [i for i, one in enumerate(frame.boxes.classes) if ontology().is_a(one, element)], np.intp
+    )
+
+
+def _with_properties(
+    frame: Frame, what: Description, mask: Mask, boxes: NDArray[np.intp]
+) -> tuple[Mask, NDArray[np.intp]]:
+    """Return those of the pixels and boxes of an element that have the properties asked for."""
+    assert frame.labels is not None
+    if what.element == "line":
+        return lines_like(frame, mask, what.properties), boxes[:0]
+    attributes = () if frame.boxes is None else frame.boxes.attributes
+    if any(what.properties.keys() <= attributes[index].keys() for index in boxes):
+        fitting = np.array(
+            [index for index in boxes if what.properties.items() <= attributes[index].items()], np.intp
+        )
+        return pixels_of(frame, mask, boxes, fitting), fitting
+    if what.element == "traffic light":
+        found = lights_like(frame.image, mask, what.properties["color"])
+        return found, _boxes_inside(frame, boxes, found)
+    keys = " and ".join(what.properties)
+    raise NotApplicable(f"the {keys} of each {what.element} is not known in the frame")
+
+
+def pixels_of(frame: Frame, mask: Mask, boxes: NDArray[np.intp], wanted: NDArray[np.intp]) -> Mask:
+    """Return the pixels of some of the boxes of an element; `mask` are those of the element."""
+    assert frame.boxes is not None
+    if frame.instances is not None and frame.boxes.track_ids is not None:
+        ids = frame.boxes.track_ids[wanted]
+        return mask & np.isin(frame.instances, ids[ids > 0])
+    # Without instances a pixel belongs to the box whose foot is lowest: that thing is nearest.
+    corners = frame.boxes.xyxy
+    owner = np.full(mask.shape, -1, np.int32)
+    for index in boxes[np.argsort(corners[boxes, 3], kind="stable")].tolist():
+        left, top, right, bottom = corners[index].tolist()
+        owner[int(top) : int(np.ceil(bottom)), int(left) : int(np.ceil(right))] = index
+    found: Mask = mask & np.isin(owner, wanted)
+    return found
+
+
+def _boxes_inside(frame: Frame, boxes: NDArray[np.intp], mask: Mask) -> NDArray[np.intp]:
+    """Return the boxes of which most pixels of the element are selected."""
+    if frame.boxes is None:
+        return boxes
+    corners = frame.boxes.xyxy[boxes].astype(int).tolist()
+    inside = [mask[y1:y2, x1:x2].mean() > _SEEN for x1, y1, x2, y2 in corners]
+    return boxes[np.array(inside, np.bool_)]

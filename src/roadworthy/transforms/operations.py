@@ -1,0 +1,218 @@
+"""What a rule asks for: a thing is added, removed or replaced; and the transform that does it.
+
+The three operations are those of the RMT paper (Table 4). Weather and time are replaced like things: "the
+weather becomes rainy" is the replacement of weather by rainy.
+
+::
+
+    transform_for(Remove("lane lines"))               # remove(element="lane lines")
+    transform_for(Replace("weather", "heavy rain"))   # rain:heavy
+    transform_for(Replace("building", "tree"), read_engines("engines.yaml", allow_commands=True))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, runtime_checkable
+
+from roadworthy.errors import InputError
+from roadworthy.transforms.making import make_transform
+from roadworthy.transforms.transform import Transform
+from roadworthy.transforms.wording import Description, described
+
+__all__ = ["Add", "Engine", "Operation", "Remove", "Replace", "transform_for"]
+
+_CONDITIONS: Mapping[str, str] = {
+    "rainy": "rain",
+    "snowy": "snow",
+    "foggy": "fog",
+    "cloudy": "cloudy",
+    "night": "night",
+    "dusk": "dusk",
+}
+"""The transforms that make weather and times of day."""
+_KINDS_OF_CONDITION = ("weather", "time")
+
+
+@dataclass(frozen=True)
+class Add:
+    """A thing comes into the scene.
+
+    Attributes:
+        element: What comes: a word of the ontology with or without properties, such as "red car".
+        relation: How it stands to the reference: "on", "in front of", "behind", "beside", "closer" or
+            "farther".
+        reference: Where: "roadside", "lane", "sidewalk", "ego-vehicle", or things in the frame.
+        side: "left", "right" or "either".
+        distance: Metres from the camera; 0 leaves it open.
+
+    Example:
+        >>> Add("pedestrian", "on", "roadside").what.element
+        'pedestrian'
+    """
+
+    element: str
+    relation: str = "on"
+    reference: str = "roadside"
+    side: str = "either"
+    distance: float = 0.0
+
+    kind: ClassVar[str] = "add"
+
+    def __post_init__(self) -> None:
+        described(self.element)
+
+    @property
+    def what(self) -> Description:
+        """What comes."""
+        return described(self.element)
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Things go out of the scene.
+
+    Attributes:
+        element: What goes.
+
+    Example:
+        >>> Remove("dashed lane lines").what.properties["type"]
+        'dash'
+    """
+
+    element: str
+
+    kind: ClassVar[str] = "remove"
+
+    def __post_init__(self) -> None:
+        described(self.element)
+
+    @property
+    def what(self) -> Description:
+        """What goes."""
+        return described(self.element)
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Things give way to others, or the weather or the time of day changes.
+
+    Attributes:
+        element: What goes: things, "weather", "time", or a weather or time by its name.
+        by: What comes: "tree", "heavy rain", "night".
+
+    Example:
+        >>> Replace("weather", "heavy rain").new.properties["level"]
+        'heavy'
+        >>> Replace("weather", "night")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: 'weather' cannot give way to 'night': one is weather, the other is not
+    """
+
+    element: str
+    by: str
+
+    kind: ClassVar[str] = "replace"
+
+    def __post_init__(self) -> None:
+        for category in _KINDS_OF_CONDITION:
+            if self.what.is_a(category) != self.new.is_a(category):
+                raise InputError(
+                    f"{self.element!r} cannot give way to {self.by!r}: one is {category}, the other is not"
+                )
+
+    @property
+    def what(self) -> Description:
+        """What goes."""
+        return described(self.element)
+
+    @property
+    def new(self) -> Description:
+        """What comes."""
+        return described(self.by)
+
+
+Operation = Add | Remove | Replace
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """What makes images in which an operation was done: a user's program, or a learned model."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    def supports(self, operation: Operation) -> bool:
+        """Return whether it can do an operation."""
+
+    def transform(self, operation: Operation) -> Transform:
+        """Return the transform that does an operation it supports.
+
+        Raises:
+            InputError: It may not be used, or something that it needs is missing.
+        """
+
+
+def transform_for(operation: Operation, engines: Iterable[Engine] = ()) -> Transform:
+    """Return the transform that does an operation.
+
+    Args:
+        operation: What to do.
+        engines: What users bring; the first that supports the operation is taken, before what is built in.
+
+    Raises:
+        InputError: Nothing does it.
+
+    Example:
+        >>> str(transform_for(Remove("lane lines")))
+        'remove(element=lane lines)'
+        >>> transform_for(Replace("time", "day"))
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: nothing built in makes it 'day': give an engine that supports \
+{operation: replace, element: time, by: day}
+    """
+    for engine in engines:
+        if engine.supports(operation):
+            return engine.transform(operation)
+    if isinstance(operation, Add):
+        if condition := _condition(operation.what):
+            return condition
+        return make_transform(
+            "add",
+            element=operation.element,
+            relation=operation.relation,
+            reference=operation.reference,
+            side=operation.side,
+            distance=operation.distance,
+        )
+    if isinstance(operation, Remove):
+        if _is_condition(operation.what):
+            raise InputError(
+                f"nothing built in takes away {str(operation.what)!r}: give an engine that supports "
+                f"{{operation: remove, element: {operation.what}}}, or replace it by another weather or time"
+            )
+        return make_transform("remove", element=operation.element)
+    return _condition(operation.new) or make_transform("replace", element=operation.element, by=operation.by)
+
+
+def _is_condition(what: Description) -> bool:
+    return any(what.is_a(category) for category in _KINDS_OF_CONDITION)
+
+
+def _condition(what: Description) -> Transform | None:
+    """Return the transform that makes a weather or a time of day; None for things."""
+    if not _is_condition(what):
+        return None
+    if what.element not in _CONDITIONS:
+        category = next(one for one in _KINDS_OF_CONDITION if what.is_a(one))
+        raise InputError(
+            f"nothing built in makes it {str(what)!r}: give an engine that supports "
+            f"{{operation: replace, element: {category}, by: {what}}}"
+        )
+    level = what.properties.get("level")
+    name = _CONDITIONS[what.element]
+    return make_transform(f"{name}:{level}" if level else name)

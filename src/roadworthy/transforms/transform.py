@@ -1,0 +1,262 @@
+"""The one thing that all changes to a frame have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import lru_cache
+from types import MappingProxyType
+from typing import ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError, NotApplicable, suggest
+from roadworthy.frames import Frame
+from roadworthy.registry import transforms
+from roadworthy.transforms.parameters import Parameter, declared_parameters, spelled
+from roadworthy.visual_change import Reference
+
+__all__ = ["ImageTransform", "Keeps", "Transform", "register"]
+
+Image = NDArray[np.uint8]
+Presets = Mapping[str, Mapping[str, float | str]]
+Kind = TypeVar("Kind", bound="type[Transform]")
+
+_PLAIN = re.compile(r"[\w./-]+( [\w./-]+)*")
+_NEEDS = {"labels": "a label map", "depth": "a depth map"}
+
+
+class Keeps(StrEnum):
+    """What a transform does to the label map, instances, boxes and depth of a frame."""
+
+    LABELS = "labels stay true"
+    """Every thing stays where it was: only the look of the image changes."""
+    MOVED = "labels move with the image"
+    """Every thing moves, and what is known about it moves with it."""
+    EDITED = "labels are edited with the image"
+    """Things come or go, in the image and in what is known about it."""
+    NOTHING = "labels are void"
+    """What was known does not hold for the changed image; it is left out."""
+
+
+class Transform(ABC):
+    """A change to a frame, with its parameters set.
+
+    A kind of transform is a frozen dataclass derived from this class. Its fields are its parameters, made by
+    `number`, `choice` and `word`; :func:`register` gives it a name. Calling a transform changes a frame.
+
+    Class attributes:
+        name: What users type; set by :func:`register`.
+        family: Transforms that are alike, such as "blur".
+        keeps: What becomes of the labels.
+        needs: What a frame must have: "labels" or "depth".
+        random: Whether it draws random numbers.
+        presets: Named sets of parameters.
+
+    Example:
+        >>> import numpy as np
+        >>> from roadworthy.frames import Frame
+        >>> from roadworthy.transforms import make_transform
+        >>> frame = Frame("drive/17", np.full((32, 48, 3), 90, np.uint8))
+        >>> brighter = make_transform("brightness", bias=40)(frame)
+        >>> brighter.id, brighter.image[0, 0].tolist()
+        ('drive/17~brightness(bias=40)', [130, 130, 130])
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    family: ClassVar[str]
+    keeps: ClassVar[Keeps] = Keeps.LABELS
+    needs: ClassVar[tuple[str, ...]] = ()
+    random: ClassVar[bool] = False
+    presets: ClassVar[Presets] = MappingProxyType({})
+
+    def __post_init__(self) -> None:
+        for parameter in self.parameters():
+            value = parameter.checked(self.name, getattr(self, parameter.name))
+            object.__setattr__(self, parameter.name, value)
+
+    @abstractmethod
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        """Return the changed frame; its id, history and visual change are seen to by `__call__`.
+
+        Raises:
+            NotApplicable: The frame does not qualify; the message is the reason, without the frame's id.
+        """
+
+    def __call__(self, frame: Frame, rng: np.random.Generator | int = 0, *, measure: bool = True) -> Frame:
+        """Return the frame with the change made; the frame given stays as it is.
+
+        The frames before it (`previous`) are changed alike, with the same random numbers, so that what is on
+        the lens stays where it is.
+
+        Args:
+            frame: The frame to change.
+            rng: A random generator, or the seed of one. The same seed gives the same bytes.
+            measure: Whether to measure the visual change Δv from this frame. It costs more than most
+                changes; a search that does not look at it may leave it out.
+
+        Raises:
+            NotApplicable: The frame does not qualify or lacks what the transform needs, such as a label map.
+        """
+        generator = np.random.default_rng(rng) if isinstance(rng, int) else rng
+        if self.is_identity:
+            return frame.replace(visual_change=0.0) if measure else frame
+        state = generator.bit_generator.state
+        changed = self._changed(frame, generator)
+        end = generator.bit_generator.state
+        previous = []
+        for earlier in frame.previous:
+            generator.bit_generator.state = state
+            previous.append(self._changed(earlier, generator))
+        generator.bit_generator.state = end
+        return changed.replace(
+            id=f"{frame.id}~{self}",
+            previous=previous,
+            visual_change=_reference(frame).visual_change(changed.image) if measure else None,
+        )
+
+    def _changed(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        try:
+            for name in self.needs:
+                if getattr(frame, name) is None:
+                    raise NotApplicable(f"{self.name} needs {_NEEDS[name]}, and the frame has none")
+            return self.change(frame, rng)
+        except NotApplicable as error:
+            if error.frame is not None:
+                raise
+            raise NotApplicable(error.reason, frame=frame.id) from error
+
+    def on_image(self, image: Image, rng: np.random.Generator | int = 0) -> Image:
+        """Return a changed image: height × width × 3, or height × width for a grey one.
+
+        Example:
+            >>> import numpy as np
+            >>> from roadworthy.transforms import make_transform
+            >>> make_transform("brightness", bias=40).on_image(np.full((2, 3), 90, np.uint8)).tolist()
+            [[130, 130, 130], [130, 130, 130]]
+        """
+        if image.ndim == 2:
+            # A grey image may come out coloured (a sky at dusk), so it is made grey again as the eye sees it.
+            coloured = self.on_image(np.repeat(image[:, :, None], 3, axis=2), rng)
+            grey: Image = np.rint(coloured @ np.array([0.299, 0.587, 0.114])).astype(np.uint8)
+            return grey
+        return self(Frame("image", image), rng, measure=False).image
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether it changes nothing: all parameters that set its strength are at their identity."""
+        strengths = [one for one in self.parameters() if one.sets_strength]
+        return bool(strengths) and all(getattr(self, one.name) == one.identity for one in strengths)
+
+    @property
+    def settings(self) -> dict[str, float | int | str]:
+        """The parameters by name."""
+        return {one.name: getattr(self, one.name) for one in self.parameters()}
+
+    def replace(self, **changes: float | int | str) -> Self:
+        """Return the transform with some parameters changed."""
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+
+    def __str__(self) -> str:
+        # The first tells what it is about; the others are shown where they set the strength or are unusual.
+        first, *others = self.parameters() or (None,)
+        shown = [one for one in others if one.sets_strength or getattr(self, one.name) != one.default]
+        named = [one.name for one in ([first] if first else []) + shown]
+        return f"{self.name}({', '.join(f'{name}={_text(getattr(self, name))}' for name in named)})"
+
+    @classmethod
+    @lru_cache
+    def parameters(cls) -> tuple[Parameter, ...]:
+        """Return what its parameters are."""
+        return declared_parameters(cls)
+
+    @classmethod
+    def has_amount(cls) -> bool:
+        """Return whether its strength can be set by one number from 0 to 1."""
+        return any(one.sets_strength for one in cls.parameters())
+
+    @classmethod
+    def at(cls, amount: float, **fixed: float | int | str) -> Self:
+        """Return the transform at an amount from 0, the identity, to 1, the strongest.
+
+        Args:
+            amount: All parameters that set the strength lie this far between identity and strongest.
+            fixed: Parameters that keep these values instead.
+
+        Example:
+            >>> from roadworthy.registry import transforms
+            >>> str(transforms.get("rotation").at(0.5))
+            'rotation(angle=15)'
+        """
+        if not cls.has_amount():
+            raise InputError(f"{cls.name} has no amount: give its parameters instead")
+        if not 0 <= amount <= 1:
+            raise InputError(f"{cls.name}: an amount must be between 0 and 1, got {amount!r}")
+        values = {one.name: one.at(amount) for one in cls.parameters() if one.sets_strength}
+        return cls(**{**values, **fixed})
+
+    @classmethod
+    def preset(cls, name: str, **changes: float | int | str) -> Self:
+        """Return the transform with the parameters of a preset, some of them changed if given.
+
+        Example:
+            >>> from roadworthy.registry import transforms
+            >>> str(transforms.get("rotation").preset("deeptest-2"))
+            'rotation(angle=6)'
+        """
+        if name not in cls.presets:
+            raise InputError(f"{cls.name} has no preset {name!r}; {suggest(name, cls.presets)}")
+        return cls(**{**cls.presets[name], **changes})
+
+
+class ImageTransform(Transform):
+    """A change that looks at the image alone; labels, boxes and depth stay true."""
+
+    @abstractmethod
+    def change_image(self, image: Image, rng: np.random.Generator) -> Image:
+        """Return the changed image, another array: RGB, uint8, of the same size."""
+
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        """Return the frame with the changed image."""
+        return frame.replace(image=self.change_image(frame.image, rng))
+
+    def on_image(self, image: Image, rng: np.random.Generator | int = 0) -> Image:
+        """Return a changed image, as :meth:`Transform.on_image` does, without the cost of a frame."""
+        if image.ndim != 3 or self.is_identity:
+            return super().on_image(image, rng)
+        return self.change_image(image, np.random.default_rng(rng) if isinstance(rng, int) else rng)
+
+
+def register(name: str, *, summary: str, aliases: tuple[str, ...] = ()) -> Callable[[Kind], Kind]:
+    """Return a decorator that names a kind of transform and adds it to the registry.
+
+    Args:
+        name: What users type.
+        summary: One line that says what it does.
+        aliases: Other names for it.
+    """
+
+    def decorate(kind: Kind) -> Kind:
+        kind.name, kind.summary = name, summary
+        return transforms.register(name, summary=summary, aliases=aliases)(kind)
+
+    return decorate
+
+
+@lru_cache(maxsize=2)
+def _reference(frame: Frame) -> Reference:
+    # One frame is changed in many ways one after another, and half of the work is about the original alone.
+    return Reference(frame.image)
+
+
+def _text(value: float | int | str) -> str:
+    """Return a value as `parse_transform` reads it."""
+    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+        return json.dumps(value, ensure_ascii=False)
+    return spelled(value)

@@ -1,0 +1,16 @@
+"""Weather and light: fog, rain, snow, clouds, night, dusk, a low sun, shadows.
+
+Each has an amount from 0 to 1, of which 1/3 is light, 2/3 is normal and 1 is heavy, and further parameters
+for its parts. They keep labels true, write into the metadata what they made, and look at the label map and
+the depth of a frame where it has them; where it has none they estimate, and say so in their description.
+"""
+
+from roadworthy.transforms.weather.clouds import Cloudy
+from roadworthy.transforms.weather.fog import Fog
+from roadworthy.transforms.weather.night import Dusk, Night
+from roadworthy.transforms.weather.rain import Rain
+from roadworthy.transforms.weather.shadow import Shadow
+from roadworthy.transforms.weather.snow import Snow
+from roadworthy.transforms.weather.sun import SunGlare
+
+__all__ = ["Cloudy", "Dusk", "Fog", "Night", "Rain", "Shadow", "Snow", "SunGlare"]

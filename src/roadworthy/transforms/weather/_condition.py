@@ -1,0 +1,114 @@
+"""What all weather and light has in common: one amount, three levels, and when it does not apply."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import cv2
+import numpy as np
+
+from roadworthy.errors import NotApplicable
+from roadworthy.frames import Frame
+from roadworthy.ontology import ontology
+from roadworthy.transforms.parameters import number
+from roadworthy.transforms.transform import Presets, Transform
+from roadworthy.transforms.weather._fields import Image
+from roadworthy.transforms.weather._scene import Surroundings, surroundings
+
+__all__ = ["LEAST_CHANGE", "LEVELS", "Condition", "known"]
+
+LEVELS: Mapping[str, float] = {"light": 1 / 3, "normal": 2 / 3, "heavy": 1.0}
+"""The amounts that the levels of the ontology stand for."""
+
+LEAST_CHANGE = 25.0
+"""Mean squared error, in grey levels². A change of at least light strength that is no greater than camera
+noise of five levels means that the image showed this before: the filter of section 3.3.4 of the RMT paper,
+which gives no number. Weaker amounts, and weather with some of its parts turned off, are asked for on
+purpose, by searches and strips, and are not filtered."""
+
+
+def known(frame: Frame, fact: str) -> str | None:
+    """Return what the metadata say about the weather, its level or the time, in the ontology's word."""
+    word = frame.metadata.get(fact)
+    if not isinstance(word, str):
+        return None
+    element = ontology().get(word)
+    return word if element is None else element.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition(Transform):
+    """Weather or light that comes over a scene; labels stay true.
+
+    Class attributes:
+        fact: What it changes among the metadata, "weather" or "time"; empty for neither.
+        value: The ontology's word for it.
+        bars: Facts of the metadata with which it cannot be, and the reason.
+        replaces: Whether it takes the place of other weather or another time; only then a frame that shows it
+            already is filtered.
+    """
+
+    amount: float = number(
+        2 / 3, "How much of it: 1/3 is light, 2/3 is normal, 1 is heavy.", low=0, high=1, identity=0
+    )
+
+    family = "weather"
+    random = True
+    presets: ClassVar[Presets] = {level: {"amount": amount} for level, amount in LEVELS.items()}
+    fact: ClassVar[str] = ""
+    value: ClassVar[str] = ""
+    bars: ClassVar[Mapping[str, str]] = {}
+    replaces: ClassVar[bool] = True
+
+    @abstractmethod
+    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+        """Return the image with the weather or light over it."""
+
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        """Return the frame under these conditions, and its metadata saying so.
+
+        An amount that is nearer to nothing than to light leaves the metadata as they are.
+
+        Raises:
+            NotApplicable: The metadata say that it is so already, at this level or a stronger one, or the
+                image hardly changes.
+        """
+        self._check(frame)
+        image = self.drawn(surroundings(frame), rng)
+        if self.replaces and self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount):
+            error = cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size
+            if error < LEAST_CHANGE:
+                raise NotApplicable(f"the image hardly changes: {self._already}")
+        if not self.fact or self.severity < LEVELS["light"] / 2:
+            return frame.replace(image=image)
+        facts = {**frame.metadata, self.fact: self.value}
+        if self.fact == "weather":
+            facts["level"] = self.level
+        return frame.replace(image=image, metadata=facts)
+
+    @property
+    def severity(self) -> float:
+        """How much of it there is, on the scale of the levels."""
+        return self.amount
+
+    @property
+    def level(self) -> str:
+        """The nearest of light, normal and heavy."""
+        return min(LEVELS, key=lambda name: abs(LEVELS[name] - self.severity))
+
+    @property
+    def _already(self) -> str:
+        return f"the {self.fact} is already {self.value}"
+
+    def _check(self, frame: Frame) -> None:
+        for fact in ("weather", "time"):
+            reason = self.bars.get(known(frame, fact) or "")
+            if reason:
+                raise NotApplicable(reason)
+        if self.replaces and known(frame, self.fact) == self.value:
+            there = LEVELS.get(str(frame.metadata.get("level")), 1.0) if self.fact == "weather" else 1.0
+            if there >= LEVELS[self.level]:
+                raise NotApplicable(self._already)

@@ -1,0 +1,261 @@
+"""What weather and light need to know about a frame: where the sky is, the ground, and how far things are.
+
+A label map and a depth map say it. Without them it is estimated:
+
+- the sky is the smooth, bright or blue region that hangs together with the upper edge, above the horizon;
+- the ground is what lies well below the horizon, the road its middle part;
+- what stands beside the road is as far away as the walls of a street would be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from typing import TypeVar
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.frames import Frame, LabelMap
+from roadworthy.ontology import VOID, ontology
+from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
+from roadworthy.transforms.warping import move_boxes
+from roadworthy.transforms.weather._fields import (
+    Image,
+    Map,
+    Mask,
+    above,
+    percentile,
+    resized,
+    thinned,
+    widened,
+)
+from roadworthy.transforms.weather._skyline import estimated_sky, likeness
+from roadworthy.transforms.weather._vanishing import vanishing_row
+
+__all__ = ["SKY_DISTANCE", "Surroundings", "surroundings"]
+
+Number = TypeVar("Number", np.uint8, np.int16)
+
+SKY_DISTANCE = np.float32(5000)
+"""Metres that stand for the sky."""
+
+_THUMBNAIL = 320  # pixels: smooth fields such as light and haze are worked out at about this width
+# Where things beside the road are thought to stand: metres to either side, and how far ahead it ends.
+_STREET, _STREET_END = 12.0, 90.0
+_DAYLIGHT = 195.0  # grey level of the brightest things by day
+_USUAL_ROAD = 105.0  # grey level of asphalt by day
+
+
+@lru_cache(maxsize=2)
+def surroundings(frame: Frame) -> Surroundings:
+    """Return what is known about a frame; one frame is changed in many ways one after another."""
+    return Surroundings(frame)
+
+
+class Surroundings:
+    """What is known or estimated about a frame, each fact worked out when it is first asked for.
+
+    A thumbnail is the image made smaller by a whole number, to about 320 pixels across. What is smooth is
+    worked out in it, because that takes a fraction of the time.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.width, self.height = frame.size
+        step = max(1, round(self.width / _THUMBNAIL))
+        self.small = max(2, -(-self.width // step)), max(2, -(-self.height // step))
+
+    def full(self, field: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return a field of the thumbnail, or of any size, as large as the image."""
+        return np.asarray(resized(field, self.width, self.height), np.uint8)
+
+    @cached_property
+    def view(self) -> Perspective:
+        """How the ground is seen."""
+        small, (width, height) = self.small_view, self.small
+        return Perspective(
+            small.horizon * self.height / height, small.camera_height, small.focal * self.width / width
+        )
+
+    @cached_property
+    def small_view(self) -> Perspective:
+        """How the ground is seen in the thumbnail."""
+        view = Perspective.of(self.small_frame)
+        frame = self.frame
+        if frame.labels is None and frame.depth is None and (frame.boxes is None or not len(frame.boxes)):
+            row = vanishing_row(self.thumbnail)
+            view = view if row is None else replace(view, horizon=row)
+        return view
+
+    @cached_property
+    def thumbnail(self) -> Image:
+        """The image, small."""
+        return np.asarray(resized(self.frame.image, *self.small), np.uint8)
+
+    @cached_property
+    def small_grey(self) -> Mask:
+        """How bright each pixel of the thumbnail is."""
+        return np.asarray(cv2.cvtColor(self.thumbnail, cv2.COLOR_RGB2GRAY), np.uint8)
+
+    @cached_property
+    def grey(self) -> Mask:
+        """How bright each pixel is."""
+        return np.asarray(cv2.cvtColor(self.frame.image, cv2.COLOR_RGB2GRAY), np.uint8)
+
+    @cached_property
+    def small_frame(self) -> Frame:
+        """The thumbnail with what is known about the frame."""
+        frame, (width, height) = self.frame, self.small
+        labels = frame.labels
+        if labels is not None:
+            labels = LabelMap(thinned(labels.ids, width, height), labels.classes)
+        boxes = frame.boxes
+        if boxes is not None:
+            shrunk = np.array([[width / self.width, 0, 0], [0, height / self.height, 0]])
+            boxes = move_boxes(boxes, shrunk, width, height)
+        depth = None if frame.depth is None else thinned(frame.depth, width, height)
+        return Frame(frame.id, self.thumbnail, labels, boxes=boxes, depth=depth)
+
+    def by_class(
+        self, values: Mapping[str, float], otherwise: float, dtype: type[Number]
+    ) -> NDArray[Number] | None:
+        """Return a number for each pixel's class or the nearest one above it; None without a label map."""
+        labels = self.frame.labels
+        if labels is None:
+            return None
+        table = np.full(max(256, len(labels.classes)), otherwise, dtype)
+        table[: len(labels.classes)] = [_of_class(name, values, otherwise) for name in labels.classes]
+        if labels.ids.dtype == np.uint8:
+            return np.asarray(cv2.LUT(labels.ids, table), dtype)
+        return table[labels.ids]
+
+    def mask(self, *classes: str) -> Mask | None:
+        """Return where the label map has any of the classes or one below them; None without a label map."""
+        return self.by_class(dict.fromkeys(classes, 255), 0, np.uint8)
+
+    def _known_sky(self) -> Mask | None:
+        if self.frame.labels is not None:
+            return self.mask("sky")
+        if self.frame.depth is not None:
+            return np.isinf(self.frame.depth).view(np.uint8) * np.uint8(255)
+        return None
+
+    @cached_property
+    def small_sky(self) -> Mask:
+        """Where the sky is, in a thumbnail."""
+        known = self._known_sky()
+        if known is None:
+            return estimated_sky(self.thumbnail, self.small_view.horizon)
+        return np.asarray(thinned(known, *self.small), np.uint8)
+
+    @cached_property
+    def sky(self) -> Mask:
+        """How much of each pixel is sky.
+
+        A label map gives a tree as one blob, with sky between its leaves, and the pixels along an outline
+        are part sky. So beside the known sky, in trees and in what is void, pixels that have the colour of
+        the sky count as sky.
+        """
+        known = self._known_sky()
+        if not cv2.countNonZero(self.small_sky if known is None else known):
+            return np.zeros((self.height, self.width), np.uint8)
+        strictly, loosely = likeness(self.frame.image, self.grey, self.thumbnail, self.small_sky)
+        if known is None:
+            # The estimate is coarse: at its rim the colour decides.
+            core, rim = (
+                widened(self.small_sky, -1),
+                widened(self.small_sky, max(1, 3 * self.small[0] // self.width)),
+            )
+            return np.asarray(cv2.max(self.full(core), cv2.min(loosely, self.full(rim))), np.uint8)
+        mixed = cv2.min(loosely, widened(known, max(1, round(self.width / 640))))
+        airy, thin = self.mask("tree", VOID), self.mask("pole", "traffic sign", "traffic light")
+        if airy is not None and thin is not None:
+            airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
+            mixed = cv2.subtract(cv2.max(mixed, cv2.min(strictly, airy)), thin)
+        return np.asarray(cv2.max(known, mixed), np.uint8)
+
+    @cached_property
+    def light(self) -> float:
+        """How bright the day is, 1 for a clear one, as far as the brightest part of the image tells."""
+        return float(np.clip((percentile(self.small_grey, 0.96) or 0.0) / _DAYLIGHT, 0.15, 1.0))
+
+    @cached_property
+    def light_on_ground(self) -> float:
+        """How brightly the road is lit, 1 for an open street by day; narrow ones are darker than the sky."""
+        level = percentile(self.small_grey, 0.75, above(self.small_road, 127))
+        return 1.0 if level is None else float(np.clip(math.sqrt(level / _USUAL_ROAD), 0.4, 1.0))
+
+    @cached_property
+    def distance(self) -> Map:
+        """Metres to what each pixel shows, at most that of the sky: exact where depth is known."""
+        if self.frame.depth is None:
+            return np.asarray(resized(self.small_distance, self.width, self.height), np.float32)
+        return np.minimum(distance_map(self.frame), SKY_DISTANCE)
+
+    @cached_property
+    def small_distance(self) -> Map:
+        """Metres to what each pixel of a thumbnail shows, at most that of the sky."""
+        if self.frame.depth is not None:
+            return np.minimum(distance_map(self.small_frame), SKY_DISTANCE)
+        width, height = self.small
+        view, labels = self.small_view, self.small_frame.labels
+        aside = np.arange(width, dtype=np.float32) + np.float32(0.5 - width / 2)
+        walls = 1 / np.hypot(aside / np.float32(view.focal * _STREET), np.float32(1 / _STREET_END))
+        ground = np.minimum(view.distances(height), np.float32(FAR))[:, None]
+        found: Map = np.minimum(ground, walls)
+        if labels is not None:
+            found = np.minimum(distance_map(self.small_frame), SKY_DISTANCE)
+            # Where their feet are hidden, things are put far too near or far; a street narrows that down.
+            fixed = labels.mask("static object", VOID)
+            likely = np.clip(found, walls * np.float32(0.5), walls * np.float32(4))
+            found = np.minimum(np.where(fixed, _evened(likely, fixed), found), ground)
+        found[self.small_sky > 127] = SKY_DISTANCE
+        return found
+
+    @cached_property
+    def road(self) -> Mask:
+        """What one drives on; without a label map a wedge below the horizon, soft at its edges."""
+        known = self.mask(*ROAD)
+        return self.full(self.small_road) if known is None else known
+
+    @cached_property
+    def small_road(self) -> Mask:
+        """What one drives on, in a thumbnail."""
+        if self.frame.labels is not None:
+            return np.asarray(thinned(self.road, *self.small), np.uint8)
+        width, height = self.small
+        view = self.small_view
+        below = np.maximum(np.arange(height, dtype=np.float32)[:, None] + np.float32(0.5 - view.horizon), 0)
+        columns = np.abs(np.arange(width, dtype=np.float32) + np.float32(0.5 - width / 2))
+        # The road is about 5 metres wide to either side of us, and fades out over another 4.
+        metres = columns * np.float32(view.camera_height) / (below + np.float32(1e-3))
+        wedge = np.clip((9 - metres) / 4, 0, 1) * np.clip(below / np.float32(0.03 * height), 0, 1)
+        return np.asarray(wedge * 255, np.uint8)
+
+    @cached_property
+    def ground(self) -> Mask:
+        """What lies flat: roads, sidewalks, terrain; without a label map all well below the horizon."""
+        known = self.mask(*GROUND)
+        if known is not None:
+            return known
+        # Just below the horizon there are more things than ground.
+        rows = (np.arange(self.height) + 0.5 - self.view.horizon) / self.height
+        column = np.clip((rows - 0.06) / 0.16, 0, 1) * 255
+        return np.repeat(column.astype(np.uint8)[:, None], self.width, axis=1)
+
+
+def _of_class(name: str, values: Mapping[str, float], otherwise: float) -> float:
+    line = (name,) if name == VOID else (name, *ontology().ancestors(name))
+    return next((values[one] for one in line if one in values), otherwise)
+
+
+def _evened(distance: Map, where: NDArray[np.bool_]) -> Map:
+    """Return distances averaged sideways over those pixels that count: a wall has no steps."""
+    wide = max(3, distance.shape[1] // 10) | 1
+    share = where.astype(np.float32)
+    total = cv2.blur(share / distance, (wide, 3))
+    return np.asarray(cv2.blur(share, (wide, 3)) / np.maximum(total, np.float32(1e-6)), np.float32)

@@ -1,0 +1,121 @@
+"""What users call things: an element of the ontology with properties, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from roadworthy._frozen import FrozenDict
+from roadworthy.errors import OntologyError
+from roadworthy.ontology import Element, Ontology, normalized, ontology
+
+__all__ = ["Description", "described"]
+
+_ARTICLES = ("a", "an", "the", "all", "every", "any")
+
+
+@dataclass(frozen=True)
+class Description:
+    """An element of the ontology, and what is said about it.
+
+    Attributes:
+        element: The name of the element.
+        properties: Its properties, such as {"color": "red"}.
+        words: What the user wrote, without article.
+    """
+
+    element: str
+    properties: Mapping[str, str] = field(default_factory=FrozenDict)
+    words: str = field(default="", compare=False)
+
+    def is_a(self, element: str) -> bool:
+        """Return whether it is an element or lies below it in the ontology."""
+        return ontology().is_a(self.element, element)
+
+    def covers(self, other: Description) -> bool:
+        """Return whether all that `other` means is meant by this one too: "vehicle" covers "red car".
+
+        Example:
+            >>> described("vehicle").covers(described("red car"))
+            True
+            >>> described("red car").covers(described("vehicle"))
+            False
+        """
+        return other.is_a(self.element) and self.properties.items() <= other.properties.items()
+
+    def __str__(self) -> str:
+        if self.words:
+            return self.words
+        word = ontology().word_for(self.element, self.properties)
+        known = ontology().resolve_with_properties(word)[1]
+        return " ".join([*(value for key, value in self.properties.items() if key not in known), word])
+
+
+def described(words: str) -> Description:
+    """Return what a few words describe: a word of the ontology, with properties of it before it.
+
+    Raises:
+        OntologyError: The words are none of the ontology's; says which are near.
+
+    Example:
+        >>> described("red truck")
+        Description(element='vehicle', properties={'type': 'truck', 'color': 'red'}, words='red truck')
+        >>> dict(described("white dashed lane lines").properties)
+        {'type': 'dash', 'color': 'white'}
+        >>> described("purple car")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.OntologyError: 'purple car' is not in the ontology: 'purple' is no property of \
+'vehicle', which has type (car, truck, van, school bus, bus, motorcycle, tram) and color (white, black, \
+blue, red, yellow, green, silver, grey, orange, brown)
+    """
+    # What a word means depends on the ontology in use, which may change.
+    return _described(words, ontology())
+
+
+@lru_cache(maxsize=256)
+def _described(words: str, _in_use: Ontology) -> Description:
+    tokens = normalized(words).split()
+    while len(tokens) > 1 and tokens[0] in _ARTICLES:
+        del tokens[0]
+    plain = " ".join(tokens)
+    if plain in ontology():
+        element, known = ontology().resolve_with_properties(plain)
+        return Description(element.name, FrozenDict(known), plain)
+    for start in range(1, len(tokens)):
+        tail = " ".join(tokens[start:])
+        if tail in ontology():
+            element, known = ontology().resolve_with_properties(tail)
+            said = dict(_properties(element, tokens[:start], plain))
+            for key, value in known.items():
+                if said.setdefault(key, value) != value:
+                    raise OntologyError(f"{plain!r} contradicts itself: the {key} is {said[key]} and {value}")
+            ordered = {key: said[key] for key in element.properties if key in said}
+            return Description(element.name, FrozenDict(ordered), plain)
+    ontology().resolve(plain)  # raises, and says what is near
+    raise AssertionError
+
+
+def _properties(element: Element, tokens: list[str], words: str) -> Iterator[tuple[str, str]]:
+    """Yield the properties that words before the word for an element stand for."""
+    values = {normalized(value): (key, value) for key, known in element.properties.items() for value in known}
+    start = 0
+    while start < len(tokens):
+        for end in range(len(tokens), start, -1):
+            word = " ".join(tokens[start:end])
+            if word in values:
+                yield values[word]
+                break
+            # "dashed" is no value, but a "dashed line" is a kind of line.
+            kind = element.kinds.get(f"{word} {element.name}")
+            if kind is not None:
+                yield from kind.items()
+                break
+        else:
+            has = " and ".join(f"{key} ({', '.join(known)})" for key, known in element.properties.items())
+            raise OntologyError(
+                f"{words!r} is not in the ontology: {tokens[start]!r} is no property of {element.name!r}, "
+                f"which has {has or 'none'}"
+            )
+        start = end

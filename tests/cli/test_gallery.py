@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from roadworthy.images import read_image
+from roadworthy.transforms.objects import Gallery
+
+Run = Callable[..., Result]
+WORLD = ("world:town", "-n", "10", "-o", "size=480x240", "-o", "seed=3")
+
+
+def test_what_ships_is_listed(roadworthy: Run) -> None:
+    result = roadworthy("gallery", "list")
+    assert result.exit_code == 0
+    assert "119 cut-outs in shipped" in result.stdout
+    assert "traffic sign   8: stop 1, yield 1, turn 1, speed limit 5" in result.stdout
+    document = json.loads(roadworthy("gallery", "list", "--json").stdout)
+    assert document["cut_outs"][0]["element"] == "pedestrian"
+    assert len(document["cut_outs"]) == len(Gallery.shipped())
+
+
+def test_a_harvest_of_the_world(roadworthy: Run, tmp_path: Path) -> None:
+    result = roadworthy("gallery", "harvest", *WORLD, "--out", "things", "--smallest", "24", "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["gallery"] == "things"
+    assert document["frames"] == 10
+    taken = document["taken"]
+    assert set(taken) == set(document["refused"])
+    assert sum(taken.values()) >= 2
+    gallery = Gallery.load(tmp_path / "things")
+    assert len(gallery) == sum(taken.values())
+    assert all(one.source.startswith("world:town:town-") for one in gallery)
+
+
+def test_a_harvest_says_why_things_were_refused(roadworthy: Run) -> None:
+    result = roadworthy("gallery", "harvest", *WORLD, "--out", "cars", "-e", "vehicle", "--smallest", "24")
+    assert result.exit_code == 0, result.output
+    assert "10 frames of world:town" in result.stdout
+    assert "taken; refused: " in result.stdout
+    assert "partly hidden" in " ".join(result.stdout.split())
+    assert "Wrote cars" in result.stdout
+
+
+def test_a_gallery_is_not_overwritten_but_may_grow(roadworthy: Run, tmp_path: Path) -> None:
+    command = ("gallery", "harvest", *WORLD, "--out", "things", "--smallest", "24", "-e", "vehicle")
+    assert roadworthy(*command).exit_code == 0
+    before = len(Gallery.load(tmp_path / "things"))
+    again = roadworthy(*command)
+    assert again.exit_code == 2
+    assert "there is a gallery in 'things' already: add to it with --add" in again.stderr
+    more = roadworthy(*command, "--add", "-e", "traffic sign")
+    assert more.exit_code == 0
+    assert len(Gallery.load(tmp_path / "things")) > before
+
+
+def test_nothing_to_cut_out_is_an_error(roadworthy: Run, tmp_path: Path) -> None:
+    result = roadworthy("gallery", "harvest", "world:meadow", "-n", "2", "-o", "size=64x32", "--out", "none")
+    assert result.exit_code == 2
+    assert "nothing in world:meadow could be cut out, so no gallery was written" in result.stderr
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-e", "building"), "cannot harvest 'building'"),
+        (("-e", "unicorn"), "'unicorn' is not in the ontology"),
+        (("--smallest", "0"), "--smallest must be 1 or more"),
+        (("-n", "0"), "--count must be 1 or more"),
+    ],
+)
+def test_bad_options(roadworthy: Run, options: tuple[str, ...], message: str) -> None:
+    result = roadworthy("gallery", "harvest", "world", "--out", "x", *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_sheet_is_drawn(roadworthy: Run, tmp_path: Path) -> None:
+    result = roadworthy("gallery", "show", "-e", "red car", "--out", "sheets/red.png")
+    assert result.exit_code == 0
+    assert "Wrote sheets/red.png with 5 of 119 cut-outs" in result.stdout
+    sheet = read_image(tmp_path / "sheets" / "red.png")
+    red = (sheet[..., 0] > 90) & (sheet[..., 0] > 2 * sheet[..., 1].astype(int))
+    assert red.mean() > 0.02
+    missing = roadworthy("gallery", "show", "-e", "tram")
+    assert missing.exit_code == 2
+    assert "has no 'tram'; it has pedestrian 12" in missing.stderr
+    assert roadworthy("gallery", "show", "nowhere").exit_code == 2

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from roadworthy.images import read_image
+
+Run = Callable[..., Result]
+SMALL = ("-o", "size=64x32")
+
+
+def test_show_draws_a_row_for_each_frame_and_a_column_for_each_amount(roadworthy: Run) -> None:
+    result = roadworthy("transforms", "show", "rotation", "--steps", "3", "-n", "2", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "Wrote rotation.png\n"
+    height, width, _ = read_image("rotation.png").shape
+    assert width > 3 * 256
+    assert height > 2 * 128
+
+
+def test_show_draws_presets_and_fixed_parameters(roadworthy: Run, tmp_path: Path) -> None:
+    result = roadworthy(
+        "transforms", "show", "rotation", "--presets", "-p", "border=edge", "-n", "1", "--json",
+        "--out", "deep/down/r.png", *SMALL,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["transforms"][0] == "rotation(angle=3, border=edge)"
+    assert len(document["transforms"]) == 10
+    assert (tmp_path / document["sheet"]).is_file()
+
+
+def test_the_same_seed_draws_the_same_sheet(roadworthy: Run) -> None:
+    sheets = []
+    for seed in ("1", "1", "2"):
+        result = roadworthy("transforms", "show", "gaussian-noise", "--seed", seed, "-n", "1", *SMALL)
+        assert result.exit_code == 0, result.output
+        sheets.append(Path("gaussian-noise.png").read_bytes())
+    assert sheets[0] == sheets[1] != sheets[2]
+
+
+def test_describe_tells_parameters_presets_and_what_is_kept(roadworthy: Run) -> None:
+    result = roadworthy("transforms", "describe", "rotation")
+    assert result.exit_code == 0, result.output
+    for words in ("labels move with the image", "-180 to 180 degrees", "0 changes nothing", "deeptest-10"):
+        assert words in " ".join(result.stdout.split())
+    document = json.loads(roadworthy("transforms", "describe", "rotation", "--json").stdout)
+    assert document["parameters"][0]["identity"] == 0
+    assert document["presets"]["deeptest-2"] == {"angle": 6.0}
+
+
+def test_apply_writes_images_and_what_became_of_every_frame(roadworthy: Run) -> None:
+    result = roadworthy(
+        "transforms", "apply", "brightness:deeptest-3 + mirror", "-n", "3", "--out", "o", *SMALL
+    )
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "Changed 3 frames\nWrote o\n"
+    rows = [json.loads(line) for line in Path("o/changes.jsonl").read_text().splitlines()]
+    assert [row["image"] for row in rows] == ["000000.png", "000001.png", "000002.png"]
+    assert rows[0]["transform"] == "brightness(bias=30) + mirror()"
+    assert 0 <= rows[0]["visual_change"] <= 1
+    assert read_image("o/000002.png").shape == (32, 64, 3)
+
+
+def test_apply_counts_frames_that_do_not_qualify(roadworthy: Run, tmp_path: Path) -> None:
+    from roadworthy.images import write_image
+
+    (tmp_path / "plain").mkdir()
+    for number in range(2):
+        write_image(tmp_path / "plain" / f"{number}.png", np.full((32, 48, 3), 99, np.uint8))
+    result = roadworthy("transforms", "apply", "remove(element=vehicle)", "--data", "folder:plain", "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["frames"], document["changed"]) == (2, 0)
+    assert document["reasons"] == {"remove needs a label map, and the frame has none": 2}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("show", "rotaton"), "did you mean 'rotation'"),
+        (("show", "rotation", "--steps", "1"), "--steps must be between 2 and 20, got 1"),
+        (("show", "rotation", "-n", "0"), "--count must be between 1 and 50, got 0"),
+        (("show", "rotation", "-p", "angle=9999"), "angle must be between -180 and 180 degrees"),
+        (("show", "mirror", "--presets"), "mirror has no presets"),
+        (("describe", "nothing-like-it"), "transforms has no 'nothing-like-it'"),
+        (("apply", "rotation(angle=)"), "option 'angle' of 'rotation' must be a number, got ''"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_says_what_to_do(
+    roadworthy: Run, args: tuple[str, ...], message: str
+) -> None:
+    result = roadworthy("transforms", *args)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())

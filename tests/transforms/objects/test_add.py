@@ -1,0 +1,238 @@
+"""The transform as a whole, beside the world's own counterfactual among others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roadworthy.datasets import load
+from roadworthy.errors import InputError, NotApplicable, OntologyError
+from roadworthy.frames import Frame
+from roadworthy.ontology import ontology
+from roadworthy.transforms import compose, make_transform, parse_transform
+from roadworthy.transforms.objects import Add, CutOut, Gallery
+from roadworthy.world import Camera, Scene, Thing, frame_of, track
+
+Street = Callable[..., Frame]
+CAMERA = Camera(320, 160)
+
+
+def note_of(frame: Frame) -> Mapping[str, Any]:
+    added: Any = frame.metadata["added"]
+    note: Mapping[str, Any] = added[-1]
+    return note
+
+
+@pytest.mark.parametrize(
+    ("words", "element", "properties"),
+    [
+        ("pedestrian", "pedestrian", {}),
+        ("red car", "vehicle", {"type": "car", "color": "red"}),
+        ("school bus", "vehicle", {"type": "school bus", "color": "yellow"}),
+        ("speed limit sign", "traffic sign", {"type": "speed limit"}),
+        ("green light", "traffic light", {"color": "green"}),
+        ("cyclist", "bicyclist", {}),
+        ("tree", "tree", {}),
+        ("lamp post", "pole", {}),
+    ],
+)
+def test_words_of_rules(town: Frame, words: str, element: str, properties: dict[str, str]) -> None:
+    changed = make_transform("add", element=words, relation="on", reference="roadside")(
+        town, 4, measure=False
+    )
+    assert changed.boxes is not None
+    assert town.boxes is not None
+    new = changed.boxes[-1]
+    assert new.classes == (element,)
+    assert dict(new.attributes[0]) == properties
+    assert changed.labels is not None
+    assert town.labels is not None
+    assert changed.labels.present()[element] > town.labels.present().get(element, 0) + 20
+
+
+def test_a_word_for_several_elements_adds_one_of_them(town: Frame) -> None:
+    change = make_transform("add", element="road user")
+    found = {str(note_of(change(town, seed, measure=False))["element"]) for seed in range(25)}
+    assert found == {"pedestrian", "vehicle", "bicyclist"}
+
+
+def test_the_second_block_of_a_rule_brings_the_same_person_closer() -> None:
+    """Formula 2: both images are made from the original, with the same seed."""
+    placed = 0
+    for number, frame in enumerate(load("world:town", count=10, seed=1)):
+        try:
+            first, second = (
+                make_transform("add", element="pedestrian", relation=relation, reference="roadside")(
+                    frame, number, measure=False
+                )
+                for relation in ("on", "closer")
+            )
+        except NotApplicable:
+            continue
+        placed += 1
+        there, closer = note_of(first), note_of(second)
+        assert [there[key] for key in ("cut_out", "side", "mirrored")] == [
+            closer[key] for key in ("cut_out", "side", "mirrored")
+        ]
+        assert closer["distance"] < 0.86 * there["distance"]
+    assert placed >= 7
+
+
+@pytest.mark.parametrize("distance", [8.0, 12.0, 20.0])
+@pytest.mark.parametrize("known", ["depth", "labels"])
+def test_it_is_as_large_as_the_worlds_own(distance: float, known: str) -> None:
+    """The same person, put by the world where the cut-out stands: the label maps agree."""
+    road = track("meadow")
+    ratios, overlaps = [], []
+    for s in (100.0, 400.0, 700.0, 1000.0):
+        scene = Scene(road, s=s)
+        frame = frame_of(scene, CAMERA)
+        given = frame if known == "depth" else frame.replace(depth=None)
+        for seed in range(4):
+            try:
+                changed = Add(distance=distance)(given, seed, measure=False)
+            except NotApplicable:
+                continue
+            note = note_of(changed)
+            truth = frame_of(scene.replace(actors=(_same_person(scene, note),)), CAMERA)
+            assert changed.labels is not None
+            assert truth.labels is not None
+            ours, theirs = (one.mask("pedestrian") for one in (changed.labels, truth.labels))
+            ratios.append(_height(ours) / _height(theirs))
+            overlaps.append(np.count_nonzero(ours & theirs) / np.count_nonzero(ours | theirs))
+    assert len(ratios) >= 8
+    # One pixel is 5% of a person 20 m away.
+    assert np.median(ratios) == pytest.approx(1, abs=0.04 if known == "depth" else 0.07)
+    assert np.median(overlaps) > 0.5
+
+
+def _same_person(scene: Scene, note: Mapping[str, Any]) -> Thing:
+    left, _, right, bottom = note["box"]
+    view, projection = scene.view(CAMERA), CAMERA.projection()
+    across = ((left + right) / 2 - 0.5 - projection.centre[0]) / projection.focal
+    down = (bottom - 0.5 - projection.centre[1]) / projection.focal
+    ray = np.array([across, down, 1.0]) @ view.rotation
+    x, y, _ = view.origin + float(note["distance"]) * ray
+    s, d = scene.track.locate(float(x), float(y), near=scene.s)
+    return Thing(30_000, "pedestrian", s, d, look=int(str(note["cut_out"]).rpartition("-")[2]))
+
+
+def _height(mask: np.ndarray) -> float:
+    rows = np.flatnonzero(mask.any(axis=1))
+    return float(rows[-1] - rows[0] + 1)
+
+
+def test_outside_the_thing_and_its_shadow_nothing_changes(town: Frame) -> None:
+    for seed in range(6):
+        for words in ("pedestrian", "car", "tree"):
+            try:
+                changed = make_transform("add", element=words)(town, seed, measure=False)
+            except NotApplicable:
+                continue
+            left, top, right, bottom = note_of(changed)["box"]
+            reach = 4 + (bottom - top) // 3
+            outside = np.ones(changed.image.shape[:2], np.bool_)
+            outside[max(0, top - 4) : bottom + reach, max(0, left - reach) : right + reach] = False
+            assert np.array_equal(changed.image[outside], town.image[outside])
+            assert town.depth is not None
+            assert changed.depth is not None
+            assert np.array_equal(changed.depth[outside], town.depth[outside])
+            assert town.labels is not None
+            assert changed.labels is not None
+            assert np.array_equal(changed.labels.ids[outside], town.labels.ids[outside])
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 2**32), st.sampled_from(["pedestrian", "truck", "stop sign"]))
+def test_the_same_seed_gives_the_same_bytes(town: Frame, seed: int, words: str) -> None:
+    change = make_transform("add", element=words)
+    before = town.image.tobytes()
+    try:
+        first, second = (change(town, seed, measure=False) for _ in range(2))
+    except NotApplicable:
+        return
+    assert first.image.tobytes() == second.image.tobytes()
+    assert first.boxes == second.boxes
+    assert first.labels == second.labels
+    assert town.image.tobytes() == before
+
+
+def test_earlier_frames_get_the_same_person() -> None:
+    frame = load("world:town", count=1, history=2, seed=3)[0]
+    changed = make_transform("add")(frame, 5, measure=False)
+    names = {str(note_of(one)["cut_out"]) for one in (changed, *changed.previous)}
+    sides = {str(note_of(one)["side"]) for one in (changed, *changed.previous)}
+    assert len(changed.previous) == 2
+    assert len(names) == len(sides) == 1
+
+
+@pytest.mark.parametrize("size", [(16, 16), (33, 47), (97, 61), (1600, 900)])
+def test_any_size_either_works_or_says_why_not(street: Street, size: tuple[int, int]) -> None:
+    frame = street(*size, horizon=0.42 * size[1])
+    for words in ("pedestrian", "car", "traffic light", "tree"):
+        try:
+            changed = make_transform("add", element=words)(frame, 1, measure=False)
+        except NotApplicable:
+            continue
+        assert changed.size == size
+        assert changed.image.dtype == np.uint8
+
+
+def test_frames_without_labels_do_not_qualify() -> None:
+    with pytest.raises(NotApplicable, match="add needs a label map, and the frame has none"):
+        make_transform("add")(Frame("bare", np.zeros((40, 60, 3), np.uint8)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"element": "tram"}, InputError, "the gallery 'shipped' has no 'tram'; it has pedestrian 12"),
+        ({"element": "unicorn"}, OntologyError, "unicorn"),
+        ({"relation": "under"}, InputError, "unknown relation 'under'"),
+        ({"reference": "vehicle"}, InputError, "nothing can be placed on the vehicle"),
+        ({"relation": "behind", "reference": "ego-vehicle"}, InputError, "is not in the image"),
+        ({"side": "top"}, InputError, "unknown side 'top'"),
+        ({"distance": -3}, InputError, "distance must be between 0 and 100 m"),
+        ({"gallery": "nowhere"}, InputError, "there is no gallery in 'nowhere'"),
+    ],
+)
+def test_bad_parameters_are_refused_at_once(
+    parameters: dict[str, object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        make_transform("add", **parameters)
+
+
+def test_an_empty_gallery_is_refused(tmp_path: Path) -> None:
+    Gallery([]).save(tmp_path)
+    with pytest.raises(InputError, match="has no 'pedestrian'; it has nothing"):
+        make_transform("add", gallery=str(tmp_path))
+
+
+def test_a_gallery_of_ones_own(tmp_path: Path, town: Frame) -> None:
+    pixels = np.zeros((60, 24, 4), np.uint8)
+    pixels[...] = (255, 0, 255, 255)
+    mine = CutOut("mine", "pedestrian", height=1.8, ambience=(90.0, 90.0, 90.0), pixels=pixels)
+    Gallery([mine]).save(tmp_path)
+    changed = make_transform("add", gallery=str(tmp_path))(town, 2, measure=False)
+    assert note_of(changed)["cut_out"] == "mine"
+    both = make_transform("add", gallery=f"shipped,{tmp_path}")
+    assert {note_of(both(town, seed, measure=False))["cut_out"] for seed in range(60)} >= {"mine"}
+
+
+def test_it_can_be_spelled_and_composed(town: Frame) -> None:
+    spelled = str(make_transform("add", element="red car", relation="in front of", reference="ego-vehicle"))
+    assert spelled == "add(element=red car, relation=in front of, reference=ego-vehicle)"
+    assert parse_transform(spelled) == Add(element="red car", relation="in front of", reference="ego-vehicle")
+    both = compose([make_transform("add"), make_transform("add", element="tree")])
+    changed = both(town, 3, measure=False)
+    added: Any = changed.metadata["added"]
+    assert len(added) == 2
+    for name in Add.presets:
+        assert ontology().get(str(Add.preset(name).element)) is not None

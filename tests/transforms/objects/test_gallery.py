@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from roadworthy.errors import InputError, OntologyError
+from roadworthy.ontology import ontology
+from roadworthy.transforms.objects import CutOut, Gallery
+from roadworthy.transforms.perspective import real_height
+
+SHIPPED = Path(__file__).parents[3] / "src/roadworthy/transforms/objects/gallery_data"
+
+
+def cut_out(name: str = "one", element: str = "pedestrian", **details: object) -> CutOut:
+    pixels = np.zeros((20, 10, 4), np.uint8)
+    pixels[:, 2:8] = (200, 100, 50, 255)
+    given = {"height": 1.7, "ambience": (90.0, 91.0, 92.0), "pixels": pixels, **details}
+    return CutOut(name, element, **given)  # type: ignore[arg-type]
+
+
+def test_what_ships_covers_what_rules_speak_of() -> None:
+    gallery = Gallery.shipped()
+    for words in (
+        "pedestrian", "red car", "white van", "truck", "school bus", "cyclist", "stop sign", "yield sign",
+        "speed limit sign", "turn sign", "red light", "yellow light", "green light", "tree", "pole",
+    ):  # fmt: skip
+        assert gallery.select(words), words
+    assert {one.properties["color"] for one in gallery.select("car")} == set(
+        ontology()["vehicle"].properties["color"]
+    )
+    assert sum(file.stat().st_size for file in SHIPPED.iterdir()) <= 1.5e6
+
+
+def test_what_ships_is_whole_and_as_high_as_such_things_are() -> None:
+    for one in Gallery.shipped():
+        rgba = one.rgba
+        assert rgba.shape[2] == 4
+        solid = rgba[..., 3] > 25
+        # Cut close: it reaches all four edges.
+        assert all(edge.any() for edge in (solid[0], solid[-1], solid[:, 0], solid[:, -1])), one
+        usual = real_height(one.element, one.properties)
+        assert usual is not None
+        assert 0.7 < one.height / usual < 1.35, one
+        assert all(60 < level < 140 for level in one.ambience)
+
+
+def test_signs_and_lights_stand_on_poles() -> None:
+    for one in (*Gallery.shipped().select("traffic sign"), *Gallery.shipped().select("traffic light")):
+        assert set(one.part_names) == {one.element, "pole"}
+        assert one.part_ids is not None
+        solid = one.rgba[..., 3] > 127
+        names = np.array(one.part_names)[one.part_ids]
+        assert set(names[-20:][solid[-20:]]) == {"pole"}
+        assert (names[: one.shape[0] // 4][solid[: one.shape[0] // 4]] == one.element).mean() > 0.9
+
+
+def test_vehicles_are_seen_from_behind_and_from_the_front() -> None:
+    views = Gallery.shipped().select("red car")
+    assert {one.thing for one in views} == {"red-car"}
+    assert {one.facing for one in views} == {"away", "toward"}
+    assert max(one.bearing for one in views) > 10
+
+
+def test_a_selection_that_is_empty_says_what_there_is() -> None:
+    with pytest.raises(
+        InputError, match=r"'shipped' has no 'tram'; it has pedestrian 12, .*traffic sign 8 \(stop"
+    ):
+        Gallery.shipped().select("tram")
+    with pytest.raises(InputError, match="it has nothing"):
+        Gallery([]).select("pedestrian")
+    with pytest.raises(OntologyError, match="unicorn"):
+        Gallery.shipped().select("unicorn")
+    assert Gallery.shipped().select("vehicle", {"color": "green"})[0].properties["color"] == "green"
+
+
+def test_saved_and_loaded_again_it_is_the_same(tmp_path: Path) -> None:
+    ids = np.zeros((20, 10), np.uint8)
+    ids[:8] = 1
+    sign = cut_out(
+        "stop", "stop sign", properties={"type": "stop"}, parts=ids, part_names=("pole", "traffic sign"),
+        source="camvid:7", height=2.75,
+    )  # fmt: skip
+    car = cut_out("car", "vehicle", properties={"color": "red"}, facing="away", bearing=-12.5, thing="mine")
+    Gallery([sign, car]).save(tmp_path / "mine")
+    loaded = Gallery.load(tmp_path / "mine")
+    assert len(loaded) == 2
+    first, second = loaded
+    assert np.array_equal(first.rgba[..., 3], sign.rgba[..., 3])
+    assert np.array_equal(first.rgba[4, 4], sign.rgba[4, 4])
+    assert first.part_ids is not None
+    assert np.array_equal(first.part_ids, ids)
+    assert (first.element, dict(first.properties), first.source) == (
+        "traffic sign",
+        {"type": "stop"},
+        "camvid:7",
+    )
+    assert (second.facing, second.bearing, second.thing, second.height) == ("away", -12.5, "mine", 1.7)
+    assert second.part_ids is None
+
+
+def test_a_gallery_that_changed_is_read_again(tmp_path: Path) -> None:
+    Gallery([cut_out("a")]).save(tmp_path)
+    assert len(Gallery.load(tmp_path)) == 1
+    Gallery([cut_out("a"), cut_out("b")]).save(tmp_path)
+    assert len(Gallery.load(tmp_path)) == 2
+
+
+def test_several_galleries_are_one(tmp_path: Path) -> None:
+    Gallery([cut_out("mine")]).save(tmp_path)
+    both = Gallery.opened(f"shipped,{tmp_path}")
+    assert len(both) == len(Gallery.shipped()) + 1
+    assert "mine" in {one.name for one in both.select("pedestrian")}
+    with pytest.raises(InputError, match="must be 'shipped' or a folder, got ' , '"):
+        Gallery.opened(" , ")
+
+
+def test_sizes_are_made_once_and_mirrored(tmp_path: Path) -> None:
+    one = cut_out()
+    one.rgba[:, 2:5, :3] = 10
+    small = one.scaled(10, 5)
+    assert small.shape == (10, 5, 4)
+    assert one.scaled(10, 5) is small
+    assert np.array_equal(one.scaled(10, 5, True), small[:, ::-1])
+    assert not small.flags.writeable
+    # Multiplied by alpha: what is transparent is black.
+    assert (small[small[..., 3] == 0] == 0).all()
+    assert one.foot == (0.2, 0.8)
+    assert one.foot_span(True) == pytest.approx((0.2, 0.8))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"height": -1}, r"cut_outs.0.height: .*greater than 0, got -1"),
+        ({"facing": "up"}, r"cut_outs.0.facing: "),
+        ({"name": "../x"}, r"cut_outs.0.name: "),
+        ({"colour": 1}, r"cut_outs.0.colour: "),
+        ({"element": "unicorn"}, "'unicorn' is not in the ontology"),
+        ({"properties": {"type": "boat"}}, "has no property 'type'"),
+    ],
+)
+def test_a_broken_index_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    row = {"name": "a", "element": "pedestrian", "height": 1.7, "ambience": [1, 2, 3], **change}
+    (tmp_path / "gallery.json").write_text(json.dumps({"format": 1, "cut_outs": [row]}))
+    with pytest.raises(InputError, match=message) as error:
+        Gallery.load(tmp_path)
+    assert "gallery.json" in str(error.value)
+
+
+def test_broken_pictures_are_refused_when_they_are_used(tmp_path: Path) -> None:
+    Gallery([cut_out("a"), cut_out("b"), cut_out("c"), cut_out("d")]).save(tmp_path)
+    (tmp_path / "a.png").write_bytes(b"no picture")
+    (tmp_path / "b.png").unlink()
+    cv2.imwrite(str(tmp_path / "c.png"), np.zeros((4, 4, 3), np.uint8))
+    cv2.imwrite(str(tmp_path / "d.png"), np.zeros((4, 4, 4), np.uint8))
+    loaded = Gallery.load(tmp_path)
+    for one, message in zip(loaded, ("corrupt", "No such file", "four channels", "transparent"), strict=True):
+        with pytest.raises(InputError, match=message):
+            _ = one.rgba
+
+
+def test_there_must_be_a_gallery(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no gallery.json: give the folder that"):
+        Gallery.load(tmp_path)
+    (tmp_path / "gallery.json").write_text("{")
+    with pytest.raises(InputError, match="must be JSON"):
+        Gallery.load(tmp_path)
+    with pytest.raises(InputError, match="two cut-outs have the name 'a'"):
+        Gallery([cut_out("a"), cut_out("a")]).save(tmp_path / "twice")
+    with pytest.raises(InputError, match="must be higher than 0 m"):
+        cut_out(height=0.0)

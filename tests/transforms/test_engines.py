@@ -1,0 +1,449 @@
+"""Engines that users bring: what they are asked, and that nothing they do wrong ends a run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame, LabelMap
+from roadworthy.transforms import Keeps, read_engines
+from roadworthy.transforms.commands import filled_in
+from roadworthy.transforms.engines import UserEngine
+from roadworthy.transforms.operations import Add, Engine, Operation, Remove, Replace, transform_for
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "engines.yaml"
+LINES = Remove("lane lines")
+SUPPORTS = "[{operation: remove, element: line}]"
+
+
+@pytest.fixture
+def frame() -> Frame:
+    ids = np.full((24, 32), 1, np.uint8)
+    ids[:8] = 3
+    ids[10:, 14:17] = 2
+    image = np.full((24, 32, 3), 90, np.uint8)
+    image[ids == 2] = 230
+    return Frame("drive/7", image, labels=LabelMap(ids, ("void", "road", "line", "sky")))
+
+
+def engine_of(folder: Path, program: str, more: str = "", words: str = '"{image}", "{output}"') -> UserEngine:
+    """An engine that runs a Python program, given as text, on the image and the output."""
+    (folder / "program.py").write_text(dedent(program), "utf-8")
+    (folder / "engines.yaml").write_text(
+        f"engines:\n  mine:\n    command: ['{sys.executable}', program.py, {words}]\n"
+        f"{more}    supports: [{{operation: remove, element: line}}]\n",
+        "utf-8",
+    )
+    (engine,) = read_engines(folder / "engines.yaml", allow_commands=True)
+    return engine
+
+
+def reason_of(engine: UserEngine, frame: Frame, operation: Operation = LINES) -> str:
+    with pytest.raises(NotApplicable) as caught:
+        engine.transform(operation)(frame, 1, measure=False)
+    assert caught.value.frame == frame.id
+    return caught.value.reason
+
+
+COPY = """
+    import shutil, sys
+    shutil.copy(sys.argv[1], sys.argv[2])
+"""
+
+
+def test_a_command_gives_the_image_and_labels_follow_the_operation(tmp_path: Path, frame: Frame) -> None:
+    engine = engine_of(
+        tmp_path,
+        """
+        import sys
+        from roadworthy.images import read_image, write_image
+        write_image(sys.argv[2], 255 - read_image(sys.argv[1]))
+        """,
+    )
+    assert isinstance(engine, Engine)
+    change = transform_for(LINES, [engine])
+    assert change.keeps is Keeps.EDITED
+    assert change.needs == ()
+    changed = change(frame, 1, measure=False)
+    assert changed.id == "drive/7~mine(operation=remove, element=lane lines)"
+    assert np.array_equal(changed.image, 255 - frame.image)
+    assert changed.labels is not None
+    assert set(changed.labels.present()) == {"road", "sky"}
+
+
+def test_a_command_gets_everything_that_it_asks_for(tmp_path: Path, frame: Frame) -> None:
+    words = (
+        '"{image}", "{labels}", "{output}", "{labels_output}", "{operation}", "{element}", "{seed}", '
+        '"{width}", "{height}", "{folder}", "{by}", "{{braces}}"'
+    )
+    engine = engine_of(
+        tmp_path,
+        """
+        import json, os, pathlib, sys
+        import cv2
+        image, labels, output, labels_output, *rest = sys.argv[1:]
+        ids = cv2.imread(labels, cv2.IMREAD_UNCHANGED)
+        note = {"rest": rest, "here": os.getcwd(), "lines": int((ids == 2).sum()), "stdin": sys.stdin.read()}
+        pathlib.Path(rest[5], "note.json").write_text(json.dumps(note))
+        cv2.imwrite(output, cv2.imread(image))
+        ids[ids == 2] = 4
+        cv2.imwrite(labels_output, ids)
+        """,
+        words=words,
+    )
+    change = engine.transform(LINES)
+    assert change.needs == ("labels",)
+    changed = change(frame, 1, measure=False)
+    import json
+
+    note = json.loads((tmp_path / "note.json").read_text())
+    operation, element, seed, width, height, folder, by, braces = note["rest"]
+    assert (operation, element, width, height, by, braces) == (
+        "remove",
+        "lane lines",
+        "32",
+        "24",
+        "",
+        "{braces}",
+    )
+    assert 0 <= int(seed) < 2**31
+    assert Path(folder) == tmp_path.resolve()
+    assert note["lines"] == (frame.labels.ids == 2).sum()  # type: ignore[union-attr]
+    assert note["stdin"] == ""
+    # It ran in a folder of its own, which is gone.
+    assert Path(note["here"]) != tmp_path
+    assert not Path(note["here"]).exists()
+    # What it wrote as label map counts: id 4 is the ontology's sidewalk or whatever comes fourth.
+    assert changed.labels is not None
+    assert (changed.labels.ids == 4).sum() == (frame.labels.ids == 2).sum()  # type: ignore[union-attr]
+
+
+def test_the_same_seed_reaches_the_program(tmp_path: Path, frame: Frame) -> None:
+    engine = engine_of(
+        tmp_path,
+        """
+        import sys
+        from roadworthy.images import read_image, write_image
+        write_image(sys.argv[2], read_image(sys.argv[1]) // 2 + int(sys.argv[3]) % 100)
+        """,
+        words='"{image}", "{output}", "{seed}"',
+    )
+    change = engine.transform(LINES)
+    first, second, other = (change(frame, seed, measure=False).image for seed in (3, 3, 4))
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (
+            "import sys\nprint('line one\\nno GPU here', file=sys.stderr)\nsys.exit(3)",
+            "engine 'mine' failed with exit status 3: line one / no GPU here",
+        ),
+        (
+            "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
+            "engine 'mine' failed with signal SIGTERM",
+        ),
+        ("pass", "engine 'mine' wrote no image"),
+        (
+            "import sys\nopen(sys.argv[2], 'wb').write(b'\\x89PNG broken')",
+            "engine 'mine' wrote an image that cannot be read: the file is cut short after 11 bytes",
+        ),
+        (
+            "import sys\nopen(sys.argv[2], 'wb').close()",
+            "wrote an image that cannot be read: the file is empty",
+        ),
+        (
+            "import sys, cv2\ncv2.imwrite(sys.argv[2], cv2.imread(sys.argv[1])[::2])",
+            "engine 'mine' gave an image of another size than the frame's: 12 × 32 × 3",
+        ),
+        (
+            "import sys, cv2\ncv2.imwrite(sys.argv[2], cv2.imread(sys.argv[1]).astype('uint16') * 200)",
+            "engine 'mine' wrote an image that has not 8 bits a channel",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_told(tmp_path: Path, frame: Frame, program: str, reason: str) -> None:
+    engine = engine_of(tmp_path, program)
+    told = reason_of(engine, frame)
+    assert reason in told
+    # The same trouble with another frame is the same reason: reasons are counted.
+    assert reason_of(engine, frame.replace(id="drive/8")) == told
+
+
+def test_the_folder_of_a_run_is_no_part_of_the_reason(tmp_path: Path, frame: Frame) -> None:
+    engine = engine_of(tmp_path, "import sys\nsys.exit('cannot open ' + sys.argv[1])")
+    assert reason_of(engine, frame) == "engine 'mine' failed with exit status 1: cannot open …/image.png"
+
+
+def test_a_program_that_is_not_there(tmp_path: Path, frame: Frame) -> None:
+    (tmp_path / "engines.yaml").write_text(
+        f"engines: {{gone: {{command: [no-such-program-anywhere], supports: {SUPPORTS}}}}}"
+    )
+    (engine,) = read_engines(tmp_path / "engines.yaml", allow_commands=True)
+    reason = reason_of(engine, frame)
+    assert reason == "engine 'gone': cannot start 'no-such-program-anywhere': No such file or directory"
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text("utf-8")
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
+@pytest.mark.parametrize("ends", [False, True])
+def test_nothing_that_it_started_is_left(tmp_path: Path, frame: Frame, ends: bool) -> None:
+    engine = engine_of(
+        tmp_path,
+        f"""
+        import os, pathlib, subprocess, sys, time
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        pathlib.Path({str(tmp_path)!r}, "pids").write_text(f"{{os.getpid()}} {{child.pid}}")
+        if {ends}:
+            sys.exit("done")
+        time.sleep(60)
+        """,
+        more="    timeout: 1.5\n",
+    )
+    start = time.monotonic()
+    reason = reason_of(engine, frame)
+    assert time.monotonic() - start < 30
+    assert reason == (
+        "engine 'mine' failed with exit status 1: done" if ends else "engine 'mine' did not end within 1.5 s"
+    )
+    pids = [int(word) for word in (tmp_path / "pids").read_text().split()]
+    deadline = time.monotonic() + 5
+    while any(map(_is_running, pids)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert [pid for pid in pids if _is_running(pid)] == []
+
+
+def test_nothing_is_run_unless_it_is_allowed(tmp_path: Path, frame: Frame) -> None:
+    engine_of(tmp_path, f"open({str(tmp_path / 'ran')!r}, 'w')")
+    (engine,) = read_engines(tmp_path / "engines.yaml")
+    assert engine.supports(LINES)
+    with pytest.raises(
+        InputError, match=r"engines\.yaml:2: the engine 'mine' runs a command: .*--allow-commands"
+    ):
+        transform_for(LINES, [engine])
+    night = read_engines(EXAMPLES)[1]
+    with pytest.raises(InputError, match=r"calls your code: .*--allow-commands"):
+        night.transform(Replace("time", "night"))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_no_shell_reads_the_values(tmp_path: Path) -> None:
+    value = f"x; touch {tmp_path}/owned $(id) `id` | cat > {tmp_path}/owned && * ~ 'a' \"b\" {{seed}}"
+    words = filled_in(["{element}", "--by={by}"], {"element": value, "by": value, "seed": "5"}, tmp_path)
+    assert words == [value, f"--by={value}"]
+    from roadworthy.transforms.commands import run_command
+
+    run_command("probe", [sys.executable, "-c", "import sys; assert len(sys.argv) == 2", value], tmp_path, 20)
+    assert not (tmp_path / "owned").exists()
+
+
+def test_an_entry_point_from_a_file(tmp_path: Path, frame: Frame) -> None:
+    (tmp_path / "mine.py").write_text(
+        dedent(
+            """
+            def darker(frame, operation, rng):
+                return frame.image // 2 + rng.integers(0, 3, dtype="uint8")
+
+            def relabelled(frame, operation, rng):
+                return frame.replace(image=frame.image // 3)
+
+            def wrong(frame, operation, rng):
+                raise ValueError(f"cannot do {operation.kind}")
+
+            def nothing(frame, operation, rng): ...
+
+            def small(frame, operation, rng):
+                return frame.image[1:]
+
+            def floats(frame, operation, rng):
+                return frame.image / 255
+
+            number = 3
+            """
+        )
+    )
+
+    def engine(name: str) -> UserEngine:
+        (tmp_path / "engines.yaml").write_text(
+            f"engines: {{e: {{entry: 'mine.py:{name}', supports: [{{operation: remove, element: line}}]}}}}"
+        )
+        return read_engines(tmp_path / "engines.yaml", allow_commands=True)[0]
+
+    changed = engine("darker").transform(LINES)(frame, 1, measure=False)
+    assert changed.image.max() <= 117
+    assert changed.labels is not None
+    assert "line" not in changed.labels.present()
+    own = engine("relabelled").transform(LINES)(frame, 1, measure=False)
+    assert own.labels == frame.labels
+    assert reason_of(engine("wrong"), frame) == "engine 'e' raised ValueError: cannot do remove"
+    nothing = "engine 'e' gave NoneType instead of a Frame or an image array"
+    assert reason_of(engine("nothing"), frame) == nothing
+    assert "another size than the frame's: 23 × 32 × 3" in reason_of(engine("small"), frame)
+    assert "gave an image of float64 instead of uint8" in reason_of(engine("floats"), frame)
+    with pytest.raises(
+        InputError, match=r"engines\.yaml:1: engine 'e': .*mine\.py:number must be a function"
+    ):
+        engine("number").transform(LINES)
+    with pytest.raises(InputError, match=r"has no 'darkr'; did you mean 'darker'"):
+        engine("darkr").transform(LINES)
+
+
+def test_frames_without_the_element_are_not_sent(tmp_path: Path, frame: Frame) -> None:
+    engine = engine_of(tmp_path, f"open({str(tmp_path / 'ran')!r}, 'w')")
+    assert frame.labels is not None
+    bare = frame.replace(labels=LabelMap(np.ones((24, 32), np.uint8), frame.labels.classes))
+    assert reason_of(engine, bare) == "there is no lane lines in the frame"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_without_a_label_map_an_engine_may_still_work(tmp_path: Path, frame: Frame) -> None:
+    changed = engine_of(tmp_path, COPY).transform(LINES)(frame.replace(labels=None), 1, measure=False)
+    assert changed.labels is None
+    needs = engine_of(tmp_path, COPY, words='"{image}", "{output}", "{labels}"').transform(LINES)
+    with pytest.raises(NotApplicable, match="mine needs a label map"):
+        needs(frame.replace(labels=None), 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "keeps"), [("void", Keeps.NOTHING), ("kept", Keeps.LABELS), ("written", Keeps.EDITED)]
+)
+def test_what_becomes_of_labels_can_be_said(tmp_path: Path, frame: Frame, said: str, keeps: Keeps) -> None:
+    engine = engine_of(tmp_path, COPY, more=f"    labels: {said}\n")
+    change = engine.transform(LINES)
+    assert change.keeps is keeps
+    if said == "written":
+        assert reason_of(engine, frame) == "engine 'mine' wrote no label map"
+    else:
+        changed = change(frame, 1, measure=False)
+        assert (changed.labels is None) == (said == "void")
+
+
+def test_what_an_engine_supports() -> None:
+    paint, night = read_engines(EXAMPLES)
+    assert paint.supports(Remove("dashed line"))
+    assert not paint.supports(Remove("vehicle"))
+    assert paint.supports(Replace("houses", "trees"))
+    assert not paint.supports(Replace("building", "building"))
+    assert night.supports(Replace("time", "night"))
+    assert night.supports(Replace("day", "night"))  # a day is a time
+    assert not night.supports(Replace("night", "dusk"))
+    assert not night.supports(Add("pedestrian"))
+
+
+def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "engines.yaml").write_text(
+        dedent(
+            """
+            engines:
+              painter:
+                entry: a:b
+                supports:
+                  - {operation: replace, element: vehicle, properties: {color: red}}
+                  - {operation: add, element: pedestrian, relation: "on", reference: crosswalk}
+            """
+        )
+    )
+    (engine,) = read_engines(tmp_path / "engines.yaml")
+    assert engine.supports(Replace("red truck", "blue truck"))
+    assert not engine.supports(Replace("truck", "blue truck"))
+    assert engine.supports(Add("pedestrian", "on", "crosswalk"))
+    assert not engine.supports(Add("pedestrian"))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("engines: {}\nengine: {}", r":2: unknown key 'engine': did you mean 'engines'\?"),
+        (
+            "engines:\n  a:\n    entry: m:f\n    supports:\n      - {operation: remve, element: line}",
+            r":5: unknown operation 'remve'; did you mean 'remove'",
+        ),
+        (
+            "engines:\n  a:\n    entry: m:f\n    supports:\n    - operation: remove\n      element: lin",
+            r":6: 'lin' is not in the ontology: did you mean 'line'",
+        ),
+        (
+            "engines:\n  a:\n    entry: m:f\n    supports:\n    - operation: replace\n      element: car\n"
+            "      properties:\n        color: gray",
+            r":8: 'gray' is not a color of 'vehicle': did you mean 'grey'",
+        ),
+        (
+            "engines:\n  a:\n    entry: m:f\n    supports:\n"
+            "    - {operation: remove, element: line, by: tree}",
+            r":5: 'by' goes with the operation replace, not remove",
+        ),
+        (
+            "engines:\n  a:\n    comand: [x]\n    supports: [{operation: remove, element: line}]",
+            r":3: unknown key 'comand': did you mean 'command'",
+        ),
+        (
+            "engines:\n  a:\n    command: ['{imgae}']\n    supports: [{operation: remove, element: line}]",
+            r":3: \{imgae\} stands for nothing: did you mean 'image'",
+        ),
+        (
+            "engines:\n  a:\n    supports: [{operation: remove, element: line}]",
+            r":2: the engine 'a' needs either a command or an entry, got neither",
+        ),
+        (
+            f"engines:\n  a:\n    entry: m:f\n    timeout: 5\n    supports: {SUPPORTS}",
+            r":4: only a command can be stopped",
+        ),
+        (
+            f"engines:\n  a:\n    command: [x]\n    timeout: -1\n    supports: {SUPPORTS}",
+            r":4: engines > a > timeout: expected .*greater than 0, got -1",
+        ),
+        ("engines:\n  a:\n    command: [x]\n    supports: []", r":4: .*at least 1 item"),
+        ("engines:\n  a:\n    command: x\n    supports: []", r":3: .*expected a valid list"),
+        ("engines:\n  a:\n  - x: &y 1\n    z: *y", "anchors and aliases"),
+        ("", "the engines file is empty: expected 'engines:'"),
+    ],
+)
+def test_mistakes_in_the_file_are_found_with_their_line(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "engines.yaml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(InputError, match=complaint) as caught:
+        read_engines(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read the engines file: No such file"):
+        read_engines(tmp_path / "none.yaml")
+
+
+def test_the_examples_work(town: Frame) -> None:
+    engines = read_engines(EXAMPLES, allow_commands=True)
+    assert town.labels is not None
+    if sys.executable not in (os.environ.get("PATH") or ""):
+        # The example says "python", which need not be this one.
+        from dataclasses import replace
+
+        paint = replace(engines[0], command=(sys.executable, *engines[0].command[1:]))
+        engines = (paint, engines[1])
+    erased = transform_for(Remove("line"), engines)(town, 1, measure=False)
+    lines = town.labels.mask("line")
+    assert erased.image[lines].mean() < town.image[lines].mean() - 20
+    dark = transform_for(Replace("time", "night"), engines)(town, 1, measure=False)
+    assert dark.metadata["time"] == "night"
+    assert dark.labels is town.labels
+    assert dark.image.mean() < 0.5 * town.image.mean()
+    with pytest.raises(NotApplicable, match="the image hardly changes: the time is already night"):
+        transform_for(Replace("time", "night"), engines)(
+            town.replace(image=np.zeros_like(town.image)), 1, measure=False
+        )
