@@ -9,7 +9,7 @@ ALL := .venv/.all
 BENCH := .venv-bench/bin
 PEERS := .venv-bench/.peers
 
-.PHONY: help demo test test-slow lint bench docs clean
+.PHONY: help demo test test-slow lint bench docs gallery clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -34,6 +34,9 @@ bench: $(PEERS)  ## Measure speed beside naive or peer versions
 docs: $(CORE)  ## Draw the pictures that README and docs show
 	$(BIN)/python docs/make_pictures.py
 	$(BIN)/python docs/make_transforms.py
+
+gallery: $(CORE)  ## Cut the gallery of objects that ships out of the world again
+	$(BIN)/python scripts/make_gallery.py
 
 clean:  ## Remove the environment and everything built
 	rm -rf .venv .venv-bench build dist demo-out

@@ -1,11 +1,12 @@
 """Weather and light made by transforms, beside the world's own render of the same scene in that weather.
 
-Clear days of the world are changed by the transform and compared with the world's counterfactual, which only the
-renderer knows. The baseline is the unchanged frame; "nearer" is the share of its distance that is gone: 100%
-would be the render itself, 0% no better than doing nothing. Streaks and flakes of the render fall elsewhere than
-those of the transform, so no transform reaches 100%: "floor" is the distance between two renders that differ in
-their random numbers only. The columns of parts say how much nearer the sky, the road, the ground beside it and
-what stands there came; "image only" says it for transforms that know neither labels nor depth.
+Clear days of the world are changed by the transform and compared with the world's counterfactual, which only
+the renderer knows. The baseline is the unchanged frame; "nearer" is the share of its distance that is gone:
+100% would be the render itself, 0% no better than doing nothing. Streaks and flakes of the render fall
+elsewhere than those of the transform, so no transform reaches 100%: "floor" is the distance between two
+renders that differ in their random numbers only. The columns of parts say how much nearer the sky, the road,
+the ground beside it and what stands there came; "image only" says it for transforms that know neither labels
+nor depth.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _score(before: Frame, edited: Frame, truth: Frame, declared: Mask | None) ->
     telea = cv2.inpaint(before.image, region.astype(np.uint8), radius, cv2.INPAINT_TELEA)
 
     def alike(image: Image) -> float:
-        return float(ssim(image, truth.image)[differs].mean())
+        return ssim(image, truth.image, differs)
 
     def apart(image: Image) -> float:
         return look_distance(image, truth.image, differs)

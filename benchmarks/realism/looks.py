@@ -19,8 +19,8 @@ _WINDOW = (9, 9)  # pixels
 _UNITS = (90.0, 12.0, 16.0, 40.0)
 
 
-def ssim(one: Image, other: Image) -> float:
-    """Return the mean structural similarity of two images without colour (Wang et al. 2004)."""
+def ssim(one: Image, other: Image, part: Mask | None = None) -> float:
+    """Return the mean structural similarity of two images without colour, or of a part (Wang et al. 2004)."""
     x, y = (cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float64) for image in (one, other))
     c1, c2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 
@@ -33,16 +33,16 @@ def ssim(one: Image, other: Image) -> float:
     likeness = (
         (2 * mean_x * mean_y + c1) * (2 * both + c2) / ((mean_x**2 + mean_y**2 + c1) * (variances + c2))
     )
-    return float(likeness.mean())
+    return float(likeness.mean() if part is None else likeness[part].mean())
 
 
 def look_distance(one: Image, other: Image, part: Mask | None = None) -> float:
     """Return how differently two images look, 0 for the same image: a distance between local statistics.
 
-    In the manner of LPIPS, but without a trained network: at four scales, each half as wide as the one before,
-    it compares the mean and the deviation within windows of 9 × 9 pixels of brightness, of two axes of colour
-    (CIELAB) and of the strength of edges. Rain that falls elsewhere in the second image so makes little
-    difference; more or less of it does.
+    In the manner of LPIPS, but without a trained network: at four scales, each half as wide as the one
+    before, it compares the mean and the deviation within windows of 9 × 9 pixels of brightness, of two axes
+    of colour (CIELAB) and of the strength of edges. Rain that falls elsewhere in the second image so makes
+    little difference; more or less of it does.
 
     Args:
         one: RGB.

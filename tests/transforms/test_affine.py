@@ -49,7 +49,8 @@ def test_presets_have_the_matrices_of_table_2_with_the_values_of_table_4(
         change = kind.preset(preset)
         if "anchor" in change.settings:
             change = change.replace(anchor="corner")
-        np.testing.assert_allclose(change.matrix(320, 160), expected, atol=1e-9)  # type: ignore[attr-defined]
+        matrix = change.matrix(320, 160)  # type: ignore[attr-defined]
+        np.testing.assert_allclose(matrix, np.array(expected, np.float64), atol=1e-9)
 
 
 def test_the_centre_stays_where_it_is() -> None:

@@ -39,7 +39,8 @@ class Speckle(ImageTransform):
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         noise = rng.integers(0, int(self.strength) + 1, image.shape)
-        return np.clip(image + noise, 0, 255).astype(np.uint8)
+        changed: Image = np.clip(image + noise, 0, 255).astype(np.uint8)
+        return changed
 
 
 @dataclass(frozen=True, kw_only=True)

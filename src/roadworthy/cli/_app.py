@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from roadworthy._version import __version__
-from roadworthy.cli import data, demo, listing, models, transforms
+from roadworthy.cli import data, demo, gallery, listing, models, transforms
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import examples, print_error
 from roadworthy.errors import RoadworthyError
@@ -85,6 +85,7 @@ app.command("list", cls=Command, rich_help_panel="Look around", epilog=listing.E
 app.add_typer(data.app, name="data", rich_help_panel="Look around")
 app.add_typer(models.app, name="models", rich_help_panel="Look around")
 app.add_typer(transforms.app, name="transforms", rich_help_panel="Look around")
+app.add_typer(gallery.app, name="gallery", rich_help_panel="Look around")
 
 
 def main() -> None:

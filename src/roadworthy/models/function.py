@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 from numpy.typing import NDArray
 
-from roadworthy.cases import Prediction
 from roadworthy._importing import imported
+from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.models._culprit import raised_at
