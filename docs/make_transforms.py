@@ -23,10 +23,7 @@ FAMILIES = {
     "blur": "Blur",
     "noise": "Noise",
     "digital": "Digital artefacts",
-    "lens": "On the lens",
     "weather": "Weather",
-    "time": "Time of day",
-    "light": "Sun and shadow",
     "objects": "Objects",
 }
 

@@ -1,5 +1,6 @@
 """The Python in the documents for developers runs as it is printed."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -7,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from roadworthy.registry import transforms
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/models.md"])
+@pytest.mark.parametrize(
+    "document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/models.md", "docs/transforms.md"]
+)
 def test_the_examples_run(document: str, tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / document).read_text("utf-8"), re.M | re.S)
     assert blocks
@@ -21,9 +26,21 @@ def test_the_examples_run(document: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/models.md", "CHANGELOG.md"]
+    "document",
+    ["CONTRIBUTING.md", "docs/architecture.md", "docs/models.md", "docs/transforms.md", "CHANGELOG.md"],
 )
 def test_links_to_files_lead_somewhere(document: str) -> None:
     path = REPOSITORY / document
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", path.read_text("utf-8"))
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_the_reference_of_transforms_is_what_they_declare() -> None:
+    spec = importlib.util.spec_from_file_location("make_transforms", REPOSITORY / "docs/make_transforms.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    _, _, written = made.PAGE.read_text("utf-8").partition(made.START)
+    assert written.strip() == made.reference().strip(), "run make docs"
+    assert all(made.strip_path(name).is_file() for name in transforms.names()), "run make docs"

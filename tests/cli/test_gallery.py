@@ -92,3 +92,10 @@ def test_a_sheet_is_drawn(roadworthy: Run, tmp_path: Path) -> None:
     assert missing.exit_code == 2
     assert "has no 'tram'; it has pedestrian 12" in missing.stderr
     assert roadworthy("gallery", "show", "nowhere").exit_code == 2
+
+
+def test_an_empty_gallery_cannot_be_drawn(roadworthy: Run, tmp_path: Path) -> None:
+    Gallery([]).save(tmp_path / "none")
+    result = roadworthy("gallery", "show", "none")
+    assert result.exit_code == 2
+    assert "the gallery 'none' is empty: there is nothing to draw" in result.stderr

@@ -87,6 +87,8 @@ def test_apply_counts_frames_that_do_not_qualify(roadworthy: Run, tmp_path: Path
         (("show", "rotation", "--steps", "1"), "--steps must be between 2 and 20, got 1"),
         (("show", "rotation", "-n", "0"), "--count must be between 1 and 50, got 0"),
         (("show", "rotation", "-p", "angle=9999"), "angle must be between -180 and 180 degrees"),
+        (("show", "rotation", "-p", "amount=0.5"), "a strip of rotation runs over its amounts"),
+        (("apply", "pixelate(amount=1000)"), "pixelate: an amount must be between 0 and 1, got 1000"),
         (("show", "mirror", "--presets"), "mirror has no presets"),
         (("describe", "nothing-like-it"), "transforms has no 'nothing-like-it'"),
         (("apply", "rotation(angle=)"), "option 'angle' of 'rotation' must be a number, got ''"),
@@ -98,3 +100,10 @@ def test_wrong_usage_ends_with_2_and_says_what_to_do(
     result = roadworthy("transforms", *args)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(roadworthy: Run, tmp_path: Path) -> None:
+    (tmp_path / "o" / "changes.jsonl").mkdir(parents=True)
+    result = roadworthy("transforms", "apply", "mirror", "-n", "1", "--out", "o", *SMALL)
+    assert result.exit_code == 2
+    assert "cannot write o/changes.jsonl: Is a directory; choose another folder" in result.stderr

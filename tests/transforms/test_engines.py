@@ -152,6 +152,10 @@ def test_the_same_seed_reaches_the_program(tmp_path: Path, frame: Frame) -> None
             "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
             "engine 'mine' failed with signal SIGTERM",
         ),
+        (
+            "import os, shutil, sys\nshutil.rmtree(os.getcwd())\nsys.exit(4)",
+            "engine 'mine' failed with exit status 4",
+        ),
         ("pass", "engine 'mine' wrote no image"),
         (
             "import sys\nopen(sys.argv[2], 'wb').write(b'\\x89PNG broken')",
@@ -234,11 +238,11 @@ def test_nothing_is_run_unless_it_is_allowed(tmp_path: Path, frame: Frame) -> No
     (engine,) = read_engines(tmp_path / "engines.yaml")
     assert engine.supports(LINES)
     with pytest.raises(
-        InputError, match=r"engines\.yaml:2: the engine 'mine' runs a command: .*--allow-commands"
+        InputError, match=r"engines\.yaml:2: the engine 'mine' runs a command: .*allow_commands=True"
     ):
         transform_for(LINES, [engine])
     night = read_engines(EXAMPLES)[1]
-    with pytest.raises(InputError, match=r"calls your code: .*--allow-commands"):
+    with pytest.raises(InputError, match=r"calls your code: .*allow_commands=True"):
         night.transform(Replace("time", "night"))
     assert not (tmp_path / "ran").exists()
 
@@ -332,6 +336,52 @@ def test_what_becomes_of_labels_can_be_said(tmp_path: Path, frame: Frame, said: 
     else:
         changed = change(frame, 1, measure=False)
         assert (changed.labels is None) == (said == "void")
+
+
+INVERT = """
+    import sys, cv2
+    cv2.imwrite(sys.argv[2], 255 - cv2.imread(sys.argv[1]))
+    cv2.imwrite(sys.argv[3], cv2.imread(sys.argv[1], 0) * 0 + 1)
+"""
+
+
+@pytest.mark.parametrize("said", ["", "edited", "kept", "void", "written"])
+def test_the_weather_changes_whatever_becomes_of_labels(tmp_path: Path, frame: Frame, said: str) -> None:
+    (tmp_path / "program.py").write_text(dedent(INVERT), "utf-8")
+    labels_output = '"{labels_output}"' if said == "written" else "unused.png"
+    (tmp_path / "engines.yaml").write_text(
+        f"engines:\n  mine:\n    command: ['{sys.executable}', program.py, '{{image}}', '{{output}}', "
+        f"{labels_output}]\n    supports: [{{operation: replace, element: weather}}]\n"
+        + (f"    labels: {said}\n" if said else ""),
+        "utf-8",
+    )
+    engines = read_engines(tmp_path / "engines.yaml", allow_commands=True)
+    changed = transform_for(Replace("weather", "light snow"), engines)(frame, 1, measure=False)
+    assert (changed.metadata["weather"], changed.metadata["level"]) == ("snowy", "light")
+    if said == "void":
+        assert changed.labels is None
+    elif said == "written":
+        assert changed.labels is not None
+        assert (changed.labels.ids == 1).all()
+    else:
+        assert changed.labels is frame.labels
+
+
+def test_weather_that_was_taken_away_is_no_longer_noted(tmp_path: Path, frame: Frame) -> None:
+    (tmp_path / "clear.py").write_text("def clear(frame, operation, rng):\n    return 255 - frame.image\n")
+    (tmp_path / "engines.yaml").write_text(
+        "engines: {e: {entry: 'clear.py:clear', supports: [{operation: remove, element: weather}]}}"
+    )
+    engines = read_engines(tmp_path / "engines.yaml", allow_commands=True)
+    foggy = frame.replace(metadata={"weather": "foggy", "level": "heavy", "time": "day"})
+    for what, left in (("fog", {"time": "day"}), ("rain", dict(foggy.metadata))):
+        changed = transform_for(Remove(what), engines)(foggy, 1, measure=False)
+        assert dict(changed.metadata) == left
+
+
+def test_a_program_gets_words_without_articles(tmp_path: Path, frame: Frame) -> None:
+    engine = engine_of(tmp_path, "import sys\nsys.exit(sys.argv[1])", words='"{element}"')
+    assert reason_of(engine, frame, Remove("the lane lines")).endswith("status 1: lane lines")
 
 
 def test_what_an_engine_supports() -> None:

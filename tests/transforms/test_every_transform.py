@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -143,10 +144,24 @@ def test_any_size_works(name: str, width: int, height: int, amount: float) -> No
 @pytest.mark.parametrize("size", [(16, 16), (4000, 3000)])
 @pytest.mark.slow
 def test_the_smallest_and_the_largest_image(name: str, size: tuple[int, int]) -> None:
-    frame = Frame("large", np.tile(scene(200, 150).image, (20, 20, 1))[: size[1], : size[0]])
-    changed = applied(strong(name), frame)
+    image = np.tile(scene(200, 150).image, (20, 20, 1))[: size[1], : size[0]]
+    changed = strong(name).on_image(image, 3)
+    assert changed.shape == image.shape
+    assert not np.array_equal(changed, image)
+
+
+@pytest.mark.parametrize("name", ["add", "remove", "replace"])
+@pytest.mark.slow
+def test_things_in_the_largest_image(name: str, town: Frame) -> None:
+    """What needs a label map gets one that was enlarged with the image."""
+    size = (4000, 2000)
+    assert town.labels is not None
+    ids = cv2.resize(town.labels.ids, size, interpolation=cv2.INTER_NEAREST).astype(np.uint8)
+    large = Frame("large", cv2.resize(town.image, size).astype(np.uint8), LabelMap(ids, town.labels.classes))
+    changed = applied(kind_of(name)(), large)
     assert changed is not None
     assert changed.size == size
+    assert changed.labels != large.labels
 
 
 @pytest.mark.parametrize("name", WITHOUT_LABELS)

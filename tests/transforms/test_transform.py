@@ -76,6 +76,8 @@ def test_the_same_seed_gives_the_same_bytes_and_a_generator_moves_on(town: Frame
     change = Speckle()
     assert np.array_equal(change(town, 3).image, change(town, 3).image)
     assert not np.array_equal(change(town, 3).image, change(town, 4).image)
+    assert np.array_equal(change(town, 3).image, change(town, np.int64(3)).image)  # type: ignore[arg-type]
+    assert np.array_equal(change.on_image(town.image, np.int64(3)), change(town, 3).image)  # type: ignore[arg-type]
     rng = np.random.default_rng(3)
     first, second = change(town, rng), change(town, rng)
     assert np.array_equal(first.image, change(town, 3).image)
@@ -92,6 +94,26 @@ def test_the_frames_before_are_changed_alike(town: Frame) -> None:
     alone = np.random.default_rng(5)
     Speckle()(town, alone)
     assert rng.integers(1 << 30) == alone.integers(1 << 30)  # history does not shift later draws
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forgetful(Transform):
+    """Leaves out what is known."""
+
+    name = "forgetful"
+    family = "test"
+    keeps = Keeps.NOTHING
+
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        return frame.replace(labels=None, instances=None, boxes=None, depth=None)
+
+
+def test_a_step_that_misses_what_an_earlier_one_left_out_says_so(town: Frame) -> None:
+    both = compose([Forgetful(), make_transform("remove", element="vehicle")])
+    with pytest.raises(NotApplicable) as refused:
+        both(town, 1)
+    assert refused.value.reason == "remove needs a label map, and the frame has none"
+    assert refused.value.frame == town.id
 
 
 def test_a_frame_that_does_not_qualify_is_named_and_its_reason_is_not() -> None:
@@ -133,6 +155,18 @@ def test_presets_and_amounts_that_do_not_exist_are_refused() -> None:
         Speckle.at(2)
     with pytest.raises(InputError, match="picky has no amount"):
         Picky.at(0.5)
+
+
+@pytest.mark.parametrize("name", ["rotation", "median-blur", "pixelate", "shot-noise"])
+@pytest.mark.parametrize("amount", [-1.0, 1e200, float("nan"), float("inf")])
+def test_amounts_out_of_range_are_refused_whatever_their_course(name: str, amount: float) -> None:
+    with pytest.raises(InputError, match=f"{name}: an amount must be between 0 and 1"):
+        make_transform(name, amount=amount)
+
+
+@pytest.mark.parametrize("name", ["median-blur", "pixelate", "shot-noise"])
+def test_the_least_amount_is_no_trouble(name: str) -> None:
+    assert kind_of(name).at(5e-324) is not None
 
 
 @pytest.mark.parametrize(

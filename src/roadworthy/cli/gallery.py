@@ -185,6 +185,8 @@ def show(
     from roadworthy.report import Tile, contact_sheet
 
     found = _opened(gallery)
+    if not len(found):
+        raise InputError(f"the gallery {found.name!r} is empty: there is nothing to draw")
     shown = list(found.select(element) if element else found)[:_MOST_SHOWN]
     path = out or Path("gallery-" + re.sub(r"[^\w.-]+", "-", gallery).strip("-.") + ".png")
     tiles = [Tile(_drawn(one), one.name, f"{one.height:.2f} m") for one in shown]

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -176,7 +176,7 @@ def apply(
     indices = spread(len(dataset), len(dataset) if count is None else count)
     folder = make_folder(out)
     reasons: Counter[str] = Counter()
-    with (folder / "changes.jsonl").open("w", encoding="utf-8") as rows:
+    with _written(folder / "changes.jsonl") as rows:
         for number, index in enumerate(tracked(indices, "Changing frames")):
             frame = dataset[index]
             row: dict[str, object] = {"frame": frame.id, "transform": str(change)}
@@ -201,6 +201,13 @@ def apply(
     shell.print(f"Wrote {folder}", soft_wrap=True)
 
 
+def _written(path: Path) -> TextIO:
+    try:
+        return path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another folder") from error
+
+
 def _check(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
         raise InputError(f"{name} must be between {low} and {high}, got {value}")
@@ -213,6 +220,8 @@ def _variants(name: str, steps: int, given: list[str] | None) -> tuple[Transform
     fixed = parse_options(given or [])
     # Made once with text converted, so that a wrong parameter is refused before anything is drawn.
     checked = make_transform(name, **fixed).settings if fixed else {}
+    if "amount" in fixed and "amount" not in checked:
+        raise InputError(f"a strip of {name} runs over its amounts: leave out the parameter amount")
     return variants(kind_of(name), steps, **{key: checked[key] for key in fixed})
 
 

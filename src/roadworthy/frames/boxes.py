@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -180,6 +181,15 @@ class Boxes(ReadOnlyArrays):
             values[name] = unknown_to_none(part) if name in ("occlusion", "truncation") else part
         taken.__setstate__(values)
         return taken
+
+    def replace(self, **changes: Any) -> Boxes:
+        """Return the boxes with some attributes changed.
+
+        Example:
+            >>> Boxes([[1, 2, 3, 4]], ["car"]).replace(scores=[0.5]).scores.tolist()
+            [0.5]
+        """
+        return dataclasses.replace(self, **changes)
 
     @property
     def area(self) -> NDArray[np.float64]:

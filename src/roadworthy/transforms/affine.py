@@ -7,11 +7,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import cv2
 import numpy as np
 
 from roadworthy.frames import Frame
 from roadworthy.transforms.parameters import choice, number
-from roadworthy.transforms.transform import Keeps, Presets, Transform, register
+from roadworthy.transforms.transform import Image, Keeps, Presets, Transform, register
 from roadworthy.transforms.warping import BORDERS, Matrix, moved_frame
 
 __all__ = ["Mirror", "Rotation", "Scale", "Shear", "Translation"]
@@ -133,3 +134,6 @@ class Mirror(Transform):
 
     def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
         return frame.replace(previous=()).mirrored()
+
+    def on_image(self, image: Image, rng: np.random.Generator | int = 0) -> Image:
+        return np.asarray(cv2.flip(image, 1), np.uint8)

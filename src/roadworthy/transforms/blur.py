@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
 import cv2
 import numpy as np
@@ -112,9 +112,9 @@ class MedianBlur(_Blur):
         _check_odd(self.name, self.size)
 
     @classmethod
-    def at(cls, amount: float, **fixed: float | int | str) -> Self:
+    def strengths(cls, amount: float) -> dict[str, float | int]:
         (size,) = cls.parameters()
-        return super().at(amount, **{"size": int(size.at(amount)) // 2 * 2 + 1, **fixed})
+        return {"size": int(size.at(amount)) // 2 * 2 + 1}
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         return cast(Image, cv2.medianBlur(image, self.size))

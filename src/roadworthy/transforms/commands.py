@@ -21,7 +21,7 @@ PLACEHOLDERS: Mapping[str, str] = {
     "output": "where the program writes the changed image, a PNG file",
     "labels_output": "where it may write the changed label map, like labels",
     "operation": "add, remove or replace",
-    "element": "what is added, removed or replaced, in the words of the rule",
+    "element": "what is added, removed or replaced, in the words of the rule without article",
     "by": "what comes in its place",
     "relation": "how it stands to the reference",
     "reference": "where it is added",
@@ -148,6 +148,10 @@ def _signal_name(number: int) -> str:
 
 def _last_lines(path: Path, folder: Path) -> str:
     """Return what a program complained about last, without its folder, which is another each time."""
-    text = path.read_bytes()[-4000:].decode("utf-8", "replace").replace(str(folder), "…")
+    try:
+        data = path.read_bytes()[-4000:]
+    except OSError:  # it is the program's folder, and the program may have emptied it
+        return ""
+    text = data.decode("utf-8", "replace").replace(str(folder), "…")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " / ".join(lines[-_LINES:])

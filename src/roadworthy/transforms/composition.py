@@ -41,7 +41,8 @@ class Composition(Transform):
         """Return the frame after all changes."""
         for step in self.steps:
             if not step.is_identity:
-                frame = step.change(frame, rng)
+                # An earlier step may have left out what this one needs.
+                frame = step._changed(frame, rng)
         return frame
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
 import cv2
 import numpy as np
@@ -66,9 +66,9 @@ class Pixelate(ImageTransform):
     }
 
     @classmethod
-    def at(cls, amount: float, **fixed: float | int | str) -> Self:
+    def strengths(cls, amount: float) -> dict[str, float | int]:
         block = max(2, round(100**amount)) if amount > 0 else 1
-        return super().at(amount, **{"resolution": 1 / block, **fixed})
+        return {"resolution": 1 / block}
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]
@@ -189,7 +189,7 @@ def _moved_boxes(boxes: Boxes, x: Map, y: Map, before: Ids | None, after: Ids | 
     if truncation is not None:
         at_edge = ((xyxy <= 0) | (xyxy >= [width, height, width, height])).any(axis=1)
         truncation = np.where(at_edge, np.float32(np.nan), truncation)
-    return Boxes(xyxy, kept.classes, kept.scores, kept.track_ids, kept.occlusion, truncation, kept.attributes)
+    return kept.replace(xyxy=xyxy, truncation=truncation)
 
 
 def _sides(instances: Ids) -> dict[int | None, NDArray[np.float64]]:

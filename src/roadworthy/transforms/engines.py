@@ -40,7 +40,7 @@ from roadworthy.transforms.objects.selection import select
 from roadworthy.transforms.objects.truth import labels_without, truth_without
 from roadworthy.transforms.operations import Add, Operation, Remove, Replace
 from roadworthy.transforms.transform import Keeps, Transform
-from roadworthy.transforms.weather._condition import LEAST_CHANGE
+from roadworthy.transforms.weather._condition import known
 from roadworthy.transforms.wording import Description
 
 __all__ = ["EngineTransform", "Support", "UserEngine", "read_engines"]
@@ -54,6 +54,9 @@ _KEEPS: Mapping[str, Keeps] = {
     "kept": Keeps.LABELS,
     "void": Keeps.NOTHING,
 }
+LEAST_CHANGE = 25.0
+"""Mean squared error, in grey levels², below which an engine's image counts as unchanged: that of camera
+noise of five levels."""
 TIMEOUT = 60.0
 """Seconds that a program may take when nothing is said."""
 
@@ -130,8 +133,8 @@ class UserEngine:
         called = "runs a command" if self.command else "calls your code"
         if not self.allowed:
             raise InputError(
-                f"{self.where or self.name}: the engine {self.name!r} {called}: if you trust the file, allow "
-                "it with --allow-commands (allow_commands=True in Python)"
+                f"{self.where or self.name}: the engine {self.name!r} {called}: if you trust the file, read "
+                "it with allow_commands=True"
             )
         return EngineTransform(self, operation)
 
@@ -184,8 +187,10 @@ class EngineTransform(Transform):
     @property
     def labels(self) -> Labels:
         """What becomes of the label map."""
-        if self.engine.labels is not None:
-            return self.engine.labels
+        said = self.engine.labels or "edited"
+        if said != "edited":
+            return said
+        # Weather moves nothing, and what was added is where only the engine knows.
         if self._condition is not None:
             return "kept"
         return "void" if isinstance(self.operation, Add) else "edited"
@@ -222,14 +227,14 @@ class EngineTransform(Transform):
         Raises:
             NotApplicable: What is to be removed or replaced is not there, or too small.
         """
-        if self.labels == "kept":
+        if self.labels == "kept" or (self.labels == "written" and self._condition is not None):
             return frame
-        void = {"labels": None, "instances": None, "boxes": None, "depth": None}
-        if isinstance(self.operation, Add) or frame.labels is None:
-            return frame.replace(**void)
+        void = frame.replace(labels=None, instances=None, boxes=None, depth=None)
+        if isinstance(self.operation, Add) or self._condition is not None or frame.labels is None:
+            return void
         chosen = select(frame, self.operation.what, LEAST_SHARE)
         if self.labels == "void":
-            return frame.replace(**void)
+            return void
         if isinstance(self.operation, Remove):
             return truth_without(frame, chosen, labels_without(frame, chosen))
         classes = frame.labels.classes
@@ -244,7 +249,8 @@ class EngineTransform(Transform):
 
     def _from_command(self, frame: Frame, known: Frame, rng: np.random.Generator) -> Frame:
         engine = self.engine
-        with tempfile.TemporaryDirectory(prefix="roadworthy-engine-") as name:
+        # What the program leaves there may be beyond our rights to delete.
+        with tempfile.TemporaryDirectory(prefix="roadworthy-engine-", ignore_cleanup_errors=True) as name:
             folder = Path(name).resolve()
             values = self._values(frame, folder, int(rng.integers(2**31)))
             wanted = {name for word in engine.command for name in placeholders(word)}
@@ -261,6 +267,9 @@ class EngineTransform(Transform):
 
     def _values(self, frame: Frame, folder: Path, seed: int) -> dict[str, str]:
         asked = {key: str(value) for key, value in self.settings.items()}
+        asked["element"] = str(self.operation.what)
+        if isinstance(self.operation, Replace):
+            asked["by"] = str(self.operation.new)
         files = {key: str(folder / f"{key}.png") for key in ("image", "labels", "output", "labels_output")}
         return {
             **dict.fromkeys(("by", "relation", "reference", "side", "distance"), ""),
@@ -328,7 +337,7 @@ class EngineTransform(Transform):
         changes: dict[str, object] = {"image": image}
         if labels is not None:
             changes["labels"] = labels
-        if self._condition is not None and not isinstance(self.operation, Remove):
+        if self._condition is not None:
             changes["metadata"] = self._conditions(frame, image, *self._condition)
         return known.replace(
             **changes, id=frame.id, previous=frame.previous, visual_change=frame.visual_change
@@ -337,11 +346,14 @@ class EngineTransform(Transform):
     def _conditions(
         self, frame: Frame, image: NDArray[np.uint8], fact: str, new: Description
     ) -> dict[str, object]:
-        """Return the metadata under the new weather or time.
+        """Return the metadata under the new weather or time, or without the one that is gone.
 
         Raises:
             NotApplicable: The image hardly changed: it showed this before (RMT, 3.3.4).
         """
+        if isinstance(self.operation, Remove):
+            gone = {fact, "level"} if known(frame, fact) == new.element else set()
+            return {key: value for key, value in frame.metadata.items() if key not in gone}
         if cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size < LEAST_CHANGE:
             raise NotApplicable(f"the image hardly changes: the {fact} is already {new.element}")
         facts = {**frame.metadata, fact: new.element}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
 import cv2
 import numpy as np
@@ -90,9 +90,8 @@ class ShotNoise(_Noise):
     }
 
     @classmethod
-    def at(cls, amount: float, **fixed: float | int | str) -> Self:
-        photons = min(_NO_NOISE, 1 / amount**2) if amount > 0 else _NO_NOISE
-        return super().at(amount, **{"photons": photons, **fixed})
+    def strengths(cls, amount: float) -> dict[str, float | int]:
+        return {"photons": 1 / max(amount**2, 1 / _NO_NOISE)}
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         cell = random_bits(rng, image.shape) // np.uint16(STEPS // _COARSE)

@@ -36,7 +36,22 @@ _KINDS_OF_CONDITION = ("weather", "time")
 
 
 @dataclass(frozen=True)
-class Add:
+class _OnElement:
+    """What all operations have in common: the element that they are about, in words."""
+
+    element: str
+
+    def __post_init__(self) -> None:
+        described(self.element)
+
+    @property
+    def what(self) -> Description:
+        """What comes, goes or gives way."""
+        return described(self.element)
+
+
+@dataclass(frozen=True)
+class Add(_OnElement):
     """A thing comes into the scene.
 
     Attributes:
@@ -52,7 +67,6 @@ class Add:
         'pedestrian'
     """
 
-    element: str
     relation: str = "on"
     reference: str = "roadside"
     side: str = "either"
@@ -60,17 +74,9 @@ class Add:
 
     kind: ClassVar[str] = "add"
 
-    def __post_init__(self) -> None:
-        described(self.element)
-
-    @property
-    def what(self) -> Description:
-        """What comes."""
-        return described(self.element)
-
 
 @dataclass(frozen=True)
-class Remove:
+class Remove(_OnElement):
     """Things go out of the scene.
 
     Attributes:
@@ -81,21 +87,11 @@ class Remove:
         'dash'
     """
 
-    element: str
-
     kind: ClassVar[str] = "remove"
-
-    def __post_init__(self) -> None:
-        described(self.element)
-
-    @property
-    def what(self) -> Description:
-        """What goes."""
-        return described(self.element)
 
 
 @dataclass(frozen=True)
-class Replace:
+class Replace(_OnElement):
     """Things give way to others, or the weather or the time of day changes.
 
     Attributes:
@@ -111,7 +107,6 @@ class Replace:
         roadworthy.errors.InputError: 'weather' cannot give way to 'night': one is weather, the other is not
     """
 
-    element: str
     by: str
 
     kind: ClassVar[str] = "replace"
@@ -122,11 +117,6 @@ class Replace:
                 raise InputError(
                     f"{self.element!r} cannot give way to {self.by!r}: one is {category}, the other is not"
                 )
-
-    @property
-    def what(self) -> Description:
-        """What goes."""
-        return described(self.element)
 
     @property
     def new(self) -> Description:

@@ -104,7 +104,7 @@ class Transform(ABC):
         Raises:
             NotApplicable: The frame does not qualify or lacks what the transform needs, such as a label map.
         """
-        generator = np.random.default_rng(rng) if isinstance(rng, int) else rng
+        generator = np.random.default_rng(rng)
         if self.is_identity:
             return frame.replace(visual_change=0.0) if measure else frame
         state = generator.bit_generator.state
@@ -198,8 +198,15 @@ class Transform(ABC):
             raise InputError(f"{cls.name} has no amount: give its parameters instead")
         if not 0 <= amount <= 1:
             raise InputError(f"{cls.name}: an amount must be between 0 and 1, got {amount!r}")
-        values = {one.name: one.at(amount) for one in cls.parameters() if one.sets_strength}
-        return cls(**{**values, **fixed})
+        return cls(**{**cls.strengths(amount), **fixed})
+
+    @classmethod
+    def strengths(cls, amount: float) -> dict[str, float | int]:
+        """Return the parameters that set the strength, for an amount from 0 to 1.
+
+        They run evenly from identity to strongest; a kind for which another course is better says so here.
+        """
+        return {one.name: one.at(amount) for one in cls.parameters() if one.sets_strength}
 
     @classmethod
     def preset(cls, name: str, **changes: float | int | str) -> Self:
@@ -230,7 +237,7 @@ class ImageTransform(Transform):
         """Return a changed image, as :meth:`Transform.on_image` does, without the cost of a frame."""
         if image.ndim != 3 or self.is_identity:
             return super().on_image(image, rng)
-        return self.change_image(image, np.random.default_rng(rng) if isinstance(rng, int) else rng)
+        return self.change_image(image, np.random.default_rng(rng))
 
 
 def register(name: str, *, summary: str, aliases: tuple[str, ...] = ()) -> Callable[[Kind], Kind]:

@@ -90,13 +90,4 @@ def move_boxes(boxes: Boxes, matrix: Matrix, width: int, height: int) -> Boxes:
     before = 0.0 if boxes.truncation is None else np.nan_to_num(boxes.truncation)
     truncation = 1 - (1 - before) * np.minimum(share, 1)
     unknown = boxes.truncation is None and bool((share[seen] > 1 - 1e-6).all())
-    kept = boxes[seen]
-    return Boxes(
-        inside[seen],
-        kept.classes,
-        kept.scores,
-        kept.track_ids,
-        kept.occlusion,
-        None if unknown else truncation[seen],
-        kept.attributes,
-    )
+    return boxes[seen].replace(xyxy=inside[seen], truncation=None if unknown else truncation[seen])

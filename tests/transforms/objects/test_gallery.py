@@ -114,16 +114,19 @@ def test_several_galleries_are_one(tmp_path: Path) -> None:
     both = Gallery.opened(f"shipped,{tmp_path}")
     assert len(both) == len(Gallery.shipped()) + 1
     assert "mine" in {one.name for one in both.select("pedestrian")}
+    # What is made of it is kept, so it must not be another one for each frame.
+    assert Gallery.opened(f"shipped,{tmp_path}") is both
     with pytest.raises(InputError, match="must be 'shipped' or a folder, got ' , '"):
         Gallery.opened(" , ")
 
 
-def test_sizes_are_made_once_and_mirrored(tmp_path: Path) -> None:
+def test_small_sizes_are_made_once_and_mirrored(tmp_path: Path) -> None:
     one = cut_out()
     one.rgba[:, 2:5, :3] = 10
     small = one.scaled(10, 5)
     assert small.shape == (10, 5, 4)
     assert one.scaled(10, 5) is small
+    assert one.scaled(600, 300) is not one.scaled(600, 300)  # what is large is not kept
     assert np.array_equal(one.scaled(10, 5, True), small[:, ::-1])
     assert not small.flags.writeable
     # Multiplied by alpha: what is transparent is black.
@@ -136,6 +139,8 @@ def test_sizes_are_made_once_and_mirrored(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"height": -1}, r"cut_outs.0.height: .*greater than 0, got -1"),
+        ({"height": float("inf")}, r"cut_outs.0.height: .*finite"),
+        ({"bearing": float("nan")}, r"cut_outs.0.bearing: .*finite"),
         ({"facing": "up"}, r"cut_outs.0.facing: "),
         ({"name": "../x"}, r"cut_outs.0.name: "),
         ({"colour": 1}, r"cut_outs.0.colour: "),
@@ -173,3 +178,5 @@ def test_there_must_be_a_gallery(tmp_path: Path) -> None:
         Gallery([cut_out("a"), cut_out("a")]).save(tmp_path / "twice")
     with pytest.raises(InputError, match="must be higher than 0 m"):
         cut_out(height=0.0)
+    with pytest.raises(InputError, match="must be higher than 0 m, got inf"):
+        cut_out(height=float("inf"))

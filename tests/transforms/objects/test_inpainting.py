@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from roadworthy.errors import NotApplicable
 from roadworthy.transforms.objects.completion import completed
 from roadworthy.transforms.objects.inpainting import Gap, base_of, filled
 from roadworthy.transforms.perspective import Perspective
@@ -107,14 +108,18 @@ def test_sky_gets_the_noise_of_the_sky_but_not_its_wires() -> None:
     assert found.min() > 120
 
 
-def test_a_class_that_is_nowhere_else_is_left_as_it_was() -> None:
+def test_a_class_that_is_nowhere_else_cannot_be_painted() -> None:
     before = np.full((40, 40), ROAD, np.uint8)
     after = before.copy()
     hole = np.zeros(before.shape, np.bool_)
     hole[10:20, 10:20] = True
     after[hole] = SIDEWALK
     image = np.full((40, 40, 3), 77, np.uint8)
+    with pytest.raises(NotApplicable, match="nothing in the frame shows what would be seen there instead"):
+        painted(image, before, after, hole)
+    after[10:20, 10:16] = ROAD
     assert np.array_equal(painted(image, before, after, hole), image)
+    assert np.array_equal(painted(image, before, after, np.zeros_like(hole)), image)
 
 
 def test_opacity_mixes() -> None:
@@ -175,3 +180,14 @@ def test_paint_covers_the_ground_beside_it() -> None:
     assert np.array_equal(found, ids)
     ids[paint] = LINE
     assert (completed(ids, CLASSES, paint, VIEW, "paint")[:, 10:14] == ROAD).all()
+
+
+@pytest.mark.parametrize("width", [800, 801, 1201])
+def test_a_pole_in_the_last_column_goes_on_behind_a_thing(width: int) -> None:
+    ids = np.full((60, width), ROAD, np.uint8)
+    ids[:20] = SKY
+    ids[4:24, -2:] = POLE
+    ids[14:40, -30:] = VEHICLE
+    found = completed(ids, CLASSES, ids == VEHICLE, VIEW)
+    assert (found[14:20, -2:] == POLE).all()
+    assert (found[30:40, -2:] == ROAD).all()

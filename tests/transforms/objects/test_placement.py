@@ -13,7 +13,7 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.objects import CutOut
-from roadworthy.transforms.objects.placement import Place, Thing, find_place
+from roadworthy.transforms.objects.placement import Place, Views, find_place
 from roadworthy.transforms.objects.request import Draws, Request, allowed_ground, plan_of
 from roadworthy.transforms.objects.surroundings import OCCUPYING, Surroundings
 from roadworthy.transforms.perspective import ROAD
@@ -25,14 +25,14 @@ CENTRE, HORIZON, CAMERA = 160, 68.0, 1.45  # of the street
 draws = st.builds(Draws, *[st.floats(0, 0.999)] * 5)
 
 
-def thing(element: str = "pedestrian", height: float = 1.7, wide: float = 0.4, **details: object) -> Thing:
+def thing(element: str = "pedestrian", height: float = 1.7, wide: float = 0.4, **details: object) -> Views:
     """A thing that fills its cut-out, so many times as wide as high."""
     pixels = np.full((200, max(2, round(200 * wide)), 4), 255, np.uint8)
     known = {"height": height, "ambience": (100.0, 100.0, 100.0), "pixels": pixels, **details}
     return (CutOut(f"{element}-{details}", element, **known),)  # type: ignore[arg-type]
 
 
-def placed(frame: Frame, request: Request, chance: Draws = MIDDLE, *things: Thing) -> Place:
+def placed(frame: Frame, request: Request, chance: Draws = MIDDLE, *things: Views) -> Place:
     return find_place(Surroundings(frame), things or (thing(request.element),), request, chance)
 
 
@@ -154,7 +154,7 @@ def test_reasons_say_what_is_wrong(street: Street) -> None:
     assert frame.labels is not None
     classes = frame.labels.classes
 
-    def reason(ids: np.ndarray, request: Request, *things: Thing) -> str:
+    def reason(ids: np.ndarray, request: Request, *things: Views) -> str:
         with pytest.raises(NotApplicable) as error:
             placed(
                 frame.replace(labels=LabelMap(ids.astype(np.uint8), classes)),
@@ -288,3 +288,13 @@ def test_grounds_that_are_allowed(request_: Request, ground: set[str]) -> None:
 def test_what_makes_no_sense_is_refused(relation: str, reference: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         plan_of(Request("pedestrian", relation, reference))
+
+
+@pytest.mark.parametrize("relation", ["beside", "in front of", "behind", "closer", "farther"])
+def test_nothing_stands_in_relation_to_what_floats(
+    street: Street, with_thing: WithThing, relation: str
+) -> None:
+    """The foot of the reference is above the horizon, so it is infinitely far away."""
+    frame = with_thing(street(), "vehicle", (130, 20, 190, 46))
+    with pytest.raises(NotApplicable):
+        placed(frame, Request("pedestrian", relation, "vehicle"))

@@ -289,3 +289,20 @@ def test_any_label_map_can_be_edited(width: int, height: int, seed: int, element
     outside = ~change.region(frame)
     assert np.array_equal(edited.image[outside], image[outside])
     assert np.array_equal(frame.image, image)
+
+
+def test_a_light_may_have_a_box_thinner_than_a_pixel() -> None:
+    ids = np.full((100, 120), 1, np.uint8)
+    ids[:45] = 2
+    ids[20:40, 60:64] = 3
+    image = np.full((100, 120, 3), 100, np.uint8)
+    image[20:26, 60:64] = (255, 0, 0)
+    frame = Frame(
+        "light",
+        image,
+        labels=LabelMap(ids, ("void", "road", "sky", "traffic light")),
+        boxes=Boxes([[60.2, 20, 60.8, 40]], ["traffic light"]),
+    )
+    edited = Remove(element="red traffic light")(frame, 1, measure=False)
+    assert edited.boxes is not None
+    assert len(edited.boxes) == 0

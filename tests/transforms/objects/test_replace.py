@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.frames import Frame, LabelMap
+from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.transforms.objects.replace import Replace
 from roadworthy.world import Camera, add, frame_of, make_scene, replace
 
@@ -210,3 +210,30 @@ def test_frames_that_do_not_qualify(street: Frame) -> None:
         NotApplicable, match="there is too little building in the frame to take its look from"
     ):
         Replace(element="tree", by="building")(street.replace(labels=bare), 1)
+
+
+def boxed_car(corners: list[float], **known: object) -> Frame:
+    """A red car at the left edge of a road, with a box."""
+    ids = np.full((100, 120), 1, np.uint8)
+    ids[:45] = 2
+    ids[60:80, :20] = 3
+    image = np.full((100, 120, 3), 100, np.uint8)
+    image[ids == 3] = (200, 20, 20)
+    labels = LabelMap(ids, ("void", "road", "sky", "vehicle"))
+    return Frame("car", image, labels=labels, boxes=Boxes([corners], ["vehicle"], **known))  # type: ignore[arg-type]
+
+
+def test_a_box_may_begin_outside_the_image() -> None:
+    frame = boxed_car([-1, 60, 20, 80])
+    edited = Replace(element="vehicle", by="blue vehicle")(frame, 1, measure=False)
+    assert changed_pixels(frame, edited)[60:80, :20].mean() > 0.9
+
+
+@pytest.mark.parametrize("by", ["blue vehicle", "truck"])
+def test_things_whose_pixels_are_not_known_do_not_qualify(by: str) -> None:
+    """The instance map knows another thing than the box."""
+    instances = np.zeros((100, 120), np.uint16)
+    instances[60:80, :20] = 9
+    frame = boxed_car([0, 60, 20, 80], track_ids=[4]).replace(instances=instances)
+    with pytest.raises(NotApplicable, match="which pixels belong to each vehicle is not known"):
+        Replace(element="vehicle", by=by)(frame, 1, measure=False)

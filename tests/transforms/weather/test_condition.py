@@ -96,8 +96,35 @@ def test_an_image_that_hardly_changes_showed_it_before(name: str, image: np.ndar
     frame = Frame("a", image)
     with pytest.raises(NotApplicable, match="the image hardly changes"):
         make_transform(f"{name}:normal")(frame, 1, measure=False)
-    # A search asks for little on purpose.
+    # A search asks for little on purpose, and an image alone is no case of a test.
     make_transform(name, amount=0.2)(frame, 1, measure=False)
+    make_transform(f"{name}:normal").on_image(image, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "least"),
+    [
+        ("fog", {"weather": "foggy"}, 1.0),
+        ("snow", {"weather": "snowy"}, 1.0),
+        ("rain", {"weather": "rainy"}, 0.6),
+        ("night", {"time": "night"}, 0.3),
+    ],
+)
+def test_renders_in_that_weather_are_filtered_and_clear_days_are_not(
+    name: str, facts: dict[str, str], least: float
+) -> None:
+    """By the error alone: nobody says what the weather is."""
+    change = make_transform(name)
+    filtered = 0
+    for track, s in (("town", 230.0), ("meadow", 420.0), ("mountain", 610.0)):
+        scene = make_scene(track, s, seed=1)
+        day, there = frame_of(scene), frame_of(with_conditions(scene, **facts))
+        change(day.replace(metadata={}), 1, measure=False)
+        try:
+            change(there.replace(metadata={}), 1, measure=False)
+        except NotApplicable:
+            filtered += 1
+    assert filtered >= least * 3
 
 
 def test_weather_with_parts_turned_off_is_not_filtered(town: Frame) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from roadworthy.frames import Frame
 from roadworthy.transforms.objects.compositing import composited
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
-from roadworthy.transforms.objects.placement import Thing, find_place
+from roadworthy.transforms.objects.placement import Views, find_place
 from roadworthy.transforms.objects.request import RELATIONS, ROADSIDE, SIDES, Draws, Request, plan_of
 from roadworthy.transforms.objects.surroundings import surroundings
 from roadworthy.transforms.parameters import choice, number, word
@@ -72,7 +72,7 @@ class Add(Transform):
             plan_of(self._request(things[0][0].element))
 
     @property
-    def _things(self) -> dict[str, tuple[Thing, ...]]:
+    def _things(self) -> dict[str, tuple[Views, ...]]:
         return _things(self.element, Gallery.opened(self.gallery))
 
     def _request(self, element: str) -> Request:
@@ -89,7 +89,7 @@ class Add(Transform):
 
 
 @lru_cache(maxsize=64)
-def _things(words: str, gallery: Gallery) -> dict[str, tuple[Thing, ...]]:
+def _things(words: str, gallery: Gallery) -> dict[str, tuple[Views, ...]]:
     """Return the things of a gallery that fit a description, by their elements, each with all its views."""
     found: dict[str, dict[str, list[CutOut]]] = {}
     for cut_out in gallery.select(words):

@@ -32,9 +32,8 @@ STANDING = ("tree", "building", VOID)
 """The classes of what stands behind other things; void is mostly walls and fences."""
 
 _LONGEST = 1.25  # a wall or a row of trees goes on behind a gap of so many times its own length
-_LONGEST_STATIC = (
-    0.15  # likewise where the gap was a wall or a row of trees itself: they are each other's end
-)
+# Likewise where the gap was a wall or a row of trees itself: they are each other's end.
+_LONGEST_STATIC = 0.15
 _SMOOTH = 0.012  # of the image's width: the outline of what is filled in is not known more finely
 _BEHIND = 8.0  # metres: how far behind a thing at the edge of the image the backdrop stands, if nothing tells
 _FACED = 0.04  # of the image's height: where the backdrop's feet differ less than this, we face it
@@ -101,7 +100,8 @@ def completed(ids: Ids, names: Sequence[str], gone: Mask, view: Perspective, kin
     result = ids.copy()
     result[gone] = wide[gone]
     if kind == "thing":
-        _plant_poles(result, ids, classes, gone, np.repeat(feet * step, step))
+        columns = np.minimum(np.arange(ids.shape[1]) // step, len(feet) - 1)
+        _plant_poles(result, ids, classes, gone, feet[columns] * step)
     return result
 
 

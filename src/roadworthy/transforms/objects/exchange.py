@@ -13,7 +13,7 @@ from roadworthy.transforms.objects.compositing import composited
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
 from roadworthy.transforms.objects.placement import Place
 from roadworthy.transforms.objects.remove import without
-from roadworthy.transforms.objects.selection import Selection, Thing, things_of
+from roadworthy.transforms.objects.selection import Selection, Thing, known_things
 from roadworthy.transforms.objects.surroundings import Surroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.wording import Description
@@ -39,7 +39,7 @@ def exchanged(
     frame: Frame, old: Selection, by: Description, gallery: Gallery, rng: np.random.Generator
 ) -> Frame:
     """Return the frame in which a cut-out stands where each of the selected things stood."""
-    things = sorted(things_of(frame, old), key=lambda one: one.foot)
+    things = sorted(known_things(frame, old), key=lambda one: one.foot)
     found = without(frame, old, rng)
     choices = gallery.select(str(by))
     # What is farther away goes first, so that what is nearer hides it.

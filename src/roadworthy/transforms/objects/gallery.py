@@ -8,6 +8,7 @@ world by ``scripts/make_gallery.py``; `roadworthy gallery harvest` makes others 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ Facing = Literal["", "away", "toward", "side"]
 INDEX = "gallery.json"
 SHIPPED = "shipped"
 _FORMAT = 1
+_KEPT = 65536  # pixels of a scaled cut-out, at most, that is kept: 128 of them take 32 MiB
 _FOOT = 0.05  # of a thing's height: what stands on the ground
 
 
@@ -80,7 +82,7 @@ class CutOut:
         known = {
             key: ontology().check_property(element.name, key, value) for key, value in self.properties.items()
         }
-        if not self.height > 0:
+        if not 0 < self.height < math.inf:
             raise InputError(f"the cut-out {self.name!r} must be higher than 0 m, got {self.height}")
         object.__setattr__(self, "element", element.name)
         object.__setattr__(self, "properties", FrozenDict(known))
@@ -126,9 +128,10 @@ class CutOut:
     def scaled(self, height: int, width: int, mirrored: bool = False) -> Rgba:
         """Return its pixels in another size, with colours multiplied by alpha.
 
-        It is kept for the next frame; nobody may write into it.
+        A small one is kept for the next frame; nobody may write into it.
         """
-        return _scaled(self, height, width, mirrored)
+        make = _kept_scaled if height * width <= _KEPT else _scaled
+        return make(self, height, width, mirrored)
 
     def scaled_parts(self, height: int, width: int, mirrored: bool = False) -> Ids | None:
         """Return its `part_ids` in another size."""
@@ -194,7 +197,7 @@ class Gallery(Sequence[CutOut]):
         if not names:
             raise InputError(f"a gallery must be {SHIPPED!r} or a folder, got {reference!r}")
         found = [cls.shipped() if name == SHIPPED else cls.load(name) for name in names]
-        return found[0] if len(found) == 1 else cls.merged(found)
+        return found[0] if len(found) == 1 else _merged(tuple(found))
 
     @classmethod
     def merged(cls, galleries: Iterable[Gallery]) -> Gallery:
@@ -276,7 +279,6 @@ class Gallery(Sequence[CutOut]):
             raise InputError(f"cannot write the gallery to {str(path)!r}: {error.strerror}") from error
 
 
-@lru_cache(maxsize=128)
 def _scaled(cut_out: CutOut, height: int, width: int, mirrored: bool) -> Rgba:
     rgba = cut_out.rgba.astype(np.float32)
     rgba[..., :3] *= rgba[..., 3:] / 255
@@ -286,6 +288,11 @@ def _scaled(cut_out: CutOut, height: int, width: int, mirrored: bool) -> Rgba:
     scaled = np.rint(resized[:, ::-1] if mirrored else resized).astype(np.uint8)
     scaled.setflags(write=False)
     return scaled
+
+
+_kept_scaled = lru_cache(maxsize=128)(_scaled)
+# What is made of a gallery is kept as long as the gallery, so the same word must give the same one.
+_merged = lru_cache(maxsize=16)(Gallery.merged)
 
 
 @lru_cache(maxsize=16)
@@ -304,7 +311,7 @@ def _checked(document: object, index: Path) -> list[dict[str, Any]]:
     level = Annotated[float, Field(ge=0, le=255)]
 
     class Row(BaseModel):
-        model_config = ConfigDict(extra="forbid")
+        model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
         name: Annotated[str, Field(pattern=r"^[\w. -]+$")]
         element: str
         height: Annotated[float, Field(gt=0)]

@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.errors import NotApplicable
 from roadworthy.transforms.objects.parts import parts_of
 from roadworthy.transforms.perspective import GROUND, Perspective
 
@@ -38,6 +39,7 @@ _PIECES = 12  # so many of the largest parts of a gap are fitted; the others are
 _RING = 4  # pixels round a piece that must fit
 _LEAST_PIECE = 0.0006  # of the image
 _ENOUGH = 0.5  # of a cell that must be known for its own mean to count fully
+_MOST_LEFT = 0.5  # of a gap, that may stay as it was because nothing shows what it is to look like
 _SPIKES = 4.0  # deviations: a pebble or a wire is not worth copying
 
 
@@ -61,7 +63,7 @@ def filled(
 ) -> tuple[Image, Places]:
     """Return the image with the gap painted, and from which pixel each new one was copied, -1 for none.
 
-    Sky is not copied, and a class that is nowhere else in the image is not painted.
+    Sky is not copied. What little is to be of a class that nothing in the image shows is left as it was.
 
     Args:
         image: The image as it was.
@@ -69,18 +71,26 @@ def filled(
         classes: The names of the classes.
         gap: What to paint.
         rng: For what cannot be copied.
+
+    Raises:
+        NotApplicable: Nothing in the image shows what most of the gap is to look like.
     """
     height, width = before.shape
     result, origin = image.copy(), np.full(before.shape, -1, np.intp)
     rows = np.flatnonzero(gap.opacity.any(axis=1))
+    if not len(rows):
+        return result, origin
     margin = round(_MARGIN * height) + 2
     span = slice(max(0, int(rows[0]) - margin), min(height, int(rows[-1]) + margin + 1))
     pixels = image[span].reshape(-1, 3)
     opacity, ids, old = gap.opacity[span], gap.ids[span], before[span]
     floats = image[span].astype(np.float32)
     wanted = opacity > 0
+    left = np.count_nonzero(wanted)
+    most_left = _MOST_LEFT * left
     for label, target, source in _tasks(wanted, ids, old, classes, gap.view.horizon - span.start):
         places = np.flatnonzero(target)
+        left -= len(places)
         standing = classes[label] not in (*GROUND, "sky")
         base = base_of(floats, source, _TALL if standing else _FLAT).reshape(-1, 3)
         if classes[label] == "sky":
@@ -101,6 +111,8 @@ def filled(
         new = pixels[places] + share * (base[places] + detail - pixels[places])
         result[span].reshape(-1, 3)[places] = np.clip(np.rint(new), 0, 255)
         origin[span].ravel()[places] = chosen + span.start * width
+    if left > most_left:
+        raise NotApplicable("nothing in the frame shows what would be seen there instead")
     return result, origin
 
 

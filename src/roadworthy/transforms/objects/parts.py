@@ -1,17 +1,32 @@
-"""The connected parts of a mask."""
+"""Windows of an image: the connected parts of a mask, and boxes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Window", "parts_of"]
+__all__ = ["Window", "box_window", "parts_of"]
 
 Mask = NDArray[np.bool_]
 Window = tuple[slice, slice]
+
+
+def box_window(corners: NDArray[np.floating]) -> Window:
+    """Return the rows and columns of the pixels that a box touches; a box may begin outside the image.
+
+    Example:
+        >>> box_window(np.array([-1.0, 2.2, 3.0, 2.8]))
+        (slice(2, 3, None), slice(0, 3, None))
+    """
+    left, top, right, bottom = corners.tolist()
+    return (
+        slice(max(0, math.floor(top)), max(0, math.ceil(bottom))),
+        slice(max(0, math.floor(left)), max(0, math.ceil(right))),
+    )
 
 
 def parts_of(mask: Mask, least: int = 1) -> Iterator[tuple[Window, Mask]]:

@@ -21,13 +21,13 @@ from roadworthy.transforms.objects.gallery import CutOut, Facing
 from roadworthy.transforms.objects.request import Draws, Plan, Request, plan_of
 from roadworthy.transforms.objects.surroundings import Standing, Surroundings, Window
 
-__all__ = ["Place", "Thing", "find_place"]
+__all__ = ["Place", "Views", "find_place"]
 
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Side = Literal["left", "right", "ahead"]
-Thing = tuple[CutOut, ...]
+Views = tuple[CutOut, ...]  # of one thing
 
 _LANE = 3.5  # metres; how wide lanes usually are
 _SMALLEST = (12, 0.05)  # pixels, share of the image's height: a smaller thing would hardly be seen
@@ -41,6 +41,7 @@ _PEEKING = 0.35  # the same for a thing behind another, which hides it of course
 _NEARER, _FARTHER = 0.6, 1.6  # how the distance changes when a thing comes closer or goes away
 _STRIPE = 0.6  # metres between two stripes of a crosswalk
 _TOLERANCE = 0.07  # share by which a distance may be missed
+_ALONGSIDE = 1.083  # times as far away as a thing, at most, is what stands beside it
 _TRIES = 12  # places that are looked at for what hides them
 
 
@@ -65,7 +66,7 @@ class Place:
     side: Side
 
 
-def find_place(site: Surroundings, things: tuple[Thing, ...], request: Request, draws: Draws) -> Place:
+def find_place(site: Surroundings, things: tuple[Views, ...], request: Request, draws: Draws) -> Place:
     """Return which thing goes where.
 
     Args:
@@ -85,7 +86,7 @@ def find_place(site: Surroundings, things: tuple[Thing, ...], request: Request, 
 
 
 @lru_cache(maxsize=64)
-def _sharp(things: tuple[Thing, ...], height: int) -> tuple[Thing, ...]:
+def _sharp(things: tuple[Views, ...], height: int) -> tuple[Views, ...]:
     """Return the things that have enough pixels for an image of this height, or those that have most."""
     pixels = [views[0].shape[0] for views in things]
     enough = min(_ENOUGH * height, float(np.percentile(pixels, 75)))
@@ -114,7 +115,7 @@ class _Spots(NamedTuple):
 class _Search:
     """Looks at all places in the rows of a frame at once."""
 
-    def __init__(self, site: Surroundings, things: tuple[Thing, ...], request: Request, draws: Draws) -> None:
+    def __init__(self, site: Surroundings, things: tuple[Views, ...], request: Request, draws: Draws) -> None:
         self.site, self.things, self.request, self.draws = site, things, request, draws
         self.plan: Plan = plan_of(request)
         self.habit = request.habit
@@ -289,7 +290,7 @@ class _Search:
         beside = (middle < left) & (middle > left - reach)
         if side != "left":
             beside = (middle >= right) & (middle < right + reach)
-        return np.asarray(beside & (np.abs(np.log(away / metres)) < 0.08))
+        return np.asarray(beside & (away > metres / _ALONGSIDE) & (away < metres * _ALONGSIDE))
 
     def _sized(self, view: CutOut, shapes: _Shapes) -> Mask:
         """Return in which rows a thing is neither too small nor too large, nor too near."""

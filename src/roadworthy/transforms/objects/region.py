@@ -18,14 +18,11 @@ Floats = NDArray[np.float32]
 _EDGE = 1 / 160  # of the image's width: pixels at the edge of a thing show some of it, and label maps err
 _DARK = 0.85  # of the ground's brightness: below is shadow
 _BRIGHT = 1.12  # likewise: above is paint
-_FACTORS = (
-    2.0,
-    1.0,
-    0.4,
-)  # of that: where to look, where its own shadow ends, and where it is its own for sure
 _LEAST_AREA = 12  # pixels; what is smaller throws no shadow that can be seen
 _STANDS_OUT = 14.0  # levels of grey by which an edge differs from the sky
 _REACH = (1.0, 0.5)  # of a thing's height: how far its shadow goes sideways and down from it
+# Of that: where to look, where its own shadow ends, and where it is its own for sure.
+_FACTORS = (2.0, 1.0, 0.4)
 _CLEAN = 0.15  # of a ground, that must be seen outside a window
 _LEAST_GROUND = 16  # pixels; fewer do not tell what ground looks like
 _GROUNDS = ("road", "sidewalk", "terrain")

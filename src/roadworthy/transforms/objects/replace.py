@@ -21,7 +21,7 @@ from roadworthy.transforms.objects.markings import cut_into_dashes, joined_dashe
 from roadworthy.transforms.objects.paint import exposure, repainted, repainted_lines, switched_lights
 from roadworthy.transforms.objects.region import region_of
 from roadworthy.transforms.objects.remove import LEAST_SHARE, without
-from roadworthy.transforms.objects.selection import Selection, check_element, select, things_of
+from roadworthy.transforms.objects.selection import Selection, check_element, known_things, select
 from roadworthy.transforms.parameters import number, word
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.transforms.transform import Keeps, Presets, Transform, register
@@ -228,7 +228,7 @@ def _other_color(frame: Frame, old: Selection, by: Description, _rng: np.random.
     """Paint vehicles in another colour where they stand."""
     color = by.properties["color"]
     image, light = frame.image.copy(), exposure(frame.image)
-    for thing in things_of(frame, old):
+    for thing in known_things(frame, old):
         image[thing.window] = repainted(image[thing.window], thing.pixels, color, light)
     return frame.replace(image=image, boxes=_described_boxes(frame.boxes, old, by))
 
@@ -252,12 +252,4 @@ def _described_boxes(boxes: Boxes | None, old: Selection, by: Description) -> Bo
         {**facts, **by.properties} if index in chosen else facts
         for index, facts in enumerate(boxes.attributes)
     ]
-    return Boxes(
-        boxes.xyxy,
-        boxes.classes,
-        boxes.scores,
-        boxes.track_ids,
-        boxes.occlusion,
-        boxes.truncation,
-        attributes,
-    )
+    return boxes.replace(attributes=attributes)

@@ -14,10 +14,10 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.markings import lines_like
 from roadworthy.transforms.objects.paint import lights_like
-from roadworthy.transforms.objects.parts import parts_of
+from roadworthy.transforms.objects.parts import box_window, parts_of
 from roadworthy.transforms.wording import Description, described
 
-__all__ = ["Selection", "Thing", "check_element", "pixels_of", "select", "things_of"]
+__all__ = ["Selection", "Thing", "check_element", "known_things", "pixels_of", "select", "things_of"]
 
 Mask = NDArray[np.bool_]
 
@@ -172,6 +172,18 @@ def things_of(frame: Frame, chosen: Selection) -> Iterator[Thing]:
         )
 
 
+def known_things(frame: Frame, chosen: Selection) -> list[Thing]:
+    """Return the things that are selected.
+
+    Raises:
+        NotApplicable: There are boxes, but no pixels that belong to them.
+    """
+    found = list(things_of(frame, chosen))
+    if not found:
+        raise NotApplicable(f"which pixels belong to each {chosen.what} is not known in the frame")
+    return found
+
+
 def _absent(what: Description) -> NotApplicable:
     return NotApplicable(f"there is no {what} in the frame")
 
@@ -214,8 +226,7 @@ def pixels_of(frame: Frame, mask: Mask, boxes: NDArray[np.intp], wanted: NDArray
     corners = frame.boxes.xyxy
     owner = np.full(mask.shape, -1, np.int32)
     for index in boxes[np.argsort(corners[boxes, 3], kind="stable")].tolist():
-        left, top, right, bottom = corners[index].tolist()
-        owner[int(top) : int(np.ceil(bottom)), int(left) : int(np.ceil(right))] = index
+        owner[box_window(corners[index])] = index
     found: Mask = mask & np.isin(owner, wanted)
     return found
 
@@ -224,6 +235,5 @@ def _boxes_inside(frame: Frame, boxes: NDArray[np.intp], mask: Mask) -> NDArray[
     """Return the boxes of which most pixels of the element are selected."""
     if frame.boxes is None:
         return boxes
-    corners = frame.boxes.xyxy[boxes].astype(int).tolist()
-    inside = [mask[y1:y2, x1:x2].mean() > _SEEN for x1, y1, x2, y2 in corners]
+    inside = [mask[box_window(corners)].mean() > _SEEN for corners in frame.boxes.xyxy[boxes]]
     return boxes[np.array(inside, np.bool_)]

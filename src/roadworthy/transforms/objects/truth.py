@@ -9,6 +9,7 @@ from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.completion import Ids, Kind, completed
 from roadworthy.transforms.objects.markings import hidden_lines
+from roadworthy.transforms.objects.parts import box_window
 from roadworthy.transforms.objects.selection import Selection
 from roadworthy.transforms.perspective import Perspective
 
@@ -75,23 +76,14 @@ def _boxes_left(frame: Frame, boxes: Boxes, gone: Selection) -> Boxes:
     things = frame.labels.mask("object", "traffic infrastructure")
     occlusion = left.occlusion.copy()
     for index in np.flatnonzero(np.nan_to_num(occlusion) > 0).tolist():
-        x1, y1, x2, y2 = left.xyxy[index].astype(int).tolist()
-        window = (slice(y1, y2), slice(x1, x2))
+        window = box_window(left.xyxy[index])
         others = things[window]
         if frame.instances is not None and left.track_ids is not None:
             others = others & (frame.instances[window] != left.track_ids[index])
         before = np.count_nonzero(others)
         if before:
             occlusion[index] *= np.count_nonzero(others & ~gone.mask[window]) / before
-    return Boxes(
-        left.xyxy,
-        left.classes,
-        left.scores,
-        left.track_ids,
-        occlusion,
-        left.truncation,
-        left.attributes,
-    )
+    return left.replace(occlusion=occlusion)
 
 
 def _depth(frame: Frame, depth: Depth, gone: Mask, ids: Ids, origin: NDArray[np.intp] | None) -> Depth:

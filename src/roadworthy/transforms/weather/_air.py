@@ -30,14 +30,19 @@ def transmission(
         lumps: Random numbers for denser and thinner places, and how much they differ, from 0 to 1.
     """
     frame = scene.frame
-    distance = scene.small_distance if frame.depth is None else scene.distance
+    estimated = frame.labels is None and frame.depth is None
+    if estimated:
+        distance, in_sky = scene.small_street, scene.wide_sky
+    else:
+        distance = scene.small_distance if frame.depth is None else scene.distance
+        in_sky = (distance >= SKY_DISTANCE).view(np.uint8)
     height, width = distance.shape
     density: Map | np.float32 = np.float32(-extinction)
     if lumps is not None:
         rng, contrast = lumps
         density = density * (1 + np.float32(contrast) * (cloud_noise(rng, width, height, width / 4) * 2 - 1))
     seen = np.asarray(cv2.convertScaleAbs(cv2.exp(np.asarray(distance * density)), alpha=255), np.uint8)
-    if frame.labels is None and frame.depth is None:
+    if estimated:
         # Where the horizon is, is not known very well.
         high = max(1, round(_UNSURE * height))
         seen = np.asarray(cv2.blur(seen, (max(1, high // 2), high)), np.uint8)
@@ -46,7 +51,7 @@ def transmission(
     climb = np.maximum(np.float32(scene.view.horizon) - rows, np.float32(1e-3)) / np.float32(scene.view.focal)
     through = np.rint(255 * np.exp(np.float32(-extinction * _LAYER) / climb)).astype(np.uint8)
     layer = np.repeat(through[:, None], width, axis=1)
-    cv2.copyTo(layer, (distance >= SKY_DISTANCE).view(np.uint8), seen)
+    cv2.copyTo(layer, in_sky, seen)
     if frame.labels is None or frame.depth is not None:
         return scene.full(seen)
     # The outlines of trees are finer than the thumbnail that the estimate was made for.

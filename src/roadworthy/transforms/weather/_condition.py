@@ -18,16 +18,10 @@ from roadworthy.transforms.transform import Presets, Transform
 from roadworthy.transforms.weather._fields import Image
 from roadworthy.transforms.weather._scene import Surroundings, surroundings
 
-__all__ = ["LEAST_CHANGE", "LEVELS", "Condition", "known"]
+__all__ = ["LEVELS", "Condition", "known"]
 
 LEVELS: Mapping[str, float] = {"light": 1 / 3, "normal": 2 / 3, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
-
-LEAST_CHANGE = 25.0
-"""Mean squared error, in grey levels². A change of at least light strength that is no greater than camera
-noise of five levels means that the image showed this before: the filter of section 3.3.4 of the RMT paper,
-which gives no number. Weaker amounts, and weather with some of its parts turned off, are asked for on
-purpose, by searches and strips, and are not filtered."""
 
 
 def known(frame: Frame, fact: str) -> str | None:
@@ -47,8 +41,14 @@ class Condition(Transform):
         fact: What it changes among the metadata, "weather" or "time"; empty for neither.
         value: The ontology's word for it.
         bars: Facts of the metadata with which it cannot be, and the reason.
-        replaces: Whether it takes the place of other weather or another time; only then a frame that shows it
-            already is filtered.
+        least_change: The least mean squared error, in grey levels² at amount 1 and in proportion below it,
+            between a frame and the changed one. A smaller one says that the frame showed it before: the
+            filter of section 3.3.4 of the RMT paper, which gives no number. 0 for what does not take the
+            place of other weather or another time, and is not filtered.
+
+    The error is looked at where the metadata do not say what the weather or the time was. Amounts below
+    light, and weather with parameters of its own, are asked for by searches and by people who know what they
+    do; they are not filtered by it.
     """
 
     amount: float = number(
@@ -61,7 +61,7 @@ class Condition(Transform):
     fact: ClassVar[str] = ""
     value: ClassVar[str] = ""
     bars: ClassVar[Mapping[str, str]] = {}
-    replaces: ClassVar[bool] = True
+    least_change: ClassVar[float] = 0.0
 
     @abstractmethod
     def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
@@ -78,9 +78,9 @@ class Condition(Transform):
         """
         self._check(frame)
         image = self.drawn(surroundings(frame), rng)
-        if self.replaces and self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount):
+        if self._filters(frame):
             error = cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size
-            if error < LEAST_CHANGE:
+            if error < self.least_change * self.amount:
                 raise NotApplicable(f"the image hardly changes: {self._already}")
         if not self.fact or self.severity < LEVELS["light"] / 2:
             return frame.replace(image=image)
@@ -88,6 +88,12 @@ class Condition(Transform):
         if self.fact == "weather":
             facts["level"] = self.level
         return frame.replace(image=image, metadata=facts)
+
+    def on_image(self, image: Image, rng: np.random.Generator | int = 0) -> Image:
+        """Return a changed image, as :meth:`Transform.on_image` does; one that hardly changes is no error."""
+        if image.ndim != 3 or self.is_identity:
+            return super().on_image(image, rng)
+        return self.drawn(Surroundings(Frame("image", image)), np.random.default_rng(rng))
 
     @property
     def severity(self) -> float:
@@ -99,6 +105,11 @@ class Condition(Transform):
         """The nearest of light, normal and heavy."""
         return min(LEVELS, key=lambda name: abs(LEVELS[name] - self.severity))
 
+    def _filters(self, frame: Frame) -> bool:
+        """Return whether the change must be large: nobody said what there was, nor asked for a small one."""
+        usual = self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount)
+        return usual and self.least_change > 0 and known(frame, self.fact) is None
+
     @property
     def _already(self) -> str:
         return f"the {self.fact} is already {self.value}"
@@ -108,7 +119,7 @@ class Condition(Transform):
             reason = self.bars.get(known(frame, fact) or "")
             if reason:
                 raise NotApplicable(reason)
-        if self.replaces and known(frame, self.fact) == self.value:
+        if self.least_change and known(frame, self.fact) == self.value:
             there = LEVELS.get(str(frame.metadata.get("level")), 1.0) if self.fact == "weather" else 1.0
             if there >= LEVELS[self.level]:
                 raise NotApplicable(self._already)

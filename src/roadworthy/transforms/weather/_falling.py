@@ -125,7 +125,7 @@ def fallen_flakes(
         drawn = rng.random((number, 3))[: round(number * amount)]
         radius = layer.radius * width
         # All flakes of a layer are one small shape, set at points of a field that is as coarse as they allow.
-        scale = max(1, int(radius / 1.6))
+        scale = max(1, round(radius))
         across, down = -(-width // scale), -(-height // scale)
         value = layer.value * min(1.0, math.pi * radius**2)
         points = np.zeros((down, across), np.uint8)
@@ -138,8 +138,8 @@ def fallen_flakes(
 
 
 def _flake(radius: float, edge: float, angle: float) -> Map:
-    """Return the shape of a flake of at most 3.2 pixels: a disc that falls a little while it is seen."""
-    axis = np.arange(-5, 6, dtype=np.float32)
+    """Return the shape of a flake of at most 1.5 pixels: a disc that falls a little while it is seen."""
+    axis = np.arange(-3, 4, dtype=np.float32)
     x, y = np.meshgrid(axis, axis)
     turn = math.radians(angle)
     along, aside = y * math.cos(turn) - x * math.sin(turn), y * math.sin(turn) + x * math.cos(turn)

@@ -46,6 +46,8 @@ SKY_DISTANCE = np.float32(5000)
 _THUMBNAIL = 320  # pixels: smooth fields such as light and haze are worked out at about this width
 # Where things beside the road are thought to stand: metres to either side, and how far ahead it ends.
 _STREET, _STREET_END = 12.0, 90.0
+# How bright a pixel must be beside the sky to be partly, and wholly, sky: at its rim, and between leaves.
+_MIXED, _SEEN_THROUGH = (0.40, 0.85), (0.70, 0.92)
 _DAYLIGHT = 195.0  # grey level of the brightest things by day
 _USUAL_ROAD = 105.0  # grey level of asphalt by day
 
@@ -153,6 +155,11 @@ class Surroundings:
         return np.asarray(thinned(known, *self.small), np.uint8)
 
     @cached_property
+    def wide_sky(self) -> Mask:
+        """Where the sky may be, in a thumbnail: what is rough beside it was left out of the estimate."""
+        return widened(self.small_sky, max(1, 3 * self.small[0] // self.width))
+
+    @cached_property
     def sky(self) -> Mask:
         """How much of each pixel is sky.
 
@@ -163,19 +170,16 @@ class Surroundings:
         known = self._known_sky()
         if not cv2.countNonZero(self.small_sky if known is None else known):
             return np.zeros((self.height, self.width), np.uint8)
-        strictly, loosely = likeness(self.frame.image, self.grey, self.thumbnail, self.small_sky)
+        like = likeness(self.frame.image, self.grey, self.thumbnail, self.small_sky)
         if known is None:
             # The estimate is coarse: at its rim the colour decides.
-            core, rim = (
-                widened(self.small_sky, -1),
-                widened(self.small_sky, max(1, 3 * self.small[0] // self.width)),
-            )
-            return np.asarray(cv2.max(self.full(core), cv2.min(loosely, self.full(rim))), np.uint8)
-        mixed = cv2.min(loosely, widened(known, max(1, round(self.width / 640))))
+            core, rim = self.full(widened(self.small_sky, -1)), self.full(self.wide_sky)
+            return np.asarray(cv2.max(core, cv2.min(like(*_MIXED), rim)), np.uint8)
+        mixed = cv2.min(like(*_MIXED), widened(known, max(1, round(self.width / 640))))
         airy, thin = self.mask("tree", VOID), self.mask("pole", "traffic sign", "traffic light")
         if airy is not None and thin is not None:
             airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
-            mixed = cv2.subtract(cv2.max(mixed, cv2.min(strictly, airy)), thin)
+            mixed = cv2.subtract(cv2.max(mixed, cv2.min(like(*_SEEN_THROUGH), airy)), thin)
         return np.asarray(cv2.max(known, mixed), np.uint8)
 
     @cached_property
@@ -201,6 +205,13 @@ class Surroundings:
         """Metres to what each pixel of a thumbnail shows, at most that of the sky."""
         if self.frame.depth is not None:
             return np.minimum(distance_map(self.small_frame), SKY_DISTANCE)
+        found = self.small_street.copy()
+        found[self.small_sky > 127] = SKY_DISTANCE
+        return found
+
+    @cached_property
+    def small_street(self) -> Map:
+        """Metres to what stands and lies there, in a thumbnail, estimated without depth."""
         width, height = self.small
         view, labels = self.small_view, self.small_frame.labels
         aside = np.arange(width, dtype=np.float32) + np.float32(0.5 - width / 2)
@@ -213,7 +224,6 @@ class Surroundings:
             fixed = labels.mask("static object", VOID)
             likely = np.clip(found, walls * np.float32(0.5), walls * np.float32(4))
             found = np.minimum(np.where(fixed, _evened(likely, fixed), found), ground)
-        found[self.small_sky > 127] = SKY_DISTANCE
         return found
 
     @cached_property

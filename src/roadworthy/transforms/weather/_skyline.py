@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import cv2
 import numpy as np
@@ -14,8 +15,6 @@ __all__ = ["estimated_sky", "likeness"]
 _FLAT = 16  # grey levels between neighbours in a thumbnail: more is no sky
 _LEAST = 0.004  # of the image
 _BELOW = 0.12  # of the height: how far below the horizon sky is looked for, because the horizon is a guess
-# How bright a pixel must be in relation to the sky to be partly, and wholly, sky.
-_STRICT, _LOOSE = (0.70, 0.92), (0.40, 0.85)
 
 
 def estimated_sky(image: Image, horizon: float) -> Mask:
@@ -45,8 +44,10 @@ def estimated_sky(image: Image, horizon: float) -> Mask:
     return np.asarray(cv2.morphologyEx(found, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)), np.uint8)
 
 
-def likeness(image: Image, grey: Mask, thumbnail: Image, sky: Mask) -> tuple[Mask, Mask]:
-    """Return how much each pixel has the colour of an image's sky: strictly, and as a mixture with others.
+def likeness(image: Image, grey: Mask, thumbnail: Image, sky: Mask) -> Callable[[float, float], Mask]:
+    """Return a function that says how much each pixel has the colour of an image's sky.
+
+    It takes how bright a pixel must be, in relation to the sky, to be partly and to be wholly sky.
 
     Args:
         image: RGB.
@@ -55,9 +56,8 @@ def likeness(image: Image, grey: Mask, thumbnail: Image, sky: Mask) -> tuple[Mas
         sky: Where the sky is in the thumbnail.
     """
     there = above(sky, 127)
-    bright = percentile(np.asarray(cv2.cvtColor(thumbnail, cv2.COLOR_RGB2GRAY), np.uint8), 0.1, there)
-    if bright is None:
-        return np.zeros_like(grey), np.zeros_like(grey)
+    of_sky = percentile(np.asarray(cv2.cvtColor(thumbnail, cv2.COLOR_RGB2GRAY), np.uint8), 0.1, there)
+    bright = max(of_sky or 255.0, 1.0)
     red_of_sky, _, blue_of_sky, _ = cv2.mean(thumbnail, there)
     levels = np.arange(256, dtype=np.float32)
     # Leaves in the sun are bright, but they are warmer than the sky.
@@ -65,8 +65,8 @@ def likeness(image: Image, grey: Mask, thumbnail: Image, sky: Mask) -> tuple[Mas
     warmth = cv2.subtract(cv2.extractChannel(image, 0), cv2.extractChannel(image, 2))
     hue = cv2.LUT(warmth, by_hue.astype(np.uint8))
 
-    def like(low: float, high: float) -> Mask:
-        by_light = np.clip((levels / max(bright, 1.0) - low) / (high - low), 0, 1) * 255
+    def like(partly: float, wholly: float) -> Mask:
+        by_light = np.clip((levels / bright - partly) / (wholly - partly), 0, 1) * 255
         return np.asarray(cv2.min(hue, cv2.LUT(grey, by_light.astype(np.uint8))), np.uint8)
 
-    return like(*_STRICT), like(*_LOOSE)
+    return like

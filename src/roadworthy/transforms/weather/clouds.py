@@ -43,7 +43,7 @@ class Cloudy(Condition):
 
     contrast: float = number(0.5, "How strongly single clouds stand out.", low=0, high=1)
 
-    fact, value = "weather", "cloudy"
+    fact, value, least_change = "weather", "cloudy", 360.0
     bars: ClassVar[Mapping[str, str]] = {
         weather: f"the weather is already {weather}" for weather in ("rainy", "snowy", "foggy")
     }

@@ -52,7 +52,7 @@ class Fog(Condition):
         ("distance", "imagenet-c"),
     )
 
-    fact, value = "weather", "foggy"
+    fact, value, least_change = "weather", "foggy", 900.0
     presets: ClassVar[Presets] = {
         **Condition.presets,
         **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},

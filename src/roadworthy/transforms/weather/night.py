@@ -148,7 +148,7 @@ class Night(_Darkness):
     shine.
     """
 
-    value = "night"
+    value, least_change = "night", 1400.0
     ambient = (0.096, 0.109, 0.162)
     look = SkyLook(
         zenith=(8, 11, 24),
@@ -172,7 +172,7 @@ class Dusk(_Darkness):
     What is known from labels and what is estimated is as for night.
     """
 
-    value = "dusk"
+    value, least_change = "dusk", 970.0
     bars: ClassVar[Mapping[str, str]] = {"night": "the time is already night"}
     ambient = (0.441, 0.393, 0.438)
     upright = (1.6, 1.3, 1.08)  # the last sun is low

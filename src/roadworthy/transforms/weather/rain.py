@@ -19,7 +19,7 @@ from roadworthy.transforms.weather._light import overcast
 from roadworthy.transforms.weather._noise import ground_noise
 from roadworthy.transforms.weather._pixels import covered
 from roadworthy.transforms.weather._scene import Surroundings
-from roadworthy.transforms.weather._sky import as_image, faded, sky_share
+from roadworthy.transforms.weather._sky import as_image, sky_share
 from roadworthy.transforms.weather.clouds import GREY_SKY
 
 __all__ = ["Rain"]
@@ -63,7 +63,7 @@ class Rain(Condition):
     haze: float = number(1.0, "How far distant things fade.", low=0, high=3)
     overcast: float = number(1.0, "How far the sky and its light turn grey.", low=0, high=1)
 
-    fact, value = "weather", "rainy"
+    fact, value, least_change = "weather", "rainy", 540.0
     presets: ClassVar[Presets] = {
         **Condition.presets,
         **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
@@ -92,10 +92,9 @@ class Rain(Condition):
         """Return the image under a grey sky, with a wet road and haze."""
         amount = self.amount
         air = shaded(AIR, scene.light * (1 - _GLOOM * amount))
-        sky = GREY_SKY.dimmed(scene.light * (1 - _GLOOM_OF_SKY * amount)).drawn(scene, rng)
-        sky = faded(sky, air, 0.25 * min(1.0, 1.6 * amount))
+        sky = GREY_SKY.dimmed(scene.light * (1 - _GLOOM_OF_SKY * amount))
+        cover = sky.behind(air, 0.25 * min(1.0, 1.6 * amount)).drawn(scene, rng)
         share, dark = sky_share(scene, grey), None
-        cover = as_image(sky)
         if self.wetness > 0:
             wet = self.wetness * amount
             mirror = scene.full(_mirror(scene, rng, wet))

@@ -25,6 +25,7 @@ _FARTHEST = 90.0  # metres
 _TURN = np.linspace(0, 2 * np.pi, 14, endpoint=False)
 _CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], -1)
 _MOST = 8  # things that throw shadows
+_BLOTS = 26  # of the crown of a tree
 CASTERS = ("mixed", "trees", "buildings", "poles")
 
 
@@ -43,7 +44,6 @@ class Shadow(Condition):
     darkness: float = number(1.0, "How dark they are; 0 leaves no trace.", low=0, high=1.5)
 
     bars = NO_SUN
-    replaces = False
 
     def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
         left = rng.random() < 0.5 if self.side == "either" else self.side == "left"
@@ -52,10 +52,9 @@ class Shadow(Condition):
         # All are laid out, so that a larger amount adds to the shadows of a smaller one.
         for index, distance in enumerate(_places(rng)):
             kind = kinds[int(rng.integers(len(kinds)))]
-            outlines = _outlines(kind, rng, distance, -1.0 if left else 1.0)
+            outlines, values = _outlines(kind, rng, distance, -1.0 if left else 1.0)
             if index <= self.amount * (_MOST - 1):
-                for outline, value in outlines:
-                    _fill(mask, scene, outline, value)
+                _fill(mask, scene.small_view, outlines, values)
         soft = max(1, scene.small[0] // 110)
         shade = scene.full(np.asarray(cv2.blur(mask, (2 * soft + 1, soft | 1)), np.uint8))
         where = cv2.multiply(shade, scene.ground, scale=1 / 255)
@@ -73,52 +72,39 @@ def _places(rng: np.random.Generator) -> list[float]:
     return [float(rng.uniform(5.0, 9.0)), *np.exp(further).tolist()]
 
 
-def _outlines(kind: str, rng: np.random.Generator, ahead: float, side: float) -> list[tuple[Points, int]]:
+def _outlines(
+    kind: str, rng: np.random.Generator, ahead: float, side: float
+) -> tuple[list[Points], list[int]]:
     """Return the parts of one shadow: outlines in metres to the right and ahead, and how dark each is."""
     foot = np.array([side * rng.uniform(5.0, 8.0), ahead])
     along = np.array([-side, rng.uniform(-0.35, 0.35)])
     along /= np.hypot(*along)
     across = np.array([-along[1], along[0]])
     if kind == "poles":
-        return [(_strip(foot, foot + along * rng.uniform(8, 14), across * 0.12), 255)]
+        return [_strip(foot, foot + along * rng.uniform(8, 14), across * 0.12)], [255]
     if kind == "buildings":
-        wide, deep = rng.uniform(8, 22), rng.uniform(5.5, 10)
-        start = foot - across * wide / 2
-        return [
-            (
-                np.stack(
-                    [start, start + across * wide, start + across * wide + along * deep, start + along * deep]
-                ),
-                255,
-            )
-        ]
+        return [_strip(foot, foot + along * rng.uniform(5.5, 10), across * rng.uniform(4, 11))], [255]
     length, crown = rng.uniform(7, 12), rng.uniform(1.6, 3.2)
-    shapes = [(_strip(foot, foot + along * length * 0.6, across * 0.22), 255)]
-    centre = foot + along * length * 0.8
-    # Leaves let spots of light through: a crown is a heap of blots.
-    for _ in range(26):
-        at = centre + rng.normal(0, crown * 0.55, 2)
-        shapes.append((at + _CIRCLE * rng.uniform(0.35, 1.0) * crown * 0.42, int(rng.integers(150, 256))))
-    return shapes
+    # Leaves let spots of light through: a crown is a heap of blots, some of them thin.
+    centres = foot + along * length * 0.8 + rng.normal(0, 0.55 * crown, (_BLOTS, 2))
+    blots = centres[:, None] + _CIRCLE * (rng.uniform(0.15, 0.42, (_BLOTS, 1, 1)) * crown)
+    values = sorted(rng.integers(150, 256, _BLOTS).tolist())
+    return [*blots, _strip(foot, foot + along * length * 0.6, across * 0.22)], [*values, 255]
 
 
 def _strip(start: Points, end: Points, half: Points) -> Points:
     return np.stack([start - half, start + half, end + half, end - half])
 
 
-def _fill(mask: Mask, scene: Surroundings, outline: Points, value: int) -> None:
-    """Draw an outline on the ground into a thumbnail's mask; what is darker there already stays."""
-    height, width = mask.shape
-    view: Perspective = scene.view
-    ahead = np.clip(outline[:, 1], 1.5, _FARTHEST)
-    columns = (scene.width / 2 + view.focal * outline[:, 0] / ahead) * (width / scene.width)
-    rows = (view.horizon + view.focal * view.camera_height / ahead) * (height / scene.height)
-    points = np.clip(np.stack([columns, rows], -1), -4000, 8000)
-    x1, y1 = np.clip(np.floor(points.min(axis=0)), 0, (width, height)).astype(int)
-    x2, y2 = np.clip(np.ceil(points.max(axis=0)) + 1, 0, (width, height)).astype(int)
-    if x1 >= x2 or y1 >= y2:
-        return
-    drawn = np.zeros((y2 - y1, x2 - x1), np.uint8)
-    corners = np.rint((points - (x1, y1)) * 8).astype(np.int32)
-    cv2.fillPoly(drawn, [corners], value, cv2.LINE_AA, 3)
-    np.maximum(mask[y1:y2, x1:x2], drawn, out=mask[y1:y2, x1:x2])
+def _fill(mask: Mask, view: Perspective, outlines: list[Points], values: list[int]) -> None:
+    """Draw outlines on the ground into a mask, the darkest last; what is darker there already stays."""
+    points = np.concatenate(outlines)
+    ahead = np.clip(points[:, 1], 1.5, _FARTHEST)
+    columns = mask.shape[1] / 2 + view.focal * points[:, 0] / ahead
+    rows = view.horizon + view.focal * view.camera_height / ahead
+    fixed = np.rint(np.clip(np.stack([columns, rows], -1), -4000, 8000) * 8).astype(np.int32)
+    drawn = np.zeros_like(mask)
+    ends = np.cumsum([len(outline) for outline in outlines])
+    for corners, value in zip(np.split(fixed, ends[:-1]), values, strict=True):
+        cv2.fillConvexPoly(drawn, corners, value, cv2.LINE_AA, 3)
+    cv2.max(mask, drawn, dst=mask)

@@ -21,7 +21,7 @@ from roadworthy.transforms.weather._light import overcast
 from roadworthy.transforms.weather._noise import ground_noise
 from roadworthy.transforms.weather._pixels import covered, veiled
 from roadworthy.transforms.weather._scene import Surroundings
-from roadworthy.transforms.weather._sky import as_image, faded, sky_share
+from roadworthy.transforms.weather._sky import as_image, sky_share
 from roadworthy.transforms.weather.clouds import GREY_SKY
 
 __all__ = ["Snow"]
@@ -38,8 +38,8 @@ _LAYERS = (
 _FLAKES = 1440  # of share 1, in heavy snow and a square image
 # How thickly it lies on each class in heavy snow; more than 1 hides all of it, wherever the wind blows.
 _COVER = {
-    "terrain": 1.25, "sidewalk": 0.95, "road": 0.35, "lane": 0.35, "tree": 0.34, "line": 0.12,
-    "crosswalk": 0.12, "stop and yield line": 0.12,
+    "terrain": 1.25, "sidewalk": 0.95, "road": 0.35, "lane": 0.35, "tree": 0.34, "line": 0.2,
+    "crosswalk": 0.2, "stop and yield line": 0.2,
 }  # fmt: skip
 _ESTIMATED_COVER = (0.35, 0.9)  # without a label map: on what is grey, and on what is green or brown
 _CAP = 0.16  # metres: how deep the snow on top of things looks
@@ -73,7 +73,7 @@ class Snow(Condition):
         "scene", "Whether it follows the scene or is ImageNet-C's noise.", ("scene", "imagenet-c")
     )
 
-    fact, value = "weather", "snowy"
+    fact, value, least_change = "weather", "snowy", 900.0
     presets: ClassVar[Presets] = {
         **Condition.presets,
         **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
@@ -104,8 +104,8 @@ class Snow(Condition):
         lying = _lying(scene, rng, amount, self.cover) if self.cover > 0 else None
         if lying is not None and grey == self.haze == 0:
             return veiled(image, np.asarray(cv2.bitwise_not(lying), np.uint8), white)
-        sky = GREY_SKY.dimmed(scene.light * (1 - _GLOOM_OF_SKY * amount), contrast=0.4).drawn(scene, rng)
-        cover = as_image(faded(sky, air, 0.45 * min(1.0, 1.6 * amount)))
+        sky = GREY_SKY.dimmed(scene.light * (1 - _GLOOM_OF_SKY * amount), contrast=0.4)
+        cover = sky.behind(air, 0.45 * min(1.0, 1.6 * amount)).drawn(scene, rng)
         share = sky_share(scene, grey)
         if lying is not None:
             no_sky = (widened(scene.small_sky, 1) == 0)[..., None]
@@ -124,10 +124,13 @@ def _lying(scene: Surroundings, rng: np.random.Generator, amount: float, most: f
     if on_ground is not None:
         share = share * on_ground
     thick = cv2.add(_thickness(scene, 1.35 * min(1.0, 0.25 + amount)), share)
-    hidden = np.clip(thick, 0, 245, out=thick).astype(np.uint8)
+    hidden = np.clip(thick, 0, 238, out=thick).astype(np.uint8)
     if scene.frame.labels is not None:
         cv2.max(hidden, scene.full(_caps(scene, min(1.0, 0.5 + amount))), dst=hidden)
-    return np.asarray(cv2.convertScaleAbs(hidden, alpha=min(1.0, 6 * amount) * most), np.uint8)
+    # Snow has no sharp edges.
+    return np.asarray(
+        cv2.blur(cv2.convertScaleAbs(hidden, alpha=min(1.0, 6 * amount) * most), (3, 3)), np.uint8
+    )
 
 
 def _thickness(scene: Surroundings, thick: float) -> NDArray[np.int16]:

@@ -50,7 +50,6 @@ class SunGlare(Condition):
 
     fact, value = "weather", "sunny"
     bars = NO_SUN
-    replaces = False
     random = False
 
     def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
