@@ -14,7 +14,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize(
-    "document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/models.md", "docs/transforms.md"]
+    "document",
+    ["CONTRIBUTING.md", "docs/architecture.md", "docs/models.md", "docs/transforms.md", "docs/zoo.md"],
 )
 def test_the_examples_run(document: str, tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / document).read_text("utf-8"), re.M | re.S)
@@ -27,7 +28,14 @@ def test_the_examples_run(document: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "document",
-    ["CONTRIBUTING.md", "docs/architecture.md", "docs/models.md", "docs/transforms.md", "CHANGELOG.md"],
+    [
+        "CONTRIBUTING.md",
+        "docs/architecture.md",
+        "docs/models.md",
+        "docs/transforms.md",
+        "docs/zoo.md",
+        "CHANGELOG.md",
+    ],
 )
 def test_links_to_files_lead_somewhere(document: str) -> None:
     path = REPOSITORY / document

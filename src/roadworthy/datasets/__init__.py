@@ -23,6 +23,7 @@ from roadworthy.datasets.kitti import KittiDataset
 from roadworthy.datasets.udacity_ch2 import UdacityCh2Dataset
 from roadworthy.datasets.udacity_sim import UdacitySimDataset
 from roadworthy.datasets.world import WorldDataset
+from roadworthy.datasets.world_crops import WorldCropsDataset
 from roadworthy.datasets.yolo import YoloDataset
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Option",
     "UdacityCh2Dataset",
     "UdacitySimDataset",
+    "WorldCropsDataset",
     "WorldDataset",
     "YoloDataset",
     "export",

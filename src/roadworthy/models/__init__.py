@@ -32,6 +32,7 @@ from roadworthy.models.recorded import Recorded, recorded_model
 from roadworthy.models.torch_module import torch_model
 from roadworthy.models.torchscript import torchscript_model
 from roadworthy.models.truth import Truth
+from roadworthy.models.zoo import shipped as _shipped  # noqa: F401 - registers what comes with the package
 
 __all__ = [
     "ClassificationOutput",

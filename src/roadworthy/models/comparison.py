@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roadworthy.cases import Prediction
+from roadworthy.cases import ClassScores, Prediction
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.models.confusion import confusion, true_class
 from roadworthy.ontology import VOID
 
 __all__ = ["Measure", "compare"]
@@ -35,7 +36,7 @@ def compare(frames: Sequence[Frame], predictions: Sequence[Prediction]) -> list[
 
     Signals: the mean absolute error of speed and steering. Boxes: which share of the known things is found
     and which share of the boxes is right, at an IoU of 0.5 and with the class the same. Label maps: the share
-    of the known pixels that have their class.
+    of the known pixels that have their class. Class scores: the share of images whose class is the best one.
 
     Example:
         >>> frame = Frame("a", np.zeros((4, 6, 3), np.uint8), signals=Signals(steering=2.0))
@@ -46,7 +47,8 @@ def compare(frames: Sequence[Frame], predictions: Sequence[Prediction]) -> list[
     boxes = [(f.boxes, p) for f, p in pairs if isinstance(p, Boxes) and f.boxes is not None]
     maps = [(f.labels, p) for f, p in pairs if isinstance(p, LabelMap) and f.labels is not None]
     signals = [(f.signals, p) for f, p in pairs if isinstance(p, Signals)]
-    return [*_errors(signals), *_found(boxes), *_agreeing(maps)]
+    classes = [(true_class(f), p.best) for f, p in pairs if isinstance(p, ClassScores)]
+    return [*_errors(signals), *_found(boxes), *_agreeing(maps), *_recognised(classes)]
 
 
 def _errors(pairs: Sequence[tuple[Signals, Signals]]) -> Iterable[Measure]:
@@ -85,3 +87,10 @@ def _agreeing(pairs: Sequence[tuple[LabelMap, LabelMap]]) -> Iterable[Measure]:
                 known, right = known + count, right + int((own & same).sum())
     if known:
         yield Measure("pixels right", right / known, "share", len(pairs))
+
+
+def _recognised(pairs: Sequence[tuple[str | None, str]]) -> Iterable[Measure]:
+    known = [(truth, best) for truth, best in pairs if truth is not None]
+    if known:
+        table = confusion([truth for truth, _ in known], [best for _, best in known])
+        yield Measure("right class", table.accuracy, "share", len(known))

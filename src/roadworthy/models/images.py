@@ -263,14 +263,14 @@ class ImageInput:
             return np.ascontiguousarray(images)
         precision: type[np.floating[Any]] = np.float64 if self.dtype == "float64" else np.float32
         numbers: NDArray[Any] = np.ascontiguousarray(images, precision)
-        factor, shift = self._scaling(precision)
+        factor, shift = self.scaling(precision)
         if (factor != 1).any():
             numbers *= factor
         if shift.any():
             numbers += shift
         return numbers.astype(self.dtype or "float32", copy=False)
 
-    def _scaling(self, dtype: type[np.floating[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def scaling(self, dtype: type[np.floating[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return factor and summand that do scaling, mean and std at once, shaped for the layout."""
         low, high = self.range or (0.0, 1.0)
         std = np.array(self.std or (1.0,), np.float64)

@@ -1,4 +1,4 @@
-"""``roadworthy models``: trying models."""
+"""``roadworthy models try``: a first look at a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roadworthy.cli._commands import Command, Group
+from roadworthy.cli._commands import Command
 from roadworthy.cli._console import (
     console,
     examples,
@@ -23,6 +23,7 @@ from roadworthy.cli._console import (
 )
 from roadworthy.cli._datasets import Options, counted, opened, spread_frames
 from roadworthy.cli._model_notes import notes
+from roadworthy.cli.models._group import Data, ModelOptions, Reference, app, history_of
 from roadworthy.errors import InputError, SystemUnderTestError
 
 if TYPE_CHECKING:
@@ -30,17 +31,10 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame
     from roadworthy.models import Network, SystemUnderTest
 
-__all__ = ["app"]
-
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Try models.")
+__all__ = ["try_model"]
 
 _MOST_FRAMES = 100
 _SECONDS = 2.0  # for measuring time
-
-
-@app.callback()
-def _group() -> None:
-    """Try models."""
 
 
 @app.command(
@@ -54,26 +48,10 @@ def _group() -> None:
     ),
 )
 def try_model(
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="The model: kind:path, a model.yaml, or a name. See `roadworthy list models`.",
-        ),
-    ],
-    data: Annotated[
-        str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
-    ] = "world",
+    reference: Reference,
+    data: Data = "world",
     option: Options = None,
-    model_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model-option",
-            "-m",
-            metavar="KEY=VALUE",
-            help="An option of the model, or a key of model.yaml such as input.width; repeatable.",
-        ),
-    ] = None,
+    model_option: ModelOptions = None,
     count: Annotated[
         int, typer.Option("--count", "-n", metavar="N", help="How many frames, spread over the data set.")
     ] = 6,
@@ -92,7 +70,7 @@ def try_model(
         raise InputError(f"--count must be between 1 and {_MOST_FRAMES}, got {count}")
     path = out or Path("try-" + re.sub(r"[^\w.-]+", "-", reference).strip("-.") + ".png")
     system = load_model(reference, **parse_options(model_option or []))
-    dataset = opened(data, option, count=count, history=_history(system))
+    dataset = opened(data, option, count=count, history=history_of(system))
     frames, _ = spread_frames(dataset, count)
     answers = _answers(system, frames)
     milliseconds = _milliseconds(system, frames)
@@ -105,13 +83,6 @@ def try_model(
         print_json({"sheet": str(path), **document})
     else:
         _print_summary(path, document)
-
-
-def _history(system: SystemUnderTest) -> int | None:
-    """Return how many earlier frames a system wants; None if it looks at none."""
-    from roadworthy.models import Network
-
-    return (system.input.history or None) if isinstance(system, Network) else None
 
 
 def _answers(system: SystemUnderTest, frames: Sequence[Frame]) -> list[Prediction]:

@@ -1,0 +1,50 @@
+"""The group of commands about models, and what several of them take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roadworthy.cli._commands import Group
+
+if TYPE_CHECKING:
+    from roadworthy.models import SystemUnderTest
+
+__all__ = ["Data", "ModelOptions", "Reference", "app", "history_of"]
+
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Try models, train reference networks, evaluate and export them."
+)
+
+Reference = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="The model: kind:path, a model.yaml, or a name. See `roadworthy list models`.",
+    ),
+]
+Data = Annotated[
+    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
+]
+ModelOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model-option",
+        "-m",
+        metavar="KEY=VALUE",
+        help="An option of the model, or a key of model.yaml such as input.width; repeatable.",
+    ),
+]
+
+
+@app.callback()
+def _group() -> None:
+    """Try models, train reference networks, evaluate and export them."""
+
+
+def history_of(system: SystemUnderTest) -> int | None:
+    """Return how many earlier frames a system wants; None if it looks at none."""
+    from roadworthy.models import Network
+
+    return (system.input.history or None) if isinstance(system, Network) else None

@@ -1,0 +1,84 @@
+"""``roadworthy models evaluate``: how near a model's answers are to the truth."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roadworthy.cli._commands import Command
+from roadworthy.cli._console import console, examples, parse_options, print_json
+from roadworthy.cli._datasets import Options, opened
+from roadworthy.cli.models._group import Data, ModelOptions, Reference, app, history_of
+from roadworthy.cli.models._measures import print_measures
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Dataset
+    from roadworthy.models import SystemUnderTest
+    from roadworthy.models.comparison import Measure
+
+__all__ = ["evaluate"]
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "roadworthy models evaluate trained/dave2 --data world:mountain -o count=500 -o seed=7",
+        "roadworthy models evaluate recorded:answers.csv --data udacity-ch2:drive",
+        "roadworthy models evaluate trained/dave2 --data world --lap meadow --lap town",
+    ),
+)
+def evaluate(
+    reference: Reference,
+    data: Data = "world",
+    option: Options = None,
+    model_option: ModelOptions = None,
+    lap: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TRACK", help="Let it also drive a lap of this track; repeatable."),
+    ] = None,
+    batch: Annotated[int, typer.Option(metavar="N", help="Frames that it is asked about at a time.")] = 64,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
+) -> None:
+    """Compare a model's answers with the truth of a whole data set."""
+    from roadworthy.models import load_model
+    from roadworthy.models.training import drive_lap
+
+    system = load_model(reference, **parse_options(model_option or []))
+    drives = "sequence" in parse_options(option or [])
+    dataset = opened(data, option, history=None if drives else history_of(system))
+    measures = _measured(system, dataset, batch)
+    laps = [drive_lap(system, track) for track in lap or []]
+    if as_json:
+        print_json(
+            {
+                "model": system.name,
+                "dataset": dataset.name,
+                "measures": [{**dataclasses.asdict(one), "text": str(one)} for one in measures],
+                "laps": [dataclasses.asdict(one) for one in laps],
+            }
+        )
+        return
+    out = console()
+    out.print(f"{system.name} on {dataset.name}", markup=False, soft_wrap=True)
+    print_measures(measures)
+    for one in laps:
+        out.print(str(one), markup=False)
+
+
+def _measured(system: SystemUnderTest, dataset: Dataset, batch: int) -> list[Measure]:
+    """Evaluate with a progress bar on a terminal, and nothing in a pipe."""
+    from rich.progress import Progress
+
+    from roadworthy.models.training import evaluate as evaluated
+
+    err = console(stderr=True)
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
+        bar = progress.add_task("Asking the model", total=len(dataset))
+        return evaluated(
+            system,
+            dataset,
+            batch=batch,
+            progress=lambda done, total: progress.update(bar, completed=done, total=total),
+        )

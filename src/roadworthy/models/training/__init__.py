@@ -1,0 +1,52 @@
+"""Training networks: data in, weights with a card out, the same for the same seed.
+
+::
+
+    variant = architecture("dave2").variant(["steering", "speed"])
+    trained = train(variant, load("world", count=2000), folder=Path("mine"))
+    evaluate(load_model("mine"), load("world:mountain", seed=7))
+    drive_lap(load_model("mine"), "meadow")
+"""
+
+from __future__ import annotations
+
+from roadworthy.models.training.card import Card, DataNote, sections
+from roadworthy.models.training.closed_loop import Lap, drive_lap
+from roadworthy.models.training.evaluation import Scorer, SignalScorer, evaluate, signal_errors, value_text
+from roadworthy.models.training.export import ExportFormat, export
+from roadworthy.models.training.history import with_history
+from roadworthy.models.training.loop import Fitted, chosen_device, fit
+from roadworthy.models.training.samples import Samples, read_samples
+from roadworthy.models.training.settings import EpochResult, Settings, Watcher
+from roadworthy.models.training.tasks import DrivingTask, TrainingTask, task_for
+from roadworthy.models.training.train import CHECKPOINT, Trained, train
+
+__all__ = [
+    "CHECKPOINT",
+    "Card",
+    "DataNote",
+    "DrivingTask",
+    "EpochResult",
+    "ExportFormat",
+    "Fitted",
+    "Lap",
+    "Samples",
+    "Scorer",
+    "Settings",
+    "SignalScorer",
+    "Trained",
+    "TrainingTask",
+    "Watcher",
+    "chosen_device",
+    "drive_lap",
+    "evaluate",
+    "export",
+    "fit",
+    "read_samples",
+    "sections",
+    "signal_errors",
+    "task_for",
+    "train",
+    "value_text",
+    "with_history",
+]

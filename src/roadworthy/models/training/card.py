@@ -1,0 +1,221 @@
+"""What is known about a trained network: how it came about and how good it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+from roadworthy._version import __version__
+from roadworthy.models.comparison import Measure
+from roadworthy.models.network import ModelSpec
+from roadworthy.models.training.closed_loop import Lap
+from roadworthy.models.training.evaluation import value_text
+from roadworthy.models.training.loop import Fitted
+from roadworthy.models.training.samples import Samples
+from roadworthy.models.training.settings import EpochResult, Settings
+from roadworthy.models.zoo import Variant
+
+__all__ = ["Card", "DataNote", "card_of", "sections"]
+
+_PACKAGES = ("numpy", "opencv-python-headless", "torch", "onnx")
+
+
+@dataclass(frozen=True)
+class DataNote:
+    """What a network was trained, validated or evaluated with.
+
+    Attributes:
+        role: "training", "validation" or "evaluation".
+        name: The data, with its options where they are known.
+        frames: The number of samples.
+        sha256: The hash of what the network saw and learned; empty where it was not taken.
+    """
+
+    role: str
+    name: str
+    frames: int
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is known about a trained network.
+
+    Attributes:
+        variant: Which network it is.
+        parameters: The numbers that were learned.
+        data: What it was trained and measured with.
+        settings: How it was trained.
+        curve: The results of the epochs.
+        best_epoch: The epoch whose weights it has.
+        stopped: Why the training ended.
+        measures: How near its answers are to the truth, on the last of the data.
+        laps: How it drives.
+        device: Where it was trained.
+        seconds: How long that took.
+        versions: Of what it was trained with.
+    """
+
+    variant: Variant
+    parameters: int
+    data: tuple[DataNote, ...]
+    settings: Settings
+    curve: tuple[EpochResult, ...]
+    best_epoch: int
+    stopped: str
+    measures: tuple[Measure, ...]
+    laps: tuple[Lap, ...] = ()
+    device: str = "cpu"
+    seconds: float = 0.0
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the card as plain data. Its input and output are written as in a ``model.yaml``."""
+        return {
+            "architecture": self.variant.name,
+            "summary": self.variant.architecture.summary,
+            "paper": self.variant.architecture.paper,
+            "outputs": list(self.variant.outputs),
+            "options": dict(self.variant.options),
+            "parameters": self.parameters,
+            **sections(self.variant.spec),
+            "measures": [dataclasses.asdict(one) for one in self.measures],
+            "laps": [dataclasses.asdict(one) for one in self.laps],
+            "data": [dataclasses.asdict(one) for one in self.data],
+            "settings": dataclasses.asdict(self.settings),
+            "best_epoch": self.best_epoch,
+            "stopped": self.stopped,
+            "device": self.device,
+            "seconds": round(self.seconds, 1),
+            "versions": dict(self.versions),
+            "curve": [
+                {
+                    "epoch": one.epoch,
+                    "loss": one.loss,
+                    "validation_loss": one.validation_loss,
+                    "learning_rate": one.learning_rate,
+                    "measures": {measure.name: measure.value for measure in one.measures},
+                }
+                for one in self.curve
+            ],
+        }
+
+    def to_json(self) -> str:
+        """Return the card as a JSON document."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    def to_markdown(self) -> str:
+        """Return the card as a page for people."""
+        variant, taken = self.variant, self.variant.spec.input
+        options = ", ".join(f"{key} {_text(value)}" for key, value in variant.options.items())
+        facts = {
+            "network": f"{variant.architecture.summary} ({variant.architecture.paper})",
+            "answers": ", ".join(variant.outputs),
+            "input": f"{taken.width}x{taken.height}, {taken.color}"
+            + (f", {taken.history} earlier frames" if taken.history else ""),
+            "options": options,
+            "parameters": f"{self.parameters:,}",
+            "trained": f"{len(self.curve)} epochs on {self.device} in {self.seconds:.0f} s; {self.stopped}; "
+            f"weights of epoch {self.best_epoch}",
+            "versions": ", ".join(f"{name} {version}" for name, version in self.versions.items()),
+        }
+        facts |= {
+            one.role: f"{one.name}, {one.frames} samples {one.sha256[:12]}".strip() for one in self.data
+        }
+        lines = [f"# {variant.name}", "", *_table(("", ""), [(key, value) for key, value in facts.items()])]
+        lines += ["", "## How good it is", ""]
+        lines += _table(
+            ("measure", "value", "frames"),
+            [(one.name, value_text(one), str(one.frames)) for one in self.measures],
+        )
+        lines += [""] + [f"- {lap}" for lap in self.laps] if self.laps else []
+        lines += ["", "## How it was trained", ""]
+        lines += _table(("setting", "value"), list(dataclasses.asdict(self.settings).items()))
+        lines += ["", "| epoch | loss | validation loss |", "|---|---|---|"]
+        lines += [f"| {one.epoch} | {one.loss:.5f} | {one.validation_loss:.5f} |" for one in self.curve]
+        return "\n".join(lines) + "\n"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return lines + [f"| {' | '.join(_text(one).replace('|', '/') for one in row)} |" for row in rows]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def card_of(
+    variant: Variant,
+    parameters: int,
+    training: Samples,
+    validation: Samples,
+    settings: Settings,
+    fitted: Fitted,
+) -> Card:
+    """Return the card of a network that has just been trained, with its measures on the validation data."""
+    best = fitted.curve[fitted.best_epoch - 1]
+    return Card(
+        variant,
+        parameters,
+        (
+            DataNote("training", training.name, len(training), training.sha256),
+            DataNote("validation", validation.name, len(validation), validation.sha256),
+        ),
+        settings,
+        fitted.curve,
+        fitted.best_epoch,
+        fitted.stopped,
+        best.measures,
+        device=fitted.device,
+        seconds=fitted.seconds,
+        versions=_versions(),
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {"roadworthy": __version__, "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def sections(spec: ModelSpec[Any]) -> dict[str, Any]:
+    """Return the sections of a ``model.yaml`` that describe a network, without what goes without saying.
+
+    Example:
+        >>> from roadworthy.models.zoo import architecture
+        >>> sections(architecture("dave2").variant(["steering"]).spec)["output"]
+        {'task': 'regression', 'signals': ['steering']}
+    """
+    return {"input": _changed(spec.input), "output": {"task": spec.output.task, **_changed(spec.output)}}
+
+
+def _changed(declared: Any) -> dict[str, Any]:
+    """Return the fields of a declaration that have another value than usual, as plain data."""
+    found = {}
+    for one in dataclasses.fields(declared):
+        value = getattr(declared, one.name)
+        made = one.default_factory
+        usual = one.default if made is dataclasses.MISSING else made()
+        if value != usual:
+            found[one.name] = _plain(value)
+    return found
+
+
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value):
+        return _changed(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value

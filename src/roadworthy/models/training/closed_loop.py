@@ -1,0 +1,118 @@
+"""Letting a network drive: a lap of a built-in track, and how well it was kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from roadworthy.errors import SystemUnderTestError
+from roadworthy.frames import Frame, Signals
+from roadworthy.models.network import Network
+from roadworthy.models.protocols import SystemUnderTest
+from roadworthy.world import Conditions, Observation, Simulation, careful_driver
+from roadworthy.world.track import LANE_WIDTH
+
+__all__ = ["Lap", "drive_lap"]
+
+_LONGEST_STOP = 30.0  # seconds; the traffic lights of the world are not longer red
+
+
+@dataclass(frozen=True)
+class Lap:
+    """How a lap went.
+
+    Attributes:
+        track: The track.
+        traffic: How much traffic there was.
+        share: How much of the lap was driven before the middle of the vehicle left its lane, a crash, or a
+            stop without end; 1 is the whole lap.
+        largest_offset: The largest distance from the middle of the lane, in metres.
+        mean_offset: The mean distance.
+        seconds: How long it took, in the world.
+        ended: Why it ended: "lap complete", "left the lane", "crash", "stopped" or "time over".
+    """
+
+    track: str
+    traffic: float
+    share: float
+    largest_offset: float
+    mean_offset: float
+    seconds: float
+    ended: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.share:.0%} of a lap of {self.track} with traffic {self.traffic:g} in "
+            f"{self.seconds:.0f} s, {self.ended}; from the middle of the lane at most "
+            f"{self.largest_offset:.2f} m, on average {self.mean_offset:.2f} m"
+        )
+
+
+def drive_lap(
+    system: SystemUnderTest,
+    track: str = "meadow",
+    *,
+    seed: int = 0,
+    traffic: float = 0.0,
+    conditions: Conditions | None = None,
+    scenery: int = 0,
+    minutes: float = 10.0,
+) -> Lap:
+    """Let a model drive a lap of a built-in track.
+
+    A model that answers steering alone gets the speed of the careful driver, and one that answers speed alone
+    its steering. One that sees earlier frames sees the first frame several times at the start.
+
+    Args:
+        system: The model.
+        track: The track; "meadow" is the easiest.
+        seed: Chooses the traffic and the camera noise.
+        traffic: How much traffic, from 0 to 5.
+        conditions: Weather and time of day; a clear day when left out.
+        scenery: Which of the track's furnishings.
+        minutes: In the world, after which the drive ends.
+
+    Raises:
+        SystemUnderTestError: The model failed, or answered with neither steering nor speed.
+
+    Example:
+        >>> from roadworthy.models import Truth
+        >>> lap = drive_lap(Truth(), minutes=0.1)
+        >>> lap.ended, lap.largest_offset < 0.2
+        ('time over', True)
+    """
+    simulation = Simulation(track, seed=seed, traffic=traffic, conditions=conditions, scenery=scenery)
+    history = system.input.history if isinstance(system, Network) else 0
+    seen = simulation.reset()
+    earlier: deque[Frame] = deque([seen.frame] * history, maxlen=history)
+    offsets = [abs(seen.lane_offset)]
+    distance = standing = 0.0
+    ended = "time over"
+    while seen.time < 60 * minutes:
+        steering, speed = _action(system, seen, earlier)
+        before, seen = seen, simulation.step(steering, speed)
+        offsets.append(abs(seen.lane_offset))
+        standing = standing + seen.time - before.time if seen.state.speed < 0.1 else 0.0
+        if offsets[-1] > LANE_WIDTH / 2 or "crash" in seen.events or standing > _LONGEST_STOP:
+            ended = "crash" if "crash" in seen.events else "stopped" if standing else "left the lane"
+            break
+        distance += simulation.track.ahead(before.scene.s, seen.scene.s)
+        if seen.laps:
+            ended = "lap complete"
+            break
+    share = 1.0 if seen.laps else min(1.0, max(0.0, distance / simulation.track.length))
+    return Lap(track, traffic, share, max(offsets), sum(offsets) / len(offsets), seen.time, ended)
+
+
+def _action(system: SystemUnderTest, seen: Observation, earlier: deque[Frame]) -> tuple[float, float]:
+    """Return what the model wants to do: steering and speed."""
+    frame = seen.frame.replace(previous=tuple(earlier)) if earlier else seen.frame
+    (answer,) = system.predict([frame])
+    if earlier:
+        earlier.append(seen.frame)
+    careful = careful_driver(seen.scene)
+    if not isinstance(answer, Signals) or (answer.steering is None and answer.speed is None):
+        raise SystemUnderTestError(f"{system.name} must answer with steering or speed to drive, got {answer}")
+    steering = careful.steering if answer.steering is None else answer.steering
+    speed = careful.speed if answer.speed is None else answer.speed
+    return steering or 0.0, speed or 0.0

@@ -1,0 +1,165 @@
+"""Networks as files that run without the class they were made from, checked to answer like the original."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError, MissingExtraError
+from roadworthy.frames import Frame
+from roadworthy.models.images import ImageInput
+from roadworthy.models.network import Network
+from roadworthy.models.onnx import onnx_model
+from roadworthy.models.torch_module import torch_model
+from roadworthy.models.torchscript import torchscript_model
+from roadworthy.models.zoo import Variant
+from roadworthy.models.zoo.saved import metadata_of
+from roadworthy.seeding import rng_for
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["ExportFormat", "export"]
+
+ExportFormat = Literal["onnx", "torchscript"]
+
+_TOLERANCE = 1e-4
+_OPSET = 17
+_BATCHES = (1, 3)
+
+
+def export(
+    module: torch.nn.Module,
+    variant: Variant,
+    path: Path,
+    *,
+    format: ExportFormat = "onnx",
+    frames: Sequence[Frame] = (),
+) -> float:
+    """Write a network of the zoo as ONNX or TorchScript, for any number of images at a time.
+
+    The file is read back and its answers are compared with the module's, on random images and on the frames.
+    In an ONNX file the weights have the names that they have in the module, and the file says which network
+    it is, so that `load_module` can read it.
+
+    Args:
+        module: The network.
+        variant: Which network it is.
+        path: The file to write.
+        format: "onnx" or "torchscript".
+        frames: Frames to compare the answers on.
+
+    Returns:
+        The largest difference between the answers, in their own unit.
+
+    Raises:
+        InputError: The answers differ by more than 1e-4; nothing is written.
+        MissingExtraError: torch or onnx is not installed.
+    """
+    if format not in get_args(ExportFormat):
+        raise InputError(f"format must be {' or '.join(get_args(ExportFormat))}, got {format!r}")
+    module = module.cpu().eval()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".part-{path.name}")
+    write, opened = _FORMATS[format]
+    spec = variant.spec
+    try:
+        write(module, _images(spec.input, 2), beside)
+        if format == "onnx":
+            _annotate(beside, metadata_of(variant))
+        original = torch_model(module, spec=spec)
+        difference = _difference(original, opened(beside, spec=spec), frames)
+        if not difference <= _TOLERANCE:
+            raise InputError(
+                f"{path} was not written: exported as {format}, {variant.name} answers differently by "
+                f"{difference:.2g}, more than {_TOLERANCE:g}"
+            )
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return difference
+
+
+def _difference(original: Network[Any], other: Network[Any], frames: Sequence[Frame]) -> float:
+    """Return the largest difference between the answers of two networks."""
+    taken = original.input
+    batches = [_images(taken, count) for count in _BATCHES]
+    if frames:
+        batches.append(taken.tensor([taken.view(frame) for frame in frames]))
+    largest = 0.0
+    for images in batches:
+        expected = original.runtime.run(images, ())
+        found = other.runtime.run(images, ())
+        for one, two in zip(expected.values(), found.values(), strict=True):
+            largest = max(largest, float(np.abs(np.asarray(one) - np.asarray(two)).max()))
+    return largest
+
+
+def _images(taken: ImageInput, count: int) -> NDArray[np.float32]:
+    """Return random images as a network takes them."""
+    assert taken.width is not None
+    assert taken.height is not None
+    # The frames have the size that is wanted, so nothing is cropped from them.
+    whole = replace(taken, crop=(0, 0))
+    views = []
+    for number in range(count):
+        rng = rng_for(0, "export", count, number)
+        pixels = rng.integers(0, 256, (taken.history + 1, taken.height, taken.width, 3), np.uint8)
+        *earlier, last = (Frame(f"random-{step}", one) for step, one in enumerate(pixels))
+        views.append(whole.view(last.replace(previous=earlier)))
+    return whole.tensor(views)
+
+
+def _write_onnx(module: torch.nn.Module, example: NDArray[np.float32], path: Path) -> None:
+    import torch
+
+    with warnings.catch_warnings():
+        # The exporter that torch recommends needs onnxscript, takes twenty times as long and warns as well.
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            module,
+            (torch.from_numpy(example),),
+            str(path),
+            dynamo=False,
+            input_names=["image"],
+            output_names=["answer"],
+            dynamic_axes={"image": {0: "n"}, "answer": {0: "n"}},
+            opset_version=_OPSET,
+            # Folding constants or batch norms would lose the names of the weights; ONNX Runtime does both.
+            do_constant_folding=False,
+            training=torch.onnx.TrainingMode.PRESERVE,
+        )
+
+
+def _write_torchscript(module: torch.nn.Module, example: NDArray[np.float32], path: Path) -> None:
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch deprecates what many tools still read
+        torch.jit.trace(module, torch.from_numpy(example)).save(str(path))  # type: ignore[no-untyped-call]
+
+
+_FORMATS: dict[str, tuple[Callable[..., None], Callable[..., Network[Any]]]] = {
+    "onnx": (_write_onnx, onnx_model),
+    "torchscript": (_write_torchscript, torchscript_model),
+}
+
+
+def _annotate(path: Path, notes: Mapping[str, str]) -> None:
+    """Write notes into an ONNX file."""
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("onnx", extra="torch", purpose="export to ONNX") from error
+    model = onnx.load(path)
+    model.ClearField("doc_string")
+    for key, value in notes.items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = key, value
+    onnx.save(model, path)

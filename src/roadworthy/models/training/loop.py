@@ -1,0 +1,290 @@
+"""The loop of a training: one for all networks and tasks, the same result for the same seed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roadworthy.errors import InputError
+from roadworthy.models.comparison import Measure
+from roadworthy.models.images import ImageInput
+from roadworthy.models.torch_module import imported_torch
+from roadworthy.models.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from roadworthy.models.training.feed import Feed
+from roadworthy.models.training.samples import Samples
+from roadworthy.models.training.settings import EpochResult, Settings, Watcher
+from roadworthy.models.training.tasks import TrainingTask
+from roadworthy.seeding import rng_for
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Fitted", "chosen_device", "fit"]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a training came to; the module has the best weights.
+
+    Attributes:
+        curve: The results of all epochs.
+        best_epoch: The number of the epoch with the smallest validation loss.
+        stopped: Why it ended, in words.
+        device: Where it ran, in words.
+        seconds: How long it took, without what was done before it was resumed.
+    """
+
+    curve: tuple[EpochResult, ...]
+    best_epoch: int
+    stopped: str
+    device: str
+    seconds: float
+
+
+def fit(
+    module: torch.nn.Module,
+    task: TrainingTask,
+    training: Samples,
+    validation: Samples,
+    taken: ImageInput,
+    settings: Settings,
+    *,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    identity: Mapping[str, Any] | None = None,
+    watcher: Watcher | None = None,
+) -> Fitted:
+    """Train a module with Adam, and leave it with the weights that had the smallest validation loss.
+
+    The same seed gives the same weights on the same machine with the same versions. On a GPU this holds for
+    all operations that have a deterministic form there; torch warns of one that has none.
+
+    Args:
+        module: The network, prepared for its targets.
+        task: What it learns.
+        training: The data that it learns from.
+        validation: The data that says when to stop.
+        taken: What the network takes.
+        settings: How it is trained.
+        checkpoint: A file that holds the state after each epoch.
+        resume: Whether to go on from that file.
+        identity: What must be the same for that.
+        watcher: Is told how it goes on.
+
+    Raises:
+        InputError: A setting cannot be used, the checkpoint is of another training, or the loss is no number.
+    """
+    torch = imported_torch("train a network")
+    device = chosen_device(settings.device)
+    start = time.perf_counter()
+    with _deterministic(torch, device), torch.random.fork_rng([device] if device.type == "cuda" else []):
+        run = _Run(module, task, training, validation, taken, settings, device, watcher or Watcher())
+        if resume:
+            assert checkpoint is not None
+            run.restore(read_checkpoint(checkpoint, identity or {}))
+        stopped = f"all {settings.epochs} epochs are over"
+        while run.epoch < settings.epochs:
+            if run.epoch - run.best_epoch >= settings.patience:
+                stopped = f"the validation loss did not get smaller for {settings.patience} epochs"
+                break
+            elapsed = time.perf_counter() - start
+            if settings.minutes is not None and elapsed + run.longest > 60 * settings.minutes:
+                stopped = f"{settings.minutes:g} minutes were over"
+                break
+            run.one_epoch()
+            if checkpoint is not None:
+                write_checkpoint(checkpoint, run.state(dict(identity or {})))
+        if not run.curve:
+            raise InputError(f"{settings.minutes:g} minutes are too few for one epoch: allow more")
+        run.finish()
+    named = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    return Fitted(tuple(run.curve), run.best_epoch, stopped, named, time.perf_counter() - start)
+
+
+class _Run:
+    """A training under way."""
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        task: TrainingTask,
+        training: Samples,
+        validation: Samples,
+        taken: ImageInput,
+        settings: Settings,
+        device: torch.device,
+        watcher: Watcher,
+    ) -> None:
+        self.torch = imported_torch("train a network")
+        self.module = module.to(device)
+        self.task, self.settings, self.device, self.watcher = task, settings, device, watcher
+        self.training = Feed(training, taken, task, settings, device)
+        self.validation = Feed(validation, taken, task, settings, device)
+        self.optimizer = self.torch.optim.Adam(
+            module.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
+        self.half = _half_precision(self.torch, settings, device)
+        self.scaler = self.torch.amp.GradScaler(device.type, enabled=self.half == self.torch.float16)
+        self.curve: list[EpochResult] = []
+        self.best: dict[str, Any] = {}
+        self.epoch = self.best_epoch = 0
+        self.longest = 0.0
+
+    def one_epoch(self) -> None:
+        began = time.perf_counter()
+        self.epoch += 1
+        loss = self._learn()
+        validation_loss, measures = self._validate()
+        for name, value in (("loss", loss), ("validation loss", validation_loss)):
+            if not math.isfinite(value):
+                raise InputError(
+                    f"the {name} became {value} in epoch {self.epoch}: the training diverged. Use a smaller "
+                    f"learning rate than {self.settings.learning_rate:g}, and check the truth of the data"
+                )
+        best = not self.curve or validation_loss < min(one.validation_loss for one in self.curve)
+        if best:
+            self.best_epoch = self.epoch
+            self.best = {name: one.detach().cpu().clone() for name, one in self.module.state_dict().items()}
+        seconds = time.perf_counter() - began
+        self.longest = max(self.longest, seconds)
+        rate = self.optimizer.param_groups[0]["lr"]
+        result = EpochResult(self.epoch, loss, validation_loss, tuple(measures), rate, seconds, best)
+        self.curve.append(result)
+        self.watcher.epoch(result)
+
+    def _learn(self) -> float:
+        torch, settings = self.torch, self.settings
+        # Nothing random is carried from epoch to epoch, so that one that is repeated comes out the same.
+        torch.manual_seed(int(rng_for(settings.seed, "dropout", self.epoch).integers(2**31)))
+        order = rng_for(settings.seed, "order", self.epoch).permutation(len(self.training))
+        changes = rng_for(settings.seed, "augmentation", self.epoch)
+        # A last batch of one image would break layers that normalise over a batch.
+        steps = max(1, len(order) // settings.batch)
+        self.module.train()
+        total = torch.zeros((), device=self.device)
+        for step in range(steps):
+            done = (self.epoch - 1 + step / steps) / settings.epochs
+            for group in self.optimizer.param_groups:
+                group["lr"] = settings.rate(done)
+            chosen = order[step * settings.batch : (step + 1) * settings.batch]
+            images, targets = self.training.changed(chosen, changes)
+            with self._autocast():
+                answers = self.module(images)
+            loss = self.task.loss(self.module, answers.float(), targets)
+            self.optimizer.zero_grad(set_to_none=True)
+            self.scaler.scale(loss).backward()
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+            total += loss.detach()
+            self.watcher.step(self.epoch, step + 1, steps)
+        return float(total) / steps
+
+    def _validate(self) -> tuple[float, list[Measure]]:
+        torch = self.torch
+        self.module.eval()
+        total, found, known = 0.0, [], []
+        with torch.inference_mode():
+            for start in range(0, len(self.validation), self.settings.batch):
+                chosen = np.arange(start, min(start + self.settings.batch, len(self.validation)))
+                images, targets = self.validation.plain(chosen)
+                with self._autocast():
+                    answers = self.module(images).float()
+                total += float(self.task.loss(self.module, answers, targets)) * len(chosen)
+                found.append(answers.cpu().numpy())
+                known.append(targets.cpu().numpy())
+        loss = total / len(self.validation)
+        measures = self.task.measures(np.concatenate(found), np.concatenate(known))
+        return loss, measures
+
+    def _autocast(self) -> Any:
+        half = self.half
+        return self.torch.autocast(self.device.type, half, enabled=half is not None)
+
+    def state(self, identity: dict[str, Any]) -> Checkpoint:
+        return Checkpoint(
+            identity,
+            self.epoch,
+            self.module.state_dict(),
+            self.best,
+            self.best_epoch,
+            self.optimizer.state_dict(),
+            self.scaler.state_dict(),
+            [dataclasses.asdict(one) for one in self.curve],
+        )
+
+    def restore(self, found: Checkpoint) -> None:
+        self.module.load_state_dict(found.module)
+        self.optimizer.load_state_dict(found.optimizer)
+        self.scaler.load_state_dict(found.scaler)
+        self.best, self.best_epoch, self.epoch = found.best, found.best_epoch, found.epoch
+        for one in found.curve:
+            measures = tuple(Measure(**measure) for measure in one["measures"])
+            self.curve.append(EpochResult(**{**one, "measures": measures}))
+
+    def finish(self) -> None:
+        self.module.load_state_dict(self.best)
+        self.module.to("cpu").eval()
+
+
+def chosen_device(name: str) -> torch.device:
+    """Return the device that is meant.
+
+    Raises:
+        InputError: There is none.
+
+    Example:
+        >>> chosen_device("cpu").type
+        'cpu'
+    """
+    library = imported_torch("train a network")
+    if name == "auto":
+        name = "cuda" if library.cuda.is_available() else "cpu"
+    try:
+        device: torch.device = library.device(name)
+        library.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from error
+    if device.type == "cuda" and device.index is None:
+        device = library.device("cuda", library.cuda.current_device())
+    return device
+
+
+def _half_precision(torch: Any, settings: Settings, device: torch.device) -> Any:
+    """Return the 16-bit numbers to use; None for none."""
+    if settings.precision == "bfloat16":
+        return torch.bfloat16
+    if settings.precision == "float32" or device.type != "cuda":
+        return None
+    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+
+
+@contextmanager
+def _deterministic(torch: Any, device: torch.device) -> Iterator[None]:
+    """Ask torch for operations that give the same numbers every time, and put its settings back."""
+    if device.type != "cuda":
+        # Those of a CPU do so anyway, and asking for them loads a compiler.
+        yield
+        return
+    before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    cudnn = torch.backends.cudnn.benchmark
+    # Without it, matrix products on a GPU have no deterministic form.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.benchmark = False
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        torch.backends.cudnn.benchmark = cudnn

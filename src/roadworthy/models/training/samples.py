@@ -1,0 +1,249 @@
+"""The data of a training: what the network sees of every frame, resized once and kept in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from multiprocessing import get_context
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.cases import Dataset
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.models.images import ImageInput
+from roadworthy.models.training.evaluation import no_history
+from roadworthy.models.training.history import with_history
+from roadworthy.models.training.tasks import TrainingTask
+
+__all__ = ["Samples", "read_samples"]
+
+_CHUNK = 64  # frames per job: large enough that sending them costs little, small enough to share the work
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """What a network is trained with.
+
+    Attributes:
+        name: Of the data.
+        images: Every image once: images × channels × height × width, uint8, in the colours of the input.
+        windows: Which images a sample shows, oldest first: samples × time.
+        targets: What the network should answer, a row per sample.
+        drives: A number for the drive that a sample belongs to; it changes from drive to drive.
+    """
+
+    name: str
+    images: NDArray[np.uint8]
+    windows: NDArray[np.int64]
+    targets: NDArray[np.float32]
+    drives: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of all that the network sees and learns."""
+        digest = sha256()
+        for array in (self.images, self.windows, self.targets):
+            digest.update(str(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    def part(self, start: int, stop: int, name: str) -> Samples:
+        """Return some of the samples, with those images that they show."""
+        chosen = slice(start, stop)
+        shown, windows = np.unique(self.windows[chosen], return_inverse=True)
+        return Samples(
+            name,
+            self.images[shown],
+            windows.reshape(self.windows[chosen].shape),
+            self.targets[chosen],
+            self.drives[chosen],
+        )
+
+    def split(self, share: float) -> tuple[Samples, Samples]:
+        """Return what comes first, and this share of the samples, which comes last.
+
+        Neighbouring frames are nearly the same, so the cut is made in time and never at random: between two
+        drives, or inside the only one. No image is in both parts.
+
+        Raises:
+            InputError: There is too little data for two parts.
+
+        Example:
+            >>> images = np.zeros((9, 1, 2, 2), np.uint8)
+            >>> windows = np.arange(8)[:, None] + [0, 1]
+            >>> one = Samples("drive", images, windows, np.zeros((8, 1), np.float32), np.zeros(8, np.int64))
+            >>> before, after = one.split(0.5)
+            >>> len(before), len(before.images), len(after), len(after.images)
+            (4, 5, 3, 4)
+        """
+        cut = round(len(self) * (1 - share))
+        borders = np.flatnonzero(np.diff(self.drives)) + 1
+        if len(borders):
+            cut = int(borders[np.abs(borders - cut).argmin()])
+        seen = self.windows[:cut].max(initial=-1)
+        start = cut + int((self.windows[cut:].min(axis=1, initial=len(self.images)) <= seen).sum())
+        if not 0 < cut < len(self) or start >= len(self):
+            raise InputError(
+                f"{self.name} has {len(self)} samples, too few to keep {share:.0%} for validation: use more "
+                "data, or give validation data"
+            )
+        return (
+            self.part(0, cut, f"{self.name}[:{cut}]"),
+            self.part(start, len(self), f"{self.name}[{start}:]"),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Samples], name: str) -> Samples:
+        """Return all samples of several parts, in order."""
+        starts = np.cumsum([0, *(len(one.images) for one in parts)])
+        return cls(
+            name,
+            np.concatenate([one.images for one in parts]),
+            np.concatenate([one.windows + start for one, start in zip(parts, starts, strict=False)]),
+            np.concatenate([one.targets for one in parts]),
+            np.concatenate([one.drives for one in parts]),
+        )
+
+
+def read_samples(
+    data: Dataset | Sequence[Dataset],
+    task: TrainingTask,
+    taken: ImageInput,
+    *,
+    workers: int = 1,
+    memory: float = 8.0,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Samples:
+    """Read or render all frames of one or several data sets, and keep what the network sees of them.
+
+    The result is the same for any number of workers.
+
+    Args:
+        data: The data; a data set that skips what it cannot read may do so.
+        task: Says what the network should answer.
+        taken: What it takes.
+        workers: How many processes read. They start afresh, so data and task must be picklable.
+        memory: Gibibytes that the images may take.
+        progress: Called with the frames that were read so far and the number of all.
+
+    Raises:
+        InputError: A frame cannot be used, none has the history that is needed, or all need too much memory.
+    """
+    sets = [data] if isinstance(data, Dataset) else list(data)
+    total = sum(map(len, sets))
+    name = " + ".join(one.name for one in sets)
+    assert taken.width is not None
+    assert taken.height is not None
+    needed = total * taken.channels * taken.width * taken.height / 2**30
+    if needed > memory:
+        raise InputError(
+            f"{name} needs {needed:.1f} GiB of memory for {total} images of {taken.width}x{taken.height}, "
+            f"and {memory:g} are allowed: use fewer frames, or allow more memory"
+        )
+    found: list[Samples] = []
+    done = 0
+    for one in sets:
+        jobs = [(start, min(start + _CHUNK, len(one))) for start in range(0, len(one), _CHUNK)]
+        before = len(found)
+        for (start, stop), part in zip(jobs, _parts(_Reader(one, task, taken), jobs, workers), strict=True):
+            found.append(part)
+            done += stop - start
+            progress(done, total)
+        if not any(map(len, found[before:])):
+            raise InputError(
+                no_history("the network", taken.history, one.name)
+                if taken.history
+                else f"{one.name} is empty"
+            )
+    return Samples.joined([part for part in found if len(part)], name)
+
+
+def _parts(reader: _Reader, jobs: Sequence[tuple[int, int]], workers: int) -> Iterator[Samples]:
+    """Yield the samples of each job, in order."""
+    count = min(workers, len(jobs))
+    if count < 2:
+        yield from map(reader.read, *zip(*jobs, strict=True)) if jobs else ()
+        return
+    # Fresh processes: a fork of one in which torch runs threads may hang.
+    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (reader,))
+    try:
+        yield from pool.map(_read, jobs)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_of_this_process: list[_Reader] = []
+
+
+def _start(reader: _Reader) -> None:
+    """Keep the reader in a worker, so that it is sent once and not with every job."""
+    import cv2
+
+    cv2.setNumThreads(1)
+    _of_this_process.append(reader)
+
+
+def _read(job: tuple[int, int]) -> Samples:
+    return _of_this_process[0].read(*job)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Turns a stretch of a data set into samples, in any process."""
+
+    data: Dataset
+    task: TrainingTask
+    taken: ImageInput
+
+    def read(self, start: int, stop: int) -> Samples:
+        history = self.taken.history
+        single = dataclasses.replace(self.taken, history=0)
+        images: list[NDArray[np.uint8]] = []
+        places: dict[str, int] = {}
+        windows, targets, drives = [], [], []
+        for frame in with_history(self._frames(start, stop), history):
+            view = single.view(frame)
+            seen = [*map(single.view, frame.previous[len(frame.previous) - history :]), view]
+            for one in seen:
+                if one.frame.id not in places:
+                    places[one.frame.id] = len(images)
+                    images.append(np.moveaxis(one.images[0], -1, 0))
+            windows.append([places[one.frame.id] for one in seen])
+            targets.append(self.task.target(view))
+            drives.append(_number(frame.metadata.get("sequence")))
+        shape = (0, self.taken.channels, self.taken.height or 0, self.taken.width or 0)
+        return Samples(
+            self.data.name,
+            np.stack(images) if images else np.zeros(shape, np.uint8),
+            np.array(windows, np.int64).reshape(-1, history + 1),
+            np.stack(targets) if targets else np.zeros((0, 0), np.float32),
+            np.array(drives, np.int64),
+        )
+
+    def _frames(self, start: int, stop: int) -> Iterator[Frame]:
+        if self.taken.history and start and len(self.data[start].previous) < self.taken.history:
+            # What was recorded before the stretch is the history of its first frames.
+            start = max(0, start - self.taken.history)
+        for number in range(start, stop):
+            try:
+                frame = self.data[number]
+            except InputError:
+                if getattr(self.data, "on_error", "raise") == "raise":
+                    raise
+            else:
+                yield frame
+
+
+def _number(drive: object) -> int:
+    """Return a number for what a data set calls a drive: its own, or one made from its name."""
+    return drive if isinstance(drive, int) else crc32(str(drive).encode())

@@ -1,0 +1,30 @@
+"""Reference networks: the driving networks of the papers, trained where they are small, trainable all.
+
+::
+
+    load_model("dave2")                                    # what comes with the package, run by ONNX Runtime
+    load_module("dave2")                                   # the same as a torch module, to change or train on
+    architecture("vgg16").variant(["speed"]).build()       # any of them with fresh weights
+"""
+
+from __future__ import annotations
+
+from roadworthy.models.zoo.architecture import Architecture, Size, Variant, driving_output
+from roadworthy.models.zoo.catalogue import architecture, architectures
+from roadworthy.models.zoo.saved import load_module, located_weights, read_variant, weights_folder
+from roadworthy.models.zoo.shipped import SHIPPED, open_shipped
+
+__all__ = [
+    "Architecture",
+    "SHIPPED",
+    "Size",
+    "Variant",
+    "architecture",
+    "architectures",
+    "driving_output",
+    "load_module",
+    "located_weights",
+    "open_shipped",
+    "read_variant",
+    "weights_folder",
+]

@@ -1,0 +1,326 @@
+"""Makes the weights of the networks that come with the package: one command, fixed seeds.
+
+::
+
+    python -m roadworthy.models.zoo.make_weights --out src/roadworthy/models/zoo/weights --workers 16
+
+Each network becomes an ONNX file and a card, ``NAME.onnx`` and ``NAME.json``; ``NAME.log`` tells how it went.
+The frames come from the built-in world: all tracks, weathers and times of day. Half of those for driving are
+from drives that start well off the middle of the lane, so that the network learns to come back. Validation
+and evaluation use other seeds, so other scenery, traffic and places.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from roadworthy.cases import Dataset
+from roadworthy.datasets import UdacityCh2Dataset, load
+from roadworthy.errors import InputError, RoadworthyError, suggest
+from roadworthy.frames import Frame
+from roadworthy.models.network import Network
+from roadworthy.models.onnx import onnx_model
+from roadworthy.models.training import (
+    DataNote,
+    EpochResult,
+    Lap,
+    Settings,
+    Watcher,
+    drive_lap,
+    evaluate,
+    export,
+    train,
+    with_history,
+)
+from roadworthy.models.zoo import Variant, architecture
+from roadworthy.models.zoo.perception_data import classifier_data, detector_data
+from roadworthy.world import TRACK_NAMES
+
+__all__ = ["RECIPES", "Recipe", "main", "make"]
+
+_EVERYTHING: Mapping[str, object] = {"weather": "all", "time": "all", "level": "all"}
+_SEEDS = {"steady": 101, "recovering": 202, "validation": 303, "evaluation": 404}
+_SCENERIES = 12
+_IN_CARD_ONLY = ("MSE", "always 0")  # measures that would make the lines of the log too long
+_TRAINING_FRAMES = 3600  # of Udacity's 4500; the rest, later in time, validates
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one network comes about.
+
+    Attributes:
+        architecture: The network; its small form where it has one.
+        outputs: What it answers; the usual when left out.
+        options: Options that differ from the small form's.
+        frames: Frames to train on, where they are rendered.
+        drive: Frames per drive; 1 for frames that have nothing to do with each other.
+        settings: How it is trained.
+        data: What it is trained on: drives through the world, the real frames of Udacity's challenge 2, or
+            the frames and crops of the world for the detector and the classifier.
+    """
+
+    architecture: str
+    settings: Settings
+    outputs: tuple[str, ...] | None = None
+    options: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    frames: int = 60_000
+    drive: int = 1
+    data: Literal["drives", "udacity", "detector", "classifier"] = "drives"
+
+    @property
+    def variant(self) -> Variant:
+        """The network."""
+        kind = architecture(self.architecture)
+        return kind.variant(self.outputs, self.options, small=bool(kind.small))
+
+
+# Networks as small as these gain nothing from 16 bits. A mirrored frame of the world drives on the left.
+_COMMON = Settings(epochs=60, patience=60, decay="cosine", precision="float32", seed=1)
+_WORLD = dataclasses.replace(_COMMON, epochs=30, batch=128, learning_rate=1e-3, mirror=0.0)
+_REAL = dataclasses.replace(_COMMON, batch=64, learning_rate=5e-4, mirror=0.5)
+_PERCEPTION = dataclasses.replace(
+    _COMMON, epochs=14, batch=64, learning_rate=2e-3, weight_decay=1e-5, brightness=0.3
+)
+
+RECIPES: Mapping[str, Recipe] = {
+    "dave2": Recipe("dave2", _WORLD),
+    "epoch": Recipe("epoch", _WORLD),
+    "chauffeur": Recipe("chauffeur", dataclasses.replace(_WORLD, epochs=16), drive=12),
+    # The real images are 320×240, with the road in the lower half.
+    "dave2-udacity": Recipe(
+        "dave2", _REAL, ("steering",), {"crop": (0.45, 0.11), "dropout": 0.3}, data="udacity"
+    ),
+    "epoch-udacity": Recipe(
+        "epoch", _REAL, ("steering",), {"crop": (0.42, 0.0), "dropout": (0.25, 0.5)}, data="udacity"
+    ),
+    "detector": Recipe("detector", _PERCEPTION, data="detector"),
+    "classifier": Recipe("classifier", dataclasses.replace(_PERCEPTION, batch=128), data="classifier"),
+}
+"""The networks that can be made, by the names of their files."""
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What a network is trained, validated and evaluated with, each with its name for the card."""
+
+    training: Mapping[str, Dataset]
+    validation: Mapping[str, Dataset]
+    evaluation: Mapping[str, Dataset]
+
+
+def make(
+    name: str,
+    out: Path,
+    *,
+    udacity: Path | None = None,
+    workers: int = 1,
+    minutes: float | None = None,
+    quick: bool = False,
+    hold_out: str | None = None,
+) -> Path:
+    """Make the weights of one network.
+
+    Args:
+        name: Which, one of `RECIPES`.
+        out: The folder to write into.
+        udacity: The folder of Udacity's challenge 2, for networks trained on it.
+        workers: Processes that render or read frames.
+        minutes: The longest that the training itself may take; when left out, all epochs are trained, and the
+            same machine makes the same weights again.
+        quick: Whether to train on next to nothing, to see that all works.
+        hold_out: A track that the network does not see while it is trained, and is evaluated on.
+
+    Returns:
+        The ONNX file.
+
+    Raises:
+        InputError: There is no such recipe, or the data cannot be read.
+    """
+    if name not in RECIPES:
+        raise InputError(f"there is no recipe {name!r}: {suggest(name, RECIPES)}")
+    recipe = RECIPES[name]
+    variant = recipe.variant
+    data = _data(recipe, udacity, hold_out, quick=quick)
+    settings = dataclasses.replace(recipe.settings, workers=workers, minutes=minutes)
+    if quick:
+        settings = dataclasses.replace(settings, epochs=1, batch=8)
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / f"{name}.log").open("w", encoding="utf-8") as log:
+        watcher = _Log(name, [log, sys.stdout])
+        trained = train(
+            variant,
+            list(data.training.values()),
+            validation=list(data.validation.values()),
+            settings=settings,
+            names=(" + ".join(data.training), " + ".join(data.validation)),
+            watcher=watcher,
+        )
+        file = out / f"{name}.onnx"
+        evaluation = list(data.evaluation.values())
+        frames = _first(with_history(evaluation[0], variant.spec.input.history), 8)
+        difference = export(trained.module, variant, file, frames=frames)
+        watcher.line(f"exported: answers differ by {difference:.1e} at most, {file.stat().st_size:,} bytes")
+        model = onnx_model(file, spec=variant.spec, name=name, threads=1)
+        laps = _laps(model, workers, quick=quick) if recipe.data == "drives" else ()
+        measures = tuple(evaluate(model, *evaluation))
+        note = DataNote("evaluation", " + ".join(data.evaluation), measures[0].frames)
+        card = dataclasses.replace(
+            trained.card, measures=measures, data=(*trained.card.data, note), laps=laps
+        )
+        (out / f"{name}.json").write_text(card.to_json(), "utf-8")
+        for one in (*measures, *laps):
+            watcher.line(str(one))
+    return file
+
+
+def _laps(model: Network[Any], workers: int, *, quick: bool) -> tuple[Lap, ...]:
+    """Return how a network drives each track, with and without traffic."""
+    tracks, minutes = (TRACK_NAMES[:1], 0.01) if quick else (TRACK_NAMES, 10.0)
+    drives = [(track, traffic) for traffic in (0.0, 1.0) for track in tracks]
+    if workers < 2:
+        return tuple(drive_lap(model, track, traffic=one, minutes=minutes) for track, one in drives)
+    with ProcessPoolExecutor(min(workers, len(drives)), get_context("spawn")) as pool:
+        jobs = [pool.submit(drive_lap, model, track, traffic=one, minutes=minutes) for track, one in drives]
+        return tuple(job.result() for job in jobs)
+
+
+def _data(recipe: Recipe, udacity: Path | None, hold_out: str | None, *, quick: bool) -> _Data:
+    if recipe.data == "udacity":
+        return _real(udacity, quick=quick)
+    if recipe.data == "drives":
+        return _rendered(recipe, hold_out, quick=quick)
+    parts = detector_data if recipe.data == "detector" else classifier_data
+    seen = "all" if hold_out is None else ",".join(_seen_tracks(hold_out))
+    return _Data(
+        parts("training", seen, quick=quick),
+        parts("validation", seen, quick=quick),
+        parts("evaluation", hold_out or "all", quick=quick),
+    )
+
+
+def _seen_tracks(hold_out: str | None) -> list[str]:
+    tracks = [track for track in TRACK_NAMES if track != hold_out]
+    if hold_out is not None and len(tracks) == len(TRACK_NAMES):
+        raise InputError(f"there is no track {hold_out!r} to hold out: {suggest(hold_out, TRACK_NAMES)}")
+    return tracks
+
+
+def _rendered(recipe: Recipe, hold_out: str | None, *, quick: bool) -> _Data:
+    tracks = _seen_tracks(hold_out)
+    total = 2 * recipe.drive + 16 if quick else recipe.frames
+
+    def world(use: str, share: float, jitter: float, where: Sequence[str]) -> dict[str, Dataset]:
+        # Signs, people and parked cars stand where the scenery of a seed has them: one seed would be learned
+        # by heart.
+        seeds = 1 if quick else _SCENERIES
+        drives = max(1, round(share * total / recipe.drive / seeds))
+        options = {
+            **_EVERYTHING,
+            "count": drives * recipe.drive,
+            "jitter": jitter,
+            "sequence": recipe.drive,
+        }
+        reference = f"world:{','.join(where)}"
+        told = " ".join([reference, *(f"{key}={value}" for key, value in options.items())])
+        numbers = range(_SEEDS[use], _SEEDS[use] + seeds)
+        return {
+            f"{told if seed == numbers[0] else reference} seed={seed}": load(reference, **options, seed=seed)
+            for seed in numbers
+        }
+
+    return _Data(
+        world("steady", 0.5, 1.0, tracks) | world("recovering", 0.5, 3.0, tracks),
+        world("validation", 0.1, 2.0, tracks),
+        world("evaluation", 0.05, 1.0, tracks if hold_out is None else [hold_out]),
+    )
+
+
+def _real(folder: Path | None, *, quick: bool) -> _Data:
+    if folder is None:
+        raise InputError(
+            "networks for real frames need the folder of Udacity's challenge 2: --udacity FOLDER"
+        )
+    data = UdacityCh2Dataset(str(folder))
+    first, rest = slice(_TRAINING_FRAMES), slice(_TRAINING_FRAMES, None)
+    if quick:
+        first, rest = slice(32), slice(-16, None)
+    later = {f"udacity-ch2[{rest.start}:]": data[rest]}
+    return _Data({f"udacity-ch2[:{first.stop}]": data[first]}, later, later)
+
+
+def _first(frames: Iterable[Frame], count: int) -> list[Frame]:
+    return [frame for _, frame in zip(range(count), frames, strict=False)]
+
+
+class _Log(Watcher):
+    """Writes how a training goes on, line by line."""
+
+    def __init__(self, name: str, files: Sequence[TextIO]) -> None:
+        self._name, self._files = name, files
+        self._start = self._told = time.perf_counter()
+
+    def line(self, text: str) -> None:
+        for file in self._files:
+            print(f"{time.perf_counter() - self._start:7.1f} s  {self._name}: {text}", file=file, flush=True)
+
+    def reading(self, done: int, total: int) -> None:
+        now = time.perf_counter()
+        if done == total or now - self._told > 5:
+            self._told = now
+            self.line(f"{done} of {total} frames")
+
+    def epoch(self, result: EpochResult) -> None:
+        errors = ", ".join(str(one) for one in result.measures if not one.name.endswith(_IN_CARD_ONLY))
+        self.line(
+            f"epoch {result.epoch}: loss {result.loss:.4f}, validation {result.validation_loss:.4f}"
+            f"{' (best)' if result.best else ''}, {errors}, {result.seconds:.1f} s"
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    parser = argparse.ArgumentParser(prog="make_weights", description=__doc__.partition("\n")[0])
+    parser.add_argument("--out", type=Path, required=True, help="the folder to write into")
+    parser.add_argument("--only", default="", help="some of " + ", ".join(RECIPES) + ", joined by commas")
+    parser.add_argument(
+        "--udacity", type=Path, help="the folder of Udacity's challenge 2; makes those networks too"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes that render or read frames")
+    parser.add_argument("--minutes", type=float, help="the longest that one training may take")
+    parser.add_argument("--hold-out", help="a track to evaluate on that is not used for training")
+    parser.add_argument(
+        "--quick", action="store_true", help="train on next to nothing, to see that all works"
+    )
+    given = parser.parse_args(arguments)
+    names = [one for one in given.only.split(",") if one] or [
+        name for name, recipe in RECIPES.items() if recipe.data != "udacity" or given.udacity is not None
+    ]
+    try:
+        for name in names:
+            make(
+                name,
+                given.out,
+                udacity=given.udacity,
+                workers=given.workers,
+                minutes=given.minutes,
+                quick=given.quick,
+                hold_out=given.hold_out,
+            )
+    except RoadworthyError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

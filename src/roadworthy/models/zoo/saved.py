@@ -1,0 +1,186 @@
+"""Weights in files: what is written into an ONNX file to build its network again, and how it is read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.errors import InputError, MissingExtraError, RoadworthyError
+from roadworthy.models.network import existing
+from roadworthy.models.torch_module import imported_torch, load_weights
+from roadworthy.models.zoo.architecture import Variant
+from roadworthy.models.zoo.catalogue import architecture
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "fill",
+    "load_module",
+    "located_weights",
+    "metadata_of",
+    "read_variant",
+    "read_weights",
+    "weights_folder",
+]
+
+_KEY = "roadworthy.zoo"
+_MOST_NAMED = 3
+
+
+def weights_folder() -> Path:
+    """Return the folder of the weights that come with the package.
+
+    Example:
+        >>> weights_folder().name
+        'weights'
+    """
+    return Path(__file__).with_name("weights")
+
+
+def metadata_of(variant: Variant) -> dict[str, str]:
+    """Return what an ONNX file must say about a network, so that `load_module` can build it."""
+    document = {
+        "architecture": variant.name,
+        "outputs": variant.outputs,
+        "options": dict(variant.options),
+    }
+    return {_KEY: json.dumps(document)}
+
+
+def read_variant(path: Path) -> Variant:
+    """Return which network of the zoo an ONNX file holds.
+
+    Raises:
+        InputError: The file is missing or broken, or holds another network.
+    """
+    found = {one.key: one.value for one in _read_onnx(path).metadata_props}
+    if _KEY not in found:
+        raise InputError(
+            f"{path} is no network of the zoo, so its weights cannot be read into one; export it with "
+            "roadworthy models export, or name the architecture and give a state dict"
+        )
+    try:
+        document = json.loads(found[_KEY])
+        kind = architecture(document["architecture"])
+        return kind.variant(document["outputs"], document["options"])
+    except (RoadworthyError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} does not say what is needed to build its network: {error}") from error
+
+
+def load_module(source: str | Path, *, variant: Variant | None = None) -> torch.nn.Module:
+    """Return a network of the zoo with the weights of a file, as a torch module in evaluation mode.
+
+    Nothing in the file can run code: ONNX and safetensors hold numbers alone, and pickles are loaded with
+    ``weights_only=True``.
+
+    Args:
+        source: The name of a network that comes with the package; an ONNX file of a network of the zoo, or
+            the folder in which training left one; or a state dict (``.pth``, ``.safetensors``).
+        variant: The network. It must be given for a state dict, which does not tell; an ONNX file of another
+            network is refused.
+
+    Raises:
+        InputError: The file is missing, broken or holds more than weights, or those of another network.
+        MissingExtraError: torch or onnx is not installed.
+    """
+    path = located_weights(source)
+    if path.suffix.lower() != ".onnx":
+        if variant is None:
+            raise InputError(
+                f"{path}: a state dict does not tell its network: give the variant, such as "
+                "architecture('dave2').variant(['steering'])"
+            )
+        module = variant.build()
+        load_weights(module, path)
+        return module.eval()
+    module = (variant or read_variant(path)).build()
+    fill(module, read_weights(path), path)
+    return module.eval()
+
+
+def located_weights(source: str | Path) -> Path:
+    """Return the file with the weights of a shipped network, in a trained folder, or itself.
+
+    Raises:
+        InputError: There is none.
+    """
+    shipped = weights_folder() / f"{source}.onnx"
+    if isinstance(source, str) and shipped.is_file():
+        return shipped
+    path = Path(source)
+    if path.is_dir():
+        found = sorted(path.glob("*.onnx"))
+        if len(found) != 1:
+            raise InputError(f"expected one ONNX file in {path}, got {len(found)}: name the file")
+        return found[0]
+    if not path.suffix:
+        known = ", ".join(sorted(one.stem for one in weights_folder().glob("*.onnx"))) or "none"
+        raise InputError(
+            f"there are no weights {str(source)!r}: expected a file, the folder of a trained network, or one "
+            f"of those that come with the package ({known})"
+        )
+    return existing(path, "weights")
+
+
+def fill(module: torch.nn.Module, weights: Mapping[str, Any], path: Path) -> None:
+    """Copy weights, arrays by name, into a module.
+
+    Raises:
+        InputError: They are those of another network; names what differs.
+    """
+    torch = imported_torch("load weights")
+    # Only training needs the count of batches, so it is in no ONNX file.
+    own = {name: one for name, one in module.state_dict().items() if not name.endswith("num_batches_tracked")}
+    problems = {
+        "missing": [name for name in own if name not in weights],
+        "unknown": [name for name in weights if name not in own],
+        "of another shape": [
+            f"{name} with {tuple(weights[name].shape)} instead of {tuple(one.shape)}"
+            for name, one in own.items()
+            if name in weights and weights[name].shape != tuple(one.shape)
+        ],
+    }
+    if any(problems.values()):
+        told = [f"{kind} are {_named(names)}" for kind, names in problems.items() if names]
+        raise InputError(f"the weights {path} are not those of {type(module).__name__}: {'; '.join(told)}")
+    copies = {name: torch.from_numpy(array.copy()) for name, array in weights.items()}
+    module.load_state_dict(copies, strict=False)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def read_weights(path: Path) -> dict[str, Any]:
+    """Return the arrays of an ONNX file that have the names of a module's parameters and buffers."""
+    from onnx import numpy_helper
+
+    graph = _read_onnx(path).graph
+    found = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    for node in graph.node:
+        # The exporter writes equal tensors once, such as those of fresh batch norms, and names the others so.
+        if node.op_type == "Identity" and node.input[0] in found:
+            found[node.output[0]] = found[node.input[0]]
+    # Those that the exporter made up have other names.
+    return {name: one for name, one in found.items() if "." in name and not name.startswith(("onnx::", "/"))}
+
+
+def _read_onnx(path: Path) -> Any:
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("onnx", extra="torch", purpose="read the weights of an ONNX file") from error
+    try:
+        model = onnx.load(existing(path, "weights"))
+        onnx.checker.check_model(model)
+    except RoadworthyError:
+        raise
+    except Exception as error:
+        # protobuf and the checker raise classes of their own.
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{path} is no whole ONNX file: {reason}") from error
+    return model

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from roadworthy.cases import Dataset
+from roadworthy.datasets.world_crops import CROP_CLASSES, WorldCropsDataset
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.ontology import ontology
+
+
+def same(one: Frame, other: Frame) -> bool:
+    return (
+        one.id == other.id
+        and np.array_equal(one.image, other.image)
+        and one.boxes == other.boxes
+        and one.metadata == other.metadata
+    )
+
+
+@pytest.fixture(scope="module")
+def one_of_each() -> list[Frame]:
+    return list(WorldCropsDataset(weather="all", time="all", count=15, seed=3))
+
+
+def test_each_image_shows_one_thing_and_says_which(one_of_each: list[Frame]) -> None:
+    assert [frame.metadata["class"] for frame in one_of_each] == list(CROP_CLASSES)
+    for frame in one_of_each:
+        word = str(frame.metadata["class"])
+        assert frame.size == (64, 64)
+        assert frame.id.startswith(word.replace(" ", "-"))
+        assert frame.boxes is not None
+        assert len(frame.boxes) == 1
+        assert len(frame.boxes.select(word)) == 1, "the box is of that class"
+        assert {"weather", "time", "track"} <= set(frame.metadata)
+
+
+def test_the_thing_fills_most_of_the_image(one_of_each: list[Frame]) -> None:
+    for frame in one_of_each:
+        assert frame.boxes is not None
+        left, top, right, bottom = frame.boxes.xyxy[0]
+        assert 0.6 * 64 <= max(right - left, bottom - top) <= 64
+        assert frame.image.std() > 1, "something can be seen"
+
+
+def test_things_are_seen_under_different_skies(one_of_each: list[Frame]) -> None:
+    skies = {(frame.metadata["weather"], frame.metadata["time"]) for frame in one_of_each}
+    assert len(skies) > 9
+    data = WorldCropsDataset(weather="all", classes="car,tree", count=20)
+    skies_of_cars = {data._world.scene(number // 2).conditions.weather for number in range(0, 20, 2)}
+    assert len(skies_of_cars) == 5, "each class comes under every sky"
+
+
+def test_a_frame_depends_on_seed_and_number_alone() -> None:
+    options = {"classes": "stop sign,tree", "path": "town", "seed": 5}
+    frames = list(WorldCropsDataset(count=4, **options))  # type: ignore[arg-type]
+    more = WorldCropsDataset(count=40, **options)  # type: ignore[arg-type]
+    for number in (3, 0):
+        assert same(more[number], frames[number])
+    travelled = pickle.loads(pickle.dumps(more[1:3]))
+    assert same(travelled[0], frames[1])
+    other = WorldCropsDataset(count=1, **{**options, "seed": 6})[0]  # type: ignore[arg-type]
+    assert not np.array_equal(other.image, frames[0].image)
+
+
+def test_it_is_a_data_set_with_a_name() -> None:
+    data = WorldCropsDataset("town", count=30, size=32, classes=["red light", "green light"])
+    assert isinstance(data, Dataset)
+    assert data.name == "world-crops:town"
+    assert Counter(id.rpartition("-")[0] for id in data.ids) == {"red-light": 15, "green-light": 15}
+    assert data[0].size == (32, 32)
+
+
+def test_classes_are_words_of_the_ontology() -> None:
+    assert len(CROP_CLASSES) == len(set(CROP_CLASSES)) == 15
+    assert all(word in ontology() for word in CROP_CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"classes": "stop sing"}, "no crops of 'stop sing'.*'stop sign'"),
+        ({"classes": ""}, "no crops of ''"),
+        ({"count": 0}, "count must be 1 or more, got 0"),
+        ({"size": 4}, "size must be 8 to 1024 pixels, got 4"),
+        ({"weather": "hail"}, "hail"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        WorldCropsDataset(**options)  # type: ignore[arg-type]

@@ -1,0 +1,240 @@
+"""The loop of a training: the same for the same seed, resumable, and it stops when it should."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from roadworthy.errors import InputError
+from roadworthy.models import ImageInput
+from roadworthy.models.training import DrivingTask, EpochResult, Fitted, Samples, Settings, Watcher, fit
+from roadworthy.models.training.feed import Feed
+from roadworthy.models.zoo import architecture
+
+TASK = DrivingTask(("steering", "speed"))
+VARIANT = architecture("epoch").variant(
+    options={"width": 16, "height": 8, "channels": (4, 4, 4), "hidden": 8, "dropout": (0.1, 0.1)}
+)
+QUICK = Settings(epochs=4, batch=8, learning_rate=0.01, patience=10, device="cpu")
+
+
+def samples(seed: int, count: int = 24) -> Samples:
+    """Pictures with a bright column that says where to steer, as bright as the drive is fast."""
+    rng = np.random.default_rng(seed)
+    images = np.zeros((count, 3, 8, 16), np.uint8)
+    where, light = rng.integers(0, 16, count), rng.integers(100, 256, count)
+    images[np.arange(count), :, :, where] = light[:, None, None]
+    targets = np.stack([where - 7.5, light / 20], axis=1).astype(np.float32)
+    return Samples(f"columns {seed}", images, np.arange(count)[:, None], targets, np.zeros(count, np.int64))
+
+
+def fresh(seed: int = 0) -> torch.nn.Module:
+    module = VARIANT.build(seed)
+    TASK.prepare(module, samples(1).targets)
+    return module
+
+
+def trained(module: torch.nn.Module, settings: Settings = QUICK, **options: Any) -> Fitted:
+    return fit(module, TASK, samples(1), samples(2, 10), VARIANT.spec.input, settings, **options)
+
+
+def equal(one: torch.nn.Module, other: torch.nn.Module) -> bool:
+    first, second = one.state_dict(), other.state_dict()
+    return all(torch.equal(first[name], second[name]) for name in first)
+
+
+class Stop(Watcher):
+    """Interrupts a training after some epochs."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def epoch(self, result: EpochResult) -> None:
+        if result.epoch > self.after:
+            raise KeyboardInterrupt
+
+
+def test_it_learns_and_leaves_the_best_weights() -> None:
+    module = fresh()
+    fitted = trained(module, dataclasses.replace(QUICK, epochs=30, mirror=0.0, brightness=0.0))
+    losses = [one.validation_loss for one in fitted.curve]
+    assert losses[fitted.best_epoch - 1] == min(losses) < 0.75 * losses[0]
+    assert not module.training
+    feed = Feed(samples(2, 10), VARIANT.spec.input, TASK, QUICK, torch.device("cpu"))
+    images, targets = feed.plain(np.arange(10))
+    with torch.inference_mode():
+        assert float(TASK.loss(module, module(images), targets)) == pytest.approx(min(losses))
+    assert fitted.stopped == "all 30 epochs are over"
+    assert fitted.curve[-1].measures[0].name == "steering MAE"
+
+
+def test_mixed_precision_learns_much_the_same() -> None:
+    module = fresh()
+    half = trained(module, dataclasses.replace(QUICK, precision="bfloat16"))
+    whole = trained(fresh())
+    assert half.curve[-1].loss == pytest.approx(whole.curve[-1].loss, rel=0.05)
+    assert half.curve[-1].loss != whole.curve[-1].loss
+    assert all(one.dtype == torch.float32 for one in module.parameters())
+
+
+def test_the_same_seed_gives_the_same_weights() -> None:
+    one, two, other = fresh(), fresh(), fresh()
+    torch.manual_seed(1)
+    trained(one)
+    torch.manual_seed(2)
+    before = torch.get_rng_state()
+    trained(two)
+    assert torch.equal(torch.get_rng_state(), before)
+    trained(other, dataclasses.replace(QUICK, seed=9))
+    assert equal(one, two)
+    assert not equal(one, other)
+
+
+@pytest.mark.parametrize("decay", ["none", "cosine"])
+def test_a_training_that_was_interrupted_goes_on_as_if_it_had_not_been(tmp_path: Path, decay: str) -> None:
+    settings = dataclasses.replace(QUICK, decay=decay)  # type: ignore[arg-type]
+    whole, broken, again = fresh(), fresh(), fresh(seed=5)
+    expected = trained(whole, settings)
+    file = tmp_path / "deep" / "checkpoint.pt"
+    with pytest.raises(KeyboardInterrupt):
+        trained(broken, settings, checkpoint=file, watcher=Stop(2))
+    found = trained(again, settings, checkpoint=file, resume=True)
+    assert equal(whole, again)
+    assert [one.loss for one in found.curve] == [one.loss for one in expected.curve]
+    assert found.curve[0].measures == expected.curve[0].measures
+    assert [one.name for one in file.parent.iterdir()] == ["checkpoint.pt"]
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint.pt"
+    trained(
+        fresh(), dataclasses.replace(QUICK, epochs=1), checkpoint=file, identity={"seed": 1, "network": "a"}
+    )
+    complaint = r"is of another training: seed was 1 and is 2\. Start anew in another folder"
+    with pytest.raises(InputError, match=complaint):
+        trained(fresh(), checkpoint=file, resume=True, identity={"seed": 2, "network": "a"})
+
+
+def test_a_checkpoint_that_is_missing_broken_or_evil(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no training to go on with"):
+        trained(fresh(), checkpoint=tmp_path / "none.pt", resume=True)
+    (tmp_path / "cut.pt").write_bytes(b"PK\x03\x04 cut short")
+    torch.save({"module": Path}, tmp_path / "evil.pt")
+    torch.save({"module": {}}, tmp_path / "empty.pt")
+    for name in ("cut", "evil", "empty"):
+        with pytest.raises(InputError, match=rf"{name}\.pt is no whole checkpoint of a training"):
+            trained(fresh(), checkpoint=tmp_path / f"{name}.pt", resume=True)
+
+
+def test_it_stops_when_the_validation_loss_does_not_fall() -> None:
+    fitted = trained(fresh(), dataclasses.replace(QUICK, epochs=50, learning_rate=1e-9, patience=3))
+    assert fitted.stopped == "the validation loss did not get smaller for 3 epochs"
+    assert len(fitted.curve) == fitted.best_epoch + 3
+
+
+def test_it_stops_in_time() -> None:
+    fitted = trained(fresh(), dataclasses.replace(QUICK, epochs=10_000, patience=10_000, minutes=0.01))
+    assert fitted.stopped == "0.01 minutes were over"
+    assert 1 <= len(fitted.curve) < 10_000
+
+
+def test_a_loss_that_is_no_number_ends_it() -> None:
+    bad = dataclasses.replace(samples(1), targets=np.full((24, 2), 1e38, np.float32))
+    with pytest.raises(
+        InputError, match=r"the loss became (inf|nan) in epoch 1: the training diverged\. Use a smal"
+    ):
+        fit(fresh(), TASK, bad, samples(2), VARIANT.spec.input, QUICK)
+
+
+def test_a_device_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="device 'cuda:7' cannot be used"):
+        trained(fresh(), dataclasses.replace(QUICK, device="cuda:7"))
+    with pytest.raises(InputError, match="device 'gpu' cannot be used"):
+        trained(fresh(), dataclasses.replace(QUICK, device="gpu"))
+
+
+def test_the_watcher_is_told_of_every_step() -> None:
+    told: list[tuple[int, int, int]] = []
+
+    class Listener(Watcher):
+        def step(self, epoch: int, step: int, steps: int) -> None:
+            told.append((epoch, step, steps))
+
+    trained(fresh(), dataclasses.replace(QUICK, epochs=2), watcher=Listener())
+    assert told == [(epoch, step, 3) for epoch in (1, 2) for step in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        ImageInput(width=16, height=8, range=(-1, 1), color="yuv"),
+        ImageInput(width=16, height=8, mean=(0.4, 0.5, 0.6), std=(0.2, 0.3, 0.4)),
+        ImageInput(width=16, height=8, mean=(0.4, 0.5, 0.6), history=2, stacking="channels"),
+        ImageInput(width=16, height=8, history=2),
+    ],
+)
+def test_batches_are_what_the_adapters_give(taken: ImageInput) -> None:
+    from roadworthy.datasets import load
+    from roadworthy.models.training import read_samples
+
+    data = load("world:town", count=2, size="32x16", history=taken.history)
+    found, _ = Feed(read_samples(data, TASK, taken), taken, TASK, QUICK, torch.device("cpu")).plain(
+        np.arange(2)
+    )
+    assert np.allclose(found.numpy(), taken.tensor([taken.view(frame) for frame in data]), atol=1e-6)
+
+
+def test_mirrored_images_are_steered_to_the_other_side() -> None:
+    settings = dataclasses.replace(QUICK, mirror=1.0, brightness=0.0)
+    feed = Feed(samples(1), VARIANT.spec.input, TASK, settings, torch.device("cpu"))
+    plain, truth = feed.plain(np.arange(4))
+    images, targets = feed.changed(np.arange(4), np.random.default_rng(0))
+    assert torch.equal(images, plain.flip(-1))
+    assert torch.equal(targets, truth * torch.tensor([-1.0, 1.0]))
+
+
+@pytest.mark.parametrize("color", ["rgb", "yuv"])
+def test_brightness_moves_all_colours_together(color: Any) -> None:
+    grey = np.full((1, 3, 4, 4), 100, np.uint8)
+    if color == "yuv":
+        grey[:, 1:] = 128
+    one = Samples(
+        "grey", grey, np.zeros((1, 1), np.int64), np.zeros((1, 2), np.float32), np.zeros(1, np.int64)
+    )
+    taken = ImageInput(width=4, height=4, color=color, range=(0, 255))
+    settings = dataclasses.replace(QUICK, mirror=0.0, brightness=0.2)
+    feed = Feed(one, taken, TASK, settings, torch.device("cpu"))
+    images, _ = feed.changed(np.arange(1), np.random.default_rng(3))
+    values = images[0, :, 0, 0].tolist()
+    assert 80 <= values[0] <= 120
+    assert values[0] != 100
+    assert values[1:] == pytest.approx([values[0]] * 2 if color == "rgb" else [128, 128])
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"epochs": 0}, "epochs must be 1 or more, got 0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be above 0 and finite, got nan"),
+        ({"mirror": 2}, "mirror must be from 0 to 1, got 2"),
+        ({"validation_share": 1}, "validation_share must be between 0 and 1, got 1"),
+        ({"decay": "linear"}, "decay must be none or cosine, got 'linear'"),
+        ({"precision": "int8"}, "precision must be auto or float32 or bfloat16, got 'int8'"),
+        ({"weight_decay": -1}, "weight_decay must be 0 or more, got -1"),
+        ({"minutes": 0}, "minutes must be above 0 and finite, got 0"),
+    ],
+)
+def test_settings_that_cannot_be_used(given: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        Settings(**given)
+
+
+def test_the_learning_rate_falls_along_a_cosine() -> None:
+    settings = Settings(learning_rate=0.2, decay="cosine")
+    assert [settings.rate(share) for share in (0, 0.5, 1)] == pytest.approx([0.2, 0.1, 0])
+    assert Settings(learning_rate=0.2).rate(0.9) == 0.2

@@ -1,0 +1,82 @@
+"""The networks that come with the package, and how they are opened without torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from roadworthy.datasets import load
+from roadworthy.errors import InputError
+from roadworthy.models import Network
+from roadworthy.models.training import export, sections
+from roadworthy.models.zoo import SHIPPED, architecture, load_module, open_shipped, shipped, weights_folder
+
+PRESENT = sorted(name for name in SHIPPED if (weights_folder() / f"{name}.onnx").is_file())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of weights with an untrained network in it."""
+    import json
+
+    variant = architecture("dave2").variant()
+    export(variant.build(), variant, tmp_path / "dave2.onnx")
+    (tmp_path / "dave2.json").write_text(json.dumps(sections(variant.spec)))
+    monkeypatch.setattr(shipped, "weights_folder", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_shipped_network_knows_its_input_and_units() -> None:
+    network = open_shipped("dave2", threads=1)
+    assert network.spec.input.crop == (0.3375, 0)
+    assert network.name == "dave2"
+    answers = network.predict(list(load("world:town", count=3)))
+    assert all(set(one.as_dict()) == {"steering", "speed"} for one in answers)
+
+
+@pytest.mark.usefixtures("folder")
+def test_missing_weights_say_how_to_make_them() -> None:
+    with pytest.raises(InputError, match=r"'epoch' are not in this installation .*make_weights"):
+        open_shipped("epoch")
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_shipped_networks_agree_with_torch(name: str) -> None:
+    network = open_shipped(name)
+    assert isinstance(network, Network)
+    frames = list(load("world", count=5, history=network.input.history))
+    images = network.input.tensor([network.input.view(frame) for frame in frames])
+    with torch.inference_mode():
+        expected = load_module(name)(torch.from_numpy(images)).numpy()
+    (found,) = network.runtime.run(images, frames).values()
+    assert np.abs(np.asarray(found) - expected).max() < 1e-4
+
+
+def test_all_that_is_shipped_is_small() -> None:
+    assert sum(one.stat().st_size for one in weights_folder().glob("*.onnx")) < 12e6
+
+
+def test_every_shipped_file_has_a_name_and_a_card() -> None:
+    for file in weights_folder().glob("*.onnx"):
+        assert file.stem in SHIPPED
+        assert file.with_suffix(".json").is_file()
+
+
+@pytest.mark.parametrize("name", PRESENT[:1])
+def test_shipped_networks_run_without_torch(name: str) -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None; sys.modules['onnx'] = None\n"
+        "from roadworthy.models.zoo import open_shipped; from roadworthy.datasets import load\n"
+        f"network = open_shipped({name!r})\n"
+        "print(len(network.predict(list(load('world', count=2, history=network.input.history)))))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == "2\n"
