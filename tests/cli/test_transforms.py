@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
+from roadworthy.datasets import load
 from roadworthy.images import read_image
 
 Run = Callable[..., Result]
@@ -67,6 +68,38 @@ def test_apply_writes_images_and_what_became_of_every_frame(roadworthy: Run) -> 
     assert read_image("o/000002.png").shape == (32, 64, 3)
 
 
+def test_apply_writes_what_is_still_true_of_the_changed_frames(roadworthy: Run) -> None:
+    result = roadworthy("transforms", "apply", "mirror", "-n", "1", "--out", "o", "-o", "size=160x80")
+    assert result.exit_code == 0, result.output
+    (row,) = (json.loads(line) for line in Path("o/changes.jsonl").read_text().splitlines())
+    frame = load("world:town", count=1, size="160x80")[0].mirrored()
+    assert frame.labels is not None
+    assert frame.boxes is not None
+    assert np.array_equal(read_image(f"o/{row['labels']}"), frame.labels.to_rgb())
+    assert [one["box"] for one in row["boxes"]] == frame.boxes.xyxy.tolist()
+
+
+def test_apply_does_not_mix_two_runs(roadworthy: Run) -> None:
+    assert roadworthy("transforms", "apply", "mirror", "-n", "2", "--out", "o", *SMALL).exit_code == 0
+    again = roadworthy("transforms", "apply", "mirror", "-n", "1", "--out", "o", *SMALL)
+    assert again.exit_code == 2
+    assert "exists, from an earlier run" in " ".join(again.stderr.split())
+    assert len(Path("o/changes.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rotation:deeptest-2", ["rotation(angle=0)", "rotation(angle=6)"]),
+        ("mirror + rotation(angle=3)", ["mirror() + rotation(angle=3)"]),
+    ],
+)
+def test_show_takes_what_apply_takes(roadworthy: Run, text: str, shown: list[str]) -> None:
+    result = roadworthy("transforms", "show", text, "-n", "1", "--json", "--out", "s.png", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["transforms"] == shown
+
+
 def test_apply_counts_frames_that_do_not_qualify(roadworthy: Run, tmp_path: Path) -> None:
     from roadworthy.images import write_image
 
@@ -91,6 +124,7 @@ def test_apply_counts_frames_that_do_not_qualify(roadworthy: Run, tmp_path: Path
         (("apply", "pixelate(amount=1000)"), "pixelate: an amount must be between 0 and 1, got 1000"),
         (("show", "mirror", "--presets"), "mirror has no presets"),
         (("describe", "nothing-like-it"), "transforms has no 'nothing-like-it'"),
+        (("apply", "mirror", "-n", "0"), "--count must be 1 or more, got 0"),
         (("apply", "rotation(angle=)"), "option 'angle' of 'rotation' must be a number, got ''"),
     ],
 )

@@ -24,6 +24,7 @@ from roadworthy.cli._datasets import Options, counted, opened, spread, spread_fr
 from roadworthy.errors import InputError, NotApplicable
 
 if TYPE_CHECKING:
+    from roadworthy.frames import Frame
     from roadworthy.transforms import Parameter, Transform
 
 __all__ = ["app"]
@@ -61,7 +62,7 @@ def _group() -> None:
 )
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The transform. See `roadworthy list transforms`.")
+        str, typer.Argument(metavar="NAME", help="The transform, by its name or as `apply` takes it.")
     ],
     data: Data = "world:town",
     option: Options = None,
@@ -87,8 +88,13 @@ def show(
 
     _check("--count", count, 1, _MOST_FRAMES)
     _check("--steps", steps, 2, _MOST_STEPS)
-    changes = _presets(name, parameter) if presets else _variants(name, steps, parameter)
-    path = out or Path(f"{re.sub(r'[^a-z0-9-]+', '-', name.lower())}.png")
+    if presets:
+        changes = _presets(name, parameter)
+    elif re.search(r"[:(+]", name):
+        changes = _spelled_out(name, parameter)
+    else:
+        changes = _variants(name, steps, parameter)
+    path = out or Path(f"{re.sub(r'[^a-z0-9-]+', '-', name.lower()).strip('-')}.png")
     dataset = opened(data, option, count=count)
     frames, _ = spread_frames(dataset, count)
     sheet = transform_strip(
@@ -154,7 +160,10 @@ def apply(
     data: Data = "world:town",
     option: Options = None,
     count: Annotated[
-        int | None, typer.Option("--count", "-n", metavar="N", help="How many frames; all when left out.")
+        int | None,
+        typer.Option(
+            "--count", "-n", metavar="N", help="How many frames, spread over the data set; all when left out."
+        ),
     ] = None,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the changed images go.")] = Path(
@@ -164,13 +173,16 @@ def apply(
 ) -> None:
     """Change the frames of a data set; write the images, and what became of every frame.
 
-    The folder gets one image for each frame that qualifies and changes.jsonl with a line for every frame: the
-    image, its visual change, or the reason why the frame does not qualify.
+    The folder gets one image for each frame that qualifies, its label map in the colours of the ontology, and
+    changes.jsonl with a line for every frame: the image, its visual change and boxes, or the reason why the
+    frame does not qualify.
     """
     from roadworthy.images import write_image
     from roadworthy.seeding import rng_for
     from roadworthy.transforms import parse_transform
 
+    if count is not None and count < 1:
+        raise InputError(f"--count must be 1 or more, got {count}")
     change = parse_transform(transform)
     dataset = opened(data, option, count=count)
     indices = spread(len(dataset), len(dataset) if count is None else count)
@@ -189,6 +201,7 @@ def apply(
                 row["image"] = f"{number:06d}.png"
                 row["visual_change"] = changed.visual_change
                 write_image(folder / f"{number:06d}.png", changed.image)
+                row |= _truth(changed, folder, f"labels/{number:06d}.png")
             print(json.dumps(row, ensure_ascii=False), file=rows)
     made = len(indices) - reasons.total()
     if as_json:
@@ -201,7 +214,28 @@ def apply(
     shell.print(f"Wrote {folder}", soft_wrap=True)
 
 
+def _truth(frame: Frame, folder: Path, name: str) -> dict[str, object]:
+    """Write what is known about a changed frame, as far as it still holds; return the row's part of it."""
+    from roadworthy.images import write_image
+    from roadworthy.ontology import ontology
+
+    known: dict[str, object] = {}
+    if frame.labels is not None:
+        make_folder(folder / "labels")
+        write_image(folder / name, frame.labels.to_rgb())
+        known["labels"] = name
+    if frame.boxes is not None:
+        boxes = frame.boxes
+        words = map(ontology().word_for, boxes.classes, boxes.attributes)
+        known["boxes"] = [
+            {"class": word, "box": corners} for word, corners in zip(words, boxes.xyxy.tolist(), strict=True)
+        ]
+    return known
+
+
 def _written(path: Path) -> TextIO:
+    if path.is_file():
+        raise InputError(f"{path} exists, from an earlier run: remove {path.parent} or choose another --out")
     try:
         return path.open("w", encoding="utf-8")
     except OSError as error:
@@ -223,6 +257,16 @@ def _variants(name: str, steps: int, given: list[str] | None) -> tuple[Transform
     if "amount" in fixed and "amount" not in checked:
         raise InputError(f"a strip of {name} runs over its amounts: leave out the parameter amount")
     return variants(kind_of(name), steps, **{key: checked[key] for key in fixed})
+
+
+def _spelled_out(text: str, given: list[str] | None) -> tuple[Transform, ...]:
+    """Return a transform as `apply` takes it, after its identity where it has one."""
+    from roadworthy.transforms import parse_transform
+
+    if given:
+        raise InputError(f"write the parameters inside {text!r}, or its name alone with --parameter")
+    change = parse_transform(text)
+    return (type(change).at(0), change) if change.has_amount() else (change,)
 
 
 def _presets(name: str, given: list[str] | None) -> tuple[Transform, ...]:

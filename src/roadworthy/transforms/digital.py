@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -115,7 +116,7 @@ class Elastic(Transform):
     random = True
     presets: ClassVar[Presets] = {
         f"imagenet-c-{k}": {
-            "displacement": round(alpha / (sigma * np.sqrt(12 * np.pi)) / 224, 5),
+            "displacement": round(alpha / (sigma * math.sqrt(12 * math.pi)) / 224, 5),
             "smoothness": round(244 * sigma / 224, 5),
             "tilt": round(244 * affine / 224, 5),
         }

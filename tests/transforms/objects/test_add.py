@@ -236,3 +236,16 @@ def test_it_can_be_spelled_and_composed(town: Frame) -> None:
     assert len(added) == 2
     for name in Add.presets:
         assert ontology().get(str(Add.preset(name).element)) is not None
+
+
+@pytest.mark.parametrize("words", ["school bus", "stop sign"])
+def test_what_can_be_read_is_not_mirrored(town: Frame, words: str) -> None:
+    change = make_transform("add", element=words)
+    notes = [note_of(change(town, seed, measure=False)) for seed in range(8)]
+    assert not any(note["mirrored"] for note in notes)
+
+
+def test_what_would_not_be_seen_is_not_added(town: Frame) -> None:
+    dark = town.replace(image=town.image // 16, metadata={})
+    with pytest.raises(NotApplicable, match="would not stand out"):
+        make_transform("add", element="pedestrian")(dark, 1, measure=False)

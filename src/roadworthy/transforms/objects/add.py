@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+import cv2
 import numpy as np
 
+from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms.objects.compositing import composited
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
@@ -18,6 +20,10 @@ from roadworthy.transforms.parameters import choice, number, word
 from roadworthy.transforms.transform import Keeps, Presets, Transform, register
 
 __all__ = ["Add"]
+
+_LEAST_CONTRAST = (
+    32  # levels: a thing that differs less from what it hides can hardly be seen, as in the dark
+)
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
@@ -85,7 +91,10 @@ class Add(Transform):
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         place = find_place(site, by_element[element], self._request(element), draws)
-        return composited(site, place, rng)
+        changed = composited(site, place, rng)
+        if cv2.norm(frame.image, changed.image, cv2.NORM_INF) < _LEAST_CONTRAST:
+            raise NotApplicable("what is added would not stand out from what is behind it")
+        return changed
 
 
 @lru_cache(maxsize=64)

@@ -112,7 +112,5 @@ def _view(
     seen = math.degrees(math.atan2(abs(across), site.view.focal))
     best = min(known, key=lambda one: abs(abs(one.bearing) - seen))
     if best.bearing:
-        return best, (best.bearing > 0) != (across > 0)
-    # Signs can be read, and lights have their arm on one side.
-    turned = rng.random() < 0.5 and best.element not in ("traffic sign", "traffic light")
-    return best, turned
+        return best, not best.readable and (best.bearing > 0) != (across > 0)
+    return best, rng.random() < 0.5 and not best.readable

@@ -120,6 +120,13 @@ class CutOut:
         columns = np.flatnonzero((self.rgba[height - rows :, :, 3] > 127).any(axis=0))
         return (columns[0] / width, (columns[-1] + 1) / width) if len(columns) else (0.0, 1.0)
 
+    @property
+    def readable(self) -> bool:
+        """Whether it has writing or signals on it, so that it must not be mirrored."""
+        return (
+            self.element in ("traffic sign", "traffic light") or self.properties.get("type") == "school bus"
+        )
+
     def foot_span(self, mirrored: bool) -> tuple[float, float]:
         """Return where it touches the ground, seen as it is or mirrored."""
         left, right = self.foot

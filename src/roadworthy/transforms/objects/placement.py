@@ -34,7 +34,6 @@ _SMALLEST = (12, 0.05)  # pixels, share of the image's height: a smaller thing w
 _LARGEST = 0.95  # of the image's height
 _ENOUGH = 0.15  # of the image's height: cut-outs with so many pixels are preferred
 _ENLARGED = 2.0  # times: more would show that a cut-out has too few pixels
-_READABLE = ("traffic sign", "traffic light")  # never mirrored
 _SLACK = 0.04  # share of a foot that may be off: label maps have holes
 _VISIBLE = 0.7  # share of a thing that must not be hidden
 _PEEKING = 0.35  # the same for a thing behind another, which hides it of course
@@ -174,10 +173,15 @@ class _Search:
 
     def _seen(self, views: Sequence[CutOut], angle: float) -> tuple[CutOut, bool]:
         """Return the view from an angle, in degrees to the right of behind it, and whether it is mirrored."""
-        best = min(views, key=lambda one: abs(abs(one.bearing) - abs(angle)))
+
+        def apart(one: CutOut) -> float:
+            # What is not mirrored must have been seen from that very side.
+            return abs(one.bearing - angle) if one.readable else abs(abs(one.bearing) - abs(angle))
+
+        best = min(views, key=apart)
         if best.bearing and abs(angle) > 1:
-            return best, (best.bearing > 0) != (angle > 0)
-        return best, self.draws.mirror < 0.5 and self.request.element not in _READABLE
+            return best, not best.readable and (best.bearing > 0) != (angle > 0)
+        return best, not best.readable and self.draws.mirror < 0.5
 
     def _views(self, wanted: Facing) -> Sequence[CutOut]:
         """Return the views, of the first thing that has them, from the right end as far as that is known."""
