@@ -154,3 +154,8 @@ def test_what_text_cannot_spell_must_come_from_python() -> None:
     assert checked_options("reader", reader, {"names": {"a": "b"}}) == {"names": {"a": "b"}}
     with pytest.raises(InputError, match=r"must be dict\[str, str\], got 'a=b'"):
         checked_options("reader", reader, {"names": "a=b"})
+
+
+def test_a_path_alone_is_told_to_have_a_format(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"is a path: .*such as 'folder:.*formats are folder, "):
+        load(str(tmp_path))

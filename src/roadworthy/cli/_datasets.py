@@ -31,10 +31,9 @@ def opened(reference: str, given: list[str] | None, **wanted: object) -> Dataset
             Data that is made is made in the number that is used: its conditions cycle from frame to frame,
             and every n-th of more frames could show the same ones again and again.
     """
-    from roadworthy.datasets import load, options_of
-    from roadworthy.registry import datasets
+    from roadworthy.datasets import load, options_of, reader_for
 
-    known = {one.name for one in options_of(datasets.get(reference.partition(":")[0]))}
+    known = {one.name for one in options_of(reader_for(reference))}
     fitting = {name: value for name, value in wanted.items() if name in known and value is not None}
     return load(reference, **{**fitting, **parse_options(given or [])})
 

@@ -12,7 +12,7 @@ from roadworthy._options import Option, options_of
 from roadworthy.datasets._annotations import CLIPPED
 from roadworthy.datasets._base import BaseDataset, OnError
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
-from roadworthy.datasets._load import load
+from roadworthy.datasets._load import load, reader_for
 from roadworthy.datasets.a2d2 import A2D2Dataset
 from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
@@ -49,4 +49,5 @@ __all__ = [
     "export",
     "load",
     "options_of",
+    "reader_for",
 ]

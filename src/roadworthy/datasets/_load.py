@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from roadworthy._options import checked_options, takes_path
 from roadworthy.cases import Dataset
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.registry import datasets
 
-__all__ = ["load"]
+__all__ = ["load", "reader_for"]
+
+
+def reader_for(reference: str) -> Callable[..., Any]:
+    """Return the reader that a reference names.
+
+    Raises:
+        UnknownNameError: No reader has this name; says what to write where it is a path alone.
+    """
+    try:
+        return datasets.get(reference.partition(":")[0])
+    except UnknownNameError:
+        if not Path(reference).exists():
+            raise
+    raise UnknownNameError(
+        f"{reference!r} is a path: write the format of the data before it, such as 'folder:{reference}'; "
+        f"formats are {', '.join(datasets.names())}"
+    )
 
 
 def load(reference: str, /, **options: object) -> Dataset:
@@ -33,7 +54,7 @@ def load(reference: str, /, **options: object) -> Dataset:
     name, _, path = reference.partition(":")
     if not name:
         raise InputError(f"a data set is written name or name:path, such as 'world:town', got {reference!r}")
-    reader = datasets.get(name)
+    reader = reader_for(reference)
     wanted = takes_path(reader)
     if path and wanted == "never":
         raise InputError(f"{name!r} takes no path, got {path!r}: write {name!r} alone")

@@ -83,7 +83,8 @@ def check_element(owner: str, words: str, *, never: tuple[str, ...] = ()) -> Des
             f"it shows {', '.join(ontology().label_classes[1:])}"
         )
     if refused := [name for name in shown if name in never]:
-        raise InputError(f"{owner}: {words!r} cannot be edited, because it includes {', '.join(refused)}")
+        why = "" if refused == [what.element] else f", because it includes {', '.join(refused)}"
+        raise InputError(f"{owner}: {words!r} cannot be edited{why}")
     return what
 
 
