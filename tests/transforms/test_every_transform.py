@@ -96,8 +96,7 @@ def test_the_same_seed_gives_the_same_bytes_and_the_frame_is_untouched(name: str
     before = town.image.tobytes()
     first, second, other = (applied(change, town, seed) for seed in (5, 5, 6))
     assert town.image.tobytes() == before
-    if first is None:
-        pytest.skip("the frame does not qualify")
+    assert first is not None
     assert second is not None
     assert first.image.tobytes() == second.image.tobytes()
     assert first.image.tobytes() != before
@@ -112,8 +111,7 @@ def test_the_same_seed_gives_the_same_bytes_and_the_frame_is_untouched(name: str
 @pytest.mark.parametrize("name", NAMES)
 def test_what_it_says_about_labels_is_true(name: str, town: Frame) -> None:
     changed = applied(strong(name), town)
-    if changed is None:
-        pytest.skip("the frame does not qualify")
+    assert changed is not None
     known = ("labels", "instances", "boxes", "depth")
     keeps = kind_of(name).keeps
     if keeps is Keeps.LABELS:
@@ -184,8 +182,7 @@ def test_more_of_it_shows_more(name: str, town: Frame) -> None:
     differences = []
     for amount in (0.0, 0.25, 0.5, 0.75, 1.0):
         changed = applied(kind_of(name).at(amount), town)
-        if changed is None:
-            pytest.skip("the frame does not qualify")
+        assert changed is not None
         difference = np.abs(changed.image.astype(np.int16) - town.image).mean()
         differences.append(float(difference))
     assert differences[0] == 0

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.frames import Frame
 
-__all__ = ["Options", "counted", "opened", "spread", "spread_frames"]
+__all__ = ["AsJson", "Options", "counted", "opened", "spread", "spread_frames"]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of the data set; repeatable."),

@@ -11,7 +11,7 @@ import typer
 
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import console, examples, listed, make_folder, print_json, print_rows, tracked
-from roadworthy.cli._datasets import Options, counted, opened, spread
+from roadworthy.cli._datasets import AsJson, Options, counted, opened, spread
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ Reference = Annotated[
         metavar="[GALLERY]", help="shipped, or the folder of a gallery; several joined by commas."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
 
 
 @app.callback()

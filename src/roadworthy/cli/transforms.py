@@ -20,7 +20,7 @@ from roadworthy.cli._console import (
     print_json,
     tracked,
 )
-from roadworthy.cli._datasets import Options, counted, opened, spread, spread_frames
+from roadworthy.cli._datasets import AsJson, Options, counted, opened, spread, spread_frames
 from roadworthy.errors import InputError, NotApplicable
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ Settings = Annotated[
     typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="A parameter of the transform; repeatable."),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="The seed of all random numbers.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
 
 
 @app.callback()
