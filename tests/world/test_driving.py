@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from roadworthy.errors import SceneError
 from roadworthy.registry import simulators
 from roadworthy.world import (
+    HELD_OUT_TRACK_NAMES,
     LEVELS,
     TIMES,
     TRACK_NAMES,
@@ -38,7 +39,7 @@ from roadworthy.world.track import LANE_CENTRE
 from roadworthy.world.vehicle import WHEELBASE
 
 
-@pytest.mark.parametrize("name", TRACK_NAMES)
+@pytest.mark.parametrize("name", [*TRACK_NAMES, *HELD_OUT_TRACK_NAMES])
 def test_tracks_are_closed_smooth_and_measured_in_true_metres(name: str) -> None:
     road = track(name)
     s = np.linspace(0, road.length, 2001)
@@ -134,7 +135,7 @@ def _laps(name: str, laps: int, *, traffic: float, seed: int = 1) -> list[Observ
     return record
 
 
-@pytest.mark.parametrize("name", TRACK_NAMES)
+@pytest.mark.parametrize("name", [*TRACK_NAMES, *HELD_OUT_TRACK_NAMES])
 @pytest.mark.parametrize("traffic", [0.0, 1.0])
 def test_the_careful_driver_keeps_every_track_for_ten_laps(name: str, traffic: float) -> None:
     record = _laps(name, 10, traffic=traffic)

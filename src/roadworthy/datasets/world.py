@@ -49,7 +49,8 @@ class WorldDataset(BaseDataset):
     cycle through all combinations of those given.
 
     Args:
-        path: ``"meadow"``, ``"town"``, ``"mountain"``, several joined by commas, or ``"all"``.
+        path: ``"meadow"``, ``"town"``, ``"mountain"``, several joined by commas, or ``"all"`` of these; or
+            ``"coast"`` and ``"village"``, which the networks that come with the package have not seen.
         weather: What the sky does; several joined by commas, or ``"all"``.
         level: How much of the weather: ``"light"``, ``"normal"``, ``"heavy"`` or 0 to 1; several; ``"all"``.
         time: ``"day"``, ``"dusk"`` or ``"night"``; several, or ``"all"``.

@@ -18,7 +18,7 @@ from roadworthy.world.scene import Scene
 from roadworthy.world.simulation import Observation, Simulation
 from roadworthy.world.things import Marking, Scenery, Thing
 from roadworthy.world.track import Track, Zone
-from roadworthy.world.tracks import TRACK_NAMES, track
+from roadworthy.world.tracks import HELD_OUT_TRACK_NAMES, TRACK_NAMES, track
 from roadworthy.world.traffic import traffic_after
 from roadworthy.world.truth import boxes_of, frame_of
 from roadworthy.world.vehicle import VehicleLimits, VehicleState, advance
@@ -26,6 +26,7 @@ from roadworthy.world.vehicle import VehicleLimits, VehicleState, advance
 __all__ = [
     "LEVELS",
     "TIMES",
+    "HELD_OUT_TRACK_NAMES",
     "TRACK_NAMES",
     "WEATHERS",
     "Camera",

@@ -124,7 +124,8 @@ class MeshBuilder:
     ) -> None:
         """Add a flat face; with ``centre`` it is seen only from outside (away from that point)."""
         corners = vector(points)
-        normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
+        (ax, ay, az), (bx, by, bz) = (corners[1:3] - corners[0]).tolist()
+        normal = vector([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
         normal = normal / max(float(np.linalg.norm(normal)), 1e-9)
         if self._upright:
             normal = vector([-1.0, 0.0, 0.0])

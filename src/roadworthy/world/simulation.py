@@ -66,7 +66,7 @@ class Observation:
         return frame_of(self.scene, self.camera, id=f"{self.scene.track.name}-{self.time:08.3f}")
 
 
-@simulators.register("world", summary="the built-in tracks: meadow, town and mountain")
+@simulators.register("world", summary="the built-in tracks: meadow, town, mountain, coast and village")
 class Simulation:
     """A drive on a built-in track.
 

@@ -9,7 +9,7 @@ from typing import Any
 from roadworthy.errors import SceneError, suggest
 from roadworthy.world.track import Track, Zone
 
-__all__ = ["TRACK_NAMES", "track"]
+__all__ = ["HELD_OUT_TRACK_NAMES", "TRACK_NAMES", "track"]
 
 _KMH = 1 / 3.6
 
@@ -65,10 +65,49 @@ def _mountain() -> Track:
     )
 
 
-_BUILDERS = {"meadow": _meadow, "town": _town, "mountain": _mountain}
+def _coast() -> Track:
+    return Track(
+        "coast",
+        [
+            *((0, 0), (140, -50), (270, 0), (330, 120), (250, 190), (270, 300), (120, 340)),
+            *((20, 260), (-90, 250), (-60, 110)),
+        ],
+        corner_radius=50,
+        hills=[(2.2, 3, 0.9), (0.7, 7, 0.1)],
+        zones=(
+            Zone(0, "rural", 80 * _KMH, ("dash", "white")),
+            Zone(340, "suburban", 50 * _KMH, ("solid", "white")),
+            Zone(560, "forest", 70 * _KMH, ("solid", "yellow")),
+            Zone(860, "rural", 70 * _KMH, ("dash", "yellow")),
+        ),
+        summary="held out: bends of all widths over low hills, through open country and woods",
+    )
 
-TRACK_NAMES = tuple(_BUILDERS)
+
+def _village() -> Track:
+    return Track(
+        "village",
+        [(0, 0), (120, -30), (210, 40), (330, 20), (360, 140), (250, 200), (230, 310), (80, 290), (-30, 170)],
+        corner_radius=38,
+        hills=[(1.0, 3, 0.4)],
+        zones=(
+            Zone(0, "suburban", 50 * _KMH),
+            Zone(230, "urban", 40 * _KMH, ("solid", "white")),
+            Zone(520, "urban", 50 * _KMH, ("dash", "yellow")),
+            Zone(800, "rural", 70 * _KMH, ("solid", "yellow")),
+        ),
+        summary="held out: crooked streets with crossings and lights, and a stretch of open country",
+    )
+
+
+_BUILDERS = {"meadow": _meadow, "town": _town, "mountain": _mountain, "coast": _coast, "village": _village}
+
+TRACK_NAMES = ("meadow", "town", "mountain")
 """Names of the built-in tracks in order of rising difficulty."""
+
+HELD_OUT_TRACK_NAMES = ("coast", "village")
+"""Names of tracks that no network which comes with the package was trained on. A data set has them only when
+it is asked for them by name."""
 
 
 @cache
@@ -81,7 +120,7 @@ def track(name: str) -> Track:
         'meadow'
     """
     if name not in _BUILDERS:
-        raise SceneError(f"unknown track {name!r}: {suggest(name, TRACK_NAMES)}")
+        raise SceneError(f"unknown track {name!r}: {suggest(name, _BUILDERS)}")
     return _BUILDERS[name]()
 
 
