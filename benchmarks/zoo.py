@@ -1,8 +1,8 @@
-"""Frames per second of the reference networks on one CPU core, and their parameters.
+"""Frames per second of the reference networks on one CPU core and on a GPU, and their parameters.
 
-Each network runs through the ONNX adapter as a test runs it, from frames to signals, with one thread of ONNX
-Runtime, one frame and sixteen at a time; beside it the network alone. Weights are fresh, which the speed does
-not depend on. Those that come with the package are the small forms.
+On the CPU each network runs through the ONNX adapter, with one thread of ONNX Runtime; on the GPU, where
+there is one, through the adapter for torch. It runs as a test runs it, from frames to answers, in batches;
+beside it the network alone. Weights are fresh, which the speed does not depend on.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 
 from roadworthy.datasets import load
 from roadworthy.frames import Frame
-from roadworthy.models import Network, onnx_model
+from roadworthy.models import Network, onnx_model, torch_model
 from roadworthy.models.training import export
 from roadworthy.models.zoo import architecture
 
-BATCHES = (1, 16)
+BATCHES: dict[str, tuple[int, int]] = {"cpu": (1, 16), "cuda": (1, 128)}
 _SECONDS = 2.0
 # The whole Chauffeur sees 100 frames at a time; ten of them tell as much about its speed.
 _FORMS: tuple[tuple[str, bool, dict[str, object]], ...] = (
@@ -32,6 +32,8 @@ _FORMS: tuple[tuple[str, bool, dict[str, object]], ...] = (
     ("rambo", False, {}),
     ("vgg16", False, {}),
     ("resnet101", False, {}),
+    ("detector", False, {}),
+    ("classifier", False, {}),
 )
 
 
@@ -46,10 +48,10 @@ def _rate(work: Callable[[], object], count: int) -> float:
     return count / fastest
 
 
-def _rates(network: Network[Any], frames: Sequence[Frame]) -> str:
+def _rates(network: Network[Any], frames: Sequence[Frame], batches: Sequence[int]) -> str:
     cells = []
-    for count in BATCHES:
-        part = frames[:count]
+    for count in batches:
+        part = (list(frames) * (count // len(frames) + 1))[:count]
         images = network.input.tensor([network.input.view(frame) for frame in part])
         whole = _rate(partial(network.predict, part), count)
         alone = _rate(partial(network.runtime.run, images, part), count)
@@ -58,20 +60,28 @@ def _rates(network: Network[Any], frames: Sequence[Frame]) -> str:
 
 
 def main() -> None:
-    print(
-        "Reference networks: frames per second on one CPU core, from frame to signals (the network alone)\n"
-    )
-    print(f"  {'':24} {'parameters':>12} {'MB':>7} " + " ".join(f"{f'batch {one}':>18}" for one in BATCHES))
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    where = torch.cuda.get_device_name() if device == "cuda" else "one CPU core"
+    batches = BATCHES[device]
+    print(f"Reference networks: frames per second on {where}, from frame to answer (the network alone)\n")
+    print(f"  {'':24} {'parameters':>12} {'MB':>7} " + " ".join(f"{f'batch {one}':>18}" for one in batches))
     for name, small, options in _FORMS:
         variant = architecture(name).variant(options=options, small=small)
         module = variant.build()
         parameters = sum(one.numel() for one in module.parameters())
-        frames = list(load("world:town", count=max(BATCHES), history=variant.spec.input.history))
+        frames = list(load("world:town", count=16, history=variant.spec.input.history))
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / f"{name}.onnx"
             export(module, variant, file)
             megabytes = file.stat().st_size / 1e6
-            rates = _rates(onnx_model(file, spec=variant.spec, threads=1), frames)
+            network = (
+                torch_model(module, spec=variant.spec, device="cuda")
+                if device == "cuda"
+                else onnx_model(file, spec=variant.spec, threads=1)
+            )
+            rates = _rates(network, frames, batches)
         label = ", ".join(
             [name, *(["small"] if small else []), *(f"{key} {one}" for key, one in options.items())]
         )

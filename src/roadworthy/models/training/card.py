@@ -20,7 +20,7 @@ from roadworthy.models.training.samples import Samples
 from roadworthy.models.training.settings import EpochResult, Settings
 from roadworthy.models.zoo import Variant
 
-__all__ = ["Card", "DataNote", "card_of", "sections"]
+__all__ = ["Card", "DataNote", "card_of", "json_text", "sections"]
 
 _PACKAGES = ("numpy", "opencv-python-headless", "torch", "onnx")
 
@@ -107,7 +107,7 @@ class Card:
 
     def to_json(self) -> str:
         """Return the card as a JSON document."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        return json_text(self.to_dict())
 
     def to_markdown(self) -> str:
         """Return the card as a page for people."""
@@ -139,6 +139,16 @@ class Card:
         lines += ["", "| epoch | loss | validation loss |", "|---|---|---|"]
         lines += [f"| {one.epoch} | {one.loss:.5f} | {one.validation_loss:.5f} |" for one in self.curve]
         return "\n".join(lines) + "\n"
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    r"""Return a card's plain data as it is written to a file.
+
+    Example:
+        >>> json_text({"architecture": "dave2"})
+        '{\n "architecture": "dave2"\n}\n'
+    """
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from multiprocessing import get_context
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -150,32 +151,48 @@ def read_samples(
             f"{name} needs {needed:.1f} GiB of memory for {total} images of {taken.width}x{taken.height}, "
             f"and {memory:g} are allowed: use fewer frames, or allow more memory"
         )
+    readers = [_Reader(one, task, taken) for one in sets]
+    jobs = [
+        _Job(number, start, min(start + _CHUNK, len(one)))
+        for number, one in enumerate(sets)
+        for start in range(0, len(one), _CHUNK)
+    ]
     found: list[Samples] = []
+    of_set = [0] * len(sets)
     done = 0
-    for one in sets:
-        jobs = [(start, min(start + _CHUNK, len(one))) for start in range(0, len(one), _CHUNK)]
-        before = len(found)
-        for (start, stop), part in zip(jobs, _parts(_Reader(one, task, taken), jobs, workers), strict=True):
+    for job, part in zip(jobs, _parts(readers, jobs, workers), strict=True):
+        if len(part):
             found.append(part)
-            done += stop - start
-            progress(done, total)
-        if not any(map(len, found[before:])):
+        of_set[job.reader] += len(part)
+        done += job.stop - job.start
+        progress(done, total)
+    for one, count in zip(sets, of_set, strict=True):
+        if not count:
             raise InputError(
                 no_history("the network", taken.history, one.name)
                 if taken.history
                 else f"{one.name} is empty"
             )
-    return Samples.joined([part for part in found if len(part)], name)
+    return Samples.joined(found, name)
 
 
-def _parts(reader: _Reader, jobs: Sequence[tuple[int, int]], workers: int) -> Iterator[Samples]:
+class _Job(NamedTuple):
+    """A stretch of one of the data sets."""
+
+    reader: int
+    start: int
+    stop: int
+
+
+def _parts(readers: Sequence[_Reader], jobs: Sequence[_Job], workers: int) -> Iterator[Samples]:
     """Yield the samples of each job, in order."""
     count = min(workers, len(jobs))
     if count < 2:
-        yield from map(reader.read, *zip(*jobs, strict=True)) if jobs else ()
+        for job in jobs:
+            yield readers[job.reader].read(job.start, job.stop)
         return
-    # Fresh processes: a fork of one in which torch runs threads may hang.
-    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (reader,))
+    # Fresh processes: a fork of one in which torch runs threads may hang. They stay for all data sets.
+    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (readers,))
     try:
         yield from pool.map(_read, jobs)
     finally:
@@ -185,16 +202,16 @@ def _parts(reader: _Reader, jobs: Sequence[tuple[int, int]], workers: int) -> It
 _of_this_process: list[_Reader] = []
 
 
-def _start(reader: _Reader) -> None:
-    """Keep the reader in a worker, so that it is sent once and not with every job."""
+def _start(readers: Sequence[_Reader]) -> None:
+    """Keep the readers in a worker, so that they are sent once and not with every job."""
     import cv2
 
     cv2.setNumThreads(1)
-    _of_this_process.append(reader)
+    _of_this_process[:] = readers
 
 
-def _read(job: tuple[int, int]) -> Samples:
-    return _of_this_process[0].read(*job)
+def _read(job: _Job) -> Samples:
+    return _of_this_process[job.reader].read(job.start, job.stop)
 
 
 @dataclass(frozen=True)

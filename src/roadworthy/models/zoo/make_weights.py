@@ -5,9 +5,9 @@
     python -m roadworthy.models.zoo.make_weights --out src/roadworthy/models/zoo/weights --workers 16
 
 Each network becomes an ONNX file and a card, ``NAME.onnx`` and ``NAME.json``; ``NAME.log`` tells how it went.
-The frames come from the built-in world: all tracks, weathers and times of day. Half of those for driving are
-from drives that start well off the middle of the lane, so that the network learns to come back. Validation
-and evaluation use other seeds, so other scenery, traffic and places.
+The frames come from the built-in world: its three tracks in all weathers and times of day. Half of those for
+driving are from drives that start well off the middle of the lane, so that the network learns to come back.
+Validation uses other seeds, so other scenery, traffic and places; evaluation the tracks that are held out.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, TextIO, TypeAlias, get_args
 
+from roadworthy._files import read_json
 from roadworthy.cases import Dataset
 from roadworthy.datasets import UdacityCh2Dataset, load
 from roadworthy.errors import InputError, RoadworthyError, suggest
@@ -41,11 +42,14 @@ from roadworthy.models.training import (
     train,
     with_history,
 )
+from roadworthy.models.training.card import json_text
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.models.zoo.perception_data import classifier_data, detector_data
-from roadworthy.world import TRACK_NAMES
+from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES
 
 __all__ = ["RECIPES", "Recipe", "main", "make"]
+
+Step: TypeAlias = Literal["both", "train", "evaluate"]
 
 _EVERYTHING: Mapping[str, object] = {"weather": "all", "time": "all", "level": "all"}
 _SEEDS = {"steady": 101, "recovering": 202, "validation": 303, "evaluation": 404}
@@ -101,7 +105,11 @@ RECIPES: Mapping[str, Recipe] = {
         "dave2", _REAL, ("steering",), {"crop": (0.45, 0.11), "dropout": 0.3}, data="udacity"
     ),
     "epoch-udacity": Recipe(
-        "epoch", _REAL, ("steering",), {"crop": (0.42, 0.0), "dropout": (0.25, 0.5)}, data="udacity"
+        "epoch",
+        dataclasses.replace(_REAL, epochs=40),
+        ("steering",),
+        {"crop": (0.42, 0.0), "dropout": (0.25, 0.5), "width": 128, "height": 64},
+        data="udacity",
     ),
     "detector": Recipe("detector", _PERCEPTION, data="detector"),
     "classifier": Recipe("classifier", dataclasses.replace(_PERCEPTION, batch=128), data="classifier"),
@@ -126,7 +134,7 @@ def make(
     workers: int = 1,
     minutes: float | None = None,
     quick: bool = False,
-    hold_out: str | None = None,
+    step: Step = "both",
 ) -> Path:
     """Make the weights of one network.
 
@@ -138,54 +146,67 @@ def make(
         minutes: The longest that the training itself may take; when left out, all epochs are trained, and the
             same machine makes the same weights again.
         quick: Whether to train on next to nothing, to see that all works.
-        hold_out: A track that the network does not see while it is trained, and is evaluated on.
+        step: Whether to train only, as on a lent GPU, or only to evaluate what was trained before.
 
     Returns:
         The ONNX file.
 
     Raises:
-        InputError: There is no such recipe, or the data cannot be read.
+        InputError: There is no such recipe, the data cannot be read, or nothing was trained to be evaluated.
     """
     if name not in RECIPES:
         raise InputError(f"there is no recipe {name!r}: {suggest(name, RECIPES)}")
     recipe = RECIPES[name]
-    variant = recipe.variant
-    data = _data(recipe, udacity, hold_out, quick=quick)
+    data = _data(recipe, udacity, quick=quick)
     settings = dataclasses.replace(recipe.settings, workers=workers, minutes=minutes)
     if quick:
         settings = dataclasses.replace(settings, epochs=1, batch=8)
     out.mkdir(parents=True, exist_ok=True)
-    with (out / f"{name}.log").open("w", encoding="utf-8") as log:
+    file = out / f"{name}.onnx"
+    with (out / f"{name}.log").open("a" if step == "evaluate" else "w", encoding="utf-8") as log:
         watcher = _Log(name, [log, sys.stdout])
-        trained = train(
-            variant,
-            list(data.training.values()),
-            validation=list(data.validation.values()),
-            settings=settings,
-            names=(" + ".join(data.training), " + ".join(data.validation)),
-            watcher=watcher,
-        )
-        file = out / f"{name}.onnx"
-        evaluation = list(data.evaluation.values())
-        frames = _first(with_history(evaluation[0], variant.spec.input.history), 8)
-        difference = export(trained.module, variant, file, frames=frames)
-        watcher.line(f"exported: answers differ by {difference:.1e} at most, {file.stat().st_size:,} bytes")
-        model = onnx_model(file, spec=variant.spec, name=name, threads=1)
-        laps = _laps(model, workers, quick=quick) if recipe.data == "drives" else ()
-        measures = tuple(evaluate(model, *evaluation))
-        note = DataNote("evaluation", " + ".join(data.evaluation), measures[0].frames)
-        card = dataclasses.replace(
-            trained.card, measures=measures, data=(*trained.card.data, note), laps=laps
-        )
-        (out / f"{name}.json").write_text(card.to_json(), "utf-8")
-        for one in (*measures, *laps):
-            watcher.line(str(one))
+        if step != "evaluate":
+            _train(recipe, data, settings, file, watcher)
+        if step != "train":
+            _evaluate(recipe, data, file, watcher, workers=workers, quick=quick)
     return file
+
+
+def _train(recipe: Recipe, data: _Data, settings: Settings, file: Path, watcher: _Log) -> None:
+    """Train a network and write its ONNX file and its card."""
+    variant = recipe.variant
+    trained = train(
+        variant,
+        list(data.training.values()),
+        validation=list(data.validation.values()),
+        settings=settings,
+        names=(" + ".join(data.training), " + ".join(data.validation)),
+        watcher=watcher,
+    )
+    frames = _first(with_history(next(iter(data.evaluation.values())), variant.spec.input.history), 8)
+    difference = export(trained.module, variant, file, frames=frames)
+    file.with_suffix(".json").write_text(trained.card.to_json(), "utf-8")
+    watcher.line(f"exported: answers differ by {difference:.1e} at most, {file.stat().st_size:,} bytes")
+
+
+def _evaluate(recipe: Recipe, data: _Data, file: Path, watcher: _Log, *, workers: int, quick: bool) -> None:
+    """Put into the card of a network how near it comes to the truth and how it drives."""
+    card = file.with_suffix(".json")
+    document = read_json(card)
+    model = onnx_model(file, spec=recipe.variant.spec, name=file.stem, threads=1)
+    laps = _laps(model, workers, quick=quick) if recipe.data == "drives" else ()
+    measures = evaluate(model, *data.evaluation.values())
+    note = DataNote("evaluation", " + ".join(data.evaluation), measures[0].frames)
+    document["data"] = [*(one for one in document["data"] if one["role"] != note.role), asdict(note)]
+    document["measures"], document["laps"] = list(map(asdict, measures)), list(map(asdict, laps))
+    card.write_text(json_text(document), "utf-8")
+    for one in (*measures, *laps):
+        watcher.line(str(one))
 
 
 def _laps(model: Network[Any], workers: int, *, quick: bool) -> tuple[Lap, ...]:
     """Return how a network drives each track, with and without traffic."""
-    tracks, minutes = (TRACK_NAMES[:1], 0.01) if quick else (TRACK_NAMES, 10.0)
+    tracks, minutes = (TRACK_NAMES[:1], 0.01) if quick else ((*TRACK_NAMES, *HELD_OUT_TRACK_NAMES), 10.0)
     drives = [(track, traffic) for traffic in (0.0, 1.0) for track in tracks]
     if workers < 2:
         return tuple(drive_lap(model, track, traffic=one, minutes=minutes) for track, one in drives)
@@ -194,32 +215,21 @@ def _laps(model: Network[Any], workers: int, *, quick: bool) -> tuple[Lap, ...]:
         return tuple(job.result() for job in jobs)
 
 
-def _data(recipe: Recipe, udacity: Path | None, hold_out: str | None, *, quick: bool) -> _Data:
+def _data(recipe: Recipe, udacity: Path | None, *, quick: bool) -> _Data:
     if recipe.data == "udacity":
         return _real(udacity, quick=quick)
     if recipe.data == "drives":
-        return _rendered(recipe, hold_out, quick=quick)
+        return _rendered(recipe, quick=quick)
     parts = detector_data if recipe.data == "detector" else classifier_data
-    seen = "all" if hold_out is None else ",".join(_seen_tracks(hold_out))
     return _Data(
-        parts("training", seen, quick=quick),
-        parts("validation", seen, quick=quick),
-        parts("evaluation", hold_out or "all", quick=quick),
+        parts("training", quick=quick), parts("validation", quick=quick), parts("evaluation", quick=quick)
     )
 
 
-def _seen_tracks(hold_out: str | None) -> list[str]:
-    tracks = [track for track in TRACK_NAMES if track != hold_out]
-    if hold_out is not None and len(tracks) == len(TRACK_NAMES):
-        raise InputError(f"there is no track {hold_out!r} to hold out: {suggest(hold_out, TRACK_NAMES)}")
-    return tracks
-
-
-def _rendered(recipe: Recipe, hold_out: str | None, *, quick: bool) -> _Data:
-    tracks = _seen_tracks(hold_out)
+def _rendered(recipe: Recipe, *, quick: bool) -> _Data:
     total = 2 * recipe.drive + 16 if quick else recipe.frames
 
-    def world(use: str, share: float, jitter: float, where: Sequence[str]) -> dict[str, Dataset]:
+    def world(use: str, share: float, jitter: float, tracks: Sequence[str]) -> dict[str, Dataset]:
         # Signs, people and parked cars stand where the scenery of a seed has them: one seed would be learned
         # by heart.
         seeds = 1 if quick else _SCENERIES
@@ -230,7 +240,7 @@ def _rendered(recipe: Recipe, hold_out: str | None, *, quick: bool) -> _Data:
             "jitter": jitter,
             "sequence": recipe.drive,
         }
-        reference = f"world:{','.join(where)}"
+        reference = f"world:{','.join(tracks)}"
         told = " ".join([reference, *(f"{key}={value}" for key, value in options.items())])
         numbers = range(_SEEDS[use], _SEEDS[use] + seeds)
         return {
@@ -239,9 +249,9 @@ def _rendered(recipe: Recipe, hold_out: str | None, *, quick: bool) -> _Data:
         }
 
     return _Data(
-        world("steady", 0.5, 1.0, tracks) | world("recovering", 0.5, 3.0, tracks),
-        world("validation", 0.1, 2.0, tracks),
-        world("evaluation", 0.05, 1.0, tracks if hold_out is None else [hold_out]),
+        world("steady", 0.5, 1.0, TRACK_NAMES) | world("recovering", 0.5, 3.0, TRACK_NAMES),
+        world("validation", 0.1, 2.0, TRACK_NAMES),
+        world("evaluation", 0.05, 1.0, HELD_OUT_TRACK_NAMES),
     )
 
 
@@ -297,7 +307,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--workers", type=int, default=1, help="processes that render or read frames")
     parser.add_argument("--minutes", type=float, help="the longest that one training may take")
-    parser.add_argument("--hold-out", help="a track to evaluate on that is not used for training")
+    parser.add_argument(
+        "--step", choices=get_args(Step), default="both", help="only train, or only evaluate what is in --out"
+    )
     parser.add_argument(
         "--quick", action="store_true", help="train on next to nothing, to see that all works"
     )
@@ -314,7 +326,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 workers=given.workers,
                 minutes=given.minutes,
                 quick=given.quick,
-                hold_out=given.hold_out,
+                step=given.step,
             )
     except RoadworthyError as error:
         sys.stderr.write(f"Error: {error}\n")

@@ -7,32 +7,33 @@ from typing import Literal, TypeAlias
 
 from roadworthy.cases import Dataset
 from roadworthy.datasets import WorldCropsDataset, WorldDataset
+from roadworthy.world import HELD_OUT_TRACK_NAMES
 
 __all__ = ["Use", "classifier_data", "detector_data"]
 
 Use: TypeAlias = Literal["training", "validation", "evaluation"]
 
 _FIRST_SEED: Mapping[Use, int] = {"training": 1100, "validation": 1200, "evaluation": 1300}
+_HELD_OUT = ",".join(HELD_OUT_TRACK_NAMES)
 _SKIES: Mapping[str, object] = {"weather": "all", "time": "all", "level": "all"}
 
 
-def detector_data(use: Use, tracks: str = "all", *, quick: bool = False) -> dict[str, Dataset]:
+def detector_data(use: Use, *, quick: bool = False) -> dict[str, Dataset]:
     """Return the frames for the detector in parts, each with a name that says how to get it again.
 
     Signs and lights stand where the scenery has them, so there are many sceneries, each by its own seed. Half
-    of the frames are of the town, if all tracks are wanted: only it has traffic lights. For training there is
-    twice the usual traffic, so that a picture teaches more.
+    of the frames are of the town, which has most of the traffic lights. For training there is twice the usual
+    traffic, so that a picture teaches more.
 
     Args:
-        use: What they are for; seeds, and with them scenery, places and traffic, differ.
-        tracks: Which tracks.
+        use: What they are for; seeds, and with them scenery, places and traffic, differ, and evaluation has
+            the tracks that are held out.
         quick: Whether a few frames will do.
 
     Example:
         >>> for name in detector_data("evaluation", quick=True):
         ...     print(name)
-        world:all weather=all time=all level=all traffic=1.0 count=8 seed=1300
-        world:town weather=all time=all level=all traffic=1.0 count=8 seed=1300
+        world:coast,village weather=all time=all level=all traffic=1.0 count=16 seed=1300
     """
     seeds, frames, traffic = {
         "training": (24, 24_000, 2.0),
@@ -41,7 +42,7 @@ def detector_data(use: Use, tracks: str = "all", *, quick: bool = False) -> dict
     }[use]
     if quick:
         seeds, frames = 1, 16
-    where = ["all", "town"] if tracks == "all" else [tracks]
+    where = [_HELD_OUT] if use == "evaluation" else ["all", "town"]
     options = {**_SKIES, "traffic": traffic, "count": frames // seeds // len(where)}
     found: dict[str, Dataset] = {}
     for path in where:
@@ -49,16 +50,17 @@ def detector_data(use: Use, tracks: str = "all", *, quick: bool = False) -> dict
     return found
 
 
-def classifier_data(use: Use, tracks: str = "all", *, quick: bool = False) -> dict[str, Dataset]:
+def classifier_data(use: Use, *, quick: bool = False) -> dict[str, Dataset]:
     """Return the images for the classifier, as `detector_data` does.
 
     Example:
-        >>> list(classifier_data("validation", "town", quick=True))
-        ['world-crops:town weather=all time=all level=all count=45 seed=1200']
+        >>> list(classifier_data("validation", quick=True))
+        ['world-crops:all weather=all time=all level=all count=45 seed=1200']
     """
     seeds, images = {"training": (8, 32_000), "validation": (2, 3_000), "evaluation": (3, 4_500)}[use]
     if quick:
         seeds, images = 1, 45
+    tracks = _HELD_OUT if use == "evaluation" else "all"
     return _parts(
         WorldCropsDataset, f"world-crops:{tracks}", {**_SKIES, "count": images // seeds}, use, seeds
     )
