@@ -4,7 +4,8 @@ Everything is measured inside the region in which the render of the changed scen
 scene as it was: what the thing covered, and its shadow. The baselines are the unchanged frame and OpenCV's
 inpainting after Telea over the same region that the transform paints anew. "nearer" is the share of the
 unchanged frame's distance that is gone. "labels" is the share of right ones among the label pixels that the
-edit or the truth changes, "outside" whether every pixel outside the declared region stayed as it was.
+edit or the truth changes, "region" the share of the image that the edit declares to change, "outside" whether
+every pixel outside that region stayed as it was.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from benchmarks.realism.looks import Image, Mask, look_distance, ssim
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.transforms import Remove, Transform, make_transform
-from roadworthy.world import Camera, Scene, frame_of, remove, replace
+from roadworthy.transforms import ObjectEdit, Remove, Replace
+from roadworthy.world import Camera, Scene, add, frame_of, remove, replace
 
 CAMERA = Camera(480, 240)
 COUNT = 60
@@ -34,6 +35,7 @@ REPLACED = (
     ("building", "tree"), ("tree", "building"), ("red light", "green light"), ("car", "truck"),
     ("pedestrian", "bicyclist"), ("stop sign", "yield sign"),
 )  # fmt: skip
+RARE = ("red light", "stop sign")
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,11 @@ class Score:
     unchanged_similarity: float
     telea_similarity: float
     labels: float
-    untouched: float  # NaN where the transform does not declare a region
+    region: float
+    untouched: float
 
 
-def _score(before: Frame, edited: Frame, truth: Frame, declared: Mask | None) -> Score | None:
-    region = np.any(edited.image != before.image, axis=2) if declared is None else declared
+def _score(before: Frame, edited: Frame, truth: Frame, region: Mask) -> Score | None:
     differs = np.any(before.image != truth.image, axis=2)
     assert before.labels is not None
     assert edited.labels is not None
@@ -80,40 +82,45 @@ def _score(before: Frame, edited: Frame, truth: Frame, declared: Mask | None) ->
         alike(before.image),
         alike(np.asarray(telea, np.uint8)),
         float(same),
-        np.nan if declared is None else float((edited.image[outside] == before.image[outside]).all()),
+        float(np.mean(region)),
+        float((edited.image[outside] == before.image[outside]).all()),
     )
 
 
-def scores(transform: Transform, change: Callable[[Scene], Scene]) -> tuple[list[Score], Counter[str]]:
-    """Return the scores of the frames that qualify, and why the others do not."""
+def scores(
+    transform: ObjectEdit, change: Callable[[Scene], Scene], rare: str = ""
+) -> tuple[list[Score], Counter[str]]:
+    """Return the scores of the frames that qualify, and why the others do not.
+
+    What is rare in the world is put into every scene.
+    """
     data = WorldDataset("all", count=COUNT, size=(CAMERA.width, CAMERA.height), seed=4)
     found: list[Score] = []
     reasons: Counter[str] = Counter()
     for number in range(COUNT):
         scene = data.scene(number)
+        if rare:
+            scene = add(scene, rare, ahead=9 + number % 20, place="kerb")
         before = frame_of(scene, CAMERA)
         try:
             edited = transform(before, number, measure=False)
         except NotApplicable as error:
             reasons[error.reason] += 1
             continue
-        declared = transform.region(before) if isinstance(transform, Remove) else None
-        score = _score(before, edited, frame_of(change(scene), CAMERA), declared)
+        region = transform.region(before, number)
+        score = _score(before, edited, frame_of(change(scene), CAMERA), region)
         if score is not None:
             found.append(score)
     return found, reasons
 
 
-def _cases() -> Mapping[str, tuple[Transform, Callable[[Scene], Scene]]]:
-    removed = {
-        f"remove {what}": (make_transform("remove", element=what), partial(remove, what=what))
-        for what in REMOVED
-    }
-    replaced = {
-        f"{what} → {by}": (make_transform("replace", element=what, by=by), partial(replace, what=what, by=by))
-        for what, by in REPLACED
-    }
-    return removed | replaced
+def _cases() -> Mapping[str, tuple[ObjectEdit, Callable[[Scene], Scene]]]:
+    cases: dict[str, tuple[ObjectEdit, Callable[[Scene], Scene]]] = {}
+    for what in REMOVED:
+        cases[f"remove {what}"] = (Remove(element=what), partial(remove, what=what))
+    for what, by in REPLACED:
+        cases[f"{what} → {by}"] = (Replace(element=what, by=by), partial(replace, what=what, by=by))
+    return cases
 
 
 def main() -> None:
@@ -122,11 +129,11 @@ def main() -> None:
     )
     columns = (
         "frames", "distance", "unchanged", "telea", "nearer", "SSIM", "unchanged", "telea", "labels",
-        "outside",
+        "region", "outside",
     )  # fmt: skip
     print(f"{'':>24} " + " ".join(f"{name:>9}" for name in columns))
     for name, (transform, change) in _cases().items():
-        found, reasons = scores(transform, change)
+        found, reasons = scores(transform, change, next((one for one in RARE if one in name), ""))
         if found:
             mean = {
                 key: float(np.mean([getattr(one, key) for one in found])) for key in Score.__annotations__
@@ -137,7 +144,8 @@ def main() -> None:
                 f"{1 - mean['distance'] / mean['unchanged']:.0%}",
                 *(f"{mean[key]:.3f}" for key in ("similarity", "unchanged_similarity", "telea_similarity")),
                 f"{mean['labels']:.0%}",
-                "" if np.isnan(mean["untouched"]) else "same" if mean["untouched"] == 1 else "CHANGED",
+                f"{mean['region']:.1%}",
+                "same" if mean["untouched"] == 1 else "CHANGED",
             ]
             print(f"{name:>24} " + " ".join(f"{cell:>9}" for cell in row))
         for reason, count in reasons.most_common():

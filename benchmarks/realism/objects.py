@@ -22,12 +22,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.realism.looks import look_distance, ssim
+from benchmarks.realism.looks import Mask, look_distance, ssim
 from roadworthy.datasets import load
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.transforms import Transform, make_transform
+from roadworthy.transforms import Add, Transform, make_transform
 from roadworthy.transforms.objects.harvest import harvest
 from roadworthy.transforms.objects.request import Request, allowed_ground
 from roadworthy.transforms.objects.surroundings import OCCUPYING
@@ -120,7 +120,7 @@ def _details(name: str, element: str, properties: Mapping[str, str]) -> Details:
     return {"look": number}
 
 
-def score(before: Frame, added: Frame, truth: Frame) -> Score | None:
+def score(before: Frame, added: Frame, truth: Frame, declared: Mask) -> Score | None:
     assert before.labels is not None
     assert added.labels is not None
     assert truth.labels is not None
@@ -129,11 +129,6 @@ def score(before: Frame, added: Frame, truth: Frame) -> Score | None:
     region = np.any(added.image != before.image, axis=2) | (np.abs(_grey(truth) - _grey(before)) > 3)
     if np.count_nonzero(theirs) < 20:
         return None
-    note = _last(added)
-    left, top, right, bottom = note["box"]
-    shadow = math.ceil(0.5 * (bottom - top)) + 4
-    outside = np.ones(ours.shape, np.bool_)
-    outside[max(0, top - 6) : bottom + shadow, max(0, left - shadow) : right + shadow] = False
     rows, columns = np.flatnonzero(region.any(axis=1)), np.flatnonzero(region.any(axis=0))
     around = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
     mine, true = (_grey(one)[mask].mean() for one, mask in ((added, ours), (truth, theirs)))
@@ -145,7 +140,7 @@ def score(before: Frame, added: Frame, truth: Frame) -> Score | None:
         float(np.count_nonzero(ours & theirs) / np.count_nonzero(ours | theirs)),
         _height(ours) / _height(theirs),
         float(mine / max(true, 1.0)),
-        bool((added.image[outside] == before.image[outside]).all()),
+        bool((added.image[~declared] == before.image[~declared]).all()),
     )
 
 
@@ -165,7 +160,11 @@ def _last(frame: Frame) -> Note:
     return note
 
 
-def scores(transform: Transform, sky: Mapping[str, str], *, depth: bool = True) -> list[Score]:
+def _add(element: str, reference: str = "roadside") -> Add:
+    return Add(element=element, reference=reference)
+
+
+def scores(add: Add, sky: Mapping[str, str], *, depth: bool = True) -> list[Score]:
     """Return the scores of an addition to frames of the world, whose depth the transform may not be given."""
     size = (CAMERA.width, CAMERA.height)
     weather, hour = sky.get("weather", "sunny"), sky.get("time", "day")
@@ -174,13 +173,15 @@ def scores(transform: Transform, sky: Mapping[str, str], *, depth: bool = True) 
     for number in range(COUNT):
         scene = data.scene(number)
         before = frame_of(scene, CAMERA)
+        given = before if depth else before.replace(depth=None)
         try:
-            added = transform(before if depth else before.replace(depth=None), number, measure=False)
+            added = add(given, number, measure=False)
         except NotApplicable:
             continue
         if _last(added)["mirrored"] and _last(added)["element"] != "vehicle":
             continue  # the world has no mirror images to compare it with
-        one = score(before, added, frame_of(true_scene(scene, _last(added)), CAMERA))
+        truth = frame_of(true_scene(scene, _last(added)), CAMERA)
+        one = score(before, added, truth, add.region(given, number))
         if one is not None:
             found.append(one)
     return found
@@ -201,13 +202,9 @@ def _print_truth() -> None:
         "outside",
     )
     print(f"{'':>26} " + " ".join(f"{name:>9}" for name in columns))
-    rows: list[tuple[str, list[Score]]] = [
-        (name, scores(make_transform("add", **case), {})) for name, case in CASES.items()
-    ]
-    rows.append(("pedestrian, labels only", scores(make_transform("add"), {}, depth=False)))
-    rows += [
-        (f"pedestrian, {name}", scores(make_transform("add"), sky)) for name, sky in SKIES.items() if sky
-    ]
+    rows: list[tuple[str, list[Score]]] = [(name, scores(_add(**case), {})) for name, case in CASES.items()]
+    rows.append(("pedestrian, labels only", scores(Add(), {}, depth=False)))
+    rows += [(f"pedestrian, {name}", scores(Add(), sky)) for name, sky in SKIES.items() if sky]
     for name, found in rows:
         middle = {
             key: float(np.median([getattr(one, key) for one in found])) for key in Score.__annotations__

@@ -24,7 +24,7 @@ from roadworthy.transforms.engines import UserEngine, read_engines
 from roadworthy.transforms.frost import Frost
 from roadworthy.transforms.making import kind_of, make_transform, parse_transform
 from roadworthy.transforms.noise import GaussianNoise, ImpulseNoise, ShotNoise, SpeckleNoise
-from roadworthy.transforms.objects import Add, CutOut, Gallery, Remove, Replace, harvest
+from roadworthy.transforms.objects import Add, CutOut, Gallery, ObjectEdit, Remove, Replace, harvest
 from roadworthy.transforms.operations import Engine, Operation, transform_for
 from roadworthy.transforms.parameters import Parameter, choice, number, spelled, word
 from roadworthy.transforms.spatter import Spatter
@@ -65,6 +65,7 @@ __all__ = [
     "Pixelate",
     "RGBShift",
     "Rain",
+    "ObjectEdit",
     "Remove",
     "Replace",
     "Rotation",

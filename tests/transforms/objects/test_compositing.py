@@ -34,7 +34,7 @@ def place(
 
 
 def put(frame: Frame, where: Place, seed: int = 0) -> Frame:
-    return composited(Surroundings(frame), where, np.random.default_rng(seed))
+    return composited(Surroundings(frame), where, np.random.default_rng(seed)).frame
 
 
 def changed(before: Frame, after: Frame) -> np.ndarray:

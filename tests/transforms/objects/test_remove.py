@@ -71,7 +71,7 @@ def test_what_is_left_is_nearer_to_the_truth(element: str, track: str, s: float,
 def test_outside_the_region_nothing_changes(element: str, town: Frame) -> None:
     change = Remove(element=element, least_share=0)
     edited = change(town, 4, measure=False)
-    outside = ~change.region(town)
+    outside = ~change.region(town, 4)
     assert outside.any()
     assert np.array_equal(edited.image[outside], town.image[outside])
     assert edited.labels is not None
@@ -162,6 +162,10 @@ def test_depth_becomes_that_of_what_shows() -> None:
     assert np.median(np.abs(np.log(ratio))) < 0.05
     sky = before.labels.mask("vehicle") & edited.labels.mask("sky")  # type: ignore[union-attr]
     assert np.isinf(edited.depth[sky]).all()
+    assert before.depth is not None
+    gone = before.labels.mask("vehicle") & ~np.isnan(edited.depth)
+    moved = edited.labels.mask("road part", "terrain")  # type: ignore[union-attr]
+    assert (edited.depth[gone & ~moved] >= before.depth[gone & ~moved]).all()
 
 
 def test_the_contact_shadow_goes_too() -> None:
@@ -286,7 +290,7 @@ def test_any_label_map_can_be_edited(width: int, height: int, seed: int, element
     assert edited.labels is not None
     assert element not in edited.labels.present()
     assert edited.image.shape == image.shape
-    outside = ~change.region(frame)
+    outside = ~change.region(frame, seed)
     assert np.array_equal(edited.image[outside], image[outside])
     assert np.array_equal(frame.image, image)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from roadworthy.datasets import WorldDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.transforms.objects.replace import Replace
@@ -172,10 +173,47 @@ def test_grass_in_the_place_of_a_sidewalk() -> None:
     assert error < 30 < np.abs(before.image[paved].mean(axis=0) - grass).max()
 
 
-def test_outside_what_is_replaced_nothing_changes(street: Frame) -> None:
-    edited = Replace(element="red car", by="truck")(street, 1, measure=False)
-    changed = changed_pixels(street, edited)
-    rows, columns = np.flatnonzero(changed.any(axis=1)), np.flatnonzero(changed.any(axis=0))
+@pytest.mark.parametrize(
+    ("element", "by"),
+    [
+        ("building", "tree"),
+        ("tree", "building"),
+        ("road", "terrain"),
+        ("line", "dashed line"),
+        ("line", "solid line"),
+        ("white line", "yellow line"),
+        ("vehicle", "black vehicle"),
+        ("red light", "green light"),
+        ("car", "truck"),
+        ("pedestrian", "bicyclist"),
+        ("traffic sign", "stop sign"),
+    ],
+)
+def test_outside_its_region_nothing_changes(element: str, by: str) -> None:
+    change = Replace(element=element, by=by, least_share=0)
+    data = WorldDataset("town", count=12, size="480x240", seed=3)
+    frames = list(data)
+    if element == "red light":
+        scenes = [add(data.scene(number), element, ahead=9, place="kerb") for number in range(6)]
+        frames = [frame_of(scene, Camera(480, 240)) for scene in scenes]
+    done = 0
+    for seed, frame in enumerate(frames):
+        try:
+            edited = change(frame, seed, measure=False)
+        except NotApplicable:
+            continue
+        done += 1
+        region = change.region(frame, seed)
+        assert not region.all()
+        assert np.array_equal(edited.image[~region], frame.image[~region])
+        # Much of what is declared does change: the region is not simply large. Of a light it is the lamps.
+        assert changed_pixels(frame, edited)[region].mean() > (0.02 if element == "red light" else 0.2)
+    assert done >= 1
+
+
+def test_the_region_keeps_close_to_what_is_replaced(street: Frame) -> None:
+    region = Replace(element="red car", by="truck").region(street, 1)
+    rows, columns = np.flatnonzero(region.any(axis=1)), np.flatnonzero(region.any(axis=0))
     assert street.boxes is not None
     left, top, right, bottom = street.boxes.select("car").xyxy[0].tolist()
     reach = 1.6 * (bottom - top)

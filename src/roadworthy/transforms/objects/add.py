@@ -12,12 +12,13 @@ import numpy as np
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms.objects.compositing import composited
+from roadworthy.transforms.objects.edit import Edited, ObjectEdit
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
 from roadworthy.transforms.objects.placement import Views, find_place
 from roadworthy.transforms.objects.request import RELATIONS, ROADSIDE, SIDES, Draws, Request, plan_of
 from roadworthy.transforms.objects.surroundings import surroundings
 from roadworthy.transforms.parameters import choice, number, word
-from roadworthy.transforms.transform import Keeps, Presets, Transform, register
+from roadworthy.transforms.transform import Presets, register
 
 __all__ = ["Add"]
 
@@ -28,7 +29,7 @@ _LEAST_CONTRAST = (
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
 @dataclass(frozen=True, kw_only=True)
-class Add(Transform):
+class Add(ObjectEdit):
     """A thing of an ontology element, cut out of another picture, stands in the frame.
 
     - ``on`` the roadside, road, lane, sidewalk, crosswalk or terrain: with the whole foot on it. Pedestrians,
@@ -59,10 +60,6 @@ class Add(Transform):
     distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
     gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")
 
-    family: ClassVar[str] = "objects"
-    keeps: ClassVar[Keeps] = Keeps.EDITED
-    needs: ClassVar[tuple[str, ...]] = ("labels",)
-    random: ClassVar[bool] = True
     presets: ClassVar[Presets] = {
         "pedestrian": {"element": "pedestrian"},
         "pedestrian-ahead": {"element": "pedestrian", "relation": "in front of", "reference": "ego-vehicle"},
@@ -84,17 +81,16 @@ class Add(Transform):
     def _request(self, element: str) -> Request:
         return Request(element, self.relation, self.reference, self.side, self.distance)
 
-    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
-        """Return the frame with the thing in it."""
+    def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         draws = Draws.of(rng)
         by_element = self._things
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         place = find_place(site, by_element[element], self._request(element), draws)
-        changed = composited(site, place, rng)
-        if cv2.norm(frame.image, changed.image, cv2.NORM_INF) < _LEAST_CONTRAST:
+        edited = composited(site, place, rng)
+        if cv2.norm(frame.image, edited.frame.image, cv2.NORM_INF) < _LEAST_CONTRAST:
             raise NotApplicable("what is added would not stand out from what is behind it")
-        return changed
+        return edited
 
 
 @lru_cache(maxsize=64)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from roadworthy._frozen import FrozenDict
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.ontology import ontology
+from roadworthy.transforms.objects.edit import Edited
 from roadworthy.transforms.objects.placement import Place
 from roadworthy.transforms.objects.surroundings import Surroundings, Window
 from roadworthy.transforms.perspective import GROUND
@@ -61,8 +62,8 @@ class Haze:
         return math.exp(-self.density * distance)
 
 
-def composited(site: Surroundings, place: Place, rng: np.random.Generator) -> Frame:
-    """Return the frame with a cut-out at a place: image, label map, instances, boxes and depth.
+def composited(site: Surroundings, place: Place, rng: np.random.Generator) -> Edited:
+    """Put a cut-out into a frame at a place: image, label map, instances, boxes and depth.
 
     Args:
         site: The surroundings of the frame.
@@ -75,11 +76,14 @@ def composited(site: Surroundings, place: Place, rng: np.random.Generator) -> Fr
     alpha: Floats = patch[..., 3] / np.float32(255)
     hidden = site.in_front(inside, place.distance, place.window[3])
     image = frame.image.copy()
-    _draw_shadow(image, site, place)
-    _draw_thing(image, site, place, inside, patch, np.where(hidden, np.float32(0), alpha), look, rng)
+    region = np.zeros(image.shape[:2], np.bool_)
+    _draw_shadow(image, region, site, place)
+    cover = np.where(hidden, np.float32(0), alpha)
+    _draw_thing(image, region, site, place, inside, patch, cover, look, rng)
     solid = alpha > 0.5
     changes = _new_truth(frame, place, inside, solid, solid & ~hidden)
-    return frame.replace(image=image, metadata={**frame.metadata, "added": _noted(frame, place)}, **changes)
+    metadata = {**frame.metadata, "added": _noted(frame, place)}
+    return Edited(frame.replace(image=image, metadata=metadata, **changes), region)
 
 
 def _sized(place: Place, look: Look, frame: Frame) -> tuple[Floats, Window]:
@@ -120,6 +124,7 @@ def _noted(frame: Frame, place: Place) -> tuple[object, ...]:
 
 def _draw_thing(
     image: Image,
+    region: Mask,
     site: Surroundings,
     place: Place,
     inside: Window,
@@ -140,10 +145,12 @@ def _draw_thing(
     if look.noise > _QUIETEST:
         noise = rng.standard_normal(cover.shape, dtype=np.float32) * np.float32(look.noise)
         colors += noise[..., None] * alpha
-    window = image[inside[1] : inside[3], inside[0] : inside[2]]
+    there = (slice(inside[1], inside[3]), slice(inside[0], inside[2]))
+    window = image[there]
     mixed = window * (1 - cover)[..., None] + np.where(cover[..., None] > 0, colors, np.float32(0))
     touched = cover > _FAINTEST
     window[touched] = np.clip(np.rint(mixed), 0, 255).astype(np.uint8)[touched]
+    region[there] |= touched
 
 
 def _lit(patch: Floats) -> Floats:
@@ -179,7 +186,7 @@ def _is_night(frame: Frame) -> bool:
     return sum(cv2.mean(frame.image[: max(1, frame.height // 2)])[:3]) / 3 < 30
 
 
-def _draw_shadow(image: Image, site: Surroundings, place: Place) -> None:
+def _draw_shadow(image: Image, region: Mask, site: Surroundings, place: Place) -> None:
     """Darken the ground where a thing stands: little light from the sky reaches it there."""
     frame = site.frame
     scale = (place.window[3] - place.window[1]) / place.cut_out.height
@@ -219,6 +226,7 @@ def _draw_shadow(image: Image, site: Surroundings, place: Place) -> None:
     touched = strength > 0.004
     darker = np.rint(window * (1 - strength)[..., None]).astype(np.uint8)
     window[touched] = darker[touched]
+    region[y1:y2, x1:x2] = touched
 
 
 def _ramp(value: Floats) -> Floats:

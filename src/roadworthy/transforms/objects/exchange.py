@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.transforms.objects.compositing import composited
+from roadworthy.transforms.objects.edit import Edited
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
 from roadworthy.transforms.objects.placement import Place
 from roadworthy.transforms.objects.remove import without
@@ -37,10 +38,10 @@ def check_gallery(by: Description, gallery: Gallery) -> None:
 
 def exchanged(
     frame: Frame, old: Selection, by: Description, gallery: Gallery, rng: np.random.Generator
-) -> Frame:
-    """Return the frame in which a cut-out stands where each of the selected things stood."""
+) -> Edited:
+    """Put a cut-out where each of the selected things stood."""
     things = sorted(known_things(frame, old), key=lambda one: one.foot)
-    found = without(frame, old, rng)
+    found, region = without(frame, old, rng)
     choices = gallery.select(str(by))
     # What is farther away goes first, so that what is nearer hides it.
     for thing in things:
@@ -49,8 +50,9 @@ def exchanged(
         alike = [one for one in choices if color and one.properties.get("color") == color] or choices
         wanted = alike[int(rng.integers(len(alike)))].thing
         views = [one for one in choices if one.thing == wanted]
-        found = composited(site, _place(frame, site, thing, views, rng), rng)
-    return found
+        found, touched = composited(site, _place(frame, site, thing, views, rng), rng)
+        region |= touched
+    return Edited(found, region)
 
 
 def _place(

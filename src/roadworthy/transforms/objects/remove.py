@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.transforms.objects.edit import Edited, ObjectEdit
 from roadworthy.transforms.objects.inpainting import Gap, filled
 from roadworthy.transforms.objects.parts import parts_of
 from roadworthy.transforms.objects.region import region_of
@@ -17,7 +18,7 @@ from roadworthy.transforms.objects.selection import Selection, check_element, se
 from roadworthy.transforms.objects.truth import PAINTED, labels_without, truth_without
 from roadworthy.transforms.parameters import number, word
 from roadworthy.transforms.perspective import Perspective
-from roadworthy.transforms.transform import Keeps, Presets, Transform, register
+from roadworthy.transforms.transform import Presets, register
 
 __all__ = ["LEAST_SHARE", "Remove", "without"]
 
@@ -34,7 +35,7 @@ _NEVER = ("road", "sidewalk", "terrain", "sky", "ego-vehicle")
 
 @register("remove", summary="things of an element are taken out, and what is behind them shows")
 @dataclass(frozen=True, kw_only=True)
-class Remove(Transform):
+class Remove(ObjectEdit):
     """All things that a few words describe are taken out: "lane lines", "vehicle", "red car", "stop sign".
 
     The label map is edited first, then the pixels are made to fit it. Outside :meth:`region`, that is the
@@ -52,10 +53,6 @@ class Remove(Transform):
         high=1,
     )
 
-    family = "objects"
-    keeps = Keeps.EDITED
-    needs = ("labels",)
-    random = True
     presets: ClassVar[Presets] = {
         "lines": {"element": "line"},
         "vehicles": {"element": "vehicle"},
@@ -67,22 +64,13 @@ class Remove(Transform):
         super().__post_init__()
         check_element(self.name, self.element, never=_NEVER)
 
-    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+    def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         chosen = select(frame, check_element(self.name, self.element), self.least_share)
         if chosen.what.is_a("dynamic object") and _leaves_half_a_thing(frame, chosen):
             raise NotApplicable(
                 f"without what hides it, the rest of a thing behind a {chosen.what} would float"
             )
         return without(frame, chosen, rng)
-
-    def region(self, frame: Frame) -> Mask:
-        """Return which pixels of a frame's image it may change.
-
-        Raises:
-            NotApplicable: The frame does not qualify.
-        """
-        found = select(frame, check_element(self.name, self.element), self.least_share)
-        return region_of(frame, found.mask, paint=found.what.element in PAINTED) > 0
 
 
 def _leaves_half_a_thing(frame: Frame, gone: Selection) -> bool:
@@ -101,8 +89,8 @@ def _leaves_half_a_thing(frame: Frame, gone: Selection) -> bool:
     return False
 
 
-def without(frame: Frame, gone: Selection, rng: np.random.Generator, hidden: Mask | None = None) -> Frame:
-    """Return the frame without what was selected; what will be `hidden` anyway is not painted."""
+def without(frame: Frame, gone: Selection, rng: np.random.Generator, hidden: Mask | None = None) -> Edited:
+    """Take out what was selected; what will be `hidden` anyway is not painted."""
     labels = frame.labels
     assert labels is not None
     ids = labels_without(frame, gone)
@@ -111,4 +99,4 @@ def without(frame: Frame, gone: Selection, rng: np.random.Generator, hidden: Mas
         opacity[hidden] = 0
     gap = Gap(opacity, ids, Perspective.of(frame))
     image, origin = filled(frame.image, labels.ids, labels.classes, gap, rng)
-    return truth_without(frame, gone, ids, origin).replace(image=image)
+    return Edited(truth_without(frame, gone, ids, origin).replace(image=image), opacity > 0)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.transforms.objects import texture
+from roadworthy.transforms.objects.edit import Edited, ObjectEdit
 from roadworthy.transforms.objects.exchange import check_gallery, exchanged
 from roadworthy.transforms.objects.gallery import Gallery
 from roadworthy.transforms.objects.inpainting import Gap, filled
@@ -24,13 +25,13 @@ from roadworthy.transforms.objects.remove import LEAST_SHARE, without
 from roadworthy.transforms.objects.selection import Selection, check_element, known_things, select
 from roadworthy.transforms.parameters import number, word
 from roadworthy.transforms.perspective import Perspective
-from roadworthy.transforms.transform import Keeps, Presets, Transform, register
+from roadworthy.transforms.transform import Presets, register
 from roadworthy.transforms.wording import Description
 
 __all__ = ["Replace"]
 
 Mask = NDArray[np.bool_]
-Edit = Callable[[Frame, Selection, Description, np.random.Generator], Frame]
+Edit = Callable[[Frame, Selection, Description, np.random.Generator], Edited]
 
 _NEVER = ("sky", "ego-vehicle")
 _UPRIGHT = ("traffic sign", "traffic light", "pole", "tree")
@@ -41,7 +42,7 @@ _LEAST_LOOK = 0.004  # of the image: so much of a class shows what it looks like
 
 @register("replace", summary="things of an element give way to others, or get another look")
 @dataclass(frozen=True, kw_only=True)
-class Replace(Transform):
+class Replace(ObjectEdit):
     """All things that a few words describe give way to others.
 
     - Buildings and trees give way to each other as a whole: trees are grown from the leaves of those in the
@@ -66,10 +67,6 @@ class Replace(Transform):
         high=1,
     )
 
-    family = "objects"
-    keeps = Keeps.EDITED
-    needs = ("labels",)
-    random = True
     presets: ClassVar[Presets] = {
         "buildings-by-trees": {"element": "building", "by": "tree"},
         "trees-by-buildings": {"element": "tree", "by": "building"},
@@ -79,9 +76,9 @@ class Replace(Transform):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._edit()
+        self._parts()
 
-    def _edit(self) -> tuple[Description, Description, Edit]:
+    def _parts(self) -> tuple[Description, Description, Edit]:
         what, by = (check_element(self.name, one, never=_NEVER) for one in (self.element, self.by))
         edit = _edit_for(what, by)
         if edit is not None:
@@ -90,8 +87,8 @@ class Replace(Transform):
         check_gallery(by, gallery)
         return what, by, partial(_exchanged, gallery=gallery)
 
-    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
-        what, by, edit = self._edit()
+    def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
+        what, by, edit = self._parts()
         return edit(frame, select(frame, what, self.least_share), by, rng)
 
 
@@ -122,11 +119,11 @@ def _edit_for(what: Description, by: Description) -> Edit | None:
 
 def _exchanged(
     frame: Frame, old: Selection, by: Description, rng: np.random.Generator, *, gallery: Gallery
-) -> Frame:
+) -> Edited:
     return exchanged(frame, old, by, gallery, rng)
 
 
-def _other_look(frame: Frame, old: Selection, by: Description, rng: np.random.Generator) -> Frame:
+def _other_look(frame: Frame, old: Selection, by: Description, rng: np.random.Generator) -> Edited:
     """Give the pixels of a class the look of another."""
     labels = frame.labels
     assert labels is not None
@@ -141,7 +138,7 @@ def _other_look(frame: Frame, old: Selection, by: Description, rng: np.random.Ge
     ids[old.mask] = number
     opacity = region_of(frame, old.mask, paint=by.element in _FLAT)
     image, _ = filled(frame.image, labels.ids, classes, Gap(opacity, ids, view), rng)
-    return frame.replace(image=image, labels=LabelMap(ids, classes))
+    return Edited(frame.replace(image=image, labels=LabelMap(ids, classes)), opacity > 0)
 
 
 def _wooded(
@@ -151,11 +148,11 @@ def _wooded(
     classes: tuple[str, ...],
     view: Perspective,
     rng: np.random.Generator,
-) -> Frame:
+) -> Edited:
     labels = frame.labels
     assert labels is not None
     trees = texture.tree_line(old.mask, view, rng)
-    cleared = without(frame, old, rng, hidden=_inner(trees))
+    cleared, region = without(frame, old, rng, hidden=_inner(trees))
     rows, columns = np.flatnonzero(old.mask.any(axis=1)), np.flatnonzero(old.mask.any(axis=0))
     window = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
     foliage = texture.foliage_of(frame.image, labels.mask("tree"), labels.mask("sky"), view)
@@ -171,7 +168,8 @@ def _wooded(
     if frame.depth is not None:
         assert cleared.depth is not None
         depth = np.where(trees, frame.depth, cleared.depth)
-    return cleared.replace(image=image, labels=LabelMap(ids, classes), depth=depth)
+    edited = cleared.replace(image=image, labels=LabelMap(ids, classes), depth=depth)
+    return Edited(edited, region | trees)
 
 
 def _inner(mask: Mask) -> Mask:
@@ -183,24 +181,27 @@ def _soft(mask: Mask) -> NDArray[np.float32]:
     return np.asarray(cv2.blur(mask.astype(np.float32), (3, 3)) * mask, np.float32)
 
 
-def _other_line(frame: Frame, old: Selection, by: Description, rng: np.random.Generator) -> Frame:
+def _other_line(frame: Frame, old: Selection, by: Description, rng: np.random.Generator) -> Edited:
     """Cut a line into dashes or join its dashes, and paint it, as far as either is asked for."""
     mask = old.mask
+    region = np.zeros_like(mask)
     kind, color = by.properties.get("type"), by.properties.get("color")
     if kind == "dash":
         gone = cut_into_dashes(frame, mask, rng)
         if not gone.any():
             raise NotApplicable("no line in the frame is long enough to be cut into dashes")
-        frame = without(frame, Selection(old.what, gone, old.boxes[:0]), rng)
+        frame, region = without(frame, Selection(old.what, gone, old.boxes[:0]), rng)
         mask = mask & ~gone
     elif kind == "solid":
-        frame, mask = _joined(frame, mask, rng)
+        frame, lines = _joined(frame, mask, rng)
+        region, mask = lines & ~mask, lines
     if color is not None and old.what.properties.get("color") != color:
         assert frame.labels is not None
         opacity = region_of(frame, mask, paint=True)
         ground = frame.labels.mask("road", "sidewalk", "terrain") & (opacity == 0)
         frame = frame.replace(image=repainted_lines(frame.image, mask, ground, opacity, color))
-    return frame
+        region = region | (opacity > 0)
+    return Edited(frame, region)
 
 
 def _joined(frame: Frame, mask: Mask, rng: np.random.Generator) -> tuple[Frame, Mask]:
@@ -224,23 +225,25 @@ def _joined(frame: Frame, mask: Mask, rng: np.random.Generator) -> tuple[Frame, 
     return frame.replace(image=image, labels=LabelMap(ids, labels.classes)), lines
 
 
-def _other_color(frame: Frame, old: Selection, by: Description, _rng: np.random.Generator) -> Frame:
+def _other_color(frame: Frame, old: Selection, by: Description, _rng: np.random.Generator) -> Edited:
     """Paint vehicles in another colour where they stand."""
     color = by.properties["color"]
     image, light = frame.image.copy(), exposure(frame.image)
+    region = np.zeros_like(old.mask)
     for thing in known_things(frame, old):
         image[thing.window] = repainted(image[thing.window], thing.pixels, color, light)
-    return frame.replace(image=image, boxes=_described_boxes(frame.boxes, old, by))
+        region[thing.window] |= thing.pixels
+    return Edited(frame.replace(image=image, boxes=_described_boxes(frame.boxes, old, by)), region)
 
 
-def _other_light(frame: Frame, old: Selection, by: Description, _rng: np.random.Generator) -> Frame:
+def _other_light(frame: Frame, old: Selection, by: Description, _rng: np.random.Generator) -> Edited:
     """Switch traffic lights to another colour."""
     assert frame.labels is not None
     heads = old.mask & frame.labels.mask("traffic light")
     image, done = switched_lights(frame.image, heads, by.properties["color"])
     if not done.any():
         raise NotApplicable("no traffic light in the frame shows clearly which lamp is lit")
-    return frame.replace(image=image, boxes=_described_boxes(frame.boxes, old, by))
+    return Edited(frame.replace(image=image, boxes=_described_boxes(frame.boxes, old, by)), done)
 
 
 def _described_boxes(boxes: Boxes | None, old: Selection, by: Description) -> Boxes | None:

@@ -95,7 +95,8 @@ def _depth(frame: Frame, depth: Depth, gone: Mask, ids: Ids, origin: NDArray[np.
     if origin is None:
         return behind
     known = gone & (origin >= 0)
-    behind[known] = depth.ravel()[origin[known]]
+    # What a thing hid is not nearer than the thing, wherever its look was copied from.
+    behind[known] = np.fmax(depth.ravel()[origin[known]], depth[known])
     # Ground is as far away all along a row; what came from another row is as far as the plane is here.
     moved = known & (origin // frame.width != np.arange(frame.height)[:, None])
     moved &= labels.mask("road part", "terrain")
