@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import Result
 
@@ -57,6 +58,35 @@ def test_a_gallery_is_not_overwritten_but_may_grow(roadworthy: Run, tmp_path: Pa
     more = roadworthy(*command, "--add", "-e", "traffic sign")
     assert more.exit_code == 0
     assert len(Gallery.load(tmp_path / "things")) > before
+
+
+def test_other_data_with_the_same_frame_ids_overwrites_nothing(roadworthy: Run, tmp_path: Path) -> None:
+    command = ("gallery", "harvest", "world:town", "-n", "10", "--out", "things", "--smallest", "24")
+    by_seed = [(*command, "--add", "-o", "size=480x240", "-o", f"seed={seed}") for seed in (3, 4)]
+    assert roadworthy(*by_seed[0]).exit_code == 0
+    before = {one.name: one for one in Gallery.load(tmp_path / "things")}
+    pixels = {name: one.rgba for name, one in before.items()}
+    other = roadworthy(*by_seed[1], "--json")
+    assert other.exit_code == 0, other.output
+    document = json.loads(other.stdout)
+    assert document["already_there"] == 0
+    after = {one.name: one for one in Gallery.load(tmp_path / "things")}
+    assert len(after) == len(before) + sum(document["taken"].values())
+    assert any(name.endswith(".2") for name in after), "choose data in which names clash"
+    assert all(np.array_equal(after[name].rgba, pixels[name]) for name in before)
+    again = roadworthy(*by_seed[1])
+    assert again.exit_code == 0, again.output
+    assert f"{sum(document['taken'].values())} of them were there already" in again.stdout
+    assert len(Gallery.load(tmp_path / "things")) == len(after)
+
+
+def test_a_broken_gallery_is_found_before_the_harvest(roadworthy: Run, tmp_path: Path) -> None:
+    person = Gallery.shipped().select("pedestrian")[0]
+    Gallery([person]).save(tmp_path / "things")
+    (tmp_path / "things" / f"{person.name}.png").unlink()
+    result = roadworthy("gallery", "harvest", "nowhere", "--out", "things", "--add")
+    assert result.exit_code == 2
+    assert f"cannot read the cut-out {tmp_path}/things/{person.name}.png: No such file" in result.stderr
 
 
 def test_nothing_to_cut_out_is_an_error(roadworthy: Run, tmp_path: Path) -> None:

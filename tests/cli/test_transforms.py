@@ -10,6 +10,7 @@ from typer.testing import Result
 
 from roadworthy.datasets import load
 from roadworthy.images import read_image
+from roadworthy.transforms.objects import Gallery
 
 Run = Callable[..., Result]
 SMALL = ("-o", "size=64x32")
@@ -111,6 +112,40 @@ def test_apply_counts_frames_that_do_not_qualify(roadworthy: Run, tmp_path: Path
     document = json.loads(result.stdout)
     assert (document["frames"], document["changed"]) == (2, 0)
     assert document["reasons"] == {"remove needs a label map, and the frame has none": 2}
+
+
+def broken_gallery(folder: Path, trouble: str) -> Path:
+    """Writes a gallery of two people, one of whom cannot be read; returns the file of that one."""
+    shipped = Gallery.shipped().select("pedestrian")
+    Gallery(shipped[:2]).save(folder)
+    file = folder / f"{shipped[1].name}.png"
+    if trouble == "missing":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:200])
+    return file
+
+
+@pytest.mark.parametrize(
+    ("trouble", "why"), [("missing", "No such file or directory"), ("corrupt", "it is corrupt or no image")]
+)
+@pytest.mark.parametrize("change", ["add(element=pedestrian", "replace(element=vehicle, by=pedestrian"])
+def test_apply_goes_on_when_a_cut_out_is_broken(
+    roadworthy: Run, tmp_path: Path, trouble: str, why: str, change: str
+) -> None:
+    file = broken_gallery(tmp_path / "people [2]", trouble)
+    command = ("apply", f'{change}, gallery="people [2]")', "-n", "8", "--out", "o", "-o", "size=320x160")
+    result = roadworthy("transforms", *command)
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in Path("o/changes.jsonl").read_text().splitlines()]
+    reason = f"cannot read the cut-out {file}: {why}: make the gallery again"
+    broken = [row for row in rows if row.get("reason") == reason]
+    changed = [row for row in rows if "image" in row]
+    assert len(rows) == 8
+    assert broken
+    assert changed
+    assert {row["frame"] for row in rows} == {frame.id for frame in load("world:town", count=8)}
+    assert f"  {len(broken)} did not qualify: {reason}\n" in result.stdout
 
 
 @pytest.mark.parametrize(

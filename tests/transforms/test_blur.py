@@ -169,7 +169,8 @@ def test_a_fading_motion_starts_at_the_point() -> None:
 
 def test_the_direction_of_motion_is_random_within_its_spread(town: Frame) -> None:
     change = MotionBlur.preset("imagenet-c-3")
-    assert (change.length, change.fade * change.length) == (30, 8)
+    assert change.length == 30
+    assert change.fade * change.length == pytest.approx(8, rel=2e-4)
     assert change.on_image(town.image, 1).tobytes() != change.on_image(town.image, 2).tobytes()
     still = change.replace(spread=0.0)
     assert still.on_image(town.image, 1).tobytes() == still.on_image(town.image, 2).tobytes()

@@ -44,6 +44,12 @@ def test_pixels_become_the_mean_of_their_block(block: int, town: Frame) -> None:
     assert np.abs(changed - expected).max() <= 0.501
 
 
+@pytest.mark.parametrize(("spelled", "block"), [(0.3333, 3), (0.1429, 7), (0.01282, 78)])
+def test_a_short_share_means_whole_blocks(spelled: float, block: int, town: Frame) -> None:
+    short, exact = (Pixelate(resolution=share).on_image(town.image) for share in (spelled, 1 / block))
+    assert np.array_equal(short, exact)
+
+
 @given(width=st.integers(16, 90), height=st.integers(16, 90), resolution=st.floats(0.001, 1))
 def test_pixelate_keeps_the_mean(width: int, height: int, resolution: float) -> None:
     image = np.random.default_rng(width).integers(90, 130, (height, width, 3), np.uint8)

@@ -16,10 +16,17 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import Keeps, read_engines
 from roadworthy.transforms.commands import filled_in
 from roadworthy.transforms.engines import UserEngine
-from roadworthy.transforms.operations import Add, Engine, Operation, Remove, Replace, transform_for
+from roadworthy.transforms.operations import (
+    AddOperation,
+    Engine,
+    Operation,
+    RemoveOperation,
+    ReplaceOperation,
+    transform_for,
+)
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "engines.yaml"
-LINES = Remove("lane lines")
+LINES = RemoveOperation("lane lines")
 SUPPORTS = "[{operation: remove, element: line}]"
 
 
@@ -243,7 +250,7 @@ def test_nothing_is_run_unless_it_is_allowed(tmp_path: Path, frame: Frame) -> No
         transform_for(LINES, [engine])
     night = read_engines(EXAMPLES)[1]
     with pytest.raises(InputError, match=r"calls your code: .*allow_commands=True"):
-        night.transform(Replace("time", "night"))
+        night.transform(ReplaceOperation("time", "night"))
     assert not (tmp_path / "ran").exists()
 
 
@@ -356,7 +363,7 @@ def test_the_weather_changes_whatever_becomes_of_labels(tmp_path: Path, frame: F
         "utf-8",
     )
     engines = read_engines(tmp_path / "engines.yaml", allow_commands=True)
-    changed = transform_for(Replace("weather", "light snow"), engines)(frame, 1, measure=False)
+    changed = transform_for(ReplaceOperation("weather", "light snow"), engines)(frame, 1, measure=False)
     assert (changed.metadata["weather"], changed.metadata["level"]) == ("snowy", "light")
     if said == "void":
         assert changed.labels is None
@@ -375,25 +382,25 @@ def test_weather_that_was_taken_away_is_no_longer_noted(tmp_path: Path, frame: F
     engines = read_engines(tmp_path / "engines.yaml", allow_commands=True)
     foggy = frame.replace(metadata={"weather": "foggy", "level": "heavy", "time": "day"})
     for what, left in (("fog", {"time": "day"}), ("rain", dict(foggy.metadata))):
-        changed = transform_for(Remove(what), engines)(foggy, 1, measure=False)
+        changed = transform_for(RemoveOperation(what), engines)(foggy, 1, measure=False)
         assert dict(changed.metadata) == left
 
 
 def test_a_program_gets_words_without_articles(tmp_path: Path, frame: Frame) -> None:
     engine = engine_of(tmp_path, "import sys\nsys.exit(sys.argv[1])", words='"{element}"')
-    assert reason_of(engine, frame, Remove("the lane lines")).endswith("status 1: lane lines")
+    assert reason_of(engine, frame, RemoveOperation("the lane lines")).endswith("status 1: lane lines")
 
 
 def test_what_an_engine_supports() -> None:
     paint, night = read_engines(EXAMPLES)
-    assert paint.supports(Remove("dashed line"))
-    assert not paint.supports(Remove("vehicle"))
-    assert paint.supports(Replace("houses", "trees"))
-    assert not paint.supports(Replace("building", "building"))
-    assert night.supports(Replace("time", "night"))
-    assert night.supports(Replace("day", "night"))  # a day is a time
-    assert not night.supports(Replace("night", "dusk"))
-    assert not night.supports(Add("pedestrian"))
+    assert paint.supports(RemoveOperation("dashed line"))
+    assert not paint.supports(RemoveOperation("vehicle"))
+    assert paint.supports(ReplaceOperation("houses", "trees"))
+    assert not paint.supports(ReplaceOperation("building", "building"))
+    assert night.supports(ReplaceOperation("time", "night"))
+    assert night.supports(ReplaceOperation("day", "night"))  # a day is a time
+    assert not night.supports(ReplaceOperation("night", "dusk"))
+    assert not night.supports(AddOperation("pedestrian"))
 
 
 def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
@@ -410,10 +417,10 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
         )
     )
     (engine,) = read_engines(tmp_path / "engines.yaml")
-    assert engine.supports(Replace("red truck", "blue truck"))
-    assert not engine.supports(Replace("truck", "blue truck"))
-    assert engine.supports(Add("pedestrian", "on", "crosswalk"))
-    assert not engine.supports(Add("pedestrian"))
+    assert engine.supports(ReplaceOperation("red truck", "blue truck"))
+    assert not engine.supports(ReplaceOperation("truck", "blue truck"))
+    assert engine.supports(AddOperation("pedestrian", "on", "crosswalk"))
+    assert not engine.supports(AddOperation("pedestrian"))
 
 
 @pytest.mark.parametrize(
@@ -486,14 +493,14 @@ def test_the_examples_work(town: Frame) -> None:
 
         paint = replace(engines[0], command=(sys.executable, *engines[0].command[1:]))
         engines = (paint, engines[1])
-    erased = transform_for(Remove("line"), engines)(town, 1, measure=False)
+    erased = transform_for(RemoveOperation("line"), engines)(town, 1, measure=False)
     lines = town.labels.mask("line")
     assert erased.image[lines].mean() < town.image[lines].mean() - 20
-    dark = transform_for(Replace("time", "night"), engines)(town, 1, measure=False)
+    dark = transform_for(ReplaceOperation("time", "night"), engines)(town, 1, measure=False)
     assert dark.metadata["time"] == "night"
     assert dark.labels is town.labels
     assert dark.image.mean() < 0.5 * town.image.mean()
     with pytest.raises(NotApplicable, match="the image hardly changes: the time is already night"):
-        transform_for(Replace("time", "night"), engines)(
+        transform_for(ReplaceOperation("time", "night"), engines)(
             town.replace(image=np.zeros_like(town.image)), 1, measure=False
         )

@@ -87,7 +87,29 @@ def test_amount_zero_is_the_identity_and_one_the_strongest(name: str, town: Fram
     assert kind.at(0).is_identity
     assert np.array_equal(kind.at(0)(town, 1, measure=False).image, town.image)
     assert not kind.at(1).is_identity
-    assert parse_transform(str(kind.at(0.37))) == kind.at(0.37)
+
+
+@pytest.mark.parametrize("name", WITH_AMOUNT)
+@settings(max_examples=30)
+@given(amount=st.floats(0, 1))
+def test_what_str_writes_of_any_amount_can_be_read_again(name: str, amount: float) -> None:
+    change = kind_of(name).at(amount)
+    assert parse_transform(str(change)) == change
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_numbers_are_short_enough_to_be_read(name: str) -> None:
+    kind = kind_of(name)
+    written = [kind(), *map(kind.preset, kind.presets)]
+    if kind.has_amount():
+        written += [kind.at(step / last) for last in range(1, 20) for step in range(last + 1)]
+    long = [
+        str(change)
+        for change in written
+        for value in change.settings.values()
+        if isinstance(value, float) and len(repr(value).strip("-0.").replace(".", "")) > 6
+    ]
+    assert long == []
 
 
 @pytest.mark.parametrize("name", NAMES)

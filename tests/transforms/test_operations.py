@@ -7,33 +7,41 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from roadworthy import transforms
 from roadworthy.errors import InputError, OntologyError
 from roadworthy.frames import Frame
-from roadworthy.transforms import Transform, make_transform, parse_transform
-from roadworthy.transforms.operations import Add, Engine, Operation, Remove, Replace, transform_for
+from roadworthy.transforms import Transform, make_transform, operations, parse_transform
+from roadworthy.transforms.operations import (
+    AddOperation,
+    Engine,
+    Operation,
+    RemoveOperation,
+    ReplaceOperation,
+    transform_for,
+)
 
 
 @pytest.mark.parametrize(
     ("operation", "expected"),
     [
-        (Add("pedestrian"), "add(element=pedestrian)"),
-        (Add("speed limit sign", "on", "roadside"), "add(element=speed limit sign)"),
+        (AddOperation("pedestrian"), "add(element=pedestrian)"),
+        (AddOperation("speed limit sign", "on", "roadside"), "add(element=speed limit sign)"),
         (
-            Add("red car", "in front of", "ego-vehicle", distance=20),
+            AddOperation("red car", "in front of", "ego-vehicle", distance=20),
             "add(element=red car, relation=in front of, reference=ego-vehicle, distance=20)",
         ),
-        (Remove("lane lines"), "remove(element=lane lines)"),
-        (Replace("building", "tree"), "replace(element=building, by=tree)"),
-        (Replace("white car", "black car"), "replace(element=white car, by=black car)"),
-        (Replace("weather", "rainy"), "rain"),
-        (Replace("weather", "heavy rain"), "rain:heavy"),
-        (Replace("sunny", "drizzle"), "rain:light"),
-        (Replace("weather", "normal fog"), "fog:normal"),
-        (Replace("weather", "blizzard"), "snow:heavy"),
-        (Replace("weather", "overcast"), "cloudy"),
-        (Replace("time", "night"), "night"),
-        (Replace("day", "dusk"), "dusk"),
-        (Add("fog"), "fog"),
+        (RemoveOperation("lane lines"), "remove(element=lane lines)"),
+        (ReplaceOperation("building", "tree"), "replace(element=building, by=tree)"),
+        (ReplaceOperation("white car", "black car"), "replace(element=white car, by=black car)"),
+        (ReplaceOperation("weather", "rainy"), "rain"),
+        (ReplaceOperation("weather", "heavy rain"), "rain:heavy"),
+        (ReplaceOperation("sunny", "drizzle"), "rain:light"),
+        (ReplaceOperation("weather", "normal fog"), "fog:normal"),
+        (ReplaceOperation("weather", "blizzard"), "snow:heavy"),
+        (ReplaceOperation("weather", "overcast"), "cloudy"),
+        (ReplaceOperation("time", "night"), "night"),
+        (ReplaceOperation("day", "dusk"), "dusk"),
+        (AddOperation("fog"), "fog"),
     ],
 )
 def test_each_operation_has_its_transform(operation: Operation, expected: str) -> None:
@@ -45,38 +53,38 @@ def test_nothing_built_in_makes_the_sun_shine(by: str) -> None:
     with pytest.raises(
         InputError, match=r"give an engine that supports \{operation: replace, element: weather"
     ):
-        transform_for(Replace("weather", by))
+        transform_for(ReplaceOperation("weather", by))
     with pytest.raises(InputError, match="nothing built in makes it 'day'"):
-        transform_for(Replace("time", "day"))
+        transform_for(ReplaceOperation("time", "day"))
     with pytest.raises(InputError, match="nothing built in takes away 'fog'"):
-        transform_for(Remove("fog"))
+        transform_for(RemoveOperation("fog"))
 
 
 def test_words_are_checked_at_once() -> None:
     with pytest.raises(OntologyError, match="did you mean 'pedestrian'"):
-        Add("pedestrain")
+        AddOperation("pedestrain")
     with pytest.raises(OntologyError, match="did you mean 'line'"):
-        Remove("lin")
+        RemoveOperation("lin")
     with pytest.raises(OntologyError, match="did you mean 'tree'"):
-        Replace("building", "tre")
+        ReplaceOperation("building", "tre")
     with pytest.raises(
         InputError, match="'building' cannot give way to 'rain': one is weather, the other is not"
     ):
-        Replace("building", "rain")
+        ReplaceOperation("building", "rain")
     with pytest.raises(InputError, match="one is weather"):
-        Replace("weather", "night")
+        ReplaceOperation("weather", "night")
 
 
 def test_words_say_elements_and_properties() -> None:
-    operation = Replace("red cars", "white trucks")
+    operation = ReplaceOperation("red cars", "white trucks")
     assert (operation.what.element, dict(operation.what.properties)) == (
         "vehicle",
         {"type": "car", "color": "red"},
     )
     assert dict(operation.new.properties) == {"type": "truck", "color": "white"}
-    assert Remove("a stop sign").what.words == "stop sign"
-    assert Replace("red cars", "white trucks") == operation
-    assert hash(operation) == hash(Replace("red cars", "white trucks"))
+    assert RemoveOperation("a stop sign").what.words == "stop sign"
+    assert ReplaceOperation("red cars", "white trucks") == operation
+    assert hash(operation) == hash(ReplaceOperation("red cars", "white trucks"))
 
 
 @dataclass
@@ -98,15 +106,31 @@ class Pretender:
 def test_engines_win_over_what_is_built_in() -> None:
     first, second = Pretender("first", "remove"), Pretender("second", "remove")
     assert isinstance(first, Engine)
-    assert transform_for(Remove("line"), [first, second]).name == "brightness"
-    assert (first.asked, second.asked) == ([Remove("line")], [])
-    assert transform_for(Replace("building", "tree"), [first, second]).name == "replace"
+    assert transform_for(RemoveOperation("line"), [first, second]).name == "brightness"
+    assert (first.asked, second.asked) == ([RemoveOperation("line")], [])
+    assert transform_for(ReplaceOperation("building", "tree"), [first, second]).name == "replace"
     sunny = Pretender("sunny", "replace")
-    assert transform_for(Replace("weather", "sunny"), [sunny]).name == "brightness"
+    assert transform_for(ReplaceOperation("weather", "sunny"), [sunny]).name == "brightness"
 
 
 def test_a_transform_of_an_operation_works(town: Frame) -> None:
-    changed = transform_for(Remove("vehicle"))(town, 1, measure=False)
+    changed = transform_for(RemoveOperation("vehicle"))(town, 1, measure=False)
     assert changed.labels is not None
     assert "vehicle" not in changed.labels.present()
     assert not np.array_equal(changed.image, town.image)
+
+
+def test_one_name_means_one_thing() -> None:
+    """An operation is what a rule asks for, a transform is what does it: `Remove` must not be both."""
+    both = set(operations.__all__) & set(transforms.__all__)
+    assert {"AddOperation", "RemoveOperation", "ReplaceOperation", "transform_for"} <= both
+    assert all(getattr(operations, name) is getattr(transforms, name) for name in both)
+    assert not {"Add", "Remove", "Replace"} & set(vars(operations))
+
+
+def test_a_transform_is_no_operation() -> None:
+    with pytest.raises(
+        InputError,
+        match=r"must be one of AddOperation, RemoveOperation, ReplaceOperation, got Remove\(element='line'",
+    ):
+        transform_for(transforms.Remove(element="line"))  # type: ignore[arg-type]

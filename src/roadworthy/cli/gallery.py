@@ -77,7 +77,9 @@ def harvest(
     most: Annotated[
         int | None, typer.Option(metavar="N", help="How many of each element are enough; the largest stay.")
     ] = None,
-    add: Annotated[bool, typer.Option("--add", help="Add to the gallery that is in the folder.")] = False,
+    add: Annotated[
+        bool, typer.Option("--add", help="Add to the gallery that is in the folder; nothing in it is lost.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Cut things out of labelled frames: those that are seen whole, alone and clearly."""
@@ -94,6 +96,8 @@ def harvest(
         raise InputError(
             f"there is a gallery in {str(out)!r} already: add to it with --add, or choose another"
         )
+    for one in earlier or ():
+        _ = one.rgba  # a broken one is found before the work and not after it
     dataset = opened(data, option, count=count)
     numbers = spread(len(dataset), len(dataset) if count is None else count)
     result = harvested(
@@ -103,15 +107,17 @@ def harvest(
         most=most,
         source=dataset.name,
     )
+    known = 0
     if result.cut_outs:
         make_folder(out)
-        new = {one.name for one in result.cut_outs}
-        kept = [one for one in earlier or () if one.name not in new]
-        Gallery([*kept, *result.cut_outs]).save(out)
+        gallery = (earlier or Gallery([])).grown(result.cut_outs)
+        known = len(earlier or ()) + len(result.cut_outs) - len(gallery)
+        gallery.save(out)
     if as_json:
-        print_json({"gallery": str(out) if result.cut_outs else None, **_document(result)})
+        written = str(out) if result.cut_outs else None
+        print_json({"gallery": written, **_document(result), "already_there": known})
     else:
-        _print_harvest(result, dataset, out)
+        _print_harvest(result, dataset, out, known)
     if not result.cut_outs:
         raise InputError(f"nothing in {dataset.name} could be cut out, so no gallery was written")
 
@@ -127,7 +133,7 @@ def _document(result: Harvest) -> dict[str, object]:
     return {"frames": result.frames, "taken": taken, "refused": refused}
 
 
-def _print_harvest(result: Harvest, dataset: Dataset, out: Path) -> None:
+def _print_harvest(result: Harvest, dataset: Dataset, out: Path, known: int) -> None:
     from rich.text import Text
 
     console().print(f"{counted(result.frames, len(dataset))} of {dataset.name}")
@@ -137,6 +143,8 @@ def _print_harvest(result: Harvest, dataset: Dataset, out: Path) -> None:
         left = f"; refused: {listed(dict(reasons.most_common()))}" if reasons else ""
         rows[name] = f"{taken} taken{left}"
     print_rows(rows)
+    if known:
+        console().print(f"{known} of them {'was' if known == 1 else 'were'} there already")
     if result.cut_outs:
         console().print(Text.assemble("Wrote ", (str(out), "cyan")), soft_wrap=True)
 
@@ -196,7 +204,7 @@ def show(
         print_json({"sheet": str(path), "cut_outs": [_facts(one) for one in shown]})
     else:
         left = f" of {len(found)}" if len(shown) < len(found) else ""
-        console().print(f"Wrote {path} with {len(shown)}{left} cut-outs", soft_wrap=True)
+        console().print(f"Wrote {path} with {len(shown)}{left} cut-outs", soft_wrap=True, markup=False)
 
 
 def _drawn(one: CutOut) -> NDArray[np.uint8]:

@@ -110,7 +110,7 @@ def show(
     if as_json:
         print_json({"sheet": str(path), "transforms": [str(one) for one in changes]})
     else:
-        console().print(f"Wrote {path}", soft_wrap=True)
+        console().print(f"Wrote {path}", soft_wrap=True, markup=False)
 
 
 @app.command(
@@ -208,9 +208,10 @@ def apply(
         return
     shell = console()
     shell.print(f"Changed {counted(made, len(indices))}")
+    # Reasons may hold the names of files and what programs said, with brackets that are no markup.
     for reason, times in reasons.most_common():
-        shell.print(f"  {times} did not qualify: {reason}", soft_wrap=True)
-    shell.print(f"Wrote {folder}", soft_wrap=True)
+        shell.print(f"  {times} did not qualify: {reason}", soft_wrap=True, markup=False)
+    shell.print(f"Wrote {folder}", soft_wrap=True, markup=False)
 
 
 def _truth(frame: Frame, folder: Path, name: str) -> dict[str, object]:

@@ -25,7 +25,14 @@ from roadworthy.transforms.frost import Frost
 from roadworthy.transforms.making import kind_of, make_transform, parse_transform
 from roadworthy.transforms.noise import GaussianNoise, ImpulseNoise, ShotNoise, SpeckleNoise
 from roadworthy.transforms.objects import Add, CutOut, Gallery, ObjectEdit, Remove, Replace, harvest
-from roadworthy.transforms.operations import Engine, Operation, transform_for
+from roadworthy.transforms.operations import (
+    AddOperation,
+    Engine,
+    Operation,
+    RemoveOperation,
+    ReplaceOperation,
+    transform_for,
+)
 from roadworthy.transforms.parameters import Parameter, choice, number, spelled, word
 from roadworthy.transforms.spatter import Spatter
 from roadworthy.transforms.tone import Brightness, ColourJitter, Contrast, RGBShift, Saturate
@@ -34,6 +41,7 @@ from roadworthy.transforms.weather import Cloudy, Dusk, Fog, Night, Rain, Shadow
 
 __all__ = [
     "Add",
+    "AddOperation",
     "AveragingBlur",
     "BilateralBlur",
     "Brightness",
@@ -67,7 +75,9 @@ __all__ = [
     "Rain",
     "ObjectEdit",
     "Remove",
+    "RemoveOperation",
     "Replace",
+    "ReplaceOperation",
     "Rotation",
     "Saturate",
     "Scale",

@@ -19,7 +19,7 @@ from roadworthy.transforms._kernels import (
     line_convolved,
     line_kernel,
 )
-from roadworthy.transforms.parameters import choice, number
+from roadworthy.transforms.parameters import choice, number, shortened
 from roadworthy.transforms.transform import Image, ImageTransform, Presets, register
 
 __all__ = [
@@ -189,7 +189,11 @@ class MotionBlur(_Blur):
 
     random = True
     presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"length": 2.0 * radius, "profile": "fading", "fade": sigma / (2 * radius)}
+        f"imagenet-c-{k}": {
+            "length": 2.0 * radius,
+            "profile": "fading",
+            "fade": shortened(sigma / (2 * radius)),
+        }
         for k, (radius, sigma) in enumerate(((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)), 1)
     }
 

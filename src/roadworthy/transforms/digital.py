@@ -14,7 +14,7 @@ from scipy import ndimage
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.transforms._fields import smooth_noise
-from roadworthy.transforms.parameters import choice, number
+from roadworthy.transforms.parameters import choice, number, shortened
 from roadworthy.transforms.transform import Image, ImageTransform, Keeps, Presets, Transform, register
 from roadworthy.transforms.warping import BORDERS, moved_labels
 
@@ -69,11 +69,15 @@ class Pixelate(ImageTransform):
     @classmethod
     def strengths(cls, amount: float) -> dict[str, float | int]:
         block = max(2, round(100**amount)) if amount > 0 else 1
-        return {"resolution": 1 / block}
+        return {"resolution": shortened(1 / block)}
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]
         share = self.resolution
+        # 0.3333 means blocks of three: OpenCV takes the mean of whole blocks exactly, and faster.
+        block = round(1 / share)
+        if share == shortened(1 / block):
+            share = 1 / block
         if min(width, height) * share >= 1:
             # With factors instead of a size, blocks are as large as they say even if they do not fit in
             # evenly.

@@ -38,7 +38,7 @@ from roadworthy.transforms.commands import filled_in, placeholders, run_command
 from roadworthy.transforms.objects.remove import LEAST_SHARE
 from roadworthy.transforms.objects.selection import select
 from roadworthy.transforms.objects.truth import labels_without, truth_without
-from roadworthy.transforms.operations import Add, Operation, Remove, Replace
+from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.transform import Keeps, Transform
 from roadworthy.transforms.weather._condition import known
 from roadworthy.transforms.wording import Description
@@ -83,9 +83,9 @@ class Support:
         """Return whether an operation is one of these."""
         if self.operation != operation.kind or not self.element.covers(operation.what):
             return False
-        if isinstance(operation, Replace):
+        if isinstance(operation, ReplaceOperation):
             return self.by is None or self.by.covers(operation.new)
-        if isinstance(operation, Add):
+        if isinstance(operation, AddOperation):
             return self.relation in (None, operation.relation) and self.reference in (
                 None,
                 operation.reference,
@@ -193,12 +193,12 @@ class EngineTransform(Transform):
         # Weather moves nothing, and what was added is where only the engine knows.
         if self._condition is not None:
             return "kept"
-        return "void" if isinstance(self.operation, Add) else "edited"
+        return "void" if isinstance(self.operation, AddOperation) else "edited"
 
     @property
     def _condition(self) -> tuple[str, Description] | None:
         """Whether it changes the weather or the time, and to what."""
-        new = self.operation.new if isinstance(self.operation, Replace) else self.operation.what
+        new = self.operation.new if isinstance(self.operation, ReplaceOperation) else self.operation.what
         return next(((fact, new) for fact in ("weather", "time") if new.is_a(fact)), None)
 
     @property
@@ -230,12 +230,12 @@ class EngineTransform(Transform):
         if self.labels == "kept" or (self.labels == "written" and self._condition is not None):
             return frame
         void = frame.replace(labels=None, instances=None, boxes=None, depth=None)
-        if isinstance(self.operation, Add) or self._condition is not None or frame.labels is None:
+        if isinstance(self.operation, AddOperation) or self._condition is not None or frame.labels is None:
             return void
         chosen = select(frame, self.operation.what, LEAST_SHARE)
         if self.labels == "void":
             return void
-        if isinstance(self.operation, Remove):
+        if isinstance(self.operation, RemoveOperation):
             return truth_without(frame, chosen, labels_without(frame, chosen))
         classes = frame.labels.classes
         new = self.operation.new.element
@@ -268,7 +268,7 @@ class EngineTransform(Transform):
     def _values(self, frame: Frame, folder: Path, seed: int) -> dict[str, str]:
         asked = {key: str(value) for key, value in self.settings.items()}
         asked["element"] = str(self.operation.what)
-        if isinstance(self.operation, Replace):
+        if isinstance(self.operation, ReplaceOperation):
             asked["by"] = str(self.operation.new)
         files = {key: str(folder / f"{key}.png") for key in ("image", "labels", "output", "labels_output")}
         return {
@@ -351,7 +351,7 @@ class EngineTransform(Transform):
         Raises:
             NotApplicable: The image hardly changed: it showed this before (RMT, 3.3.4).
         """
-        if isinstance(self.operation, Remove):
+        if isinstance(self.operation, RemoveOperation):
             gone = {fact, "level"} if known(frame, fact) == new.element else set()
             return {key: value for key, value in frame.metadata.items() if key not in gone}
         if cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size < LEAST_CHANGE:

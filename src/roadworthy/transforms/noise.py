@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from roadworthy.transforms._fields import STEPS, looked_up, normal_quantiles, random_bits
-from roadworthy.transforms.parameters import choice, number
+from roadworthy.transforms.parameters import choice, number, shortened
 from roadworthy.transforms.transform import Image, ImageTransform, Presets, register
 
 __all__ = ["GaussianNoise", "ImpulseNoise", "ShotNoise", "SpeckleNoise"]
@@ -91,7 +91,7 @@ class ShotNoise(_Noise):
 
     @classmethod
     def strengths(cls, amount: float) -> dict[str, float | int]:
-        return {"photons": 1 / max(amount**2, 1 / _NO_NOISE)}
+        return {"photons": shortened(1 / max(amount**2, 1 / _NO_NOISE))}
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         cell = random_bits(rng, image.shape) // np.uint16(STEPS // _COARSE)

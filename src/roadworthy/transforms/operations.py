@@ -5,23 +5,23 @@ weather becomes rainy" is the replacement of weather by rainy.
 
 ::
 
-    transform_for(Remove("lane lines"))               # remove(element="lane lines")
-    transform_for(Replace("weather", "heavy rain"))   # rain:heavy
-    transform_for(Replace("building", "tree"), read_engines("engines.yaml", allow_commands=True))
+    transform_for(RemoveOperation("lane lines"))               # remove(element="lane lines")
+    transform_for(ReplaceOperation("weather", "heavy rain"))   # rain:heavy
+    transform_for(ReplaceOperation("building", "tree"), read_engines("engines.yaml", allow_commands=True))
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, get_args, runtime_checkable
 
 from roadworthy.errors import InputError
 from roadworthy.transforms.making import make_transform
 from roadworthy.transforms.transform import Transform
 from roadworthy.transforms.wording import Description, described
 
-__all__ = ["Add", "Engine", "Operation", "Remove", "Replace", "transform_for"]
+__all__ = ["AddOperation", "Engine", "Operation", "RemoveOperation", "ReplaceOperation", "transform_for"]
 
 _CONDITIONS: Mapping[str, str] = {
     "rainy": "rain",
@@ -51,7 +51,7 @@ class _OnElement:
 
 
 @dataclass(frozen=True)
-class Add(_OnElement):
+class AddOperation(_OnElement):
     """A thing comes into the scene.
 
     Attributes:
@@ -63,7 +63,7 @@ class Add(_OnElement):
         distance: Metres from the camera; 0 leaves it open.
 
     Example:
-        >>> Add("pedestrian", "on", "roadside").what.element
+        >>> AddOperation("pedestrian", "on", "roadside").what.element
         'pedestrian'
     """
 
@@ -76,14 +76,14 @@ class Add(_OnElement):
 
 
 @dataclass(frozen=True)
-class Remove(_OnElement):
+class RemoveOperation(_OnElement):
     """Things go out of the scene.
 
     Attributes:
         element: What goes.
 
     Example:
-        >>> Remove("dashed lane lines").what.properties["type"]
+        >>> RemoveOperation("dashed lane lines").what.properties["type"]
         'dash'
     """
 
@@ -91,7 +91,7 @@ class Remove(_OnElement):
 
 
 @dataclass(frozen=True)
-class Replace(_OnElement):
+class ReplaceOperation(_OnElement):
     """Things give way to others, or the weather or the time of day changes.
 
     Attributes:
@@ -99,9 +99,9 @@ class Replace(_OnElement):
         by: What comes: "tree", "heavy rain", "night".
 
     Example:
-        >>> Replace("weather", "heavy rain").new.properties["level"]
+        >>> ReplaceOperation("weather", "heavy rain").new.properties["level"]
         'heavy'
-        >>> Replace("weather", "night")
+        >>> ReplaceOperation("weather", "night")
         Traceback (most recent call last):
         ...
         roadworthy.errors.InputError: 'weather' cannot give way to 'night': one is weather, the other is not
@@ -124,7 +124,7 @@ class Replace(_OnElement):
         return described(self.by)
 
 
-Operation = Add | Remove | Replace
+Operation = AddOperation | RemoveOperation | ReplaceOperation
 
 
 @runtime_checkable
@@ -154,21 +154,24 @@ def transform_for(operation: Operation, engines: Iterable[Engine] = ()) -> Trans
         engines: What users bring; the first that supports the operation is taken, before what is built in.
 
     Raises:
-        InputError: Nothing does it.
+        InputError: Nothing does it, or it is no operation.
 
     Example:
-        >>> str(transform_for(Remove("lane lines")))
+        >>> str(transform_for(RemoveOperation("lane lines")))
         'remove(element=lane lines)'
-        >>> transform_for(Replace("time", "day"))
+        >>> transform_for(ReplaceOperation("time", "day"))
         Traceback (most recent call last):
         ...
         roadworthy.errors.InputError: nothing built in makes it 'day': give an engine that supports \
 {operation: replace, element: time, by: day}
     """
+    if not isinstance(operation, Operation):
+        kinds = ", ".join(one.__name__ for one in get_args(Operation))
+        raise InputError(f"an operation must be one of {kinds}, got {operation!r}")
     for engine in engines:
         if engine.supports(operation):
             return engine.transform(operation)
-    if isinstance(operation, Add):
+    if isinstance(operation, AddOperation):
         if condition := _condition(operation.what):
             return condition
         return make_transform(
@@ -179,7 +182,7 @@ def transform_for(operation: Operation, engines: Iterable[Engine] = ()) -> Trans
             side=operation.side,
             distance=operation.distance,
         )
-    if isinstance(operation, Remove):
+    if isinstance(operation, RemoveOperation):
         if _is_condition(operation.what):
             raise InputError(
                 f"nothing built in takes away {str(operation.what)!r}: give an engine that supports "

@@ -68,12 +68,22 @@ class Parameter:
         return f"{spelled(self.low)} to {spelled(self.high)}{unit}{same}"
 
     def at(self, amount: float) -> float | int:
-        """Return the value at an amount from 0 (identity) to 1 (strongest)."""
+        """Return the value at an amount from 0 (identity) to 1 (strongest), short enough to be read.
+
+        Example:
+            >>> Parameter("gain", "Factor.", 2.0, low=0, high=9, identity=1, strongest=0).at(1 / 3)
+            0.6667
+        """
         assert self.identity is not None
         assert self.strongest is not None
-        # Written so that both ends are met exactly.
-        value = self.identity * (1 - amount) + self.strongest * amount
-        return round(value) if self.kind == "integer" else value
+        if self.kind == "integer":
+            return round(self.identity * (1 - amount) + self.strongest * amount)
+        ends = sorted((self.identity, self.strongest))
+        # What is rounded is the way from the identity, so that the least amount is still a change.
+        way = shortened((self.strongest - self.identity) * amount)
+        inside = min(max(shortened(self.identity + way, 15), ends[0]), ends[1])
+        # Both ends are met exactly, however many digits they have.
+        return self.strongest if amount == 1 else inside
 
     def checked(self, owner: str, value: object) -> float | int | str:
         """Return a value that may be used.
@@ -102,6 +112,16 @@ class Parameter:
         if self.kind == "choice" and value not in self.choices:
             raise InputError(f"{owner}: unknown {self.name} {value!r}; {suggest(value, self.choices)}")
         return value
+
+
+def shortened(value: float, digits: int = 4) -> float:
+    """Return the nearest number that has so few digits: what is computed shall not fill ids with digits.
+
+    Example:
+        >>> shortened(200 / 3), shortened(0.1 + 0.2, 15)
+        (66.67, 0.3)
+    """
+    return float(f"{value:.{digits}g}")
 
 
 def spelled(value: float | int | str) -> str:

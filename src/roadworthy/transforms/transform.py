@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame
 from roadworthy.registry import transforms
+from roadworthy.transforms.notes import without_places
 from roadworthy.transforms.parameters import Parameter, declared_parameters, spelled
 from roadworthy.visual_change import Reference
 
@@ -42,6 +43,10 @@ class Keeps(StrEnum):
     """Things come or go, in the image and in what is known about it."""
     NOTHING = "labels are void"
     """What was known does not hold for the changed image; it is left out."""
+
+
+_MOVING = (Keeps.MOVED, Keeps.NOTHING)
+"""After these, a thing is not where it was, or nobody knows."""
 
 
 class Transform(ABC):
@@ -126,7 +131,8 @@ class Transform(ABC):
             for name in self.needs:
                 if getattr(frame, name) is None:
                     raise NotApplicable(f"{self.name} needs {_NEEDS[name]}, and the frame has none")
-            return self.change(frame, rng)
+            changed = self.change(frame, rng)
+            return without_places(changed) if self.keeps in _MOVING else changed
         except NotApplicable as error:
             if error.frame is not None:
                 raise
@@ -186,7 +192,8 @@ class Transform(ABC):
         """Return the transform at an amount from 0, the identity, to 1, the strongest.
 
         Args:
-            amount: All parameters that set the strength lie this far between identity and strongest.
+            amount: All parameters that set the strength lie this far between identity and strongest, rounded
+                to four digits so that ids can be read.
             fixed: Parameters that keep these values instead.
 
         Example:

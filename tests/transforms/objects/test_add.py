@@ -254,3 +254,16 @@ def test_what_would_not_be_seen_is_not_added(town: Frame) -> None:
     dark = town.replace(image=town.image // 16, metadata={})
     with pytest.raises(NotApplicable, match="would not stand out"):
         make_transform("add", element="pedestrian")(dark, 1, measure=False)
+
+
+@pytest.mark.parametrize("ending", [".png", ".parts.png"])
+def test_a_broken_cut_out_makes_the_frame_not_qualify(town: Frame, tmp_path: Path, ending: str) -> None:
+    (sign,) = Gallery.shipped().select("stop sign")
+    Gallery([sign]).save(tmp_path)
+    (tmp_path / f"{sign.name}{ending}").write_bytes(b"")
+    change = make_transform("add", element="stop sign", gallery=str(tmp_path))
+    with pytest.raises(NotApplicable, match=f"cannot read the cut-out .*{sign.name}{ending}") as refused:
+        change(town, 1, measure=False)
+    assert refused.value.frame == town.id
+    with pytest.raises(NotApplicable, match="cannot read the cut-out"):
+        Add(element="stop sign", gallery=str(tmp_path)).region(town, 1)

@@ -109,6 +109,23 @@ def test_a_gallery_that_changed_is_read_again(tmp_path: Path) -> None:
     assert len(Gallery.load(tmp_path)) == 2
 
 
+def test_a_gallery_grows_and_loses_nothing() -> None:
+    darker = np.zeros((20, 10, 4), np.uint8)
+    darker[:, 2:8] = (20, 10, 5, 255)
+    unseen = cut_out().rgba.copy()
+    unseen[:, :2, :3] = 99  # colours under transparent pixels make no other picture
+    before = Gallery([cut_out("a"), cut_out("b")], "mine")
+    after = before.grown([cut_out("a", pixels=darker), cut_out("b", pixels=unseen), cut_out("C")])
+    assert after.name == "mine"
+    assert [one.name for one in after] == ["a", "b", "a.2", "C"]
+    assert list(after)[:2] == list(before)
+    assert after[2].thing == "a.2", "another thing, and not another view of the first"
+    assert np.array_equal(after[2].rgba, darker)
+    # What came in under another name is known again; of names that differ in case only there is one.
+    again = after.grown([cut_out("a", pixels=darker), cut_out("c", pixels=darker)])
+    assert [one.name for one in again] == ["a", "b", "a.2", "C", "c.2"]
+
+
 def test_several_galleries_are_one(tmp_path: Path) -> None:
     Gallery([cut_out("mine")]).save(tmp_path)
     both = Gallery.opened(f"shipped,{tmp_path}")

@@ -51,6 +51,15 @@ def test_a_person_of_the_world_is_cut_out(known: dict[str, object]) -> None:
     assert one.rgba[one.rgba[..., 3] > 127][:, :3].mean(axis=0) == pytest.approx(own, abs=12)
 
 
+def test_frames_with_one_name_give_cut_outs_with_two() -> None:
+    first, other = person_ahead(), person_ahead()
+    lighter = other.replace(image=np.minimum(other.image, 215) + np.uint8(40))
+    result = harvest([first, lighter, first], ["pedestrian"])
+    assert [one.name for one in result.cut_outs] == ["pedestrian-world-1", "pedestrian-world-1.2"]
+    assert result.refused["pedestrian"] == {"the same picture twice": 1}
+    assert len(harvest([first, lighter], ["pedestrian"], most=1).cut_outs) == 1
+
+
 def test_light_of_the_place_is_noted() -> None:
     (one,) = harvest([person_ahead()], ["pedestrian"]).cut_outs
     frame = person_ahead()

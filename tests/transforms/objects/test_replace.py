@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,6 +12,8 @@ from roadworthy.datasets import WorldDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.transforms.objects.replace import Replace
+from roadworthy.transforms.objects.selection import known_things, select
+from roadworthy.transforms.wording import described
 from roadworthy.world import Camera, add, frame_of, make_scene, replace
 
 CAMERA = Camera(480, 240)
@@ -274,3 +278,76 @@ def test_things_whose_pixels_are_not_known_do_not_qualify(by: str) -> None:
     frame = boxed_car([0, 60, 20, 80], track_ids=[4]).replace(instances=instances)
     with pytest.raises(NotApplicable, match="which pixels belong to each vehicle is not known"):
         Replace(element="vehicle", by=by)(frame, 1, measure=False)
+
+
+def parked(*boxes: list[float], **known: object) -> Frame:
+    """Three vehicles on a road, of which some have boxes: two apart, and one that touches the second."""
+    ids = np.full((100, 240), 1, np.uint8)
+    ids[:45] = 2
+    for left, right in ((20, 50), (120, 150), (150, 180)):
+        ids[60:80, left:right] = 3
+    image = np.full((100, 240, 3), 100, np.uint8)
+    image[ids == 3] = (200, 20, 20)
+    labels = LabelMap(ids, ("void", "road", "sky", "vehicle"))
+    given = Boxes(list(boxes), ["vehicle"] * len(boxes), **known) if boxes else None  # type: ignore[arg-type]
+    return Frame("parked", image, labels=labels, boxes=given)
+
+
+FIRST, SECOND, THIRD = [20.0, 60, 50, 80], [120.0, 60, 150, 80], [150.0, 60, 180, 80]
+
+
+@pytest.mark.parametrize(
+    ("boxes", "spans"),
+    [
+        ([], [(20, 50), (120, 180)]),
+        ([FIRST, SECOND, THIRD], [(20, 50), (120, 150), (150, 180)]),
+        ([FIRST], [(20, 50), (120, 180)]),
+        ([SECOND], [(20, 50), (120, 150), (150, 180)]),
+        # What a box that is too narrow leaves out is no thing of its own.
+        ([[20, 60, 46, 80], SECOND, THIRD], [(20, 46), (120, 150), (150, 180)]),
+    ],
+)
+def test_things_without_boxes_are_replaced_too(
+    boxes: list[list[float]], spans: list[tuple[int, int]]
+) -> None:
+    frame = parked(*boxes)
+    what = described("vehicle")
+    found = [thing.window[1] for thing in known_things(frame, select(frame, what, 0))]
+    assert sorted((one.start, one.stop) for one in found) == spans
+    edited = Replace(element="vehicle", by="truck")(frame, 1, measure=False)
+    added: Any = edited.metadata["added"]
+    assert len(added) == len(spans)
+    painted = Replace(element="vehicle", by="blue vehicle")(frame, 1, measure=False)
+    blue = painted.image[60:80].astype(int)
+    for start, stop in spans:
+        assert (blue[:, start:stop, 2] > blue[:, start:stop, 0]).mean() > 0.9
+
+
+def test_instances_tell_a_thing_from_what_a_box_leaves_out() -> None:
+    """A small thing without a box touches a large one that has one."""
+    frame = parked(FIRST, SECOND, track_ids=[1, 2])
+    assert frame.labels is not None
+    ids = frame.labels.ids.copy()
+    ids[60:80, 154:180] = 1
+    instances = np.zeros(ids.shape, np.uint16)
+    instances[60:80, 20:50], instances[60:80, 120:150], instances[60:80, 150:154] = 1, 2, 3
+    frame = frame.replace(labels=LabelMap(ids, frame.labels.classes))
+    for known, count in ((frame, 2), (frame.replace(instances=instances), 3)):
+        assert len(known_things(known, select(known, described("vehicle"), 0))) == count
+
+
+@pytest.mark.parametrize("gap", [0, 2])
+@pytest.mark.parametrize("boxed", [True, False])
+def test_a_sign_is_replaced_once_and_stands_where_its_post_did(boxed: bool, gap: int) -> None:
+    ids = np.full((100, 120), 1, np.uint8)
+    ids[:50] = 2
+    ids[20:36, 60:76] = 3
+    ids[36 + gap : 70, 67:69] = 4
+    image = np.full((100, 120, 3), 120, np.uint8)
+    image[ids == 3] = (200, 20, 20)
+    labels = LabelMap(ids, ("void", "terrain", "sky", "traffic sign", "pole"))
+    boxes = Boxes([[60, 20, 76, 36]], ["traffic sign"]) if boxed else None
+    frame = Frame("sign", image, labels=labels, boxes=boxes)
+    edited = Replace(element="traffic sign", by="stop sign")(frame, 1, measure=False)
+    added: Any = edited.metadata["added"]
+    assert [note["box"][3] for note in added] == [70]

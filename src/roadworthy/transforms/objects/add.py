@@ -39,8 +39,8 @@ class Add(ObjectEdit):
     - ``closer`` and ``farther`` place what ``on`` would place, with the same seed, nearer or farther away;
       with things as reference, nearer or farther away than the largest of them.
 
-    The same seed gives the same thing on the same side at any distance. Where it stands is noted in
-    ``metadata["added"]``.
+    The same seed gives the same thing on the same side at any distance. What it is and where it
+    stands is noted in ``metadata["added"]``; the place is left out of it when the image moves later.
 
     Example:
         >>> from roadworthy.datasets import load

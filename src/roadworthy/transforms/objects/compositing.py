@@ -13,9 +13,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._frozen import FrozenDict
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.ontology import ontology
+from roadworthy.transforms.notes import metadata_with
 from roadworthy.transforms.objects.edit import Edited
 from roadworthy.transforms.objects.placement import Place
 from roadworthy.transforms.objects.surroundings import Surroundings, Window
@@ -82,7 +82,7 @@ def composited(site: Surroundings, place: Place, rng: np.random.Generator) -> Ed
     _draw_thing(image, region, site, place, inside, patch, cover, look, rng)
     solid = alpha > 0.5
     changes = _new_truth(frame, place, inside, solid, solid & ~hidden)
-    metadata = {**frame.metadata, "added": _noted(frame, place)}
+    metadata = metadata_with(frame, _note(place))
     return Edited(frame.replace(image=image, metadata=metadata, **changes), region)
 
 
@@ -106,10 +106,9 @@ def _sized(place: Place, look: Look, frame: Frame) -> tuple[Floats, Window]:
     return patch[inside[1] - top : inside[3] - top, inside[0] - left : inside[2] - left], inside
 
 
-def _noted(frame: Frame, place: Place) -> tuple[object, ...]:
-    """Return what was added to a frame, the new thing last: what, where and how far away."""
-    earlier = frame.metadata.get("added", ())
-    note = {
+def _note(place: Place) -> dict[str, object]:
+    """Return what was added: what, where and how far away."""
+    return {
         "element": place.cut_out.element,
         "properties": place.cut_out.properties,
         "cut_out": place.cut_out.name,
@@ -119,7 +118,6 @@ def _noted(frame: Frame, place: Place) -> tuple[object, ...]:
         "box": place.window,
         "foot": place.foot,
     }
-    return (*(earlier if isinstance(earlier, tuple) else ()), FrozenDict(note))
 
 
 def _draw_thing(

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.transforms.objects.cut_out_files import BrokenCutOut
 from roadworthy.transforms.transform import Keeps, Transform
 
 __all__ = ["Edited", "ObjectEdit"]
@@ -36,7 +38,14 @@ class ObjectEdit(Transform):
         """Make the edit; see `Transform.change`."""
 
     def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
-        return self.edit(frame, rng).frame
+        return self._edited(frame, rng).frame
+
+    def _edited(self, frame: Frame, rng: np.random.Generator) -> Edited:
+        try:
+            return self.edit(frame, rng)
+        except BrokenCutOut as error:
+            # The draws of other frames may fall on cut-outs that are whole.
+            raise NotApplicable(str(error)) from error
 
     def region(self, frame: Frame, rng: np.random.Generator | int = 0) -> Mask:
         """Return which pixels of a frame's image the edit with this seed may change.
@@ -55,4 +64,4 @@ class ObjectEdit(Transform):
             >>> bool((changed.image[~region] == frame.image[~region]).all())
             True
         """
-        return self.edit(frame, np.random.default_rng(rng)).region
+        return self._edited(frame, np.random.default_rng(rng)).region

@@ -7,6 +7,7 @@ world by ``scripts/make_gallery.py``; `roadworthy gallery harvest` makes others 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections import Counter
@@ -19,18 +20,25 @@ from typing import Annotated, Any, Literal
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from roadworthy._files import naming, read_json
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import FrameError, InputError
+from roadworthy.errors import InputError
 from roadworthy.ontology import ontology
+from roadworthy.transforms.objects.cut_out_files import (
+    BrokenCutOut,
+    Ids,
+    Rgba,
+    read_ids,
+    read_rgba,
+    visible,
+    write_ids,
+    write_rgba,
+)
 from roadworthy.transforms.wording import described
 
-__all__ = ["Color", "CutOut", "Facing", "Gallery"]
+__all__ = ["Color", "CutOut", "Facing", "Gallery", "named_apart"]
 
-Rgba = NDArray[np.uint8]
-Ids = NDArray[np.uint8]
 Color = tuple[float, float, float]
 Facing = Literal["", "away", "toward", "side"]
 
@@ -94,7 +102,7 @@ class CutOut:
         if self.pixels is not None:
             return self.pixels
         assert self.folder is not None
-        return _read_rgba(self.folder / f"{self.name}.png")
+        return read_rgba(self.folder / f"{self.name}.png")
 
     @cached_property
     def part_ids(self) -> Ids | None:
@@ -102,10 +110,10 @@ class CutOut:
         if self.parts is not None or not self.part_names or self.folder is None:
             return self.parts
         path = self.folder / f"{self.name}.parts.png"
-        ids = _decoded(path)
-        if ids.shape != self.rgba.shape[:2] or ids.dtype != np.uint8 or ids.max() >= len(self.part_names):
-            raise FrameError(f"{path} does not fit {self.name}.png: make the gallery again")
-        return np.asarray(ids, np.uint8)
+        ids = read_ids(path)
+        if ids.shape != self.shape or ids.max() >= len(self.part_names):
+            raise BrokenCutOut(f"{path} does not fit {self.name}.png: make the gallery again")
+        return ids
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -146,6 +154,10 @@ class CutOut:
             return None
         ids = cv2.resize(self.part_ids, (width, height), interpolation=cv2.INTER_NEAREST_EXACT)
         return np.asarray(ids[:, ::-1] if mirrored else ids, np.uint8)
+
+    def same_picture(self, other: CutOut) -> bool:
+        """Return whether another one shows the very same pixels."""
+        return np.array_equal(visible(self.rgba), visible(other.rgba))
 
     def __repr__(self) -> str:
         facts = " ".join(self.properties.values())
@@ -245,6 +257,21 @@ class Gallery(Sequence[CutOut]):
             )
         return found
 
+    def grown(self, cut_outs: Iterable[CutOut]) -> Gallery:
+        """Return the gallery with more cut-outs, and with all that it had.
+
+        One whose name is in use gets a number after it, for frames of other data may have the same ids. One
+        that is there already, the same picture under the same name, is not taken twice.
+
+        Example:
+            >>> pedestrians = Gallery.shipped().select("pedestrian")
+            >>> len(Gallery(pedestrians[:3]).grown(pedestrians[1:5]))
+            5
+        """
+        taken = {one.name.casefold(): one for one in self}
+        new = [named for one in cut_outs if (named := named_apart(one, taken))]
+        return Gallery([*self, *new], self.name)
+
     def counts(self) -> dict[str, Counter[str]]:
         """Return how many different things there are of each element, by their properties in words."""
         found: dict[str, Counter[str]] = {}
@@ -275,15 +302,37 @@ class Gallery(Sequence[CutOut]):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for one in self:
-                _write_rgba(folder / f"{one.name}.png", one.rgba)
+                write_rgba(folder / f"{one.name}.png", one.rgba)
                 if one.part_ids is not None:
-                    (folder / f"{one.name}.parts.png").write_bytes(_png(one.part_ids))
+                    write_ids(folder / f"{one.name}.parts.png", one.part_ids)
             # The index comes last, so that it never names a file that is not there.
             new = folder / f".{INDEX}.new"
             new.write_text(_index(self), encoding="utf-8")
             new.replace(folder / INDEX)
         except OSError as error:
             raise InputError(f"cannot write the gallery to {str(path)!r}: {error.strerror}") from error
+
+
+def named_apart(cut_out: CutOut, taken: dict[str, CutOut]) -> CutOut | None:
+    """Return a cut-out under a name that no other has; None where the same picture has its name already.
+
+    Args:
+        cut_out: The cut-out.
+        taken: The others by their names, without regard to case, because some file systems have none. The
+            cut-out joins them.
+    """
+    number, name = 1, cut_out.name
+    while (other := taken.get(name.casefold())) is not None:
+        if cut_out.same_picture(other):
+            return None
+        number += 1
+        name = f"{cut_out.name}.{number}"
+    if number > 1:
+        # It is another thing than the one whose name it had.
+        thing = name if cut_out.thing == cut_out.name else cut_out.thing
+        cut_out = dataclasses.replace(cut_out, name=name, thing=thing)
+    taken[name.casefold()] = cut_out
+    return cut_out
 
 
 def _scaled(cut_out: CutOut, height: int, width: int, mirrored: bool) -> Rgba:
@@ -361,36 +410,3 @@ def _index(gallery: Gallery) -> str:
         rows.append(json.dumps({key: value for key, value in row.items() if value}, ensure_ascii=False))
     body = ",\n    ".join(rows)
     return f'{{\n  "format": {_FORMAT},\n  "cut_outs": [\n    {body}\n  ]\n}}\n'
-
-
-def _decoded(path: Path) -> NDArray[Any]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FrameError(f"cannot read the cut-out {path}: {error.strerror}") from error
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
-    if image is None:
-        raise FrameError(f"cannot read the cut-out {path}: it is corrupt or no image")
-    return image
-
-
-def _read_rgba(path: Path) -> Rgba:
-    image = _decoded(path)
-    if image.ndim != 3 or image.shape[2] != 4 or image.dtype != np.uint8:
-        shape = " × ".join(map(str, image.shape))
-        raise FrameError(f"the cut-out {path} must have four channels of 8 bits, got {shape} {image.dtype}")
-    if not (image[..., 3] > 127).any():
-        raise FrameError(f"the cut-out {path} is transparent everywhere: it shows nothing")
-    return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGRA2RGBA), np.uint8)
-
-
-def _write_rgba(path: Path, rgba: Rgba) -> None:
-    # Colours that nobody sees would only make the file larger.
-    shown = np.where(rgba[..., 3:] > 0, rgba, 0).astype(np.uint8)
-    path.write_bytes(_png(np.asarray(cv2.cvtColor(shown, cv2.COLOR_RGBA2BGRA), np.uint8)))
-
-
-def _png(image: NDArray[np.uint8]) -> bytes:
-    written, data = cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 9])
-    assert written
-    return data.tobytes()

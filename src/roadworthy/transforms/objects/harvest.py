@@ -21,7 +21,7 @@ from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import CutOut, Facing, Gallery
+from roadworthy.transforms.objects.gallery import CutOut, Facing, Gallery, named_apart
 from roadworthy.transforms.objects.surroundings import Surroundings, Window
 from roadworthy.transforms.perspective import GROUND
 
@@ -106,13 +106,16 @@ def harvest(
     """
     names = harvestable(elements)
     result = Harvest(refused={name: Counter() for name in names})
+    taken: dict[str, CutOut] = {}
     for frame in frames:
         result.frames += 1
         for name, found in harvest_frame(frame, names, smallest=smallest, source=source):
-            if isinstance(found, CutOut):
-                result.cut_outs.append(found)
-            else:
+            if isinstance(found, Refusal):
                 result.refused[name][str(found)] += 1
+            elif (new := named_apart(found, taken)) is None:
+                result.refused[name]["the same picture twice"] += 1
+            else:
+                result.cut_outs.append(new)
     if most is not None:
         _keep_largest(result, most)
     return result

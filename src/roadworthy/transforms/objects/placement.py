@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
+from roadworthy.transforms.objects.cut_out_files import BrokenCutOut
 from roadworthy.transforms.objects.gallery import CutOut, Facing
 from roadworthy.transforms.objects.request import Draws, Plan, Request, plan_of
 from roadworthy.transforms.objects.surroundings import Standing, Surroundings, Window
@@ -86,10 +87,22 @@ def find_place(site: Surroundings, things: tuple[Views, ...], request: Request, 
 
 @lru_cache(maxsize=64)
 def _sharp(things: tuple[Views, ...], height: int) -> tuple[Views, ...]:
-    """Return the things that have enough pixels for an image of this height, or those that have most."""
-    pixels = [views[0].shape[0] for views in things]
-    enough = min(_ENOUGH * height, float(np.percentile(pixels, 75)))
-    return tuple(one for one, size in zip(things, pixels, strict=True) if size >= enough)
+    """Return the things that have enough pixels for an image of this height, or those that have most.
+
+    One whose file is broken stays among them: it is refused in the frames that it is drawn for, not in all.
+    """
+    pixels = [_pixels(views[0]) for views in things]
+    known = [size for size in pixels if size is not None]
+    enough = min(_ENOUGH * height, float(np.percentile(known or [0], 75)))
+    return tuple(one for one, size in zip(things, pixels, strict=True) if size is None or size >= enough)
+
+
+def _pixels(cut_out: CutOut) -> int | None:
+    """Return how high a cut-out is in pixels; None where its file is broken."""
+    try:
+        return cut_out.shape[0]
+    except BrokenCutOut:
+        return None
 
 
 class _Shapes(NamedTuple):

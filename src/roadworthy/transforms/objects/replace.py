@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.frames import Boxes, Frame, LabelMap
+from roadworthy.frames import Frame, LabelMap
+from roadworthy.transforms.notes import metadata_without
 from roadworthy.transforms.objects import texture
 from roadworthy.transforms.objects.edit import Edited, ObjectEdit
 from roadworthy.transforms.objects.exchange import check_gallery, exchanged
@@ -138,7 +139,8 @@ def _other_look(frame: Frame, old: Selection, by: Description, rng: np.random.Ge
     ids[old.mask] = number
     opacity = region_of(frame, old.mask, paint=by.element in _FLAT)
     image, _ = filled(frame.image, labels.ids, classes, Gap(opacity, ids, view), rng)
-    return Edited(frame.replace(image=image, labels=LabelMap(ids, classes)), opacity > 0)
+    metadata = metadata_without(frame, old.what)
+    return Edited(frame.replace(image=image, labels=LabelMap(ids, classes), metadata=metadata), opacity > 0)
 
 
 def _wooded(
@@ -233,7 +235,7 @@ def _other_color(frame: Frame, old: Selection, by: Description, _rng: np.random.
     for thing in known_things(frame, old):
         image[thing.window] = repainted(image[thing.window], thing.pixels, color, light)
         region[thing.window] |= thing.pixels
-    return Edited(frame.replace(image=image, boxes=_described_boxes(frame.boxes, old, by)), region)
+    return Edited(_restated(frame, old, by).replace(image=image), region)
 
 
 def _other_light(frame: Frame, old: Selection, by: Description, _rng: np.random.Generator) -> Edited:
@@ -243,16 +245,17 @@ def _other_light(frame: Frame, old: Selection, by: Description, _rng: np.random.
     image, done = switched_lights(frame.image, heads, by.properties["color"])
     if not done.any():
         raise NotApplicable("no traffic light in the frame shows clearly which lamp is lit")
-    return Edited(frame.replace(image=image, boxes=_described_boxes(frame.boxes, old, by)), done)
+    return Edited(_restated(frame, old, by).replace(image=image), done)
 
 
-def _described_boxes(boxes: Boxes | None, old: Selection, by: Description) -> Boxes | None:
-    """Return the boxes with the new properties of those that changed."""
-    if boxes is None:
-        return None
+def _restated(frame: Frame, old: Selection, by: Description) -> Frame:
+    """Return the frame with the new properties of the boxes that changed, and no notes of the old ones."""
+    frame = frame.replace(metadata=metadata_without(frame, old.what))
+    if frame.boxes is None:
+        return frame
     chosen = set(old.boxes.tolist())
     attributes = [
         {**facts, **by.properties} if index in chosen else facts
-        for index, facts in enumerate(boxes.attributes)
+        for index, facts in enumerate(frame.boxes.attributes)
     ]
-    return boxes.replace(attributes=attributes)
+    return frame.replace(boxes=frame.boxes.replace(attributes=attributes))

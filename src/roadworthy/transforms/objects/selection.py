@@ -14,7 +14,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.markings import lines_like
 from roadworthy.transforms.objects.paint import lights_like
-from roadworthy.transforms.objects.parts import box_window, parts_of
+from roadworthy.transforms.objects.parts import Window, box_window, parts_of
 from roadworthy.transforms.wording import Description, described
 
 __all__ = ["Selection", "Thing", "check_element", "known_things", "pixels_of", "select", "things_of"]
@@ -22,6 +22,7 @@ __all__ = ["Selection", "Thing", "check_element", "known_things", "pixels_of", "
 Mask = NDArray[np.bool_]
 
 _SEEN = 0.25  # of a box, that its thing covers
+_REST = 0.25  # of a thing, that its box may leave out
 _SPECK = 0.0006  # of the image; so small a piece of sky in a wall is a fault of the label map
 
 
@@ -151,26 +152,62 @@ def _posts(poles: Mask, mask: Mask) -> Mask:
 
 
 def things_of(frame: Frame, chosen: Selection) -> Iterator[Thing]:
-    """Yield the things that are selected; touching ones that no box tells apart are one."""
-    boxes = frame.boxes
-    if boxes is None or not len(chosen.boxes):
-        for window, pixels in parts_of(chosen.mask):
-            yield Thing(chosen.what.element, chosen.what.properties, window, pixels, window[0].stop)
+    """Yield the things that are selected: those with boxes, then the connected parts of what has none.
+
+    Touching ones that no box tells apart are one. Nothing is yielded where there are boxes, but no pixels
+    that belong to them.
+    """
+    assert frame.labels is not None
+    own = frame.labels.mask(chosen.what.element)
+    posts = chosen.mask & ~own
+    boxed = list(_boxed_things(frame, chosen, posts))
+    if len(chosen.boxes) and not boxed:
         return
-    posts = chosen.mask & ~frame.labels.mask(chosen.what.element) if frame.labels is not None else None
+    yield from boxed
+    height, width = own.shape
+    # Which of them a pixel belongs to, with an edge of one pixel round the image.
+    owner = np.full((height + 2, width + 2), -1, np.int32)
+    for number, thing in enumerate(boxed):
+        owner[1:-1, 1:-1][thing.window][thing.pixels] = number
+    # Boxes alone do not tell exactly which pixels belong to a thing.
+    exact = frame.instances is not None and frame.boxes is not None and frame.boxes.track_ids is not None
+    areas = [int(np.count_nonzero(thing.pixels)) for thing in boxed]
+    for window, pixels in parts_of(chosen.mask & (owner[1:-1, 1:-1] < 0)):
+        post = not (own[window] & pixels).any()
+        if not post and (exact or not _is_rest(owner, areas, window, pixels)):
+            foot = _foot(posts, window)
+            yield Thing(chosen.what.element, chosen.what.properties, window, pixels, foot)
+
+
+def _is_rest(owner: NDArray[np.int32], areas: list[int], window: Window, pixels: Mask) -> bool:
+    """Return whether a part touches a much larger thing: it is what the box of that thing leaves out."""
+    rows, columns = (slice(one.start, one.stop + 2) for one in window)
+    around = cv2.dilate(np.pad(pixels, 1).view(np.uint8), np.ones((3, 3), np.uint8)).view(np.bool_)
+    near = np.unique(owner[rows, columns][around])
+    area = np.count_nonzero(pixels)
+    return any(area < _REST * areas[number] for number in near[near >= 0].tolist())
+
+
+def _boxed_things(frame: Frame, chosen: Selection, posts: Mask) -> Iterator[Thing]:
+    boxes = frame.boxes
+    if boxes is None:
+        return
     for index in chosen.boxes.tolist():
         mine = pixels_of(frame, chosen.mask, chosen.boxes, np.array([index]))
         if not mine.any():
             continue
         rows, columns = np.flatnonzero(mine.any(axis=1)), np.flatnonzero(mine.any(axis=0))
         window = (slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1))
-        foot = window[0].stop
-        if posts is not None and (post := np.flatnonzero(posts[foot:, window[1]].any(axis=1))).size:
-            foot += int(post[-1]) + 1 if post[0] <= 2 else 0
         occlusion = 0.0 if boxes.occlusion is None else float(np.nan_to_num(boxes.occlusion[index]))
-        yield Thing(
-            boxes.classes[index], boxes.attributes[index], window, mine[window], foot, occlusion > 0.1
-        )
+        element, facts = boxes.classes[index], boxes.attributes[index]
+        yield Thing(element, facts, window, mine[window], _foot(posts, window), occlusion > 0.1)
+
+
+def _foot(posts: Mask, window: Window) -> int:
+    """Return the row below the lowest pixel of a thing, or of the post that begins just below it."""
+    foot = int(window[0].stop)
+    post = np.flatnonzero(posts[foot:, window[1]].any(axis=1))
+    return foot + int(post[-1]) + 1 if len(post) and post[0] <= 2 else foot
 
 
 def known_things(frame: Frame, chosen: Selection) -> list[Thing]:

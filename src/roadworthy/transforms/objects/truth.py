@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.ontology import ontology
+from roadworthy.transforms.notes import metadata_without
 from roadworthy.transforms.objects.completion import Ids, Kind, completed
 from roadworthy.transforms.objects.markings import hidden_lines
 from roadworthy.transforms.objects.parts import box_window
@@ -57,6 +58,7 @@ def truth_without(frame: Frame, gone: Selection, ids: Ids, origin: NDArray[np.in
         instances[gone.mask] = 0
     return frame.replace(
         labels=LabelMap(ids, labels.classes),
+        metadata=metadata_without(frame, gone.what),
         instances=instances,
         boxes=None if frame.boxes is None else _boxes_left(frame, frame.boxes, gone),
         depth=None if frame.depth is None else _depth(frame, frame.depth, gone.mask, ids, origin),

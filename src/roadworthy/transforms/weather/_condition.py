@@ -20,7 +20,7 @@ from roadworthy.transforms.weather._scene import Surroundings, surroundings
 
 __all__ = ["LEVELS", "Condition", "known"]
 
-LEVELS: Mapping[str, float] = {"light": 1 / 3, "normal": 2 / 3, "heavy": 1.0}
+LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
 
 
@@ -52,7 +52,11 @@ class Condition(Transform):
     """
 
     amount: float = number(
-        2 / 3, "How much of it: 1/3 is light, 2/3 is normal, 1 is heavy.", low=0, high=1, identity=0
+        LEVELS["normal"],
+        "How much of it: 1/3 is light, 2/3 is normal, 1 is heavy.",
+        low=0,
+        high=1,
+        identity=0,
     )
 
     family = "weather"
