@@ -50,9 +50,10 @@ $(CORE): pyproject.toml constraints.txt
 	@$(PIP) --no-build-isolation --editable .
 	@touch $@
 
-$(ALL): $(CORE)
+$(ALL): $(CORE) tests/real/third-party.txt
 	@echo "Adding the extras for development (first time only)"
 	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,dev]'
+	@$(PIP) --no-deps --requirement tests/real/third-party.txt
 	@touch $@
 
 $(PEERS): pyproject.toml constraints.txt benchmarks/peers.txt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import struct
 import sys
 import threading
 import warnings
@@ -18,9 +17,8 @@ import pytest
 import torch
 
 from roadworthy.errors import InputError, MissingExtraError, SystemUnderTestError
-from roadworthy.frames import Boxes, Frame, Signals
+from roadworthy.frames import Frame, Signals
 from roadworthy.models import (
-    DetectionOutput,
     ImageInput,
     ModelSpec,
     Network,
@@ -114,6 +112,22 @@ class TestTorch:
         model = load_model(f"torch:{self.WHERE}", weights=str(exported / weights), spec=driver_spec)
         assert model.predict(frames[:3]) == torch_model(driver, spec=driver_spec).predict(frames[:3])
 
+    def test_a_function_that_builds_it_will_do(self, tmp_path: Path, frames: list[Frame]) -> None:
+        (tmp_path / "nets.py").write_text(
+            "import torch\n"
+            "class Net(torch.nn.Sequential):\n"
+            "    @classmethod\n"
+            "    def from_name(cls, name, *, kernel):\n"
+            "        assert name == 'small'\n"
+            "        conv = torch.nn.Conv2d(3, 6, kernel, stride=2)\n"
+            "        return cls(conv, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Conv2d(6, 1, 1))\n"
+        )
+        arguments = {"name": "small", "kernel": 5}
+        model = load_model(f"torch:{tmp_path}/nets.py:Net.from_name", arguments=arguments, spec=STEERING)
+        assert len(model.predict(frames[:2])) == 2
+        with pytest.raises(InputError, match=r"Net\.from_name cannot be built: TypeError"):
+            load_model(f"torch:{tmp_path}/nets.py:Net.from_name", spec=STEERING)
+
     def test_without_weights_it_says_so(self, exported: Path, driver: torch.nn.Module) -> None:
         reference = f"torch:{Path(__file__).parent / 'conftest.py'}:Driver"
         (note,) = load_model(reference, spec=TWO).notes  # type: ignore[attr-defined]
@@ -174,7 +188,12 @@ class TestTorch:
             ("Driver", "expected torch:package.module:Class or torch:file.py:Class, got 'torch:Driver'"),
             ("no_such_module:Net", "there is no module 'no_such_module'; looked in"),
             ("no/such/file.py:Net", "there is no file no/such/file.py"),
-            ("pathlib:Path", "must name a subclass of torch.nn.Module, got Path"),
+            (
+                "pathlib:Path",
+                "must name a subclass of torch.nn.Module, or a function that builds one, got Path",
+            ),
+            ("math:pi", "must name a subclass of torch.nn.Module, or a function that builds one, got float"),
+            ("math:gcd", "torch:math:gcd must be a torch.nn.Module, got int"),
             (f"{Path(__file__).parent / 'conftest.py'}:Drivr", "has no 'Drivr'; did you mean"),
         ],
     )
@@ -220,65 +239,7 @@ class TestTorchScript:
         assert pickle.loads(pickle.dumps(model)).predict(frames[:3]) == model.predict(frames[:3])
 
 
-CFG = """\
-[net]
-width=32
-height=32
-channels=3
-
-[convolutional]
-filters=7
-size=1
-stride=1
-pad=1
-activation=linear
-
-[yolo]
-mask=0
-anchors=4,8
-classes=2
-num=1
-"""
-
-
-class TestDarknet:
-    """A network of one convolution and a YOLO layer, whose biases alone decide the answer."""
-
-    @pytest.fixture
-    def cfg(self, tmp_path: Path) -> Path:
-        (tmp_path / "tiny.cfg").write_text(CFG)
-        # In the middle of each cell, of the anchor's size, with objectness 0.9 and no doubt about the class.
-        biases = [0.0, 0.0, 0.0, 0.0, float(np.log(9)), -30.0, 30.0]
-        header = struct.pack("<iiiq", 0, 2, 0, 0)
-        content = np.array([*biases, *np.zeros(7 * 3)], "<f4").tobytes()
-        (tmp_path / "tiny.weights").write_bytes(header + content)
-        return tmp_path / "tiny.cfg"
-
-    def test_boxes_come_from_yolo_layers(self, cfg: Path) -> None:
-        spec = ModelSpec(DetectionOutput(("person", "car"), head="darknet", iou_threshold=None, limit=2000))
-        model = load_model(f"darknet:{cfg}", spec=spec)
-        assert isinstance(model, Network)
-        assert (model.input.width, model.input.height) == (32, 32)
-        frames = [Frame(f"f{n}", np.full((64, 128, 3), n, np.uint8)) for n in range(3)]
-        answers = model.predict(frames)
-        assert answers == [model.predict([frame])[0] for frame in frames]
-        (boxes, _, _) = answers
-        assert isinstance(boxes, Boxes)
-        assert len(boxes) == 32 * 32
-        assert set(boxes.classes) == {"vehicle"}
-        assert boxes.scores is not None
-        np.testing.assert_allclose(boxes.scores, 0.9, atol=1e-5)
-        # The anchor is an eighth of the width and a quarter of the height; the 17th cell starts at 64, 32.
-        at = 16 * 32 + 16
-        np.testing.assert_allclose(boxes.xyxy[at], [66 - 8, 33 - 8, 66 + 8, 33 + 8], atol=1e-3)
-
-    def test_missing_weights_are_named(self, cfg: Path) -> None:
-        cfg.with_suffix(".weights").unlink()
-        with pytest.raises(
-            InputError, match=r"cannot read the network for OpenCV .*tiny\.weights: there is no"
-        ):
-            load_model(f"darknet:{cfg}", spec=STEERING)
-
+class TestOpenCV:
     def test_a_broken_file_is_named(self, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
         (tmp_path / "net.onnx").write_bytes(b"nothing")
         with pytest.raises(InputError, match=r"OpenCV cannot read the network .*net\.onnx"):

@@ -133,7 +133,6 @@ def test_a_crop_that_leaves_nothing_names_the_frame() -> None:
         ({"color": "rbg"}, "color must be 'rgb' or 'bgr' or 'yuv' or 'gray', got 'rbg'"),
         ({"width": 200}, "width and height must be given together, got 200 and None"),
         ({"width": 0, "height": 4}, "width must be 1 or more, got 0"),
-        ({"fit": "letterbox"}, "fit 'letterbox' needs a width and a height"),
         ({"history": -1}, "history must be 0 or more"),
         ({"crop": (-1, 0)}, "crop must not be negative"),
         ({"mean": (1.0, 2.0)}, "mean must have one value, or one for each of 3 channels"),
@@ -152,6 +151,7 @@ def test_what_the_networks_file_says_is_filled_in() -> None:
     filled = ImageInput(color="gray").completed((1, 66, 200, 1), "uint8")
     assert (filled.width, filled.height, filled.layout) == (200, 66, "nhwc")
     assert ImageInput(history=2).completed((None, 3, 3, 66, 200), None).axes == "ntchw"
+    assert ImageInput(fit="letterbox").completed((None, 3, 66, 200), None).width == 200
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,8 @@ def test_what_the_networks_file_says_is_filled_in() -> None:
         ({}, (1, 10), None, r"input of shape \(1, 10\), expected 4 axes"),
         ({"dtype": "float32"}, (), "uint8", "takes an input of uint8, but float32 is declared"),
         ({}, (), "int64", "takes an input of int64, expected one of 'float32'"),
+        ({"fit": "letterbox"}, (1, 3, None, None), None, "fit 'letterbox' needs a width and a height"),
+        ({"fit": "letterbox"}, (), None, "fit 'letterbox' needs a width and a height"),
     ],
 )
 def test_what_the_networks_file_contradicts_is_refused(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -97,14 +98,44 @@ def test_a_detector_is_described(folder: Path) -> None:
     assert (model.name, model.batch) == ("opencv:nets/spotter-one.onnx", 1)
 
 
+def test_class_names_are_read_from_json(folder: Path) -> None:
+    def classes(content: str) -> tuple[str, ...]:
+        (folder / "classes.json").write_text(content)
+        spec = described(
+            {"output.task": "classification", "output.classes": "classes.json"}, folder=folder
+        ).spec
+        assert spec is not None
+        return tuple(spec.output.classes)  # type: ignore[attr-defined]
+
+    assert classes('["tench, a fish", "cab"]') == ("tench, a fish", "cab")
+    assert classes('{"1": "cab", "0": "tench"}') == ("tench", "cab")
+    for wrong in ('{"1": "cab", "2": "tench"}', '["cab", 2]', '"cab"'):
+        with pytest.raises(
+            InputError, match=r"classes\.json must be a list of names, or a name for each num"
+        ):
+            classes(wrong)
+    with pytest.raises(InputError, match=r"output\.classes: cannot read the class names .*classes\.json"):
+        classes("[")
+
+
+def test_classes_of_a_classifier_are_renamed() -> None:
+    changes = {"output.task": "classification", "output.classes": "cab,jeep,dog"}
+    spec = described({**changes, "output.class_names": "cab=car,jeep=car,dog=none"}).spec
+    assert spec is not None
+    assert spec.output.words == ("car",)  # type: ignore[attr-defined]
+
+
 def test_the_descriptions_in_the_documentation_are_right(tmp_path: Path) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "models.md"
     blocks = re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
     written = [one for block in blocks for one in yaml.safe_load_all(block)]
     (tmp_path / "coco.names").write_text("person\ndog\ntoaster\n")
+    renamed = [one["output"].get("class_names", {}) for one in written if "json" in str(one["output"])]
+    (tmp_path / "imagenet1k_clean_names.json").write_text(json.dumps(["tench", *renamed[0]]))
     specs = [described({}, one, folder=tmp_path).spec for one in written]
     tasks = [spec.output.task for spec in specs if spec is not None]
-    assert tasks == ["regression", "detection", "classification", "segmentation"]
+    described_first = ["regression", "detection", "classification", "segmentation"]
+    assert tasks == [*described_first, "classification", "detection"]
 
 
 def test_files_beside_the_description_are_found(folder: Path, frames: list[Frame]) -> None:

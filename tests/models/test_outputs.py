@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,44 @@ class TestClassification:
     def test_another_number_of_classes_is_refused(self) -> None:
         with pytest.raises(SystemUnderTestError, match="expected 2 numbers per image, one per class, got 3"):
             ClassificationOutput(("stop", "yield")).decode({"y": np.zeros((1, 3))}, views())
-        with pytest.raises(InputError, match="got crane more than once"):
-            ClassificationOutput(("crane", "crane"))
+        with pytest.raises(InputError, match=r"classes must be the names of the network's classes, got \(\)"):
+            ClassificationOutput(())
+
+    def test_classes_with_one_name_are_told_apart_by_their_numbers(self) -> None:
+        output = ClassificationOutput(("crane", "kite", "crane"))
+        assert output.classes == output.words == ("crane (0)", "kite", "crane (2)")
+        (scores,) = output.decode({"y": np.array([[0.1, 0.2, 0.7]])}, views())
+        assert scores.best == "crane (2)"
+        assert replace(output, class_names={"crane (2)": "machine"}).words == ("crane (0)", "kite", "machine")
+
+    def test_classes_that_get_one_word_are_added_up(self) -> None:
+        names = {"cab": "car", "jeep": "car", "dog": None}
+        classes = ("cab", "dog", "tree", "jeep")
+        output = ClassificationOutput(classes, activation="softmax", class_names=names)
+        logits = np.log([[0.3, 0.1, 0.35, 0.25], [0.1, 0.1, 0.7, 0.1]]) + 5
+        first, second = output.decode({"y": logits}, views(2))
+        assert first.names == ("car", "tree")
+        assert first.scores == pytest.approx([0.55, 0.35])
+        assert second.scores == pytest.approx([0.2, 0.7])
+        several = replace(output, activation="sigmoid")
+        (scores,) = several.decode({"y": np.array([[0.0, 9.0, -2.0, 2.0]])}, views())
+        assert scores.scores == pytest.approx([1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2))])
+
+    def test_logits_are_not_added_up(self) -> None:
+        output = ClassificationOutput(("cab", "jeep"), class_names={"cab": "car", "jeep": "car"})
+        with pytest.raises(
+            SystemUnderTestError, match=r"frame 'f1' must not be negative .* got -3; are these l"
+        ):
+            output.decode({"y": np.array([[1.0, 2.0], [4.0, -3.0]])}, views(2))
+        renamed = ClassificationOutput(("cab", "tree"), class_names={"cab": "car"})
+        (scores,) = renamed.decode({"y": np.array([[-1.5, -2.0]])}, views())
+        assert (scores.names, scores.scores.tolist()) == (("car", "tree"), [-1.5, -2.0])
+
+    def test_names_that_cannot_be_are_refused(self) -> None:
+        with pytest.raises(InputError, match="class_names has 'cap', which is none of the classes: did you"):
+            ClassificationOutput(("cab", "jeep"), class_names={"cap": "car"})
+        with pytest.raises(InputError, match="leaves out all classes"):
+            ClassificationOutput(("cab",), class_names={"cab": None})
 
 
 CLASSES = ("person", "car", "toaster")
@@ -142,6 +179,31 @@ class TestDetection:
         assert len(detector("rows", iou_threshold=None).decode(arrays, views())[0]) == 4
         assert len(detector("rows", limit=2).decode(arrays, views())[0]) == 2
         assert len(detector("rows", score_threshold=0.75).decode(arrays, views())[0]) == 2
+
+    def test_one_vehicle_is_not_both_a_car_and_a_truck(self) -> None:
+        rows = [
+            [10, 4, 20, 14, 0.7, 0],
+            [10, 4, 20, 13, 0.6, 1],  # IoU 0.9 with the first: the same vehicle
+            [10, 4, 20, 10, 0.5, 1],  # IoU 0.6 with the first: a truck behind it
+            [10, 4, 20, 14, 0.9, 2],  # a person is no vehicle
+        ]
+        arrays = {"y": np.array([rows], np.float32)}
+        output = DetectionOutput(("car", "truck", "person"), head="rows", iou_threshold=0.65)
+        (boxes,) = output.decode(arrays, views())
+        assert boxes.classes == ("pedestrian", "vehicle", "vehicle")
+        assert [one.get("type") for one in boxes.attributes] == [None, "car", "truck"]
+
+        def scores(**options: Any) -> list[float]:
+            (found,) = replace(output, **options).decode(arrays, views())
+            assert found.scores is not None
+            return [round(float(score), 1) for score in found.scores]
+
+        assert scores() == scores(class_names={"car": "vehicle"}) == [0.9, 0.7, 0.5]
+        assert scores(iou_threshold_across=0.5) == [0.9, 0.7]
+        # The second truck overlaps the first with an IoU of 0.67.
+        assert scores(iou_threshold_across=None) == [0.9, 0.7, 0.6]
+        assert scores(iou_threshold=None) == [0.9, 0.7, 0.5]
+        assert scores(iou_threshold=None, iou_threshold_across=None) == [0.9, 0.7, 0.6, 0.5]
 
     @given(st.lists(st.tuples(*[st.integers(0, 12)] * 4, st.integers(1, 20), st.integers(0, 1)), max_size=14))
     def test_suppression_is_the_textbook_one(self, rows: list[tuple[int, ...]]) -> None:
@@ -217,6 +279,7 @@ class TestDetection:
                 "head must be one of yolov5, yolov8, darknet, rows, ssd, separate, got 'yolo'",
             ),
             ({"score_threshold": 30}, "score_threshold must be from 0 to 1, got 30"),
+            ({"iou_threshold_across": -1}, "iou_threshold_across must be from 0 to 1, got -1"),
             ({"limit": 0}, "limit must be 1 or more"),
             ({"outputs": ("a", "b")}, "head 'separate' has three outputs, got a, b"),
         ],

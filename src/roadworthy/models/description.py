@@ -6,6 +6,7 @@ the command line: ``-m input.width=200``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +94,7 @@ class _Regression(_Form):
 class _Classification(_Form):
     task: Literal["classification"]
     classes: Words
+    class_names: Names = {}
     activation: Literal["none", "softmax", "sigmoid"] = "none"
     outputs: Words = ()
 
@@ -107,6 +109,7 @@ class _Detection(_Form):
     on_unknown: Literal["error", "skip"] = "error"
     score_threshold: Number = 0.25
     iou_threshold: Number | None = 0.45
+    iou_threshold_across: Number | None = 0.7
     limit: Whole = 300
     outputs: Words = ()
 
@@ -259,15 +262,23 @@ def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) ->
 
 
 def _classes(text: str, where: str, folder: Path) -> list[str]:
-    """Return the classes that text names: a file with one per line, or words with commas between them."""
-    if "," not in text and Path(text).suffix in (".names", ".txt"):
-        path = folder / text
-        try:
-            lines = path.read_text("utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{where}: cannot read the class names {path}: {error}") from error
-        return [line.strip() for line in lines if line.strip()]
-    return [part.strip() for part in text.split(",")]
+    """Return the classes that text names: in a file, or words with commas between them."""
+    suffix = Path(text).suffix
+    if "," in text or suffix not in (".names", ".txt", ".json"):
+        return [part.strip() for part in text.split(",")]
+    path = folder / text
+    try:
+        content = path.read_text("utf-8-sig")
+        found = json.loads(content) if suffix == ".json" else content.splitlines()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{where}: cannot read the class names {path}: {error}") from error
+    if isinstance(found, dict) and set(found) == {str(number) for number in range(len(found))}:
+        found = [found[str(number)] for number in range(len(found))]
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise InputError(
+            f"{where}: the class names {path} must be a list of names, or a name for each number from 0 on"
+        )
+    return [name.strip() for name in found if name.strip()]
 
 
 def _built(build: Callable[[], Any], where: str) -> Any:

@@ -15,12 +15,15 @@ from roadworthy.frames import Boxes
 from roadworthy.models.images import View
 from roadworthy.models.outputs import Arrays, check_finite, dense, shapes, words_for
 from roadworthy.models.protocols import Task
+from roadworthy.ontology import ontology
 
 __all__ = ["DetectionOutput"]
 
 Head: TypeAlias = Literal["yolov5", "yolov8", "darknet", "rows", "ssd", "separate"]
 BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
 Coordinates: TypeAlias = Literal["pixels", "normalized"]
+
+_NEVER = 2.0  # no two boxes have this IoU
 
 _USUAL: dict[str, tuple[BoxFormat, Coordinates]] = {
     "yolov5": ("cxcywh", "pixels"),
@@ -56,6 +59,9 @@ class DetectionOutput:
             its boxes out, as for most of COCO's 80.
         score_threshold: Boxes with lower scores are left out.
         iou_threshold: Of boxes of one class that overlap more than this, the best is kept; None keeps all.
+        iou_threshold_across: Likewise for boxes of different classes that are kinds of one element, such as
+            car and truck, so that a vehicle is not answered twice. It is higher, because a car in front of a
+            bus is two vehicles. None leaves such boxes as they are.
         limit: The most boxes per image, best first.
         outputs: The names of the network's outputs to use, in order; all when left out. For "separate":
             boxes, scores, class numbers.
@@ -75,6 +81,7 @@ class DetectionOutput:
     on_unknown: Literal["error", "skip"] = "error"
     score_threshold: float = 0.25
     iou_threshold: float | None = 0.45
+    iou_threshold_across: float | None = 0.7
     limit: int = 300
     outputs: tuple[str, ...] = ()
 
@@ -83,7 +90,7 @@ class DetectionOutput:
             value = getattr(self, name)
             if value not in get_args(known) and not (value is None and name != "head"):
                 raise InputError(f"{name} must be one of {', '.join(get_args(known))}, got {value!r}")
-        for name in ("score_threshold", "iou_threshold"):
+        for name in ("score_threshold", "iou_threshold", "iou_threshold_across"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:
                 raise InputError(f"{name} must be from 0 to 1, got {value}")
@@ -189,11 +196,35 @@ class DetectionOutput:
         xyxy = view.to_frame(self._corners(corners[kept][named].astype(np.float64), view.size))
         scores, numbers = np.minimum(scores[named], 1.0), numbers[named]
         order = np.argsort(-scores, kind="stable")
-        if self.iou_threshold is not None:
-            order = _suppressed(xyxy, numbers, order, self.iou_threshold)
-        order = order[: self.limit]
+        order = self._suppressed(xyxy, numbers, _elements(words)[numbers], order)[: self.limit]
         boxes = Boxes(xyxy[order], [str(words[number]) for number in numbers[order]], scores=scores[order])
         return boxes.clipped(view.frame.width, view.frame.height)
+
+    def _suppressed(
+        self,
+        xyxy: NDArray[np.float64],
+        numbers: NDArray[np.intp],
+        elements: NDArray[np.intp],
+        order: NDArray[np.intp],
+    ) -> NDArray[np.intp]:
+        """Return the boxes that non-maximum suppression keeps, best first."""
+        within, across = (
+            _NEVER if one is None else one for one in (self.iou_threshold, self.iou_threshold_across)
+        )
+        area = (xyxy[:, 2] - xyxy[:, 0]) * (xyxy[:, 3] - xyxy[:, 1])
+        kept = []
+        while len(order):
+            best, order = order[0], order[1:]
+            kept.append(best)
+            low = np.maximum(xyxy[best, :2], xyxy[order, :2])
+            high = np.minimum(xyxy[best, 2:], xyxy[order, 2:])
+            shared = np.clip(high - low, 0, None).prod(axis=1)
+            union = area[best] + area[order] - shared
+            threshold = np.where(elements[order] == elements[best], across, _NEVER)
+            threshold[numbers[order] == numbers[best]] = within
+            # Multiplying rather than dividing, because two boxes without area have no union.
+            order = order[shared <= threshold * union]
+        return np.array(kept, np.intp)
 
     def _corners(self, numbers: NDArray[np.float64], size: tuple[int, int]) -> NDArray[np.float64]:
         """Return x1, y1, x2, y2 in pixels of what the network sees."""
@@ -238,22 +269,7 @@ def _joined(rows: Sequence[NDArray[Any]], length: int, arrays: Arrays) -> NDArra
     return np.concatenate(found, axis=1)
 
 
-def _suppressed(
-    xyxy: NDArray[np.float64],
-    numbers: NDArray[np.intp],
-    order: NDArray[np.intp],
-    threshold: float,
-) -> NDArray[np.intp]:
-    """Return the boxes that non-maximum suppression keeps within each class, best first."""
-    area = (xyxy[:, 2] - xyxy[:, 0]) * (xyxy[:, 3] - xyxy[:, 1])
-    kept = []
-    while len(order):
-        best, order = order[0], order[1:]
-        kept.append(best)
-        low = np.maximum(xyxy[best, :2], xyxy[order, :2])
-        high = np.minimum(xyxy[best, 2:], xyxy[order, 2:])
-        shared = np.clip(high - low, 0, None).prod(axis=1)
-        union = area[best] + area[order] - shared
-        # Multiplying rather than dividing, because two boxes without area have no union.
-        order = order[(shared <= threshold * union) | (numbers[order] != numbers[best])]
-    return np.array(kept, np.intp)
+def _elements(words: Sequence[str | None]) -> NDArray[np.intp]:
+    """Return a number for each class, the same for those that are kinds of one element."""
+    names = ["" if word is None else ontology().resolve(word).name for word in words]
+    return np.array([names.index(name) for name in names], np.intp)

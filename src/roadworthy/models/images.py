@@ -92,8 +92,6 @@ class ImageInput:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name} must be 1 or more, got {value}")
-        if self.fit == "letterbox" and self.width is None:
-            raise InputError("fit 'letterbox' needs a width and a height")
         if self.history < 0:
             raise InputError(f"history must be 0 or more, got {self.history}")
         if min(self.crop) < 0:
@@ -128,7 +126,7 @@ class ImageInput:
         layout = self.layout or self._layout_of(shape) or "nchw"
         filled = dataclasses.replace(self, layout=layout, dtype=self._dtype_like(dtype))
         if not shape:
-            return filled
+            return filled._with_size()
         rank = 5 if self.history and self.stacking == "time" else 4
         if len(shape) != rank:
             raise InputError(
@@ -149,7 +147,15 @@ class ImageInput:
                     f"{axis}={axes[axis]}, but {axis}={value} is declared: correct the input's width, "
                     "height, color, layout or history"
                 )
-        return filled
+        return filled._with_size()
+
+    def _with_size(self) -> ImageInput:
+        """Return the input, which has a size if it needs one."""
+        if self.fit == "letterbox" and self.width is None:
+            raise InputError(
+                "fit 'letterbox' needs a width and a height, which the network's file does not say"
+            )
+        return self
 
     def _layout_of(self, shape: Sequence[int | None]) -> Layout | None:
         """Tell the layout from where the channels are; None when the shape does not say."""

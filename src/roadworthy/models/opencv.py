@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.models._darknet import check_size, declared_shape, read_darknet
 from roadworthy.models.network import (
     ModelSpec,
     Network,
@@ -27,7 +27,8 @@ from roadworthy.registry import models
 
 __all__ = ["OpenCVRuntime", "opencv_model"]
 
-_PARTNERS = {".cfg": ".weights", ".caffemodel": ".prototxt"}
+_DARKNET = ".cfg"
+_PARTNERS = {_DARKNET: ".weights", ".caffemodel": ".prototxt"}
 """The ending of the second file of a network that has two."""
 
 
@@ -48,7 +49,8 @@ def opencv_model(
 
     Args:
         path: The file: ``.cfg`` for darknet, ``.onnx``, ``.caffemodel``, ``.pb``.
-        spec: What it takes and what its numbers mean.
+        spec: What it takes and what its numbers mean. The input of a darknet network may have another size
+            than its cfg file says.
         name: What it is called in rows and reports.
         weights: The second file of a network that has two; the one with the same stem when left out.
         timeout: Seconds that it may take for a batch; it is waited for when left out.
@@ -59,22 +61,36 @@ def opencv_model(
     path = Path(path)
     if weights is None and path.suffix in _PARTNERS:
         weights = path.with_suffix(_PARTNERS[path.suffix])
-    runtime = OpenCVRuntime(path, weights)
+    size = None
+    if spec is not None and spec.input.width is not None and spec.input.height is not None:
+        size = (spec.input.width, spec.input.height)
+    runtime = OpenCVRuntime(path, weights, size if path.suffix == _DARKNET else None)
     label = name or f"opencv:{path}"
     return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout)
 
 
 @dataclass(frozen=True)
 class OpenCVRuntime(OpensLater):
-    """Runs a network with one input of float32 images in the order NCHW."""
+    """Runs a network with one input of float32 images in the order NCHW.
+
+    Attributes:
+        path: The file.
+        weights: Its second file, where it has two.
+        size: Width and height of the images, where they shall differ from what a cfg file says.
+    """
 
     path: Path
     weights: Path | None = None
+    size: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         for file in self.files:
             existing(file, "network for OpenCV")
-        self._net  # noqa: B018 - opened at once, so that a broken file is told when it is named
+        # Opened at once, so that a broken file is told when it is named.
+        net = self._net
+        if self.size is not None and self.input is not None:
+            with _quiet():
+                check_size(net, self.path, self.input.shape)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -87,7 +103,10 @@ class OpenCVRuntime(OpensLater):
 
         try:
             with _quiet():
-                net = cv2.dnn.readNet(*map(str, reversed(self.files)))
+                if self.path.suffix == _DARKNET and self.weights is not None:
+                    net = read_darknet(self.path, self.weights)
+                else:
+                    net = cv2.dnn.readNet(*map(str, reversed(self.files)))
         except cv2.error as error:
             reason = " ".join(error.err.split()) or "OpenCV does not say why"
             raise InputError(
@@ -100,8 +119,11 @@ class OpenCVRuntime(OpensLater):
     @cached_property
     def input(self) -> Tensor | None:
         """The input, with the shape that darknet and ONNX files declare."""
-        if self.path.suffix == ".cfg":
-            return Tensor("image", _darknet_shape(self.path), "float32")
+        if self.path.suffix == _DARKNET:
+            shape = declared_shape(self.path)
+            if self.size is not None:
+                shape = (*shape[:2], *reversed(self.size))
+            return Tensor("image", shape, "float32")
         # OpenCV does not tell the shape of an input, and most ONNX files are made for a single image.
         shape = _onnx_shape(self.path) if self.path.suffix == ".onnx" else ()
         return Tensor("image", shape, "float32")
@@ -119,13 +141,6 @@ class OpenCVRuntime(OpensLater):
             found = self._net.forward(names)
         # The arrays are OpenCV's own memory, which the next call writes over.
         return {name: array.copy() for name, array in zip(names, found, strict=True)}
-
-
-def _darknet_shape(path: Path) -> tuple[int | None, ...]:
-    """Return the shape of the input as the [net] section of a cfg file has it."""
-    net = re.split(r"(?m)^\s*\[(?!net)", path.read_text("utf-8", errors="replace"), maxsplit=1)[0]
-    values = {key: int(value) for key, value in re.findall(r"(?m)^\s*(\w+)\s*=\s*(\d+)\s*$", net)}
-    return (None, values.get("channels"), values.get("height"), values.get("width"))
 
 
 def _onnx_shape(path: Path) -> tuple[int | None, ...]:

@@ -6,6 +6,7 @@ checked for shape, kind and finiteness, and a complaint names the frame.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
@@ -111,26 +112,50 @@ class ClassificationOutput:
     """A score for each class.
 
     Attributes:
-        classes: The names of the classes, in the order of the numbers; any words.
+        classes: The network's own names of its classes, in the order of the numbers; any words. A name that
+            several classes have gets their numbers: ImageNet's are "crane (134)" and "crane (517)".
         activation: What to apply to the numbers: "softmax" or "sigmoid" for logits, or "none".
+        class_names: What classes are called in the answers, where it shall differ; any words. The scores of
+            classes that get the same word are added up; with "sigmoid" the highest counts. None leaves a
+            class out.
         outputs: The name of the network's output to use; the only one when left out.
+
+    Example:
+        >>> output = ClassificationOutput(("cab", "jeep", "crane"), class_names={"cab": "car", "jeep": "car"})
+        >>> output.words
+        ('car', 'crane')
     """
 
     task: ClassVar[Task] = "classification"
 
     classes: tuple[str, ...]
     activation: Literal["none", "softmax", "sigmoid"] = "none"
+    class_names: Mapping[str, str | None] = field(default_factory=FrozenDict)
     outputs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        twice = {name for name in self.classes if self.classes.count(name) > 1}
-        if not self.classes or twice:
-            raise InputError(
-                "classes must name at least one class and each only once, got "
-                f"{', '.join(sorted(twice)) + ' more than once' if twice else 'none'}"
-            )
+        if not self.classes or isinstance(self.classes, str):
+            raise InputError(f"classes must be the names of the network's classes, got {self.classes!r}")
         if self.activation not in ("none", "softmax", "sigmoid"):
             raise InputError(f"activation must be 'none', 'softmax' or 'sigmoid', got {self.activation!r}")
+        counts = Counter(self.classes)
+        numbered = tuple(
+            f"{name} ({number})" if counts[name] > 1 else name for number, name in enumerate(self.classes)
+        )
+        object.__setattr__(self, "classes", numbered)
+        object.__setattr__(self, "class_names", frozen(self.class_names))
+        _check_names(self.class_names, self.classes)
+        if not self.words:
+            raise InputError("class_names leaves out all classes: keep at least one")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the answers name, each once."""
+        return tuple(dict.fromkeys(word for word in self._word_of if word is not None))
+
+    @property
+    def _word_of(self) -> list[str | None]:
+        return [self.class_names.get(name, name) for name in self.classes]
 
     def decode(self, arrays: Arrays, views: Sequence[View]) -> list[ClassScores]:
         """Return the class scores for a batch."""
@@ -145,7 +170,30 @@ class ClassificationOutput:
             scores /= scores.sum(axis=1, keepdims=True)
         elif self.activation == "sigmoid":
             scores = 0.5 * (1 + np.tanh(scores / 2))
-        return [ClassScores(self.classes, row) for row in scores]
+        words = self.words
+        return [ClassScores(words, row) for row in self._named(scores, words, views)]
+
+    def _named(
+        self, scores: NDArray[np.float64], words: tuple[str, ...], views: Sequence[View]
+    ) -> NDArray[np.float64]:
+        """Return a column per word for a column per class."""
+        if words == self.classes:
+            return scores
+        kept = np.array([word is not None for word in self._word_of], np.bool_)
+        place = {word: number for number, word in enumerate(words)}
+        target = [place[word] for word in self._word_of if word is not None]
+        scores = scores[:, kept]
+        if self.activation == "none" and len(target) > len(words) and scores.min() < 0:
+            view = views[int(scores.min(axis=1).argmin())]
+            raise SystemUnderTestError(
+                f"scores for frame {view.frame.id!r} must not be negative where class_names gives several "
+                f"classes one word and adds them up, got {scores.min():g}; are these logits? Then say "
+                "activation=softmax"
+            )
+        found = np.zeros((len(words), len(scores)))
+        merge = np.maximum if self.activation == "sigmoid" else np.add
+        merge.at(found, target, scores.T)
+        return found.T
 
 
 @dataclass(frozen=True)
@@ -225,11 +273,8 @@ def words_for(
         raise InputError(f"classes must be the names of the network's classes, got {classes!r}")
     if on_unknown not in ("error", "skip"):
         raise InputError(f"on_unknown must be 'error' or 'skip', got {on_unknown!r}")
+    _check_names(class_names, classes)
     for name, word in class_names.items():
-        if name not in classes:
-            raise InputError(
-                f"class_names has {name!r}, which is none of the classes: {suggest(name, classes)}"
-            )
         if word is not None:
             _known(word, f"class_names[{name!r}]: ")
     found: list[str | None] = []
@@ -249,6 +294,14 @@ def words_for(
                 "or leave out all that are unknown with on_unknown=skip)",
             )
     return found
+
+
+def _check_names(class_names: Mapping[str, str | None], classes: Sequence[str]) -> None:
+    for name in class_names:
+        if name not in classes:
+            raise InputError(
+                f"class_names has {name!r}, which is none of the classes: {suggest(name, classes)}"
+            )
 
 
 def _known(word: str, before: str, after: str = "") -> None:

@@ -29,7 +29,8 @@ _NO_WEIGHTS = (
 
 @models.register(
     "torch",
-    summary="a torch module: torch:package.module:Class or torch:file.py:Class, with its weights from a file",
+    summary="a torch module or what builds one: torch:package.module:Class or torch:file.py:Class, "
+    "with its weights from a file",
 )
 def torch_model(
     module: Any,
@@ -44,11 +45,12 @@ def torch_model(
     """Take a torch module.
 
     Args:
-        module: A module, or where its class is: ``"package.module:Class"`` or ``"file.py:Class"``.
+        module: A module, or where its class is: ``"package.module:Class"`` or ``"file.py:Class"``. A function
+            that returns a module serves as well, such as ``"package.module:Class.from_name"``.
         spec: What it takes and what its numbers mean.
         name: What it is called in rows and reports.
         weights: A state dict, as ``torch.save(module.state_dict(), …)`` or safetensors write it.
-        arguments: What the class is called with.
+        arguments: What the class or function is called with.
         device: Where it runs, such as "cuda:0".
         timeout: Seconds that it may take for a batch; it is waited for when left out.
 
@@ -93,12 +95,17 @@ def imported_torch(purpose: str) -> Any:
 
 def _built(reference: str, arguments: Mapping[str, object]) -> torch.nn.Module:
     library = imported_torch("run a torch module")
-    kind = imported(reference, "torch:", "Class")
-    if not inspect.isclass(kind) or not issubclass(kind, library.nn.Module):
-        what = kind.__name__ if inspect.isclass(kind) else type(kind).__name__
-        raise InputError(f"torch:{reference} must name a subclass of torch.nn.Module, got {what}")
+    build = imported(reference, "torch:", "Class")
+    is_class = inspect.isclass(build)
+    builds = issubclass(build, library.nn.Module) if is_class else inspect.isroutine(build)
+    if not builds:
+        what = build.__name__ if is_class else type(build).__name__
+        raise InputError(
+            f"torch:{reference} must name a subclass of torch.nn.Module, or a function that builds one, "
+            f"got {what}"
+        )
     try:
-        built: Any = kind(**arguments)
+        built: Any = build(**arguments)
     except Exception as error:
         raise InputError(f"torch:{reference} cannot be built: {type(error).__name__}: {error}") from error
     module: torch.nn.Module = built
