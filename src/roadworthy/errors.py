@@ -6,6 +6,7 @@
     ├── InputError            what came in cannot be used; the message says what was expected and what came
     │   ├── FrameError        an image, label map, box, depth or signal breaks the rules of a Frame
     │   ├── OntologyError     an ontology file or a name in it
+    │   ├── RuleError         a testing rule that is not understood; underlines the words
     │   ├── SceneError        a scene of the built-in world that cannot be built or changed as asked
     │   └── UnknownNameError  a name that no registry entry has
     ├── MissingExtraError     an optional dependency that is not installed; names the extra
@@ -27,6 +28,7 @@ __all__ = [
     "NotApplicable",
     "OntologyError",
     "RoadworthyError",
+    "RuleError",
     "SceneError",
     "SystemUnderTestError",
     "UnknownNameError",
@@ -48,6 +50,43 @@ class FrameError(InputError):
 
 class OntologyError(InputError):
     """An ontology file, or a name looked up in the ontology, is wrong."""
+
+
+class RuleError(InputError):
+    """A testing rule is not understood, wholly or in part.
+
+    Args:
+        reason: What is wrong, in words.
+        text: The whole rule.
+        span: The first and the last + 1 character of the words that are at fault.
+        suggestions: What would be understood in their place, the nearest first.
+
+    Example:
+        >>> error = RuleError("'unicorn' is not known", text="If a unicorn appears", span=(5, 12))
+        >>> print(error)
+        'unicorn' is not known
+          If a unicorn appears
+               ^^^^^^^
+    """
+
+    def __init__(
+        self, reason: str, *, text: str, span: tuple[int, int], suggestions: Iterable[str] = ()
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.text = text
+        self.span = span
+        self.suggestions = tuple(suggestions)
+
+    def __str__(self) -> str:
+        start, stop = self.span
+        # The line that holds the words: a rule may be written over several.
+        begin = self.text.rfind("\n", 0, start) + 1
+        end = self.text.find("\n", start)
+        line = self.text[begin : len(self.text) if end < 0 else end]
+        under = " " * (start - begin) + "^" * max(1, min(stop - begin, len(line)) - (start - begin))
+        nearest = f"; understood are: {', '.join(self.suggestions)}" if self.suggestions else ""
+        return f"{self.reason}{nearest}\n  {line}\n  {under}"
 
 
 class SceneError(InputError):

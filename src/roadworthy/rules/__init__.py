@@ -1,0 +1,18 @@
+"""Rules: testing rules in plain English become relations, changed images and verdicts.
+
+::
+
+    rule = parse("If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%.")
+    rule.blocks[0].changes[0].target                # 'pedestrian'
+    rule.blocks[0].expectation.holds(10.0, 6.5)     # True
+"""
+
+from __future__ import annotations
+
+from roadworthy.errors import RuleError
+from roadworthy.rules.expectation import Expectation
+from roadworthy.rules.files import read_rules
+from roadworthy.rules.language.parser import parse
+from roadworthy.rules.reading import Block, Change, Proposition, Rule
+
+__all__ = ["Block", "Change", "Expectation", "Proposition", "Rule", "RuleError", "parse", "read_rules"]

@@ -1,0 +1,200 @@
+"""More or less of a change: a thing nearer or farther away, weather weaker, an edit fainter."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame
+from roadworthy.transforms import Add, Composition, Transform, compose
+
+__all__ = ["CLOSER", "FARTHER", "Faded", "Moved", "can_be_moved", "scaled"]
+
+CLOSER = (0.6, 0.68, 0.78, 0.5, 0.43)
+"""Times as far away as before, the best first, for a thing that gets closer; all are plainly nearer."""
+FARTHER = (1.6, 1.45, 1.3, 1.9, 2.2)
+"""The same for a thing that goes farther away."""
+
+_DIGITS = 4  # of what is made weaker, so that it can be read
+_MOST_METRES = 100.0  # the transform that adds things places none beyond
+
+
+@dataclass(frozen=True)
+class Moved(Transform):
+    """A thing is added at another distance than it would have: the same thing, on the same side.
+
+    Attributes:
+        base: What adds the thing: the transform `Add`, or one that moves it already.
+        factors: Times as far away as `base` puts it, the best first; the first that has a place is taken.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.transforms import make_transform
+        >>> frame, person = load("world:town", count=1)[0], make_transform("add", element="pedestrian")
+        >>> near, far = (one(frame, 1, measure=False) for one in (Moved(person, CLOSER), person))
+        >>> near.metadata["added"][0]["distance"] < 0.85 * far.metadata["added"][0]["distance"]
+        True
+    """
+
+    base: Transform
+    factors: tuple[float, ...]
+
+    name = "moved"
+    summary = "a thing is added nearer or farther away"
+    family = "objects"
+    random = True
+
+    def __post_init__(self) -> None:
+        if not can_be_moved(self.base):
+            raise InputError(f"only a thing that is added can be nearer or farther away, got {self.base}")
+        for name in ("keeps", "needs"):
+            object.__setattr__(self, name, getattr(self.base, name))
+
+    @property
+    def thing(self) -> Add:
+        """What adds the thing, wherever it puts it."""
+        base = self.base.thing if isinstance(self.base, Moved) else self.base
+        assert isinstance(base, Add)
+        return base
+
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        """Return the frame with the thing, moved.
+
+        Raises:
+            NotApplicable: There is no place for it there, or none where it would have stood.
+        """
+        # Every try draws the same numbers: only the distance may differ.
+        there = _added(self.base(frame, copy.deepcopy(rng), measure=False))
+        side = str(there["side"])
+        reason = ""
+        for factor in self.factors:
+            distance = float(str(there["distance"])) * factor
+            if distance > _MOST_METRES:
+                reason = reason or f"a {self.thing.element} would be too far away to be seen"
+                continue
+            moved = self.thing.replace(
+                distance=distance, side=side if side in ("left", "right") else self.thing.side
+            )
+            try:
+                return moved(frame, copy.deepcopy(rng), measure=False)
+            except NotApplicable as error:
+                reason = error.reason
+        raise NotApplicable(reason)
+
+    @property
+    def settings(self) -> dict[str, float | int | str]:
+        """The parameters of what adds the thing, and how far it is moved."""
+        return {**self.thing.settings, "times": self.times}
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether it changes nothing: a thing is always added."""
+        return False
+
+    @property
+    def times(self) -> float:
+        """Times as far away as the thing would have stood, if the first places have room for it."""
+        return self.factors[0] * (self.base.times if isinstance(self.base, Moved) else 1.0)
+
+    def __str__(self) -> str:
+        return f"{self.thing}, {self.times:.3g} times as far away"
+
+
+@dataclass(frozen=True)
+class Faded(Transform):
+    """A change of which only a part is seen, as a lane line that has worn off: images are mixed.
+
+    Attributes:
+        base: The change.
+        amount: How much of it is seen, from 0 to 1.
+
+    Example:
+        >>> from roadworthy.transforms import make_transform
+        >>> frame = Frame("a", np.zeros((16, 16, 3), np.uint8))
+        >>> int(Faded(make_transform("brightness", bias=40), 0.25)(frame, measure=False).image.max())
+        10
+    """
+
+    base: Transform
+    amount: float
+
+    name = "faded"
+    summary = "a change of which a part is seen"
+    family = "composition"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.amount <= 1:
+            raise InputError(f"the share of a change that is seen must be from 0 to 1, got {self.amount}")
+        for name in ("keeps", "needs", "random"):
+            object.__setattr__(self, name, getattr(self.base, name))
+
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        """Return the frame with a part of the change; what is known follows what is seen most of."""
+        changed = self.base(frame, rng, measure=False)
+        image = cv2.addWeighted(changed.image, self.amount, frame.image, 1 - self.amount, 0)
+        return (changed if self.amount >= 0.5 else frame).replace(image=np.asarray(image, np.uint8))
+
+    @property
+    def settings(self) -> dict[str, float | int | str]:
+        """The parameters of the change, and how much of it is seen."""
+        return {**self.base.settings, "seen": self.amount}
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether nothing of it is seen."""
+        return self.amount == 0
+
+    def __str__(self) -> str:
+        return f"{self.base}, {self.amount:.3g} of it seen"
+
+
+def can_be_moved(change: Transform) -> bool:
+    """Return whether a change adds a thing whose distance can be chosen."""
+    return isinstance(change, Add | Moved)
+
+
+def scaled(change: Transform, amount: float) -> Transform:
+    """Return less of a change: 1 is all of it, and near 0 there is next to nothing.
+
+    Weather and all else that has a strength gets weaker; things that are added stand farther away, and so are
+    seen smaller in the same measure; any other edit fades.
+
+    Example:
+        >>> from roadworthy.transforms import make_transform
+        >>> str(scaled(make_transform("rain:heavy"), 0.25))
+        'rain(amount=0.25)'
+        >>> str(scaled(make_transform("add", element="bicyclist"), 0.5))
+        'add(element=bicyclist), 2 times as far away'
+        >>> str(scaled(make_transform("remove", element="line"), 0.5))
+        'remove(element=line), 0.5 of it seen'
+    """
+    if not 0 < amount <= 1:
+        raise InputError(f"an amount must be above 0 and at most 1, got {amount!r}")
+    if amount == 1:
+        return change
+    if isinstance(change, Composition):
+        return compose([scaled(step, amount) for step in change.steps])
+    if isinstance(change, Moved):
+        return Moved(scaled(change.base, amount), change.factors)
+    if can_be_moved(change):
+        return Moved(change, (1 / amount,))
+    strengths = {
+        one.name: round(one.identity + amount * (float(getattr(change, one.name)) - one.identity), _DIGITS)
+        for one in change.parameters()
+        if one.identity is not None and one.kind == "number"
+    }
+    return change.replace(**strengths) if strengths else Faded(change, amount)
+
+
+def _added(frame: Frame) -> Mapping[str, object]:
+    """Return what is known about the thing that was added last."""
+    notes = frame.metadata["added"]
+    assert isinstance(notes, tuple)
+    note = notes[-1]
+    assert isinstance(note, Mapping)
+    return note

@@ -1,0 +1,392 @@
+"""From what a rule says to the frames that try it: a scenario for each of its blocks.
+
+Every scenario is made from the original frame (Formula 2 of the RMT paper); what it is compared with is the
+answer to the scenario before it. ::
+
+    plan = plan_for(parse("If a pedestrian appears on the roadside, then the ego-vehicle should slow down."))
+    original, follow_up = plan.frames(frame, seed=7)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import cv2
+import numpy as np
+
+from roadworthy._frozen import FrozenDict
+from roadworthy.cases import Dataset, FrameSource
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame
+from roadworthy.ontology import ontology
+from roadworthy.rules.amounts import CLOSER, FARTHER, Faded, Moved, can_be_moved, scaled
+from roadworthy.rules.expectation import Expectation, Quantity
+from roadworthy.rules.reading import Change, Rule
+from roadworthy.seeding import rng_for
+from roadworthy.transforms import Composition, Engine, Operation, Transform, transform_for
+from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
+from roadworthy.transforms.wording import Description
+
+__all__ = ["FollowUp", "Original", "Plan", "Scenario", "operation_of", "plan_for"]
+
+_LEAST_CONTRAST = 32  # levels; as the transform that adds things has it
+_LEVELS = ("light", "normal", "heavy")
+_ROADSIDE = ("on", "roadside")
+_AHEAD = ("in front of", "ego-vehicle")
+_RELATIONS = {"on": "on", "in": "on", "front": "in front of", "behind": "behind", "beside": "beside"}
+_LAST = ("weather", "time")
+"""What comes over everything else: what is added stands in the rain, too."""
+
+
+@dataclass(frozen=True)
+class Scenario(Composition):
+    """All that one block of a rule changes, made at the same time.
+
+    What is random about a step depends on the seed and on what the step is about, not on the other steps: the
+    pedestrian of one block is the pedestrian of the next, whatever else changes there.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.transforms import make_transform
+        >>> frame, person = load("world:town", count=1)[0], make_transform("add", element="pedestrian")
+        >>> by_day, at_night = (
+        ...     Scenario(steps)(frame, 3, measure=False).metadata["added"][0]["box"]
+        ...     for steps in ((person,), (person, make_transform("night")))
+        ... )
+        >>> by_day == at_night
+        True
+    """
+
+    name = "scenario"
+    summary = "all that one block of a rule changes"
+
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        """Return the frame after all changes.
+
+        Raises:
+            NotApplicable: The frame does not qualify for one of them, or what is added cannot be seen under
+                the weather or in the dark.
+        """
+        seed = int(rng.integers(2**63))
+        # The frames before it are changed one by one, by whoever calls this.
+        frame = frame.replace(previous=())
+        changed = self._after(frame, seed, self.steps)
+        if any(can_be_moved(one) and not can_be_moved(later) for one, later in pairwise(self.steps)):
+            others = tuple(step for step in self.steps if not can_be_moved(step))
+            _check_seen(changed, self._after(frame, seed, others))
+        return changed
+
+    def _after(self, frame: Frame, seed: int, steps: tuple[Transform, ...]) -> Frame:
+        """Return the frame after some of the changes."""
+        seen: Counter[str] = Counter()
+        for step in steps:
+            about = _about(step)
+            seen[about] += 1
+            if not step.is_identity:
+                frame = step(frame, rng_for(seed, about, seen[about]), measure=False)
+        return frame
+
+    def scaled(self, amount: float) -> Scenario:
+        """Return less of all its changes; 1 is all of them."""
+        return Scenario(tuple(scaled(step, amount) for step in self.steps))
+
+
+def _check_seen(changed: Frame, without: Frame) -> None:
+    """Refuse a frame in which what was added cannot be told from what it hides."""
+    notes = changed.metadata["added"]
+    assert isinstance(notes, tuple)
+    for note in notes:
+        left, top, right, bottom = note["box"]
+        window = slice(max(0, top), bottom), slice(max(0, left), right)
+        if cv2.norm(changed.image[window], without.image[window], cv2.NORM_INF) < _LEAST_CONTRAST:
+            raise NotApplicable("what is added would not stand out from what is behind it")
+
+
+def _about(step: Transform) -> str:
+    """Return what a step is about, the same for more and less of it."""
+    while isinstance(step, Moved | Faded):
+        step = step.base
+    return f"{step.name} {step.settings.get('element', '')}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a rule is tried: a scenario for each relation that must hold.
+
+    Attributes:
+        rule: The rule.
+        scenarios: What is made of the original frame; one for each relation.
+        expectations: What must hold between the answer to each scenario and the one before, at first that to
+            the original frame.
+        words: What each scenario changes, in plain words.
+    """
+
+    rule: Rule
+    scenarios: tuple[Scenario, ...]
+    expectations: tuple[Expectation, ...]
+    words: tuple[str, ...]
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What a model has to predict, each once."""
+        return tuple(dict.fromkeys(one.output for one in self.expectations))
+
+    def sources(self, original: FrameSource, seed: int) -> tuple[FrameSource, ...]:
+        """Return what makes the frames: the original, then a follow-up for each scenario."""
+        return (original, *(FollowUp(original, scenario, seed) for scenario in self.scenarios))
+
+    def frames(self, frame: Frame, seed: int) -> tuple[Frame, ...]:
+        """Return the original frame and its follow-ups.
+
+        Raises:
+            NotApplicable: The frame does not qualify; says why.
+        """
+        return (frame, *(scenario(frame, seed) for scenario in self.scenarios))
+
+    def after(self, first: Transform) -> Plan:
+        """Return the plan on top of a change that somebody else makes first (setting II of the paper's RQ4).
+
+        That change alone must do what the first block asks for; then comes the rule's own change, made in
+        addition, and its answer is compared with that to the first change alone.
+
+        Example:
+            >>> from roadworthy.rules import parse
+            >>> from roadworthy.transforms import make_transform
+            >>> rule = parse("If a pedestrian appears on the roadside, the ego-vehicle should slow down.")
+            >>> plan = plan_for(rule)
+            >>> [str(one) for one in plan.after(make_transform("rain:heavy")).scenarios]
+            ['rain(amount=1)', 'rain(amount=1) + add(element=pedestrian)']
+        """
+        steps = first.steps if isinstance(first, Composition) else (first,)
+        both = (Scenario((*steps, *scenario.steps)) for scenario in self.scenarios)
+        return Plan(
+            self.rule,
+            (Scenario(steps), *both),
+            (self.expectations[0], *self.expectations),
+            (str(first), *(f"{first} and {words}" for words in self.words)),
+        )
+
+    def made_by(self, change: Transform) -> Plan:
+        """Return the plan with the rule's one change made by another transform (setting I of RQ4).
+
+        Raises:
+            InputError: The rule has more than one change.
+        """
+        if len(self.scenarios) != 1 or len(self.rule.blocks[0].changes) != 1:
+            raise InputError(
+                "only the change of a rule with one change can be made by another transform, got "
+                f"{self.rule.text!r}"
+            )
+        steps = change.steps if isinstance(change, Composition) else (change,)
+        return Plan(self.rule, (Scenario(steps),), self.expectations, (str(change),))
+
+    def with_tolerances(self, tolerances: Mapping[str, Quantity]) -> Plan:
+        """Return the plan with other δ: how far predictions of an output may differ and still be the same."""
+        expectations = tuple(
+            one.with_tolerance(tolerances[one.output]) if one.output in tolerances else one
+            for one in self.expectations
+        )
+        return dataclasses.replace(self, expectations=expectations)
+
+    def scaled(self, amount: float) -> Plan:
+        """Return the plan with less of every change; 1 is all of it."""
+        return dataclasses.replace(self, scenarios=tuple(one.scaled(amount) for one in self.scenarios))
+
+
+@dataclass(frozen=True)
+class Original:
+    """A frame of a data set, read in whichever process wants it; the last few are kept.
+
+    Attributes:
+        data: The data set.
+        index: Which of its frames.
+    """
+
+    data: Dataset
+    index: int
+
+    def __call__(self) -> Frame:
+        """Return the frame.
+
+        Raises:
+            NotApplicable: It cannot be read, and the data set says that such frames are skipped.
+        """
+        try:
+            return _read(self)
+        except InputError as error:
+            if getattr(self.data, "on_error", "raise") == "skip":
+                raise NotApplicable("the frame cannot be read") from error
+            raise
+
+
+# The follow-ups of a frame are made one after another: it need not be read for each of them.
+@lru_cache(maxsize=4)
+def _read(original: Original) -> Frame:
+    return original.data[original.index]
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """A frame changed by a scenario, made in whichever process wants it.
+
+    Attributes:
+        original: The frame, or what makes it.
+        scenario: What is changed.
+        seed: The same seed gives the same bytes.
+    """
+
+    original: FrameSource
+    scenario: Scenario
+    seed: int
+
+    def __call__(self) -> Frame:
+        """Return the changed frame.
+
+        Raises:
+            NotApplicable: The frame does not qualify.
+        """
+        frame = self.original if isinstance(self.original, Frame) else self.original()
+        return self.scenario(frame, self.seed)
+
+
+def plan_for(rule: Rule, engines: Iterable[Engine] = ()) -> Plan:
+    """Return how a rule is tried.
+
+    Args:
+        rule: The rule, as it was read.
+        engines: Image engines that users bring; they go before what is built in.
+
+    Raises:
+        InputError: Something that the rule changes cannot be changed, or not so; says what would help.
+
+    Example:
+        >>> from roadworthy.rules import parse
+        >>> rule = parse("If a pedestrian appears on the roadside, then the ego-vehicle should slow down. "
+        ...              "If he gets closer to the ego-vehicle, then the speed should decrease more.")
+        >>> [str(scenario) for scenario in plan_for(rule).scenarios]
+        ['add(element=pedestrian)', 'add(element=pedestrian), 0.6 times as far away']
+    """
+    engines = tuple(engines)
+    blocks: list[list[_Made]] = []
+    for block in rule.blocks:
+        made: list[_Made] = []
+        for change in sorted(block.changes, key=_order):
+            earlier = (one for steps in reversed(blocks) for one in steps if one.is_about(change))
+            try:
+                made.append(_made(change, next(earlier, None), engines))
+            except InputError as error:
+                raise InputError(
+                    f"the rule {rule.text!r} cannot be tried ({change}): {error}; image engines of your own "
+                    "are given by --engines FILE"
+                ) from error
+        blocks.append(made)
+    scenarios = tuple(Scenario(tuple(one.transform for one in steps)) for steps in blocks)
+    return Plan(
+        rule,
+        scenarios,
+        tuple(block.expectation for block in rule.blocks),
+        tuple(" and ".join(map(str, block.changes)) for block in rule.blocks),
+    )
+
+
+def _order(change: Change) -> int:
+    return _LAST.index(change.target) if change.target in _LAST else -1
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A change with its comparative resolved, and the transform that makes it."""
+
+    change: Change
+    transform: Transform
+
+    def is_about(self, change: Change) -> bool:
+        """Return whether a later change may refer to it."""
+        return (self.change.op, self.change.target) == (change.op, change.target)
+
+
+def _made(change: Change, earlier: _Made | None, engines: Sequence[Engine]) -> _Made:
+    if change.comparative is None:
+        return _Made(change, transform_for(operation_of(change), engines))
+    if earlier is None:
+        raise InputError(f"no earlier block says what it is {change.comparative} than")
+    if change.comparative in ("heavier", "lighter"):
+        levelled = _levelled(change, earlier.change)
+        return _Made(levelled, transform_for(operation_of(levelled), engines))
+    if can_be_moved(earlier.transform):
+        factors = CLOSER if change.comparative == "closer" else FARTHER
+        return _Made(earlier.change, Moved(earlier.transform, factors))
+    # Whatever an engine of the user makes can be nearer only if the engine can make that, too.
+    operation = operation_of(earlier.change)
+    if isinstance(operation, AddOperation):
+        nearer = dataclasses.replace(operation, relation=change.comparative)
+        for engine in engines:
+            if engine.supports(nearer):
+                return _Made(earlier.change, engine.transform(nearer))
+    raise InputError(f"only a thing that is added can be {change.comparative}, and not by every engine")
+
+
+def _levelled(change: Change, earlier: Change) -> Change:
+    """Return a weather that is heavier or lighter than before."""
+    if change.target != "weather":
+        raise InputError(f"only weather can be {change.comparative}, got {change.target}")
+    before = earlier.properties.get("level", "normal")
+    level = _LEVELS.index(before) + (1 if change.comparative == "heavier" else -1)
+    if not 0 <= level < len(_LEVELS):
+        raise InputError(f"there is no weather {change.comparative} than {before}")
+    return dataclasses.replace(
+        earlier, properties={**earlier.properties, "level": _LEVELS[level]}, comparative=None
+    )
+
+
+def operation_of(change: Change) -> Operation:
+    """Return the operation on images that a change of a rule asks for.
+
+    Raises:
+        InputError: The change makes no sense.
+
+    Example:
+        >>> operation_of(Change("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
+        AddOperation(element='stop sign', relation='on', reference='roadside', side='either', distance=0.0)
+        >>> operation_of(Change("replace", "weather", {"level": "heavy"}, replacement="rainy"))
+        ReplaceOperation(element='weather', by='downpour')
+    """
+    if change.op == "remove":
+        return RemoveOperation(_words(change.target, change.properties))
+    if change.op == "replace":
+        assert change.replacement is not None
+        return ReplaceOperation(
+            _words(change.target, change.target_properties), _words(change.replacement, change.properties)
+        )
+    properties = dict(change.properties)
+    around = dict(change.reference_properties)
+    # "On the left side": lanes have positions, and roadsides have sides.
+    side = around.pop("position", None) or (
+        properties.pop("position", None) if change.target != "lane" else None
+    )
+    relation, reference = _place(change, around)
+    return AddOperation(_words(change.target, properties), relation, reference, side or "either")
+
+
+def _place(change: Change, around: Mapping[str, str]) -> tuple[str, str]:
+    """Return where a thing is added, in the words of the transform that adds it."""
+    position, reference = change.position, change.reference
+    if reference is None:
+        if position == "front" or (position is None and ontology().is_a(change.target, "vehicle")):
+            return _AHEAD
+        if position in (None, "on", "in", "beside"):
+            return _ROADSIDE
+        reference = "ego-vehicle"
+    if reference == "sidewalk" and position in (None, "on", "in", "beside"):
+        # Rules do not tell the sidewalk from the roadside, and not every road has a sidewalk.
+        return _ROADSIDE
+    return _RELATIONS.get(position or "on", str(position)), _words(reference, around)
+
+
+def _words(element: str, properties: Mapping[str, str]) -> str:
+    return str(Description(element, FrozenDict(properties)))

@@ -1,0 +1,3 @@
+"""The language of rules: from sentences to readings."""
+
+from __future__ import annotations

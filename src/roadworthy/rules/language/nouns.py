@@ -1,0 +1,352 @@
+"""Noun phrases: which things of the ontology they speak of, with which properties."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
+
+from roadworthy.errors import InputError
+from roadworthy.ontology import Ontology, ontology
+from roadworthy.rules.language.lexicon import (
+    DETERMINERS,
+    LEVELS,
+    NOUNS,
+    PLAIN_ADJECTIVES,
+    PRONOUNS,
+    SCENE_NOUNS,
+    VALUES,
+)
+from roadworthy.rules.language.words import Word, Words
+from roadworthy.rules.reading import Comparative
+
+__all__ = ["Thing", "described_value", "is_environment", "is_pronoun", "noun_phrase"]
+
+SCENE = "scene"
+"""The element of phrases such as "in the picture", which say nothing about where."""
+
+_DAYS = frozenset({"day", "morning", "afternoon", "daytime", "evening"})
+_LONGEST = 5
+_DEFINITE = frozenset(
+    {"the", "this", "that", "these", "those", "its", "his", "her", "their", "your", "our", "my"}
+)
+_AMOUNTS: Mapping[str, Comparative] = {
+    "more": "heavier",
+    "heavier": "heavier",
+    "thicker": "heavier",
+    "less": "lighter",
+    "lighter": "lighter",
+}
+_ALIKE = 0.7  # what is less like a word is no hint
+_USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light", "tree")
+_ASPECTS = frozenset({"colour", "color", "type", "shape", "state", "kind", "look"})
+_SOMEONE = frozenset({"someone", "somebody", "anyone", "anybody"})
+_COUNTS = frozenset({"NUM"})
+_NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS"})
+_MODIFIER_TAGS = _NOUN_TAGS | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD"}
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What a noun phrase speaks of.
+
+    Attributes:
+        element: Its ontology element, or `SCENE`, or "" for a pronoun.
+        properties: Its properties.
+        words: The phrase.
+        determiner: The word it begins with, such as "a" or "the"; empty for none.
+        also: A second thing in the same phrase: the night of "a rainy night".
+        comparative: Whether there is more or less of a weather than before: "more fog".
+    """
+
+    element: str
+    words: Words
+    properties: Mapping[str, str] = field(default_factory=dict)
+    determiner: str = ""
+    also: str = ""
+    comparative: Comparative | None = None
+
+    @property
+    def definite(self) -> bool:
+        """Whether it is spoken of as known: "the car"."""
+        return self.determiner in _DEFINITE
+
+    @property
+    def negated(self) -> bool:
+        """Whether there is none of it: "no cars"."""
+        return self.determiner == "no"
+
+
+def is_pronoun(word: Word) -> bool:
+    """Return whether a word stands for a thing that was spoken of before."""
+    return word.lower in PRONOUNS
+
+
+def is_environment(element: str) -> bool:
+    """Return whether an element is a weather or a time of day, or these themselves."""
+    known = ontology()
+    return element in known and (known.is_a(element, "weather") or known.is_a(element, "time"))
+
+
+def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
+    """Read the noun phrase that begins at a word.
+
+    Returns:
+        The thing and the number of the word after the phrase; None where no noun phrase begins there.
+
+    Raises:
+        RuleError: A noun phrase begins there, and what it speaks of is not known.
+    """
+    begin, determiner = at, ""
+    if at < len(words) and words[at].lower in _SOMEONE:
+        return Thing("pedestrian", words[at : at + 1], {}, "a"), at + 1
+    while at < len(words) and words[at].lower in DETERMINERS:
+        # "All the", "some of the", "one of the"
+        determiner = words[at].lower
+        at += 1
+        if at + 1 < len(words) and words[at].lower == "of" and words[at + 1].lower in DETERMINERS:
+            at += 1
+    if at < len(words) and (words[at].pos in _COUNTS or words[at].lower in ("two", "three", "four", "five")):
+        raise words[at : at + 1].refuse("how many there are cannot be asked for", ["a", "some"])
+    if at + 1 < len(words) and words[at].lower in _ASPECTS and words[at + 1].lower == "of":
+        # "The colour of the light": what is said of it is said of the light.
+        return noun_phrase(words, at + 2)
+    comparative: Comparative | None = None
+    if at + 1 < len(words) and words[at].lower in _AMOUNTS and _weather_adjective(words[at + 1]):
+        comparative = _AMOUNTS[words[at].lower]
+        at += 1
+    found = _described(words, at)
+    if found is None:
+        if determiner and at < len(words):
+            raise _unknown(words, at)
+        return None
+    element, properties, also, stop = found
+    if stop < len(words) and words[stop].lower in ("'s", "’s"):
+        # "In the ego-vehicle's lane": whose it is does not matter.
+        owned = _described(words, stop + 1)
+        if owned is not None:
+            element, properties, also, stop = owned
+            determiner = "the"
+    return Thing(element, words[begin:stop], properties, determiner, also, comparative), stop
+
+
+def described_value(words: Words, at: int) -> tuple[tuple[str, str], int] | None:
+    """Return the property and value that a word names, and where it ends: "red", "dashed"."""
+    if at < len(words) and (value := VALUES.get(words[at].lower)):
+        return value, at + 1
+    return None
+
+
+def _described(words: Words, at: int) -> tuple[str, dict[str, str], str, int] | None:
+    """Read adjectives and a noun: element, properties, a second element, and the end."""
+    modifiers: list[int] = []
+    place = at
+    while place < len(words):
+        head = _known(words, place)
+        if words[place].lower in LEVELS and place + 1 < len(words) and _weather_adjective(words[place + 1]):
+            # "Light rain" is no traffic light.
+            modifiers.append(place)
+            place += 1
+            continue
+        if head is not None and _describes_what_follows(words, head):
+            modifiers += range(place, head[2])
+            place = head[2]
+            continue
+        if head is not None:
+            return _with_modifiers(words, modifiers, head[0], dict(head[1]), head[2])
+        if not _may_modify(words[place]):
+            break
+        modifiers.append(place)
+        place += 1
+    guess = _guessed(words, at)
+    if guess is not None:
+        return guess
+    if at < len(words) and words[at].tag in _NOUN_TAGS and words[at].lower not in LEVELS:
+        raise _unknown(words, at)
+    return None
+
+
+def _describes_what_follows(words: Words, head: tuple[str, Mapping[str, str], int]) -> bool:
+    """Return whether a word for the weather stands before another noun: "rainy day", "foggy conditions"."""
+    element, _, stop = head
+    if not is_environment(element) or element in ("weather", "time") or stop >= len(words):
+        return False
+    if words[stop].lower in _DAYS:
+        return True
+    following = _known(words, stop)
+    return following is not None and is_environment(following[0])
+
+
+def _may_modify(word: Word) -> bool:
+    return (
+        word.lower in VALUES
+        or word.lower in LEVELS
+        or word.lower in PLAIN_ADJECTIVES
+        or word.lower.removesuffix("hand") in ("left", "right")
+        or word.lower in ("-", "very", "hand", "extremely")
+        or _weather_adjective(word) is not None
+        or word.tag in _MODIFIER_TAGS
+    )
+
+
+def _weather_adjective(word: Word) -> str | None:
+    known = ontology().get(word.lower)
+    if known is not None and ontology().is_a(known.name, "weather") and known.name != "weather":
+        return known.name
+    return None
+
+
+def _with_modifiers(
+    words: Words, modifiers: Sequence[int], element: str, properties: dict[str, str], stop: int
+) -> tuple[str, dict[str, str], str, int]:
+    also = ""
+    for number in modifiers:
+        word = words[number]
+        one = words[number : number + 1]
+        sky = _weather_adjective(word)
+        if word.lower in PLAIN_ADJECTIVES or word.lower in ("-", "hand", "very", "extremely"):
+            continue
+        if sky is not None and is_environment(element):
+            if element == "night":
+                also = "night"
+            elif element not in ("weather", "day", "time", sky):
+                raise one.refuse(f"the weather cannot be {sky} and {element} at once")
+            element = sky
+        elif word.lower in ("clear", "dark") and is_environment(element):
+            element = {"clear": "sunny", "dark": "night"}[word.lower] if element != "night" else "night"
+        elif word.lower in LEVELS and is_environment(element):
+            properties["level"] = LEVELS[word.lower]
+        elif word.lower in VALUES or word.lower in ("lefthand", "righthand"):
+            key, value = VALUES[word.lower.removesuffix("hand")]
+            _check_value(one, element, key, value)
+            properties[key] = value
+        elif word.tag in _NOUN_TAGS and _guessed_element(word) == element:
+            continue
+        else:
+            raise one.refuse(
+                f"{word.text!r} is not known of a {element}",
+                _values_of(element),
+            )
+    return element, properties, also, stop
+
+
+def _check_value(words: Words, element: str, key: str, value: str) -> None:
+    """Refuse a property that the element does not have."""
+    if key == "position" and element in ("sidewalk", "road"):
+        return
+    try:
+        ontology().check_property(element, key, value)
+    except InputError as error:
+        raise words.refuse(f"a {element} cannot be {str(words).lower()}", _values_of(element)) from error
+
+
+def _values_of(element: str) -> list[str]:
+    """Return the values of the properties that an element has."""
+    known = ontology()
+    if element not in known:
+        return []
+    return [value for values in known.resolve(element).properties.values() for value in values]
+
+
+def _known(words: Words, at: int) -> tuple[str, Mapping[str, str], int] | None:
+    """Return the longest phrase of the lexicon or the ontology that begins at a word, and its end."""
+    table = _phrases(ontology())
+    forms: list[tuple[str, ...]] = []
+    ends: list[int] = []
+    number = at
+    while number < len(words) and len(forms) < _LONGEST:
+        word = words[number]
+        if word.lower == "-" or (word.lower in ("the", "a", "an") and forms and forms[-1][0] == "of"):
+            number += 1
+            continue
+        forms.append(tuple(dict.fromkeys(_forms(word))))
+        ends.append(number + 1)
+        number += 1
+    for length in range(len(forms), 0, -1):
+        for phrase in _combinations(forms[:length]):
+            if phrase in table:
+                element, properties = table[phrase]
+                return element, properties, ends[length - 1]
+    if forms and any(form in SCENE_NOUNS for form in forms[0]):
+        return SCENE, {}, ends[0]
+    return None
+
+
+def _combinations(forms: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Yield the phrases that words may stand for: as they are written, and with the last in the singular."""
+    written = tuple(one[0] for one in forms)
+    for last in forms[-1]:
+        yield (*written[:-1], last)
+    for last in forms[-1]:
+        yield (*(one[-1] for one in forms[:-1]), last)
+
+
+def _forms(word: Word) -> Iterator[str]:
+    """Yield a word as it is written and what it may be the plural of."""
+    yield word.lower
+    yield word.lemma
+    if word.lower.endswith("ies"):
+        yield word.lower[:-3] + "y"
+    if word.lower.endswith("es"):
+        yield word.lower[:-2]
+    if word.lower.endswith("s") and not word.lower.endswith("ss"):
+        yield word.lower[:-1]
+
+
+@lru_cache(maxsize=4)
+def _phrases(known: Ontology) -> dict[tuple[str, ...], tuple[str, Mapping[str, str]]]:
+    """Return all phrases that are known, as their words."""
+    found: dict[tuple[str, ...], tuple[str, Mapping[str, str]]] = {}
+    for element in known.elements.values():
+        names = [element.name, *element.synonyms]
+        found |= {_split(name): (element.name, {}) for name in names}
+        found |= {_split(name): (element.name, properties) for name, properties in element.kinds.items()}
+    return found | {_split(name): meaning for name, meaning in NOUNS.items()}
+
+
+def _split(phrase: str) -> tuple[str, ...]:
+    return tuple(re.split(r"[\s-]+", phrase.lower()))
+
+
+def _guessed_element(word: Word) -> str | None:
+    from roadworthy.rules.wordnet import match_element
+
+    found = match_element(word.lemma) or match_element(word.lower)
+    return None if found is None else found.element
+
+
+def _guessed(words: Words, at: int) -> tuple[str, dict[str, str], str, int] | None:
+    """Read a noun that only WordNet knows; the last one of several is the head."""
+    stop = at
+    while stop < len(words) and words[stop].tag in _MODIFIER_TAGS and stop - at < _LONGEST:
+        stop += 1
+    for end in range(stop, at, -1):
+        word = words[end - 1]
+        if word.tag not in _NOUN_TAGS:
+            continue
+        element = _guessed_element(word)
+        if element is not None:
+            return _with_modifiers(words, range(at, end - 1), element, {}, end)
+    return None
+
+
+def _unknown(words: Words, at: int) -> Exception:
+    """Return the refusal of a noun phrase that nothing is known about."""
+    from roadworthy.rules.wordnet import nearest_elements
+
+    stop = at
+    while stop < len(words) and words[stop].tag in _MODIFIER_TAGS and stop - at < _LONGEST:
+        stop += 1
+    nouns = [number for number in range(at, stop) if words[number].tag in _NOUN_TAGS]
+    head = nouns[-1] if nouns else min(at, len(words) - 1)
+    phrase = words[at : max(stop, at + 1)]
+    known = {name[0]: meaning[0] for name, meaning in _phrases(ontology()).items() if len(name) == 1}
+    mistyped = [known[name] for name in get_close_matches(words[head].lower, known, n=2, cutoff=0.8)]
+    return phrase.refuse(
+        f"{str(phrase)!r} is nothing that a scene can be changed by",
+        mistyped
+        or [element for element, alike in nearest_elements(words[head].lemma) if alike >= _ALIKE]
+        or _USUAL,
+    )

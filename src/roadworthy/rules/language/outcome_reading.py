@@ -1,0 +1,396 @@
+"""The items of one expectation, read: direction, output, quantity, and what the quantity measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from roadworthy.errors import InputError
+from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output
+from roadworthy.rules.language.outcome_amounts import UPPER, Amount, read_amount
+from roadworthy.rules.language.outcome_parts import EXAMPLES, Item, Part
+from roadworthy.rules.language.outcome_words import REASONS
+
+__all__ = ["Reading", "read_part"]
+
+BEFORE_A_QUANTITY = frozenset(["by", "to", "within", "modifier", "over", "beyond", "exceed", "degree"])
+SIDES = {"left": "decrease", "right": "increase"}
+VERBS = ("keep", "turn", "be", "move", "exceed", "limit")
+EFFECTS = frozenset({"affect", "influence", "impact", "effect", "cause", "lead to", "result in"})
+ADJECTIVES = frozenset(
+    {"slower", "slowly", "more slowly", "faster", "quicker", "more quickly", "higher", "same", "the same"}
+    | {"unchanged", "constant", "steady", "straight", "different", "down"}
+)
+FLIPPED = {"increase": "decrease", "decrease": "increase"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One expectation and the words that it was found in.
+
+    Attributes:
+        expectation: The relation.
+        negation: The words that negate it.
+        found: The number, as it is written.
+        degree: "more" or "less" where it is compared with an earlier change.
+        turning: Whether it speaks of turning, which a second part may go on with ("left or right").
+    """
+
+    expectation: Expectation
+    negation: str | None = None
+    found: str | None = None
+    degree: str | None = None
+    turning: bool = False
+
+
+def read_part(part: Part, previous: Reading | None = None, default_output: Output | None = None) -> Reading:
+    """Read the items of one expectation.
+
+    Args:
+        part: The items.
+        previous: What the part before it in the same clause says.
+        default_output: The output of an earlier block, where the part names none.
+
+    Raises:
+        RuleError: They are contradictory, or do not say enough.
+    """
+    return _Part(part, previous, default_output).read()
+
+
+class _Part:
+    def __init__(self, part: Part, previous: Reading | None, default_output: Output | None) -> None:
+        self.part = part
+        self.previous = previous
+        self.default_output = default_output
+        self.degree = self._degree()
+        self.change, self.heads = self._change()
+        self.output = self._output()
+
+    def read(self) -> Reading:
+        self._check_infinitives()
+        self._check_things()
+        negated, negation = self._negation()
+        amount = read_amount(self.part, self.output)
+        self._check_permission(amount, negated)
+        expectation = self._expectation(amount, negated)
+        found = amount.found.number if amount and amount.found else None
+        return Reading(expectation, negation, found, self.degree, bool(self.part.of("turn", "side")))
+
+    def _check_things(self) -> None:
+        """Refuse what the if-part names, unless it is what has the effect: "the rain should not affect …"."""
+        things = self.part.of("thing")
+        if things and not any(item.text in EFFECTS for item in self.part.items):
+            raise self.part.refuse(things, REASONS["other"], ("the ego-vehicle", "the speed", "the steering"))
+
+    def _check_permission(self, amount: Amount | None, negated: bool) -> None:
+        """Refuse what is only permitted, unless with a limit: "may vary by up to 2 degrees"."""
+        permitted = self.part.of("may")
+        limits = ("at most",) if self.change in FLIPPED else UPPER
+        limited = amount is not None and (amount.modifier in limits or amount.led_by("within"))
+        if permitted and (negated or not limited):
+            raise self.part.refuse(permitted, f"'{permitted[0].text}': {REASONS['may']}", EXAMPLES)
+
+    # Direction
+
+    def _degree(self) -> str | None:
+        degrees = self.part.of("degree")
+        if len({item.value for item in degrees}) > 1:
+            raise self.part.refuse(degrees, "more and less contradict each other")
+        if degrees:
+            return degrees[0].value
+        for first, second in zip(self.part.items, self.part.items[1:], strict=False):
+            going_on = first.kind == "keep" or first.text.startswith("continue")
+            slowing = second.kind == "change" and second.gerund and second.value in FLIPPED
+            if going_on and (slowing or second.kind == "infinitive"):
+                return "more"  # as in "keep slowing down" and "continue to slow down"
+        return None
+
+    def _change(self) -> tuple[ExpectedChange | None, tuple[Item, ...]]:
+        """Return the direction that is named and the items that name it."""
+        part = self.part
+        heads = part.of("change", "size", "factor", "side")
+        if not heads:
+            return self._change_without_head()
+        values = [self._direction(item) for item in heads]
+        sides = part.of("side")
+        if sides:
+            others = [item for item in heads if item.kind != "side" and item.value != "different"]
+            if others or part.of("keep"):
+                raise part.refuse(
+                    others or part.of("keep", "side"),
+                    "this does not go with a side",
+                    ("turn left", "steer right"),
+                )
+            turning = (self.previous is not None and self.previous.turning) or any(
+                word in sides[0].text for word in ("turn", "make", "take")
+            )
+            if not turning and not part.of("turn", "move", "be", "change"):
+                raise part.refuse(sides, "this does not say what should be done", ("turn left", "turn right"))
+            values = [self._direction(item) for item in sides]
+        for item, value in zip(sides or heads, values, strict=True):
+            if value != values[0]:
+                raise part.refuse([item], "this contradicts what stands before it", EXAMPLES)
+        self._check_adjectives(heads)
+        change = values[0]
+        if self.degree == "less":
+            if change not in FLIPPED:
+                raise part.refuse(part.of("degree"), "less of this cannot be judged")
+            change = cast(ExpectedChange, FLIPPED[change])
+        elif self.degree and change not in FLIPPED:
+            raise part.refuse(part.of("degree"), "more of this cannot be judged")
+        return change, heads
+
+    def _check_adjectives(self, heads: tuple[Item, ...]) -> None:
+        """Refuse adjectives that describe a state and compare it with nothing."""
+        for item in heads:
+            stays_slow = self.part.of("keep") and item.text in ("slow", "slowly") and not item.gerund
+            if item.text in ADJECTIVES and not self.part.of(*VERBS, "expect", "must"):
+                raise self.part.refuse([item], "this does not say what should be so", EXAMPLES)
+            is_straight = self.part.of("be") and item.text.startswith("straight")
+            if stays_slow or is_straight:
+                raise self.part.refuse([item], "this is compared with nothing", EXAMPLES)
+
+    def _direction(self, item: Item) -> ExpectedChange:
+        if item.kind == "side":
+            return cast(ExpectedChange, SIDES[item.value])
+        if item.kind == "factor":
+            return "decrease" if float(item.value) < 1 else "increase"
+        return cast(ExpectedChange, item.value)
+
+    def _change_without_head(self) -> tuple[ExpectedChange | None, tuple[Item, ...]]:
+        part = self.part
+        if part.of("turn"):
+            raise part.refuse(part.of("turn"), "to which side: left or right?", ("turn left", "turn right"))
+        degrees = part.of("degree")
+        if degrees and part.of("be"):  # "the speed should be less"
+            self.degree = None
+            return ("decrease" if degrees[0].value == "less" else "increase"), degrees
+        if degrees and not part.of("quantity"):
+            raise part.refuse(degrees, f"'{degrees[0].text}' of what?")
+        if part.of("keep") and not part.of("quantity"):
+            return "same", part.of("keep")
+        if part.of("keep", "be", "move", "exceed", "limit") and part.of("quantity"):
+            return None, ()
+        raise part.refuse((), "this does not say what the speed or the steering should do")
+
+    # Output
+
+    def _output(self) -> Output:
+        part = self.part
+        named = [item for item in part.items if item.output is not None]
+        for item in named:
+            if item.output != named[0].output:
+                raise part.refuse(
+                    [item],
+                    f"one expectation is about one output, here the {named[0].output}",
+                    ("a rule for each",),
+                )
+        if named:
+            output = named[0].output
+        elif units := [item.found.kind for item in part.of("quantity") if item.found]:
+            output = next((unit for unit in units if unit in ("speed", "steering")), None)
+        else:
+            output = None
+        if output is None and self.previous is not None:
+            output = self.previous.expectation.output
+        output = output or self.default_output
+        if output is None:
+            raise part.refuse(
+                part.of("output") or self.heads,
+                "of what, the speed or the steering?",
+                ("the speed should decrease", "the steering should not change"),
+            )
+        if output == "steering" and part.of("size"):
+            raise part.refuse(
+                part.of("size"), "a steering angle has a side: say left or right", ("turn left", "turn right")
+            )
+        return cast(Output, output)
+
+    # Negation
+
+    def _negation(self) -> tuple[bool, str | None]:
+        part = self.part
+        negations = part.of("not", "no")
+        if len(negations) > 1:
+            raise part.refuse(negations[1:], "two negations in one expectation")
+        for negation in negations:
+            after = part.items[part.items.index(negation) + 1 :]
+            said = any(head in part.items[: part.items.index(negation)] for head in self.heads)
+            if negation.kind == "no":
+                named = [item for item in after if item.kind != "output"]  # "no steering change"
+                clear = not said and bool(named) and named[0].kind in ("change", "size")
+            else:
+                wanted = VERBS if said else (*VERBS, "change", "size", "factor", "side")
+                clear = any(item.kind in wanted for item in after) or negation.text.startswith("be ")
+            if not clear:
+                raise part.refuse([negation], f"what '{negation.text}' negates is not clear")
+        negation_text = negations[0].text if negations else None
+        inherited = (
+            self.previous is not None
+            and self.previous.negation is not None
+            and not negations
+            and not part.of("must", "ego")
+        )
+        if inherited and part.joint == "or":
+            assert self.previous is not None
+            return True, self.previous.negation
+        if inherited and part.joint == "and":
+            raise part.refuse((), "is this negated too? say 'or', or 'but'", EXAMPLES)
+        if part.joint == "without":
+            if negations:
+                raise part.refuse(negations, "two negations in one expectation")
+            return True, "without"
+        return bool(negations), negation_text
+
+    def _check_infinitives(self) -> None:
+        part = self.part
+        if part.of("infinitive") and not (
+            part.of("expect")
+            or self.degree
+            or any(item.text in ("cause", "lead to") for item in part.of("be"))
+        ):
+            raise part.refuse(part.of("infinitive"), "'to' is not understood here", EXAMPLES)
+
+    # The whole
+
+    def _expectation(self, amount: Amount | None, negated: bool) -> Expectation:
+        part, change = self.part, self.change
+        if amount is None:
+            if (
+                part.of("side")
+                and part.of("be")
+                and not part.of("turn", "move", "degree", "change", "before")
+            ):
+                raise part.refuse(
+                    part.of("side"), "how far, or compared with what?", ("turn left", "more to the left")
+                )
+            return _plain(Expectation(self.output, change, negated=negated))
+        self._check_degree(amount)
+        measure = self._measure(amount)
+        modifier = amount.modifier
+        if amount.led_by("within") or (change == "same" and self.part.of("change")):
+            change, modifier = self._tolerance(amount)
+        elif measure == "value":
+            change, modifier = self._new_value(amount)
+        elif change is None:
+            raise part.refuse(amount.items, "this does not say in which direction", ("decrease by 30%",))
+        self._check_possible(amount, change, measure)
+        try:
+            return _plain(
+                Expectation(self.output, change, modifier, amount.quantity, amount.upper, measure, negated)
+            )
+        except InputError as error:
+            raise part.refuse(amount.items, str(error), ("at most 30 km/h", "at least 30%")) from None
+
+    def _check_degree(self, amount: Amount) -> None:
+        if self.degree == "less":
+            raise self.part.refuse(
+                (*amount.items, *self.part.of("degree")),
+                "how much less cannot be judged: say less, or how much",
+            )
+
+    def _measure(self, amount: Amount) -> Measure:
+        """Say whether a quantity is that of the change or of the new value."""
+        changes = self.heads and (self.change != "same" or bool(self.part.of("change")))
+        if self.part.of("limit"):
+            return "change" if changes else "value"
+        if amount.led_by("by", "within"):
+            return "change"
+        if amount.led_by("at") and changes:
+            self._check_at(amount)
+        if amount.led_by("to") or self.part.of("fast"):
+            return "value"
+        if self.part.of("side"):
+            still = not self.part.of("turn", "move", "degree", "change")
+            return "value" if still and self.part.of("be") else "change"
+        if not changes:
+            return "value"
+        if self.change == "different" or self._is_noun(amount):
+            return "change"
+        if amount.led_by("beyond"):
+            return "value"
+        if amount.led_by("over") and not amount.quantity.relative:
+            reached = {"decrease": "less than", "increase": "more than"}.get(str(self.change))
+            return "value" if amount.modifier == reached else "change"
+        return "change"
+
+    def _check_at(self, amount: Amount) -> None:
+        """Refuse "slow down at 3 m/s"; "cut in half" and "at a 10% lower speed" are clear."""
+        items = self.part.items
+        ahead = [head for head in self.heads if items.index(head) < items.index(amount.items[0])]
+        in_half = amount.items[0].text == "in" and amount.found and amount.found.number == "half"
+        if ahead and not in_half:
+            raise self.part.refuse(amount.items, "by how much, or to which value?", ("by 3 m/s", "to 3 m/s"))
+
+    def _is_noun(self, amount: Amount) -> bool:
+        """Say whether the quantity is said of the change itself: "the decrease should be below 30%"."""
+        items = self.part.items
+        place = items.index(amount.items[0])
+        between = items[: place + 1]
+        return any(
+            item.kind in ("be", "keep") and any(head in self.heads for head in between[:number])
+            for number, item in enumerate(between)
+        ) or (bool(self.part.of("keep")) and bool(self.heads))
+
+    def _tolerance(self, amount: Amount) -> tuple[ExpectedChange, Modifier | None]:
+        if self.change in FLIPPED:
+            raise self.part.refuse(
+                amount.items, "a direction has no tolerance: say 'at most'", ("by at most 30%",)
+            )
+        if not amount.led_by("within") and amount.modifier not in UPPER:
+            raise self.part.refuse(
+                amount.items, "the same, and yet different?", ("within 5%", "by at most 5%")
+            )
+        return "same", "at most" if amount.modifier else None
+
+    def _new_value(self, amount: Amount) -> tuple[ExpectedChange | None, Modifier | None]:
+        change, modifier, quantity = self.change, amount.modifier, amount.quantity
+        if change not in FLIPPED:
+            change = None
+        if self.output == "steering":
+            if change and not self.part.of("side"):
+                raise self.part.refuse(
+                    amount.items, "a steering angle has a side: say left or right", ("turn left",)
+                )
+            if change and quantity.relative:
+                raise self.part.refuse(amount.items, "a share has no side", ("at least 5 degrees",))
+        if modifier is None and change is None:
+            if quantity.relative and quantity.value != 1:
+                modifier = "at most" if quantity.value < 1 else "at least"
+            elif self.output == "speed" and not quantity.value:
+                modifier = "at most"
+            else:
+                raise self.part.refuse(
+                    amount.items,
+                    f"no model predicts exactly this: say at most or at least {amount.text}",
+                    (f"at most {amount.text}", f"at least {amount.text}"),
+                )
+        return change, modifier
+
+    def _check_possible(self, amount: Amount, change: ExpectedChange | None, measure: Measure) -> None:
+        ends = [end for end in (amount.quantity, amount.upper) if end is not None and end.relative]
+        if self.output != "speed" or not ends:
+            return
+        if measure == "change" and change == "decrease" and max(end.value for end in ends) > 1:
+            raise self.part.refuse(
+                amount.items, "no speed falls by more than 100%", ("by 50%", "by at least half")
+            )
+        if measure == "value" and change in FLIPPED:
+            wrong = [end for end in ends if (end.value >= 1) == (change == "decrease")]
+            if wrong:
+                raise self.part.refuse(
+                    amount.items,
+                    f"{amount.text} of the speed before is no {change}",
+                    (f"by {amount.text}", "to at most half"),
+                )
+
+
+def _plain(expectation: Expectation) -> Expectation:
+    """Return "different" bounded from above as what it is: the same, with a tolerance."""
+    relation = expectation.relation
+    if expectation.change not in ("same", "different") or (relation.low and relation.high):
+        return expectation
+    change: ExpectedChange = "same" if relation.high else "different"
+    modifier: Modifier | None = "at most" if relation.high else "at least"
+    quantity = expectation.quantity
+    return Expectation(expectation.output, change, modifier if quantity else None, quantity)

@@ -1,0 +1,305 @@
+"""Rules: from the text to its if-then blocks, each read by the readers of conditions and outcomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from roadworthy.errors import InputError, RuleError
+from roadworthy.rules.language.changes import Condition, read_condition
+from roadworthy.rules.language.lexicon import ADD_VERBS, MARKERS, NOMINALS, REMOVE_VERBS, REPLACE_VERBS
+from roadworthy.rules.language.outcomes import Outcome, read_outcome
+from roadworthy.rules.language.phrases import preposition
+from roadworthy.rules.language.words import Word, Words, analysed
+from roadworthy.rules.reading import Block, Change, Rule
+
+__all__ = ["parse"]
+
+_LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
+_COLON = re.compile(r"\b(if|then|when|given|expect|expected)\s*:", re.IGNORECASE)
+_ENDS = frozenset({".", ";", "!", "?"})
+_COMMAS = frozenset({",", ":", "–", "—", "->", "→", "=>"})
+_CONNECTORS = frozenset(
+    {"and", "but", "also", ",", "additionally", "furthermore", "moreover", "so", "in", "please", "likewise"}
+)
+_REASONS = frozenset({"because"})
+_NOT_UNDERSTOOD = frozenset({"unless", "until", "otherwise", "else", "except", "although", "though"})
+_CHANGES_FIRST = ADD_VERBS | REMOVE_VERBS | REPLACE_VERBS | {"change"}
+_EXAMPLE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
+
+
+def parse(text: str) -> Rule:
+    """Read a testing rule.
+
+    Args:
+        text: One if-then sentence or several, in plain English.
+
+    Returns:
+        What it says.
+
+    Raises:
+        RuleError: Something in it is not understood; says which words, why, and what would be.
+
+    Example:
+        >>> rule = parse("If a pedestrian appears on the roadside, then the ego-vehicle should slow down.")
+        >>> change = rule.blocks[0].changes[0]
+        >>> change.op, change.target, change.position, change.reference
+        ('add', 'pedestrian', 'on', 'sidewalk')
+        >>> rule.blocks[0].expectation.holds(before=10.0, after=8.0)
+        True
+    """
+    if not isinstance(text, str):
+        raise InputError(f"a rule must be text, got {type(text).__name__}")
+    if not re.search(r"\w", text):
+        raise RuleError("the rule is empty", text=text, span=(0, len(text)), suggestions=[_EXAMPLE])
+    words = analysed(_COLON.sub(lambda found: found[0][:-1] + " ", text))
+    words = Words(text, words.items)
+    label = _LABEL.match(text)
+    if label is not None:
+        words = Words(text, tuple(word for word in words if word.start >= label.end()))
+    for number, word in enumerate(words):
+        if word.lower in _NOT_UNDERSTOOD:
+            raise words[number : number + 1].refuse(f"{word.text!r} cannot be used in a rule", [_EXAMPLE])
+    blocks: list[Block] = []
+    pieces = _merged(_pieces(words))
+    while pieces:
+        piece = pieces.pop(0)
+        try:
+            blocks += _blocks(piece, blocks)
+        except RuleError:
+            if not pieces or _marker(pieces[0], 0) is not None:
+                raise
+            # "Add a crosswalk; the speed must go down": the outcome is a sentence of its own.
+            opened = _marker(piece, 0) or 0
+            understood, error = _tried(piece[opened:], pieces[0], blocks)
+            if error is not None or understood is None:
+                raise
+            blocks.append(_made(Words(text, piece.items + pieces.pop(0).items), *understood))
+    if not blocks:
+        raise words.refuse("the rule is empty", [_EXAMPLE])
+    return Rule(text, tuple(blocks))
+
+
+def _pieces(words: Words) -> Iterator[Words]:
+    """Yield the sentences of a rule."""
+    begin = 0
+    for number, word in enumerate(words):
+        if word.lower in _ENDS:
+            if number > begin:
+                yield words[begin:number]
+            begin = number + 1
+    if begin < len(words):
+        yield words[begin:]
+
+
+def _merged(pieces: Iterator[Words]) -> list[Words]:
+    """Join a sentence that begins with "then" to the one before."""
+    found: list[Words] = []
+    for piece in pieces:
+        if piece[0].lower == "then" and found and _marker(piece, 1) is None and not _has_then(found[-1]):
+            found[-1] = Words(piece.text, found[-1].items + piece.items)
+        else:
+            found.append(piece)
+    return found
+
+
+def _has_then(words: Words) -> bool:
+    return any(word.lower == "then" for word in words)
+
+
+def _marker(words: Words, at: int) -> int | None:
+    """Return where the word or words end that open a condition; None where none do."""
+    for marker in MARKERS:
+        stop = at + len(marker)
+        if tuple(word.lower for word in words[at:stop]) == marker:
+            if marker == ("should",) and (
+                at or stop >= len(words) or words[stop].pos not in ("DET", "PRON", "NOUN")
+            ):
+                continue
+            return stop
+    return None
+
+
+def _blocks(piece: Words, earlier: Sequence[Block]) -> list[Block]:
+    """Read one sentence: one block, or several that are joined."""
+    while len(piece) and piece[0].lower in _CONNECTORS - {"in"}:
+        piece = piece[1:]
+    if len(piece) > 1 and piece[0].lower == "then" and _marker(piece, 1) is not None:
+        piece = piece[1:]
+    while len(piece) and piece[-1].lower in _COMMAS:
+        piece = piece[:-1]
+    if not len(piece):
+        return []
+    piece = _without_reason(piece)
+    try:
+        return [_block(piece, earlier)]
+    except RuleError as error:
+        first_error = error
+    for cut in _inner_markers(piece):
+        try:
+            first = _blocks(piece[:cut], earlier)
+            rest = _blocks(piece[cut:], [*earlier, *first])
+        except RuleError:
+            continue
+        return first + rest
+    raise first_error
+
+
+def _inner_markers(piece: Words) -> Iterator[int]:
+    """Yield where a second condition may open in a sentence: "…, and if he gets closer, …"."""
+    for number in range(2, len(piece)):
+        joined = piece[number - 1].lower in (",", "and", "but", ";") or _has_then(piece[:number])
+        if joined and _marker(piece, number) is not None:
+            yield number - 1 if piece[number - 1].lower in ("and", "but") else number
+
+
+def _without_reason(piece: Words) -> Words:
+    for number, word in enumerate(piece):
+        if word.lower in _REASONS and number:
+            return piece[:number]
+    return piece
+
+
+def _block(piece: Words, earlier: Sequence[Block]) -> Block:
+    """Read one if-then."""
+    trials = list(_splits(piece))
+    errors: list[tuple[int, RuleError]] = []
+    for condition, outcome in trials:
+        understood, error = _tried(condition, outcome, earlier)
+        if error is None:
+            assert understood is not None
+            return _made(piece, *understood)
+        errors.append((_standing(error), error[1]))
+    if not errors:
+        raise _half(piece)
+    # The split in which most was understood tells best what is wrong.
+    raise max(errors, key=lambda one: one[0])[1]
+
+
+def _made(piece: Words, found: Condition, came: Outcome) -> Block:
+    return Block(
+        tuple(found.changes),
+        came.expectation,
+        str(piece),
+        (*found.propositions, *came.propositions),
+        (*found.inference, came.inference),
+    )
+
+
+def _tried(
+    condition: Words, outcome: Words, earlier: Sequence[Block]
+) -> tuple[tuple[Condition, Outcome] | None, tuple[bool, RuleError] | None]:
+    """Read both halves of a block; where that fails, return whether the other half was understood, and why."""
+    came: Outcome | None = None
+    found: Condition | None = None
+    trouble: RuleError | None = None
+    wrong: RuleError | None = None
+    try:
+        found = read_condition(condition, [block.changes for block in earlier])
+    except RuleError as error:
+        wrong = error
+    changes = [change for block in earlier for change in block.changes] + (found.changes if found else [])
+    try:
+        came = read_outcome(
+            outcome,
+            earlier[-1].expectation.output if earlier else None,
+            mentioned={word.lemma for word in condition if word.pos in ("NOUN", "PROPN")},
+            other_vehicle=any(_may_be_called_car(change) for change in changes),
+        )
+    except RuleError as error:
+        trouble = error
+    if found is not None and came is not None:
+        return (found, came), None
+    if wrong is not None and trouble is not None:
+        return None, (False, wrong)
+    failed = wrong or trouble
+    assert failed is not None
+    return None, (True, failed)
+
+
+def _may_be_called_car(change: Change) -> bool:
+    """Return whether "the car" may be what a change brings in, rather than the ego-vehicle."""
+    return change.target == "vehicle" and change.properties.get("type", "car") == "car"
+
+
+def _standing(error: tuple[bool, RuleError]) -> int:
+    """Return how much of a split was understood."""
+    return 1 if error[0] else 0
+
+
+def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
+    """Yield the ways in which a sentence may divide into condition and outcome, the likeliest first."""
+    opened = _marker(piece, 0)
+    if opened is None:
+        for number in range(1, len(piece)):
+            stop = _marker(piece, number)
+            if stop is not None and stop < len(piece):
+                yield piece[stop:], _trimmed(piece[:number])
+                yield from _moved_over(piece[:number], piece[stop:])
+        for number in range(1, len(piece)):
+            if piece[number].lower == "then" and number + 1 < len(piece):
+                yield _trimmed(piece[:number]), piece[number + 1 :]
+        yield from _without_marker(piece)
+        return
+    body = piece[opened:]
+    for number in range(1, len(body)):
+        if body[number].lower == "then" and number + 1 < len(body):
+            yield _trimmed(body[:number]), _trimmed(body[number + 1 :])
+    for number in range(1, len(body)):
+        if body[number].lower in _COMMAS and number + 1 < len(body):
+            yield body[:number], _trimmed(body[number + 1 :])
+    for number in range(1, len(body)):
+        if body[number].lower not in _COMMAS and not _needs_subject(body[number]):
+            yield _trimmed(body[:number]), body[number:]
+
+
+def _needs_subject(word: Word) -> bool:
+    """Return whether no outcome can begin with a word, because its subject is missing."""
+    return (
+        word.tag == "MD" or word.lemma in ("be", "have") or word.lower in ("not", "n't", "to", "and", "then")
+    )
+
+
+def _moved_over(outcome: Words, condition: Words) -> Iterator[tuple[Words, Words]]:
+    """Yield splits in which what an outcome ends with belongs to the condition: "slow down at night when …"."""
+    for number in range(1, len(outcome)):
+        if preposition(outcome, number) is not None:
+            yield Words(outcome.text, outcome[number:].items + condition.items), outcome[:number]
+
+
+def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
+    """Yield the splits of a handbook sentence: "Drive more slowly at night", "At night, drive slowly"."""
+    if piece[0].lemma in _CHANGES_FIRST:
+        for number in range(1, len(piece) - 1):
+            if piece[number].lower == "and":
+                yield _trimmed(piece[:number]), piece[number + 1 :]
+    if any(word.lower in NOMINALS for word in piece[:2]) or piece[0].tag == "VBG":
+        for number in range(2, len(piece)):
+            if piece[number].tag in ("MD", "VBZ"):
+                yield piece[:number], piece[number:]
+    for number in range(1, len(piece)):
+        if piece[number].lower in _COMMAS and number + 1 < len(piece):
+            yield piece[:number], piece[number + 1 :]
+    for number in range(1, len(piece)):
+        if preposition(piece, number) is not None:
+            yield piece[number:], piece[:number]
+    if preposition(piece, 0) is not None:
+        for number in range(1, len(piece)):
+            if not _needs_subject(piece[number]):
+                yield piece[:number], piece[number:]
+
+
+def _trimmed(words: Words) -> Words:
+    while len(words) and (words[-1].lower in _COMMAS or words[-1].lower == "and"):
+        words = words[:-1]
+    while len(words) and words[0].lower in _COMMAS:
+        words = words[1:]
+    return words
+
+
+def _half(piece: Words) -> RuleError:
+    """Return what to say about a sentence that has only one half of a rule."""
+    opened = _marker(piece, 0)
+    if opened is not None:
+        return piece.refuse("what should come of this is not said", ["then the ego-vehicle should slow down"])
+    return piece.refuse("this is no rule: it needs a condition and what should come of it", [_EXAMPLE])

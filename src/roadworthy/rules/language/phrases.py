@@ -1,0 +1,351 @@
+"""Verb groups and prepositional phrases: the parts of a clause around its nouns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from roadworthy.rules.language.lexicon import (
+    ABSENT,
+    ADD_VERBS,
+    CHANGE_VERBS,
+    FILLERS,
+    HEAVIER_VERBS,
+    LIGHTER_VERBS,
+    PARTICLES,
+    PREPOSITIONS,
+    PRESENCE_VERBS,
+    REMOVE_VERBS,
+    REPLACE_VERBS,
+    SEE_VERBS,
+    VALUES,
+    VANISH_VERBS,
+    WEATHER_VERBS,
+)
+from roadworthy.rules.language.nouns import Thing, is_pronoun, noun_phrase
+from roadworthy.rules.language.words import Word, Words
+from roadworthy.rules.reading import Position
+
+__all__ = ["Phrase", "VerbGroup", "after_fillers", "preposition", "prepositional", "verb_group"]
+
+_BE = frozenset({"be", "'s", "’s", "s", "is", "are", "was", "were", "been", "being", "am"})
+_AUXILIARIES = frozenset(
+    {"have", "do", "will", "would", "shall", "can", "could", "may", "might", "should", "must"}
+)
+_OPENERS = frozenset({"start", "begin", "happen", "seem", "tend", "continue", "go", "appear", "need", "use"})
+"""Verbs that only say that what comes next happens: "starts to rain"."""
+_NEGATIONS = frozenset({"not", "n't", "n’t", "never", "no"})
+_TRANSITIVE = (
+    ADD_VERBS | REMOVE_VERBS | REPLACE_VERBS | SEE_VERBS | {"change", "locate", "park", "show", "present"}
+)
+_VERBS = (
+    _TRANSITIVE
+    | PRESENCE_VERBS
+    | VANISH_VERBS
+    | CHANGE_VERBS
+    | HEAVIER_VERBS
+    | LIGHTER_VERBS
+    | frozenset(WEATHER_VERBS)
+    | {
+        "fall",
+        "set",
+        "roll",
+        "shine",
+        "break",
+        "rise",
+        "give",
+        "let",
+        "have",
+        "keep",
+        "dim",
+        "start",
+        "begin",
+    }
+)
+_ADVERB_PLACES: dict[tuple[str, ...], Position] = {
+    ("up", "ahead"): "front",
+    ("ahead",): "front",
+    ("in", "front"): "front",
+    ("behind",): "behind",
+    ("nearby",): "beside",
+    ("alongside",): "beside",
+    ("overhead",): "above",
+}
+
+
+@dataclass(frozen=True)
+class VerbGroup:
+    """The verb of a clause with its auxiliaries.
+
+    Attributes:
+        lemma: The verb that carries the meaning; "be" where there is no other.
+        words: The whole group.
+        passive: Whether something is done to the subject.
+        negated: Whether it does not happen.
+        no_longer: Whether it has ceased to happen.
+        particle: "up" of "shows up".
+    """
+
+    lemma: str
+    words: Words
+    passive: bool = False
+    negated: bool = False
+    no_longer: bool = False
+    particle: str = ""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A prepositional phrase.
+
+    Attributes:
+        preposition: As it is written, in lower case.
+        position: The position it stands for.
+        thing: What follows it.
+        value: The property and value that follow it instead: "to red".
+        words: The whole phrase.
+    """
+
+    preposition: str
+    position: Position | None
+    words: Words
+    thing: Thing | None = None
+    value: tuple[str, str] | None = None
+
+
+def after_fillers(words: Words, at: int, more: Sequence[str] = ()) -> int:
+    """Return the number of the first word from there that has a bearing on the meaning."""
+    while at < len(words) and (words[at].lower in FILLERS or words[at].lower in more):
+        at += 1
+    return at
+
+
+def is_verb(word: Word) -> bool:
+    """Return whether a word can be the verb of a condition."""
+    if word.lower == "near":
+        return False
+    return word.lemma in _VERBS or _stem(word) in _VERBS or word.lower in _BE
+
+
+def _stem(word: Word) -> str:
+    """Return the verb that a word is a form of, where it was taken for a noun: "appears", "changes"."""
+    for ending, instead in (
+        ("ies", "y"),
+        ("es", "e"),
+        ("es", ""),
+        ("s", ""),
+        ("ed", "e"),
+        ("ed", ""),
+        ("ing", ""),
+        ("ing", "e"),
+    ):
+        if word.lower.endswith(ending):
+            stem = word.lower.removesuffix(ending) + instead
+            if stem in _VERBS:
+                return stem
+            if len(stem) > 2 and stem[-1:] == stem[-2:-1] and stem[:-1] in _VERBS:
+                return stem[:-1]
+    return word.lemma
+
+
+def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
+    """Read the verb of a clause, with what helps it.
+
+    Returns:
+        The group and the number of the word after it; None where no verb is.
+    """
+    begin = at
+    being = negated = no_longer = False
+    lemma, passive, last = "", False, at
+    while at < len(words):
+        word = words[at]
+        lower = word.lower
+        if lower in _NEGATIONS:
+            if lower == "no" and at + 1 < len(words) and words[at + 1].lower == "longer":
+                no_longer = True
+                last = at = at + 2
+                continue
+            if lower == "no":
+                break
+            negated = True
+            last = at + 1 if last > begin else last
+        elif lower in ("anymore", "longer"):
+            no_longer = no_longer or negated
+        elif lower == "any" and at + 1 < len(words) and words[at + 1].lower in ("more", "longer"):
+            no_longer = True
+            at += 2
+            continue
+        elif lower in _BE or word.lemma == "be":
+            being = True
+            last = at + 1
+        elif word.lemma in _AUXILIARIES and lower != "having":
+            last = at + 1
+        elif (
+            lower in ("to", "about") and last > begin and at + 1 < len(words) and _leads_on(words[at + 1])
+        ) or lower in FILLERS:
+            pass
+        elif _opens(words, at):
+            being = being and lower.endswith("ing")
+            last = at + 1
+        elif lower in ("get", "gets", "got", "getting", "gotten") and _participle(words, at + 1):
+            being = True
+        elif lower in ABSENT:
+            break
+        elif is_verb(word):
+            lemma = word.lemma if word.lemma in _VERBS else _stem(word)
+            passive = being and _is_participle(word)
+            last = at = at + 1
+            break
+        else:
+            break
+        at += 1
+    if not lemma and not being:
+        if last > begin and words[last - 1].lemma == "have":
+            return VerbGroup("have", words[begin:last], False, negated, no_longer), last
+        return None
+    if lemma == "get" and tuple(word.lower for word in words[last : last + 2]) == ("rid", "of"):
+        return VerbGroup("remove", words[begin : last + 2], False, negated, no_longer), last + 2
+    particle = ""
+    if lemma and last < len(words) and words[last].lower in PARTICLES and _is_particle(words, last, lemma):
+        particle = words[last].lower
+        last += 1
+    if not lemma:
+        last = at = max(last, begin + 1)
+        while last < len(words) and words[last].lower in (*_NEGATIONS - {"no"}, "longer"):
+            negated = True
+            last += 1
+    while last < len(words) and words[last].lower in ("anymore", "longer"):
+        no_longer = True
+        last += 1
+    group = VerbGroup(lemma or "be", words[begin:last], passive, negated, no_longer, particle)
+    return group, last
+
+
+def _opens(words: Words, at: int) -> bool:
+    """Return whether a verb only opens another: "starts to", "begins raining", "is going to"."""
+    word = words[at]
+    if word.lemma not in _OPENERS and _stem(word) not in _OPENERS:
+        return False
+    nxt = after_fillers(words, at + 1)
+    if nxt >= len(words):
+        return False
+    if words[nxt].lower == "to":
+        return nxt + 1 < len(words) and _leads_on(words[nxt + 1])
+    return words[nxt].lower.endswith("ing") and is_verb(words[nxt]) and word.lemma not in ("go", "appear")
+
+
+def _leads_on(word: Word) -> bool:
+    return is_verb(word) or word.lemma in ("be", "have", "get")
+
+
+def _is_participle(word: Word) -> bool:
+    return word.tag in ("VBN", "VBD") or word.lower.endswith(
+        ("ed", "en", "put", "set", "seen", "shown", "drawn", "built")
+    )
+
+
+def _participle(words: Words, at: int) -> bool:
+    at = after_fillers(words, at)
+    return at < len(words) and _is_participle(words[at]) and is_verb(words[at])
+
+
+def _is_particle(words: Words, at: int, lemma: str) -> bool:
+    """Return whether a word belongs to the verb before it and opens no phrase of its own."""
+    lower = words[at].lower
+    if lower in ("up", "out", "away", "down", "off"):
+        if lower == "out" and at + 1 < len(words) and words[at + 1].lower == "of":
+            return True
+        return True
+    if lower == "in" and lemma in ("come", "roll", "set", "cut", "pull", "move"):
+        return at + 1 >= len(words) or noun_begins(words, at + 1) is False
+    if lower in ("over", "by", "on", "along", "past", "through", "across", "around"):
+        return at + 1 >= len(words) or words[at + 1].lower in (",", ".", "and")
+    return False
+
+
+def noun_begins(words: Words, at: int) -> bool:
+    """Return whether a noun phrase seems to begin at a word."""
+    if at >= len(words):
+        return False
+    word = words[at]
+    return word.pos in ("DET", "NOUN", "PROPN", "PRON", "ADJ", "NUM") or word.lower in VALUES
+
+
+def preposition(words: Words, at: int) -> tuple[str, Position | None, int] | None:
+    """Return the preposition that begins at a word, its position, and where it ends."""
+    for phrase, position in PREPOSITIONS:
+        stop = at + len(phrase)
+        if stop <= len(words) and tuple(word.lower for word in words[at:stop]) == phrase:
+            return " ".join(phrase), position, stop
+    return None
+
+
+def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
+    """Read a prepositional phrase, or an adverb of place, which stands for one about the ego-vehicle.
+
+    Returns:
+        The phrase and the number of the word after it; None where none begins.
+    """
+    begin = at
+    at = after_fillers(words, at, ("right", "just", "directly"))
+    for adverb, place in _ADVERB_PLACES.items():
+        stop = at + len(adverb)
+        if tuple(word.lower for word in words[at:stop]) == adverb and not _goes_on(words, stop):
+            here = Thing("ego-vehicle", words[at:stop], {}, "the")
+            return Phrase(" ".join(adverb), place, words[begin:stop], here), stop
+    found = preposition(words, at)
+    if found is None:
+        return None
+    text, position, stop = found
+    inner = after_fillers(words, stop)
+    if inner < len(words) and is_pronoun(words[inner]) and not noun_follows(words, inner):
+        thing = Thing("", words[inner : inner + 1], {}, words[inner].lower)
+        return Phrase(text, position, words[begin : inner + 1], thing), inner + 1
+    if inner < len(words) and words[inner].lower in ("us", "you", "me", "yourself", "itself"):
+        thing = Thing("ego-vehicle", words[inner : inner + 1], {}, "the")
+        return Phrase(text, position, words[begin : inner + 1], thing), inner + 1
+    if text in ("to", "into", "from", "with", "by") and (value := _value(words, inner)) is not None:
+        return Phrase(text, position, words[begin : value[1]], value=value[0]), value[1]
+    noun = noun_phrase(words, inner)
+    if noun is None:
+        return None
+    return Phrase(text, position, words[begin : noun[1]], noun[0]), noun[1]
+
+
+def _goes_on(words: Words, at: int) -> bool:
+    """Return whether an adverb of place is in truth a preposition: "behind the car", "ahead of us"."""
+    if at >= len(words):
+        return False
+    return words[at].lower == "of" or noun_begins(words, at)
+
+
+def noun_follows(words: Words, at: int) -> bool:
+    """Return whether a word such as "that" or "her" stands before a noun rather than for one."""
+    if words[at].lower in ("it", "he", "she", "him", "they", "them"):
+        return False
+    following = at + 1
+    return (
+        following < len(words)
+        and words[following].pos in ("NOUN", "PROPN", "ADJ")
+        and not (
+            words[at].lower in ("this", "that")
+            and is_verb(words[following])
+            and words[following].tag == "VBZ"
+        )
+    )
+
+
+def _value(words: Words, at: int) -> tuple[tuple[str, str], int] | None:
+    """Return the value of a property that stands by itself: "to red", not "to a red car"."""
+    if at >= len(words) or words[at].lower not in VALUES:
+        return None
+    following = at + 1
+    if following < len(words) and words[following].lower in ("one", "ones"):
+        following += 1
+    elif (
+        following < len(words)
+        and words[following].pos in ("NOUN", "PROPN", "ADJ", "PUNCT")
+        and words[following].lower not in (",", "and", ".")
+    ):
+        return None
+    return VALUES[words[at].lower], following

@@ -1,0 +1,481 @@
+"""The reader of conditions: its words, the things and places they name, and what they refer to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from roadworthy.errors import RuleError
+from roadworthy.ontology import ontology
+from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS
+from roadworthy.rules.language.nouns import SCENE, Thing, is_environment, is_pronoun, noun_phrase
+from roadworthy.rules.language.phrases import (
+    Phrase,
+    VerbGroup,
+    after_fillers,
+    is_verb,
+    noun_follows,
+    prepositional,
+    verb_group,
+)
+from roadworthy.rules.language.words import Words
+from roadworthy.rules.reading import Change, Comparative, Op, Position, Proposition
+
+__all__ = ["AND", "UNDERSTOOD", "Condition", "Place", "Reader", "Tail", "joined"]
+
+UNDERSTOOD = ("appears", "is removed", "is replaced with", "changes into", "gets closer")
+"""What is suggested where the words of a condition are not understood."""
+
+AND = frozenset({",", "and", "&", "while", "plus", "but", "also"})
+_TOGETHER = (("as", "well", "as"), ("together", "with"), ("along", "with"), ("in", "addition", "to"))
+
+
+@dataclass
+class Condition:
+    """What a condition asks for.
+
+    Attributes:
+        changes: The changes.
+        propositions: What was found in the words.
+        inference: The rules of Table 4 that gave the changes.
+    """
+
+    changes: list[Change] = field(default_factory=list)
+    propositions: list[Proposition] = field(default_factory=list)
+    inference: list[str] = field(default_factory=list)
+
+    def found(self, predicate: str, *arguments: str) -> None:
+        """Note something that was found in the words."""
+        self.propositions.append(Proposition(predicate, arguments))
+
+    def infer(self, change: Change) -> None:
+        """Note a change with the rule of Table 4 that gives it."""
+        self.changes.append(change)
+        if change.op == "add":
+            where = "" if change.position is None else f", {change.reference}, {change.position}"
+            more = "" if change.comparative is None else f", {change.comparative}"
+            self.inference.append(f"ADD({change.target}{where}{more})")
+        elif change.op == "remove":
+            self.inference.append(f"REMOVE({change.target})")
+        else:
+            kind = change.target if change.target in ("weather", "time") else "object"
+            self.inference.append(f"REPLACE({change.target}, {change.replacement}, {kind})")
+
+
+@dataclass
+class Place:
+    """Where something is, and what else the phrases of a clause say."""
+
+    position: Position | None = None
+    reference: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Tail:
+    """What stands after the verb of a clause."""
+
+    phrases: list[Phrase] = field(default_factory=list)
+    comparative: Comparative | None = None
+    level: str = ""
+
+
+class Reader:
+    """Reads words from left to right; what it cannot use is refused."""
+
+    def __init__(self, words: Words, blocks: Sequence[Sequence[Change]]) -> None:
+        self.words = words
+        self.latest = blocks[-1] if blocks else ()
+        self.earlier = [change for block in blocks for change in block]
+        self.at = 0
+        self.waiting: list[Thing] = []
+        self.result = Condition()
+
+    # --- the stream of words
+
+    def lower(self, ahead: int = 0) -> str:
+        """Return a word in lower case; empty beyond the end."""
+        place = self.at + ahead
+        return self.words[place].lower if place < len(self.words) else ""
+
+    def skip(self) -> None:
+        """Step over adverbs without a bearing on the meaning."""
+        self.at = after_fillers(self.words, self.at)
+
+    def over(self) -> bool:
+        """Return whether no words are left."""
+        self.skip()
+        return self.at >= len(self.words)
+
+    def rest(self) -> Words:
+        """Return the words that are left, or the last one."""
+        return self.words[self.at :] or self.words[-1:]
+
+    def conjunction(self) -> bool:
+        """Step over words that join two parts."""
+        begin = self.at
+        while True:
+            self.skip()
+            together = next(
+                (len(one) for one in _TOGETHER if tuple(self.lower(k) for k in range(len(one))) == one), 0
+            )
+            if together:
+                self.at += together
+            elif self.lower() in AND:
+                self.at += 1
+            elif self.lower() in ("or", "either"):
+                raise self.words[self.at : self.at + 1].refuse(
+                    "a rule cannot leave open which of two changes is made: write one rule for each", ["and"]
+                )
+            else:
+                return self.at > begin
+
+    def group(self, missing: str = "what happens is not understood here") -> VerbGroup:
+        """Read the verb of a clause, which must be there."""
+        self.skip()
+        found = verb_group(self.words, self.at)
+        if found is None:
+            raise self.rest().refuse(missing, UNDERSTOOD)
+        self.at = found[1]
+        return found[0]
+
+    def compare(self, thing: Thing, kind: Comparative) -> None:
+        """Change what an earlier block changed, by more or less."""
+        plural = not thing.element and thing.words[-1].lower in ("they", "them", "these", "those")
+        added = [change for change in self.latest if change.op == "add"]
+        for before in added if plural and added else [self.antecedent(thing)]:
+            self.result.found("COMPARATIVE", kind, before.target)
+            self.result.infer(dataclasses.replace(before, comparative=kind))
+
+    def refers(self, thing: Thing) -> bool:
+        """Return whether a thing was spoken of in an earlier block."""
+        if not thing.element:
+            return bool(self.earlier)
+        return thing.definite and any(one.target == thing.element for one in self.earlier)
+
+    def antecedent(self, thing: Thing) -> Change:
+        """Return the change of an earlier block that brought a thing in."""
+        for change in reversed([*self.earlier, *self.result.changes]):
+            if not thing.element:
+                word = thing.words[-1].lower if len(thing.words) else ""
+                if word in ANIMATE_PRONOUNS and change.target not in ("pedestrian", "bicyclist"):
+                    continue
+                if change.op == "remove":
+                    continue
+                return change
+            described = {**change.properties}
+            if change.target == thing.element and thing.properties.items() <= described.items():
+                return change
+            if change.target == "weather" and change.replacement == thing.element:
+                return change
+        what = str(thing.words)
+        raise thing.words.refuse(
+            f"{what!r} refers to nothing that an earlier part of the rule speaks of",
+            ["a pedestrian appears on the roadside"],
+        )
+
+    def weather_at(self, ahead: int) -> bool:
+        """Return whether a word further on names a weather or a time."""
+        word = self.lower(ahead)
+        return word in ontology() and is_environment(word)
+
+    def noun_at(self, ahead: int) -> bool:
+        """Return whether a word further on is a noun."""
+        place = self.at + ahead
+        return place < len(self.words) and self.words[place].pos in ("NOUN", "PROPN")
+
+    def heavier(self, thing: Thing, kind: Comparative, words: Words) -> None:
+        """Make the weather of an earlier block heavier or lighter."""
+        for change in reversed(self.earlier):
+            if change.target == "weather" and thing.element in ("weather", change.replacement):
+                self.result.found("COMPARATIVE", kind, str(change.replacement))
+                self.result.infer(dataclasses.replace(change, comparative=kind))
+                return
+        raise words.refuse(
+            f"{kind} than before needs an earlier part of the rule that says how the weather is",
+            ["heavy rain"],
+        )
+
+    def environment(self, thing: Thing) -> None:
+        """Change the weather or the time of day into what a phrase names."""
+        if thing.comparative is not None:
+            self.heavier(thing, thing.comparative, thing.words)
+            return
+        self.become(thing.element, thing.properties, None, thing.words)
+        if thing.also:
+            self.become(thing.also, {}, None, thing.words)
+
+    def become(
+        self, element: str, properties: Mapping[str, str], comparative: Comparative | None, words: Words
+    ) -> None:
+        """Change the weather or the time of day."""
+        known = ontology()
+        kind = "weather" if known.is_a(element, "weather") else "time"
+        if element == kind:
+            raise words.refuse(f"what the {kind} becomes is not said", ["rainy", "night"])
+        if comparative in ("heavier", "lighter"):
+            self.heavier(Thing(element, words, properties, "the"), comparative, words)
+            return
+        self.result.found(kind.upper(), element)
+        change = Change("replace", kind, properties, replacement=element)
+        if change in self.result.changes:
+            return
+        for one in self.result.changes:
+            if one.target == kind and one.replacement != element:
+                raise words.refuse(f"the {kind} cannot be {one.replacement} and {element} at once")
+        self.result.infer(change)
+
+    def leftover(self, tail: Tail, *, allow_environment: bool = False, allow_place: bool = False) -> None:
+        """Use the phrases at the end of a clause about the weather, or refuse them."""
+        for phrase in tail.phrases:
+            thing = phrase.thing
+            if thing is not None and (thing.element == SCENE or self.is_ego(thing)):
+                continue
+            if allow_environment and thing is not None and is_environment(thing.element):
+                if thing.element not in ("weather", "time"):
+                    self.environment(thing)
+                continue
+            if allow_place and thing is not None and thing.element in ("road", "sidewalk", "lane", "line"):
+                continue
+            if thing is not None and thing.element == "road" and phrase.position is not None:
+                continue
+            raise phrase.words.refuse("these words are not understood here")
+
+    # --- things and places
+
+    def things(self) -> list[Thing]:
+        """Read one noun phrase or several that are joined."""
+        first = self.thing()
+        if first is None:
+            return []
+        found = [first]
+        while True:
+            begin = self.at
+            if not self.conjunction():
+                break
+            try:
+                following = (
+                    self.thing()
+                    if self.at < len(self.words) and self.lower() not in ("it", "there")
+                    else None
+                )
+            except RuleError:
+                if begin and self._verb_before_end(begin):
+                    self.at = begin
+                    break
+                raise
+            if following is None or (len(found) and self._own_clause(begin)):
+                self.at = begin
+                break
+            found.append(following)
+        return found
+
+    def _own_clause(self, begin: int) -> bool:
+        """Return whether what was joined has a verb of its own while a verb stood before it already."""
+        before = any(is_verb(word) and word.pos in ("VERB", "AUX") for word in self.words[:begin])
+        after = verb_group(self.words, after_fillers(self.words, self.at))
+        return before and after is not None
+
+    def _verb_before_end(self, begin: int) -> bool:
+        return any(is_verb(word) and word.pos in ("VERB", "AUX") for word in self.words[:begin])
+
+    def thing(self) -> Thing | None:
+        """Read a noun phrase or a pronoun."""
+        self.skip()
+        if self.at >= len(self.words):
+            return None
+        word = self.words[self.at]
+        if is_pronoun(word) and not noun_follows(self.words, self.at):
+            self.at += 1
+            return Thing("", self.words[self.at - 1 : self.at], {}, word.lower)
+        found = noun_phrase(self.words, self.at)
+        if found is None:
+            return None
+        self.at = found[1]
+        return found[0]
+
+    def is_ego(self, thing: Thing) -> bool:
+        """Return whether a thing is the ego-vehicle: "the car", where no other car was spoken of."""
+        if thing.element == "ego-vehicle":
+            return True
+        if thing.element != "vehicle" or thing.determiner not in ("the", "your", "our", "my"):
+            return False
+        if any(one.target == "vehicle" for one in (*self.earlier, *self.result.changes)):
+            return False
+        return not set(thing.properties) - {"type"} and thing.properties.get("type", "car") == "car"
+
+    def resolved(self, thing: Thing) -> Thing:
+        """Return the thing that a pronoun stands for, or the thing itself."""
+        if thing.element:
+            return thing
+        change = self.antecedent(thing)
+        if change.op == "replace":
+            # It is changed in the original image, in which it still was what it was.
+            return dataclasses.replace(thing, element=change.replacement or "")
+        return dataclasses.replace(thing, element=change.target, properties=change.properties)
+
+    def noted(self, thing: Thing, group: VerbGroup) -> None:
+        """Note the subject of a verb."""
+        self.result.found("NSUBJ", str(thing.words), str(group.words))
+
+    def check_element(self, thing: Thing) -> None:
+        """Refuse what cannot be a thing in a scene."""
+        if thing.element in (SCENE, "ego-vehicle", "", "environment", "object"):
+            what = "the ego-vehicle itself" if self.is_ego(thing) else f"{str(thing.words)!r}"
+            raise thing.words.refuse(
+                f"{what} cannot be added, removed or replaced", ["a pedestrian", "a car"]
+            )
+
+    def tail(self) -> Tail:
+        """Read the phrases after a verb or a noun."""
+        tail = Tail()
+        while not self.over():
+            if self.lower() == ",":
+                break
+            if self.lower() in COMPARATIVES and tail.comparative is None:
+                tail.comparative = COMPARATIVES[self.lower()]
+                self.at += 1
+                continue
+            if self.lower() in ("more", "less") and (
+                self.lower(1) in LEVELS or self.at + 1 >= len(self.words)
+            ):
+                more = (self.lower() == "more") == (LEVELS.get(self.lower(1)) != "light")
+                tail.comparative = "heavier" if more else "lighter"
+                self.at += 2 if self.lower(1) in LEVELS else 1
+                continue
+            if self.lower() in LEVELS and not self.noun_at(1) and not self.weather_at(1):
+                tail.level = LEVELS[self.lower()]
+                self.at += 1
+                continue
+            found = prepositional(self.words, self.at)
+            if found is None:
+                break
+            tail.phrases.append(found[0])
+            self.at = found[1]
+        return tail
+
+    def environments(self, phrases: Sequence[Phrase]) -> None:
+        """Keep the changes of weather and time that phrases name, "at night", until the clause is over."""
+        self.waiting += [
+            one.thing for one in phrases if one.thing is not None and is_environment(one.thing.element)
+        ]
+
+    def end_clause(self) -> None:
+        """Make the changes of weather and time that the phrases of a clause named."""
+        for thing in self.waiting:
+            self.environment(thing)
+        self.waiting.clear()
+
+    def place(self, phrases: Sequence[Phrase]) -> Place:
+        """Return the one place that phrases name, apart from times and weathers."""
+        place: Place | None = None
+        for phrase in phrases:
+            thing = phrase.thing
+            if thing is None:
+                raise phrase.words.refuse("these words are not understood here")
+            if is_environment(thing.element) or thing.element == SCENE:
+                continue
+            if not thing.element and not self.earlier and not self.result.changes:
+                # "The car must slow down if a pedestrian stands behind it."
+                here = Place(phrase.position, "ego-vehicle")
+            elif not thing.element:
+                change = self.antecedent(thing)
+                here = Place(phrase.position, change.target, change.properties)
+            elif self.is_ego(thing):
+                here = Place(phrase.position, "ego-vehicle")
+            else:
+                here = Place(phrase.position, thing.element, thing.properties)
+            if phrase.position is None:
+                if phrase.preposition in ("toward", "towards", "to", "from", "for", "off", "out of"):
+                    raise phrase.words.refuse("these words are not understood here", ["on the roadside"])
+                raise phrase.words.refuse("where this is, is not understood", ["on", "in front of", "behind"])
+            if phrase.preposition == "along" and here.reference == "road":
+                here = dataclasses.replace(here, position="beside")
+            if place is not None:
+                if _same_place(place, here):
+                    continue
+                place, here = _nearer(place, here, phrase)
+            else:
+                place = here
+        return place or Place()
+
+    def put(self, op: Op, thing: Thing, tail: Tail, verb: str, place: Place | None = None) -> None:
+        """Add a thing to the scene or take it out."""
+        if op == "add" and any(word in verb for word in ("add", "attach")):
+            # "Added to the roadside" is on it.
+            phrases = [
+                dataclasses.replace(one, position="on") if one.preposition == "to" else one
+                for one in tail.phrases
+            ]
+            tail = dataclasses.replace(tail, phrases=phrases)
+        if is_environment(thing.element):
+            if op == "remove":
+                raise thing.words.refuse(
+                    "weather that stops is not understood: say what it becomes", ["sunny"]
+                )
+            level = {"level": tail.level} if tail.level else {}
+            self.environment(dataclasses.replace(thing, properties={**thing.properties, **level}))
+            self.leftover(tail, allow_environment=True, allow_place=True)
+            return
+        if not thing.element and op == "add" and tail.comparative is None and self.earlier:
+            before = self.antecedent(thing)
+            where = place or self.place(tail.phrases)
+            if where.position is None:
+                raise thing.words.refuse("what changes about it is not said", ["gets closer"])
+            self.result.infer(dataclasses.replace(before, position=where.position, reference=where.reference))
+            return
+        thing = self.resolved(thing)
+        if self.is_ego(thing):
+            raise thing.words.refuse("the ego-vehicle itself cannot be added or removed", ["a car"])
+        self.check_element(thing)
+        self.result.found("ONTOLOGY", str(thing.words), thing.element)
+        self.result.found("TRANSFORMATION", verb, op)
+        for key, value in thing.properties.items():
+            self.result.found("AMOD", value, thing.element if key else "")
+        where = place or self.place(tail.phrases)
+        if tail.level:
+            raise thing.words.refuse(f"a {thing.element} cannot be {tail.level}")
+        if where.position is not None and where.reference is not None:
+            self.result.found(where.position.upper(), where.reference, verb)
+        comparative = tail.comparative if tail.comparative in ("closer", "farther") else None
+        if tail.comparative is not None:
+            if comparative is None or not self.refers(thing):
+                raise thing.words.refuse(
+                    f"{tail.comparative} than what is not said: an earlier part of the rule must say it"
+                )
+            self.compare(thing, comparative)
+            return
+        self.result.infer(
+            Change(
+                op,
+                thing.element,
+                thing.properties,
+                where.position,
+                where.reference,
+                reference_properties=where.properties,
+            )
+        )
+        self.environments(tail.phrases)
+
+
+def joined(first: Tail | None, second: Tail) -> Tail:
+    """Return what stands after a noun and after its verb as one."""
+    if first is None:
+        return second
+    return Tail(
+        first.phrases + second.phrases, first.comparative or second.comparative, first.level or second.level
+    )
+
+
+def _same_place(one: Place, other: Place) -> bool:
+    return one.reference == other.reference and one.position == other.position
+
+
+def _nearer(place: Place, here: Place, phrase: Phrase) -> tuple[Place, Place]:
+    """Choose between two places: the one about a thing wins over "ahead"; else the second is refused."""
+    if here.reference == "ego-vehicle" and place.reference in ("road", "lane"):
+        return here, place
+    if place.reference == "ego-vehicle" and here.reference in ("road", "lane"):
+        return place, here
+    raise phrase.words.refuse("a thing can be at one place only", ["on the roadside"])

@@ -1,0 +1,206 @@
+"""Clauses about the weather and the time of day."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from roadworthy.errors import RuleError
+from roadworthy.ontology import ontology
+from roadworthy.rules.language.lexicon import (
+    ADD_VERBS,
+    CHANGE_VERBS,
+    COMPARATIVES,
+    HEAVIER_VERBS,
+    LEVELS,
+    LIGHTER_VERBS,
+    PRESENCE_VERBS,
+    REMOVE_VERBS,
+    SEE_VERBS,
+    VANISH_VERBS,
+    WEATHER_VERBS,
+    words_of,
+)
+from roadworthy.rules.language.nouns import SCENE, Thing, is_environment, noun_phrase
+from roadworthy.rules.language.phrases import VerbGroup, after_fillers, prepositional, verb_group
+from roadworthy.rules.language.reader import UNDERSTOOD, Reader
+from roadworthy.rules.language.words import Words
+from roadworthy.rules.reading import Comparative
+
+__all__ = ["WeatherReader"]
+
+_SUN_DOWN = frozenset({"set", "fall"})
+_SUN_UP = frozenset({"rise", "break"})
+_COMES = words_of(
+    "fall start begin set roll come arrive appear occur happen be pour shine show cover move exist descend "
+    "develop form emerge hang present continue"
+)
+
+
+class WeatherReader(Reader):
+    """Reads clauses about the weather and the time of day."""
+
+    def _about_weather(self) -> bool:
+        """Return whether "it" is that of "it rains" and "it gets dark", and stands for nothing."""
+        found = verb_group(self.words, self.at + 1)
+        if found is None:
+            return False
+        group, stop = found
+        if group.lemma in WEATHER_VERBS or (group.lemma == "stop" and stop < len(self.words)):
+            return True
+        if group.lemma not in CHANGE_VERBS | {"be"}:
+            return False
+        stop = after_fillers(self.words, stop, ("very", "more"))
+        if stop < len(self.words) and (
+            self.words[stop].lower in ("dark", "darker") or self.words[stop].lower in LEVELS
+        ):
+            return self.words[stop].lower in ("dark", "darker")
+        try:
+            noun = noun_phrase(self.words, stop)
+        except RuleError:
+            return False
+        return noun is not None and is_environment(noun[0].element)
+
+    def _it(self) -> None:
+        self.at += 1
+        group = self.group()
+        if group.negated or group.no_longer or group.lemma == "stop":
+            raise self.words[self.at - len(group.words) :].refuse(
+                "weather that stops is not understood: say what it becomes", ["the weather becomes sunny"]
+            )
+        if group.lemma in WEATHER_VERBS:
+            element, properties = WEATHER_VERBS[group.lemma]
+            tail = self.tail()
+            self.result.found("TRANSFORMATION", group.lemma, "replace")
+            level = {"level": tail.level} if tail.level else {}
+            self.become(element, {**properties, **level}, tail.comparative, group.words)
+            self.leftover(tail, allow_environment=True)
+            return
+        if self.lower() in ("dark", "darker"):
+            word = self.words[self.at : self.at + 1]
+            self.at += 1
+            self.result.found("TRANSFORMATION", str(group.words), "replace")
+            self.become("night", {}, None, word)
+            self.leftover(self.tail(), allow_environment=True)
+            return
+        found = noun_phrase(self.words, self.at)
+        assert found is not None
+        self.at = found[1]
+        self.result.found("TRANSFORMATION", str(group.words), "replace")
+        self.environment(found[0])
+        self.leftover(self.tail(), allow_environment=True)
+
+    def _environment_happens(self, thing: Thing, group: VerbGroup, words: Words) -> None:
+        """Read what the weather or the time of day does."""
+        lemma = group.lemma
+        self.result.found("TRANSFORMATION", str(group.words), "replace")
+        if lemma in HEAVIER_VERBS | LIGHTER_VERBS:
+            kind: Comparative = "heavier" if lemma in HEAVIER_VERBS else "lighter"
+            self.leftover(self.tail())
+            self.heavier(thing, kind, words)
+            return
+        if (
+            group.negated
+            or group.no_longer
+            or lemma in VANISH_VERBS | {"stop", "clear", "end"} | REMOVE_VERBS - {"get"}
+        ):
+            if lemma in ("clear",) and thing.element == "weather":
+                self.become("sunny", {}, None, words)
+                self.leftover(self.tail())
+                return
+            raise group.words.refuse(
+                "weather that stops is not understood: say what it becomes", ["the weather becomes sunny"]
+            )
+        self.skip()
+        if (lemma in ("set", "go") and thing.element == "sunny") or (
+            lemma in _SUN_DOWN and thing.element == "sunny"
+        ):
+            self.become("night", {}, None, words)
+            self.leftover(self.tail())
+            return
+        if lemma in _SUN_UP and thing.element in ("sunny", "day"):
+            self.become("day", {}, None, words)
+            self.leftover(self.tail())
+            return
+        while self.lower() in ("very", "quite", "more", "much", "even"):
+            self.at += 1
+        kind_of = COMPARATIVES.get(self.lower())
+        if kind_of in ("heavier", "lighter"):
+            self.at += 1
+            self.leftover(self.tail())
+            self.heavier(thing, kind_of, words)
+            return
+        if self.lower() in LEVELS and not self.noun_at(1) and not self.weather_at(1):
+            level = LEVELS[self.lower()]
+            self.at += 1
+            self.leftover(self.tail(), allow_environment=True)
+            if self.refers(thing) or thing.element != "weather":
+                self.become(thing.element, {**thing.properties, "level": level}, None, words)
+                return
+            raise words.refuse("which weather it is, is not said", ["the rain becomes heavy"])
+        if self.lower() in ("dark", "darker"):
+            self.at += 1
+            self.become("night", {}, None, words)
+            return
+        noun = None
+        if not self.over() and prepositional(self.words, self.at) is None:
+            noun = noun_phrase(self.words, self.at)
+        if noun is not None and noun[0].element and not is_environment(noun[0].element):
+            if lemma in ("cover",) or noun[0].element == SCENE:
+                self.at = noun[1]
+                self.environment(thing)
+                return
+            raise noun[0].words.refuse(f"the {thing.element} cannot become this", ["rainy", "night"])
+        if noun is not None:
+            self.at = noun[1]
+            if lemma == "cover":
+                self.environment(thing)
+            else:
+                self.exchange_environment(thing, noun[0])
+            self.leftover(self.tail(), allow_environment=True)
+            return
+        tail = self.tail()
+        new = next(
+            (
+                one
+                for one in tail.phrases
+                if one.thing is not None
+                and one.preposition in ("to", "into", "with", "by", "for")
+                and is_environment(one.thing.element)
+            ),
+            None,
+        )
+        if new is not None:
+            assert new.thing is not None
+            self.exchange_environment(thing, new.thing)
+            return
+        if thing.element in ("weather", "time"):
+            raise words.refuse(f"what the {thing.element} becomes is not said", ["rainy", "night"])
+        if lemma in _COMES | PRESENCE_VERBS | ADD_VERBS | SEE_VERBS | {
+            "fall",
+            "set",
+            "break",
+            "become",
+        }:
+            more = {"level": tail.level} if tail.level else {}
+            self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))
+            self.leftover(tail, allow_environment=True, allow_place=True)
+            return
+        raise group.words.refuse(f"{str(group.words)!r} is not understood of the {thing.element}", UNDERSTOOD)
+
+    def exchange_environment(self, old: Thing, new: Thing) -> None:
+        """Let one weather or time of day give way to another."""
+        known = ontology()
+        for kind in ("weather", "time"):
+            if (
+                is_environment(old.element)
+                and known.is_a(new.element, kind)
+                and not known.is_a(old.element, kind)
+            ):
+                # "The weather changes to night" says what it becomes, but of the wrong thing; a "sunny day"
+                # that becomes a night is a time.
+                if old.element in ("sunny", "day") or old.also:
+                    break
+                raise new.words.refuse(f"{str(new.words)!r} cannot come in the place of {str(old.words)!r}")
+        if not is_environment(old.element) or not is_environment(new.element):
+            raise new.words.refuse(f"{str(new.words)!r} cannot come in the place of {str(old.words)!r}")
+        self.environment(new)

@@ -1,0 +1,177 @@
+"""The method of rules: every frame is changed as a rule says, and the answers must be as it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import cv2
+import numpy as np
+
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    Dataset,
+    FrameSource,
+    Outcome,
+    Predict,
+    Requirement,
+    Scalar,
+    Status,
+    Verdict,
+    conclude_rate,
+)
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.rules.generation import Original, Plan, plan_for
+from roadworthy.seeding import rng_for
+from roadworthy.transforms import Engine
+
+__all__ = ["RulesMethod", "judged", "mean_difference", "originals", "rule_case"]
+
+
+class RulesMethod(BaseMethod):
+    """Tests rules: one case per frame, which asks for answers to the frame and to its follow-ups.
+
+    All relations of a rule must hold (Formula 2 of the RMT paper). The margin is the smallest of theirs. A
+    row holds, for the n-th relation, ``before.n``, ``after.n`` and ``margin.n``, the mean absolute difference
+    of the follow-up from the original in grey levels (``pixels.n``) and its visual change
+    (``visual_change.n``). The frame and the seed, which are parameters of the case, make the images again:
+    ``plan.frames(frame, seed)``.
+
+    The parameter ``allow`` of a requirement is the share of frames that may violate it, 0 when left out.
+
+    Args:
+        plans: How requirements are tried, by their ids. One that is not among them is read from its text.
+        engines: Image engines for those that are read.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.models import load_model
+        >>> from roadworthy.runs import run
+        >>> text = "If the driving time changes into night, then the ego-vehicle should slow down."
+        >>> night = Requirement("Rule 7", text, "rules", {"allow": 0.25})
+        >>> result = run(RulesMethod(), night, load("world:town", count=4), load_model("dave2"))
+        >>> sum(result.counts.values())
+        4
+    """
+
+    name = "rules"
+
+    def __init__(self, plans: Mapping[str, Plan] | None = None, engines: Iterable[Engine] = ()) -> None:
+        self._plans: dict[str, Plan] = dict(plans or {})
+        self._engines = tuple(engines)
+
+    def plan(self, requirement: Requirement) -> Plan:
+        """Return how a requirement is tried.
+
+        Raises:
+            RuleError: Its text is no rule.
+            InputError: What it changes cannot be changed.
+        """
+        if requirement.id not in self._plans:
+            from roadworthy.rules import parse
+
+            self._plans[requirement.id] = plan_for(parse(requirement.text), self._engines)
+        return self._plans[requirement.id]
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield a case for every frame."""
+        plan = self.plan(requirement)
+        key = int(rng.integers(2**63))
+        for id, original in originals(data):
+            seed = int(rng_for(key, id).integers(2**63))
+            yield rule_case(plan, requirement.id, id, original, seed)
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Return whether all relations hold.
+
+        Raises:
+            NotApplicable: A relation says nothing about these answers: a percentage of 0.
+            SystemUnderTestError: The system does not predict what the rule speaks of.
+        """
+        return judged(self._plans[case.requirement_id], case, answers)
+
+    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+        """Return the outcome of a rule that so many frames may violate."""
+        return conclude_rate(requirement, verdicts, max_rate=_allowed(requirement))
+
+
+def rule_case(plan: Plan, requirement_id: str, frame_id: str, original: FrameSource, seed: int) -> Case:
+    """Return the case that tries a plan on a frame."""
+    changes = {f"change.{number}": str(one) for number, one in enumerate(plan.scenarios, 1)}
+    asks = (Predict(plan.sources(original, seed)),)
+    return Case(frame_id, requirement_id, asks, {"frame": frame_id, "seed": seed, **changes})
+
+
+def judged(plan: Plan, case: Case, answers: Answers) -> Verdict:
+    """Return whether all relations of a plan hold between the answers to its frames.
+
+    Raises:
+        NotApplicable: A relation says nothing about these answers: a percentage of 0.
+        SystemUnderTestError: The system does not predict what a relation speaks of.
+    """
+    predicted = answers.predicted()
+    measures: dict[str, Scalar] = {}
+    margins: list[float] = []
+    holds = True
+    for number, expectation in enumerate(plan.expectations, 1):
+        values = predicted.signal(expectation.output)
+        before, after = values[number - 1 : number + 1]
+        margins.append(expectation.margin(before, after))
+        holds &= expectation.holds(before, after)
+        frame = predicted.frames[number]
+        measures |= {
+            f"before.{number}": before,
+            f"after.{number}": after,
+            f"margin.{number}": margins[-1],
+            f"pixels.{number}": mean_difference(predicted.frames[0], frame),
+            f"visual_change.{number}": frame.visual_change,
+            **_placed(frame, number),
+        }
+    margin = min(margins)
+    # Exactly on the border the margin may have lost its sign to rounding; whether it holds is what counts.
+    margin = max(margin, 0.0) if holds else min(margin, 0.0)
+    status = Status.PASSED if holds else Status.VIOLATED
+    return Verdict(case.id, case.requirement_id, status, margin, measures=measures, clue=predicted)
+
+
+def mean_difference(before: Frame, after: Frame) -> float:
+    """Return the mean absolute difference of two images of one size, in grey levels.
+
+    Example:
+        >>> black, grey = (Frame("a", np.full((2, 2, 3), level, np.uint8)) for level in (0, 9))
+        >>> mean_difference(black, grey)
+        9.0
+    """
+    return float(cv2.norm(before.image, after.image, cv2.NORM_L1)) / before.image.size
+
+
+def _placed(frame: Frame, number: int) -> dict[str, Scalar]:
+    """Return how far away what was added stands, where something was."""
+    notes = frame.metadata.get("added")
+    if not isinstance(notes, tuple) or not notes:
+        return {}
+    return {f"distance.{number}": float(notes[-1]["distance"])}
+
+
+def originals(data: Dataset) -> Iterator[tuple[str, FrameSource]]:
+    """Yield the frames of a data set with their ids; those that have ids beforehand are read where needed."""
+    ids: Sequence[str] | None = getattr(data, "ids", None)
+    if ids is None:
+        yield from ((frame.id, frame) for frame in data)
+        return
+    for index, id in enumerate(ids):
+        yield id, Original(data, index)
+
+
+def _allowed(requirement: Requirement) -> float:
+    value = requirement.parameters.get("allow", 0.0)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise InputError(
+            f"allow of requirement {requirement.id!r} must be a share from 0 to 1, got {value!r}"
+        )
+    return value

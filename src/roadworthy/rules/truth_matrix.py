@@ -1,0 +1,188 @@
+"""Are verdicts true? Rules are checked on drivers of whom it is known what they do right and wrong.
+
+The careful driver of the built-in world obeys all the rules here; each faulty driver lacks one ability. In
+counterfactual scenes, the careful driver must violate nothing, and a faulty one exactly the rules that depend
+on what it lacks. ::
+
+    matrix = truth_matrix(1000)
+    matrix.sensitivity("R1", "pedestrian-blind")     # 1.0
+    matrix.shortfalls                                # (): all verdicts are true
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from roadworthy.datasets.world import WorldDataset
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Signals
+from roadworthy.rules.counterfactual import Counterfactuals
+from roadworthy.rules.language.parser import parse
+from roadworthy.rules.reading import Rule
+from roadworthy.rules.truth_rules import TRUTH_RULES, TruthRule
+from roadworthy.seeding import rng_for
+from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, Scene, careful_driver
+from roadworthy.world.faulty_drivers import FAULTS, Driver
+
+__all__ = ["CAREFUL", "LEAST_SENSITIVITY", "TruthMatrix", "TruthRow", "truth_matrix"]
+
+CAREFUL = "careful"
+"""The name of the careful driver in a matrix."""
+LEAST_SENSITIVITY = 0.99
+"""The share of qualifying frames in which a rule must catch a fault that it depends on."""
+
+
+@dataclass
+class TruthRow:
+    """What became of one rule.
+
+    Attributes:
+        rule: The rule.
+        qualify: The number of frames in which it can be tried.
+        reasons: Why other frames do not qualify, with their numbers.
+        violations: The number of frames in which each driver violates it.
+    """
+
+    rule: TruthRule
+    qualify: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    violations: Counter[str] = field(default_factory=Counter)
+
+    def rate(self, driver: str) -> float | None:
+        """Return the share of qualifying frames in which a driver violates the rule; None without any."""
+        return self.violations[driver] / self.qualify if self.qualify else None
+
+
+@dataclass(frozen=True)
+class TruthMatrix:
+    """Rules × drivers: who violates what.
+
+    Attributes:
+        frames: The number of frames.
+        rows: One for each rule.
+        drivers: The names of the drivers: the careful one, and the faults.
+    """
+
+    frames: int
+    rows: tuple[TruthRow, ...]
+    drivers: tuple[str, ...]
+
+    def sensitivity(self, rule: str, fault: str) -> float | None:
+        """Return the share of qualifying frames in which a rule catches a fault; None if none qualifies."""
+        return next(row for row in self.rows if row.rule.id == rule).rate(fault)
+
+    def caught(self, fault: str) -> tuple[int, int]:
+        """Return in how many frames the rules that depend on it catch a fault, and how many qualify."""
+        return _sums(self._dependent(fault), fault)
+
+    def false_alarms(self, driver: str) -> tuple[int, int]:
+        """Return in how many frames a driver violates rules that it should obey, and how many qualify."""
+        return _sums((row for row in self.rows if driver not in row.rule.caught), driver)
+
+    def _dependent(self, fault: str) -> Iterator[TruthRow]:
+        return (row for row in self.rows if fault in row.rule.caught)
+
+    @property
+    def shortfalls(self) -> tuple[str, ...]:
+        """What is not as it must be, in words; nothing where all verdicts are true."""
+        return tuple(self._shortfalls())
+
+    def _shortfalls(self) -> Iterator[str]:
+        for row in self.rows:
+            if not row.qualify:
+                yield f"{row.rule.id}: no frame qualifies, so it shows nothing; take more frames"
+                continue
+            for driver in self.drivers:
+                found, rate = row.violations[driver], row.rate(driver) or 0.0
+                if driver in row.rule.caught:
+                    if rate < LEAST_SENSITIVITY:
+                        yield (
+                            f"{row.rule.id} catches {driver!r} in {found} of {row.qualify} frames "
+                            f"({rate:.2%}, expected {LEAST_SENSITIVITY:.0%} or more)"
+                        )
+                elif found:
+                    yield f"{row.rule.id} wrongly catches {driver!r} in {found} of {row.qualify} frames"
+        for driver in self.drivers:
+            if driver != CAREFUL and not any(self._dependent(driver)):
+                yield f"no rule depends on what {driver!r} lacks"
+
+
+def _sums(rows: Iterable[TruthRow], driver: str) -> tuple[int, int]:
+    known = list(rows)
+    return sum(row.violations[driver] for row in known), sum(row.qualify for row in known)
+
+
+def truth_matrix(
+    frames: int = 1000,
+    *,
+    seed: int = 0,
+    rules: Sequence[TruthRule] = TRUTH_RULES,
+    drivers: Mapping[str, Driver] | None = None,
+    progress: Callable[[Sequence[int]], Iterable[int]] = iter,
+) -> TruthMatrix:
+    """Try rules on the careful driver and on the faulty ones.
+
+    Args:
+        frames: The number of frames of the world: all five tracks, all weathers and times of day.
+        seed: Of the frames and of what the rules leave open.
+        rules: The rules.
+        drivers: The drivers by name; the careful one and all faults when left out.
+        progress: Wraps the numbers of the frames, to show how far it is.
+
+    Raises:
+        InputError: The world cannot be changed as a rule says; a rule depends on a fault that nobody has.
+
+    Example:
+        >>> matrix = truth_matrix(12, rules=[one for one in TRUTH_RULES if one.id == "R7"])
+        >>> matrix.false_alarms(CAREFUL)[0], matrix.sensitivity("R7", "night-blind")
+        (0, 1.0)
+    """
+    if frames < 1:
+        raise InputError(f"a matrix needs 1 frame or more, got {frames}")
+    if drivers is None:
+        drivers = {CAREFUL: careful_driver, **{name: fault.driver for name, fault in FAULTS.items()}}
+    for one in rules:
+        if missing := [name for name in one.caught if name not in drivers]:
+            raise InputError(f"{one.id} depends on {missing[0]!r}, but the drivers are {', '.join(drivers)}")
+    rows = tuple(TruthRow(one) for one in rules)
+    readings = [parse(one.text) for one in rules]
+    data = WorldDataset(
+        ",".join((*TRACK_NAMES, *HELD_OUT_TRACK_NAMES)),
+        weather="all", time="all", level="all", count=frames, seed=seed,
+    )  # fmt: skip
+    for index in progress(range(frames)):
+        made = Counterfactuals(data.scene(index), seed=int(rng_for(seed, "truth", index).integers(2**63)))
+        asked = {name: _Remembering(driver) for name, driver in drivers.items()}
+        for row, rule in zip(rows, readings, strict=True):
+            try:
+                scenes = (made.scene, *made.of(rule))
+            except NotApplicable as error:
+                row.reasons[error.reason] += 1
+                continue
+            row.qualify += 1
+            row.violations.update(name for name, driver in asked.items() if not _obeys(driver, rule, scenes))
+    return TruthMatrix(frames, rows, tuple(drivers))
+
+
+class _Remembering:
+    """A driver who is asked once about every scene: several rules lead to the same ones."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._answers: dict[Scene, Signals] = {}
+
+    def __call__(self, scene: Scene) -> Signals:
+        if scene not in self._answers:
+            self._answers[scene] = self._driver(scene)
+        return self._answers[scene]
+
+
+def _obeys(driver: Driver, rule: Rule, scenes: Sequence[Scene]) -> bool:
+    """Return whether all relations of a rule hold between what a driver does in its scenes."""
+    answers = [driver(scene).as_dict() for scene in scenes]
+    return all(
+        block.expectation.holds(before[block.expectation.output], after[block.expectation.output])
+        for block, before, after in zip(rule.blocks, answers, answers[1:], strict=False)
+    )

@@ -1,0 +1,88 @@
+"""Readings of rules in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roadworthy.ontology import ontology
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from roadworthy.rules.reading import Change, Rule
+
+__all__ = ["change_in_words", "rule_in_words", "thing_in_words"]
+
+_POSITIONS = {
+    "on": "on",
+    "front": "in front of",
+    "behind": "behind",
+    "beside": "beside",
+    "above": "above",
+    "in": "in",
+}
+_COMPARED = {
+    "closer": "closer to the camera than before",
+    "farther": "farther from the camera than before",
+    "heavier": "heavier than before",
+    "lighter": "lighter than before",
+}
+_LEVELLED = {"rainy": "rain", "snowy": "snow", "foggy": "fog", "cloudy": "cloud"}
+
+
+def thing_in_words(element: str, properties: Mapping[str, str]) -> str:
+    """Return a thing with its properties in plain words.
+
+    Example:
+        >>> thing_in_words("vehicle", {"type": "truck", "color": "red"}), thing_in_words("traffic sign", {})
+        ('red truck', 'traffic sign')
+    """
+    known = ontology()
+    if element not in known:
+        return " ".join([*properties.values(), element])
+    kind = {key: properties[key] for key in properties if key != "color" or element != "vehicle"}
+    word = known.word_for(element, kind)
+    covered = known.resolve_with_properties(word)[1]
+    rest = [value for key, value in properties.items() if covered.get(key) != value]
+    return " ".join([*rest, word])
+
+
+def _article(words: str) -> str:
+    return f"{'an' if words[:1] in 'aeiou' else 'a'} {words}"
+
+
+def change_in_words(change: Change) -> str:
+    """Return a change in plain words.
+
+    Example:
+        >>> from roadworthy.rules.reading import Change
+        >>> change_in_words(Change("replace", "weather", {"level": "heavy"}, replacement="rainy"))
+        'the weather becomes rainy (heavy)'
+        >>> change_in_words(Change("replace", "building", replacement="tree"))
+        'replace every building by a tree'
+    """
+    compared = "" if change.comparative is None else f", {_COMPARED[change.comparative]}"
+    if change.target in ("weather", "time"):
+        level = f" ({change.properties['level']})" if "level" in change.properties else ""
+        return f"the {change.target} becomes {change.replacement}{level}{compared}"
+    where = ""
+    if change.position is not None and change.reference is not None:
+        reference = thing_in_words(change.reference, change.reference_properties)
+        where = f" {_POSITIONS[change.position]} the {reference}"
+    if change.op == "add":
+        return f"add {_article(thing_in_words(change.target, change.properties))}{where}{compared}"
+    if change.op == "remove":
+        return f"remove every {thing_in_words(change.target, change.properties)}{where}"
+    old = thing_in_words(change.target, change.target_properties)
+    new = thing_in_words(change.replacement or "", change.properties)
+    return f"replace every {old}{where} by {_article(new)}{compared}"
+
+
+def rule_in_words(rule: Rule) -> str:
+    """Return a reading in plain words, a line for each block."""
+    lines = []
+    for number, block in enumerate(rule.blocks):
+        before = "the original image" if number == 0 else "the image of the block before"
+        changes = " and ".join(change_in_words(one) for one in block.changes)
+        lines.append(f"{changes}; compared with {before}: {block.expectation}")
+    return "\n".join(lines)

@@ -1,0 +1,533 @@
+"""Then-parts and what they must be read as; the formulas were written by hand before the code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roadworthy.errors import RuleError
+from roadworthy.rules.expectation import Expectation, Output, Quantity
+from roadworthy.rules.language.outcomes import Outcome, read_outcome
+from roadworthy.rules.language.words import analysed
+
+
+def read(text: str, **options: object) -> Outcome:
+    return read_outcome(analysed(text), **options)  # type: ignore[arg-type]
+
+
+DOWN, UP, NOT_DOWN, NOT_UP = "x1 > x2", "x1 < x2", "x1 <= x2", "x1 >= x2"
+SAME_SPEED = "|x1 - x2| <= 10% of x1"
+SAME_STEERING = "|x1 - x2| <= 1.39 degrees"
+
+SPEED = {
+    # The paper's own rules.
+    "Then: the ego-vehicle should slow down.": DOWN,
+    "the ego-vehicle should slow down at least 30%": "(x1 - x2)/x1 >= 30%",
+    "the speed should decrease more": DOWN,
+    # Who or what: the ego-vehicle in many names, its speed, or nobody.
+    "the car should slow down": DOWN,
+    "the vehicle must slow down": DOWN,
+    "the autonomous vehicle shall decelerate": DOWN,
+    "the self-driving car will slow down": DOWN,
+    "you should slow down": DOWN,
+    "you have to slow down": DOWN,
+    "it should brake": DOWN,
+    "the driver must reduce the speed": DOWN,
+    "the driver needs to slow down": DOWN,
+    "drivers must slow down": DOWN,
+    "its speed should drop": DOWN,
+    "the speed of the ego-vehicle should decrease": DOWN,
+    "the ego-vehicle's speed should be reduced": DOWN,
+    "the predicted speed should be lower": DOWN,
+    "the velocity of the car should go down": DOWN,
+    "the model should predict a lower speed": DOWN,
+    "speed should fall": DOWN,
+    "slow down": DOWN,
+    "Slow down!": DOWN,
+    "please slow down": DOWN,
+    "drive more slowly": DOWN,
+    "drive slowly": DOWN,
+    "drive slower": DOWN,
+    "go slower": DOWN,
+    "drive slower than before": DOWN,
+    "be slower than before": DOWN,
+    "drive less fast": DOWN,
+    "reduce your speed": DOWN,
+    "lower its speed": DOWN,
+    "cut your speed": DOWN,
+    "ease off the accelerator": DOWN,
+    "apply the brakes": DOWN,
+    "the car slows down": DOWN,
+    "then it has to slow down too": DOWN,
+    "the car is expected to slow down": DOWN,
+    "the car ought to decelerate": DOWN,
+    "the car is required to reduce its speed": DOWN,
+    "the car should immediately slow down": DOWN,
+    "the car should start braking": DOWN,
+    "there should be a decrease in speed": DOWN,
+    "a drop in speed is expected": DOWN,
+    "we expect the car to slow down": DOWN,
+    "the car should drive at a lower speed": DOWN,
+    "the car should travel at a reduced speed": DOWN,
+    "stop": DOWN,
+    "the car must stop": DOWN,
+    "brake": DOWN,
+    "the car should come to a complete stop": DOWN,
+    "slow down and prepare to stop": DOWN,
+    "slow down and be ready to stop": DOWN,
+    "slow down and be ready to stop, if necessary": DOWN,
+    "slow down and reduce its speed": DOWN,
+    "the car must slow down or stop": DOWN,
+    "slow down and give way": DOWN,
+    "the speed should be less than before": DOWN,
+    "the speed should be lower than in the original image": DOWN,
+    "the car should slow down compared to before": DOWN,
+    "the car should not speed up but slow down": DOWN,
+    "speed up": UP,
+    "the car should accelerate": UP,
+    "the speed should increase": UP,
+    "the speed should rise": UP,
+    "the speed should go up": UP,
+    "the car may not slow down": NOT_DOWN,
+    "the car should drive faster": UP,
+    "you may not speed up": NOT_UP,
+    "the speed should be higher than before": UP,
+    "it should pick up speed": UP,
+    # Negation reverses.
+    "the ego-vehicle should not slow down": NOT_DOWN,
+    "the car shouldn't slow down": NOT_DOWN,
+    "the car must never slow down": NOT_DOWN,
+    "do not slow down": NOT_DOWN,
+    "don't brake": NOT_DOWN,
+    "the speed should not decrease": NOT_DOWN,
+    "the speed should not be lower": NOT_DOWN,
+    "there should be no decrease in speed": NOT_DOWN,
+    "the car should not speed up": NOT_UP,
+    "do not speed up": NOT_UP,
+    "the car can't accelerate": NOT_UP,
+    "the car cannot go faster": NOT_UP,
+    "the car is not allowed to speed up": NOT_UP,
+    "the car should avoid accelerating": NOT_UP,
+    "the car should drive no faster than before": NOT_UP,
+    "the speed must not be increased": NOT_UP,
+    # Amounts of the change.
+    "the car should slow down by 30%": "(x1 - x2)/x1 >= 30%",
+    "the car should slow down 30 percent": "(x1 - x2)/x1 >= 30%",
+    "slow down by at least 12.5%": "(x1 - x2)/x1 >= 12.5%",
+    "slow down by a third": "(x1 - x2)/x1 >= 33.33%",
+    "slow down by at least half": "(x1 - x2)/x1 >= 50%",
+    "halve its speed": "(x1 - x2)/x1 >= 50%",
+    "the speed should be cut in half": "(x1 - x2)/x1 >= 50%",
+    "the speed should be halved": "(x1 - x2)/x1 >= 50%",
+    "double its speed": "(x2 - x1)/x1 >= 100%",
+    "slow down by more than 20 per cent": "(x1 - x2)/x1 >= 20%",
+    "slow down by less than 20%": "(x1 - x2)/x1 <= 20% and x1 > x2",
+    "slow down by at most 20%": "(x1 - x2)/x1 <= 20%",
+    "slow down by up to 20%": "(x1 - x2)/x1 <= 20%",
+    "slow down no more than 30%": "(x1 - x2)/x1 <= 30%",
+    "slow down by not more than 30%": "(x1 - x2)/x1 <= 30%",
+    "slow down by a maximum of 30%": "(x1 - x2)/x1 <= 30%",
+    "slow down by no less than 30%": "(x1 - x2)/x1 >= 30%",
+    "slow down by 30% or more": "(x1 - x2)/x1 >= 30%",
+    "slow down by 30% or less": "(x1 - x2)/x1 <= 30%",
+    "slow down by exactly 30%": "(x1 - x2)/x1 = 30%",
+    "the car should not slow down by more than 30%": "(x1 - x2)/x1 <= 30%",
+    "the car should not slow down at least 30%": "(x1 - x2)/x1 <= 30%",
+    "the car should not slow down by less than 30%": "(x1 - x2)/x1 >= 30%",
+    "the car should not slow down by 30%": "(x1 - x2)/x1 <= 30%",
+    "the car should slow down at least 5 km/h": "x1 - x2 >= 1.39 m/s",
+    "the car should slow down by less than 5 km/h": "x1 - x2 <= 1.39 m/s and x1 > x2",
+    "the car should slow down by at least ten miles per hour": "x1 - x2 >= 4.47 m/s",
+    "the car should slow down by 3 m/s": "x1 - x2 >= 3 m/s",
+    "the car should slow down by at least 2": "x1 - x2 >= 2 m/s",
+    "the car should slow down 20kph": "x1 - x2 >= 5.56 m/s",
+    "the car should speed up by at least 10%": "(x2 - x1)/x1 >= 10%",
+    "the car should speed up by less than 10%": "(x2 - x1)/x1 <= 10% and x2 > x1",
+    "the car should speed up by up to 10%": "(x2 - x1)/x1 <= 10%",
+    "the car should speed up by less than 5 m/s": "x2 - x1 <= 5 m/s and x2 > x1",
+    "the car should not speed up by less than 5 m/s": "x2 - x1 >= 5 m/s",
+    "the car should not speed up by more than 5 m/s": "x2 - x1 <= 5 m/s",
+    "the speed should be at least 30% lower": "(x1 - x2)/x1 >= 30%",
+    "the speed should be 10 km/h less than before": "x1 - x2 >= 2.78 m/s",
+    "the speed should be lower by at least 2 m/s": "x1 - x2 >= 2 m/s",
+    "the speed should be at most 30% lower": "(x1 - x2)/x1 <= 30%",
+    "a reduction in speed of at least 10% is expected": "(x1 - x2)/x1 >= 10%",
+    "the decrease in speed should not exceed 30%": "(x1 - x2)/x1 <= 30%",
+    "the speed should decrease between 10% and 40%": "10% <= (x1 - x2)/x1 <= 40%",
+    "the speed should decrease by between 10 and 40 percent": "10% <= (x1 - x2)/x1 <= 40%",
+    "the speed should decrease by 10 to 40 percent": "10% <= (x1 - x2)/x1 <= 40%",
+    "the speed should decrease by 10-40%": "10% <= (x1 - x2)/x1 <= 40%",
+    "slow down by at least 10% but no more than 40%": "10% <= (x1 - x2)/x1 <= 40%",
+    "slow down by between 5 and 10 km/h": "1.39 m/s <= x1 - x2 <= 2.78 m/s",
+    "slow down and reduce the speed by at least 30%": "(x1 - x2)/x1 >= 30%",
+    "slow down by at least 10% more": "(x1 - x2)/x1 >= 10%",
+    # The new value.
+    "slow down to 20 km/h": "x2 <= 5.56 m/s",
+    "slow down to at most 20 km/h": "x2 <= 5.56 m/s",
+    "slow down to at most half": "x2/x1 <= 50%",
+    "slow down to half its speed": "x2/x1 <= 50%",
+    "slow down to at most two thirds of its original speed": "x2/x1 <= 66.67%",
+    "reduce its speed to below 30 km/h": "x2 <= 8.33 m/s",
+    "the speed should drop below 30 km/h": "x2 <= 8.33 m/s",
+    "the speed should not drop below 30 km/h": "x2 >= 8.33 m/s",
+    "the speed should be at most half": "x2/x1 <= 50%",
+    "the speed should be at most half of what it was": "x2/x1 <= 50%",
+    "the speed should be at most half the previous speed": "x2/x1 <= 50%",
+    "the speed should be at most half as fast as before": "x2/x1 <= 50%",
+    "the speed should be at least 30 km/h": "x2 >= 8.33 m/s",
+    "the speed should stay below 50 km/h": "x2 <= 13.89 m/s",
+    "keep your speed under 50 km/h": "x2 <= 13.89 m/s",
+    "the car should not exceed 50 km/h": "x2 <= 13.89 m/s",
+    "the speed should not exceed 30 mph": "x2 <= 13.41 m/s",
+    "the car should drive no faster than 30 km/h": "x2 <= 8.33 m/s",
+    "drive slower than 30 km/h": "x2 <= 8.33 m/s",
+    "the speed should be less than 30 km/h": "x2 <= 8.33 m/s",
+    "the speed should not be more than 30 km/h": "x2 <= 8.33 m/s",
+    "the speed should be 30 km/h or less": "x2 <= 8.33 m/s",
+    "the speed should be limited to 30 km/h": "x2 <= 8.33 m/s",
+    "limit your speed to 30 km/h": "x2 <= 8.33 m/s",
+    "the speed should be between 20 and 40 km/h": "5.56 m/s <= x2 <= 11.11 m/s",
+    "speed up to 50 km/h": "x2 >= 13.89 m/s",
+    "the car should speed up to at least 50 km/h": "x2 >= 13.89 m/s",
+    "the speed should increase up to 30%": "(x2 - x1)/x1 <= 30%",
+    "reduce the speed up to 30%": "(x1 - x2)/x1 <= 30%",
+    "the speed should increase to at least 130%": "x2/x1 >= 130%",
+    "the speed should be zero": "x2 <= 0 m/s",
+    "the speed should drop to zero": "x2 <= 0 m/s",
+    # The same.
+    "the speed should stay the same": SAME_SPEED,
+    "the speed should remain unchanged": SAME_SPEED,
+    "the speed should be the same as before": SAME_SPEED,
+    "the speed should not change": SAME_SPEED,
+    "the speed should not be affected": SAME_SPEED,
+    "the speed should be unaffected": SAME_SPEED,
+    "this should not affect the speed": SAME_SPEED,
+    "there should be no change in speed": SAME_SPEED,
+    "no change in speed is expected": SAME_SPEED,
+    "this should have no effect on its speed": SAME_SPEED,
+    "keep your speed": SAME_SPEED,
+    "keep the speed constant": SAME_SPEED,
+    "the car should maintain its speed": SAME_SPEED,
+    "the car should hold its speed": SAME_SPEED,
+    "the car should keep the same speed": SAME_SPEED,
+    "drive at the same speed": SAME_SPEED,
+    "the car should continue at the same speed as before": SAME_SPEED,
+    "the car should keep driving at the same speed": SAME_SPEED,
+    "the car should drive as fast as before": SAME_SPEED,
+    "the speed should stay about the same": SAME_SPEED,
+    "the car should neither speed up nor slow down": SAME_SPEED,
+    "the car should not speed up or slow down": SAME_SPEED,
+    "the speed should vary at most 10%": "|x1 - x2|/x1 <= 10%",
+    "the speed should stay within 5%": "|x1 - x2|/x1 <= 5%",
+    "the speed should stay within 5 km/h of its previous value": "|x1 - x2| <= 1.39 m/s",
+    "the speed should not change by more than 2 m/s": "|x1 - x2| <= 2 m/s",
+    "the change in speed should be less than 5%": "|x1 - x2|/x1 <= 5%",
+    "the speed should change": "|x1 - x2| > 10% of x1",
+    "the speed should not stay the same": "|x1 - x2| > 10% of x1",
+    "the speed should change by at least 10%": "|x1 - x2|/x1 >= 10%",
+    "the speed should change by between 10% and 20%": "10% <= |x1 - x2|/x1 <= 20%",
+}
+
+STEERING = {
+    "the steering angle of ego-vehicle should keep the same": SAME_STEERING,
+    "the steering angle of the ego-vehicle should stay the same": SAME_STEERING,
+    "the steering should not change": SAME_STEERING,
+    "steering should not change": SAME_STEERING,
+    "the steering wheel should be held steady": SAME_STEERING,
+    "the steering angle must remain constant": SAME_STEERING,
+    "the car should keep its steering": SAME_STEERING,
+    "the car should keep the same steering angle": SAME_STEERING,
+    "keep going straight": SAME_STEERING,
+    "the car should continue straight ahead": SAME_STEERING,
+    "the car should keep its course": SAME_STEERING,
+    "the car should not change direction": SAME_STEERING,
+    "the car should not swerve": SAME_STEERING,
+    "do not turn the steering wheel": SAME_STEERING,
+    "the car should not turn left or right": SAME_STEERING,
+    "the steering should not deviate by more than 5 degrees": "|x1 - x2| <= 5 degrees",
+    "the steering should stay within 2 degrees": "|x1 - x2| <= 2 degrees",
+    "the car should not deviate by more than 2 degrees": "|x1 - x2| <= 2 degrees",
+    "the steering angle should vary at most 10%": "|x1 - x2|/|x1| <= 10%",
+    "the steering angle should differ by less than 3°": "|x1 - x2| <= 3 degrees",
+    "the steering should change by at most 0.1 radians": "|x1 - x2| <= 5.73 degrees",
+    "the steering should change by at least 5 degrees": "|x1 - x2| >= 5 degrees",
+    "the steering should deviate at least 5 degrees": "|x1 - x2| >= 5 degrees",
+    "the steering should differ by more than 5 degrees": "|x1 - x2| >= 5 degrees",
+    "the steering should not change by less than 5 degrees": "|x1 - x2| >= 5 degrees",
+    "the steering angle should change": "|x1 - x2| > 1.39 degrees",
+    "keep the deviation below 2 degrees": "|x1 - x2| <= 2 degrees",
+    "turn left": DOWN,
+    "the car should turn to the left": DOWN,
+    "the car should steer left": DOWN,
+    "the car should swerve to the right": UP,
+    "the car should turn right": UP,
+    "the car should turn more to the right": UP,
+    "the steering should be more to the left": DOWN,
+    "the steering wheel should be turned to the left": DOWN,
+    "the car should make a left turn": DOWN,
+    "the car should steer at least 3 degrees to the left": "x1 - x2 >= 3 degrees",
+    "the car should steer to the left by at least 3 degrees": "x1 - x2 >= 3 degrees",
+    "the car should turn right by less than 3 degrees": "x2 - x1 <= 3 degrees and x2 > x1",
+    "the car should deviate to the left by at most 3 degrees": "x1 - x2 <= 3 degrees",
+    "the car should not turn left": NOT_DOWN,
+    "the car must not steer to the right": NOT_UP,
+    "the steering angle should increase": UP,
+    "the steering angle should decrease by at least 3 degrees": "x1 - x2 >= 3 degrees",
+    "the steering angle should increase by more than 10%": "(x2 - x1)/|x1| >= 10%",
+    "the steering angle should not exceed 10 degrees": "|x2| <= 10 degrees",
+    "the steering should be at least 5 degrees to the left": "-x2 >= 5 degrees",
+    "the steering should be at least 5 degrees further to the left": "x1 - x2 >= 5 degrees",
+}
+
+ALL = [("speed", *item) for item in SPEED.items()] + [("steering", *item) for item in STEERING.items()]
+
+
+@pytest.mark.parametrize(("output", "text", "formula"), ALL, ids=lambda value: str(value))
+def test_then_part_is_read(output: Output, text: str, formula: str) -> None:
+    expectation = read(text).expectation
+    assert (expectation.output, expectation.formula) == (output, formula)
+
+
+@pytest.mark.parametrize(("output", "text", "formula"), ALL, ids=lambda value: str(value))
+def test_reading_in_plain_words_is_read_as_the_same(output: Output, text: str, formula: str) -> None:
+    expectation = read(text).expectation
+    again = read(expectation.words).expectation
+    assert (again.output, again.formula) == (output, formula), expectation.words
+
+
+REFUSED = {
+    # What no model predicts.
+    "the driver should be [careful]": "predict",
+    "[proceed] with caution": "predict",
+    "the car should [honk]": "predict",
+    "turn on the [headlights]": "predict",
+    "the car should [change lanes]": "predict",
+    "the car should stay in its [lane]": "predict",
+    "the [braking distance] should increase": "predict",
+    "the car should keep a safe [distance]": "predict",
+    "you must [give way]": "slow down",
+    "[prepare to stop]": "slow down",
+    "the car should [pull over]": "predict",
+    "the car should keep to the [speed limit]": "speed limit",
+    # Words that are not known.
+    "the car should [dance]": "dance",
+    "the car should slow down [wobblingly]": "wobblingly",
+    "the car should [decelarate]": "decelarate",
+    "[the unicorn] should slow down": "unicorn",
+    "the speed should decrease [until] it rains": "until",
+    "the car should slow down [unless] it rains": "unless",
+    "the car should slow down [only] a third": "only",
+    # Others than the ego-vehicle.
+    "[he] should slow down": "ego-vehicle",
+    "[a car] should slow down": "ego-vehicle",
+    "[that car] should slow down": "ego-vehicle",
+    # Too vague to judge.
+    "slow down [a bit]": "how much",
+    "slow down [slightly]": "how much",
+    "slow down by [about] 30%": "between",
+    "slow down [gently]": "predict",
+    "the car should slow down [some]": "how much",
+    # Permission and no obligation are no expectation.
+    "the car [may] slow down": "permit",
+    "the car [can] slow down": "permit",
+    "the car [does not have to] slow down": "nothing",
+    "the car [need not] slow down": "nothing",
+    # Not enough.
+    "": "nothing",
+    "the ego-vehicle [should]": "should",
+    "[the car]": "should",
+    "the speed should [be]": "should",
+    "the car should [turn]": "left",
+    "the car should [decrease]": "speed",
+    "the [prediction] should decrease": "speed",
+    "the car should slow down by [at least]": "quantity",
+    "the car should slow down [by]": "quantity",
+    "the speed should be [20 km/h]": "at most",
+    "the steering should be a [smaller] angle": "left",
+    # Contradictions.
+    "the car should speed up and [slow down]": "contradict",
+    "the car should turn left and [turn right]": "contradict",
+    "the speed should increase [decrease]": "contradict",
+    "the speed should slow down to [at least 20 km/h]": "at most",
+    "the speed should increase to [30%]": "by 30%",
+    "the speed should decrease to [130%]": "",
+    "slow down by [150%]": "100%",
+    "slow down by [between 40% and 10%]": "40%",
+    # Two expectations in one.
+    "slow down and keep the same [steering]": "one",
+    "the speed and the [steering] should not change": "one",
+    "slow down without changing its [steering]": "one",
+    "slow down and [turn left]": "one",
+    "the speed should decrease and [stay below 30 km/h]": "one",
+    # Units that do not fit.
+    "the speed should drop by [5 degrees]": "degrees",
+    "turn left by [5 km/h]": "km/h",
+    "slow down by [5 metres]": "metres",
+    "slow down by [30 furlongs]": "furlongs",
+    "the car should not [not] slow down": "negat",
+    "the speed should not be [between 10 and 20 km/h]": "between",
+    "slow down by 30% [20%]": "",
+    "slow down by [10% less]": "less",
+    "the car should slow down [from] 50 to 30 km/h": "from",
+}
+
+
+@pytest.mark.parametrize(("marked", "reason"), REFUSED.items(), ids=lambda value: str(value))
+def test_what_is_not_understood_is_refused_and_underlined(marked: str, reason: str) -> None:
+    start, stop = marked.find("["), marked.find("]") - 1
+    text = marked.replace("[", "").replace("]", "")
+    with pytest.raises(RuleError) as refusal:
+        read(text)
+    assert reason in str(refusal.value)
+    begin, end = refusal.value.span
+    if start >= 0:
+        assert max(begin, start) < min(end, stop), f"underlines {text[begin:end]!r}"
+
+
+def test_refusals_name_the_nearest_thing_that_is_understood() -> None:
+    with pytest.raises(RuleError) as refusal:
+        read("the car should decelarate")
+    assert refusal.value.suggestions[0] == "decelerate"
+
+
+COMPARATIVES = {
+    "the speed should decrease more": (True, DOWN),
+    "the car should slow down even more": (True, DOWN),
+    "it should slow down further": (True, DOWN),
+    "slow down more than before": (True, DOWN),
+    "the car should brake harder": (True, DOWN),
+    "the car should slow down less": (True, UP),
+    "the car should not slow down less": (True, NOT_UP),
+    "the car should speed up less": (True, DOWN),
+    "the car should turn less to the left": (True, UP),
+    "drive even slower": (True, DOWN),
+    "the car should keep slowing down": (True, DOWN),
+    "the car should continue to slow down": (True, DOWN),
+    "be slower than before": (False, DOWN),
+    "drive more slowly": (False, DOWN),
+    "the speed should decrease": (False, DOWN),
+    "slow down by a further 10%": (True, "(x1 - x2)/x1 >= 10%"),
+}
+
+
+@pytest.mark.parametrize("text", COMPARATIVES)
+def test_comparatives(text: str) -> None:
+    outcome = read(text)
+    assert (outcome.comparative, outcome.expectation.formula) == COMPARATIVES[text]
+
+
+def test_earlier_block_says_which_output_is_meant() -> None:
+    assert read("it should decrease more", default_output="speed").expectation.output == "speed"
+    assert read("it should not change", default_output="steering").expectation.formula == SAME_STEERING
+    # The words win.
+    assert read("the speed should decrease", default_output="steering").expectation.output == "speed"
+
+
+def test_the_car_is_not_the_ego_vehicle_where_another_was_introduced() -> None:
+    with pytest.raises(RuleError, match="ego-vehicle"):
+        read("the car should slow down", other_vehicle=True)
+    assert read("the ego-vehicle should slow down", other_vehicle=True).expectation.change == "decrease"
+    assert read("you should slow down", other_vehicle=True).expectation.change == "decrease"
+
+
+def test_things_of_the_if_part_may_be_named_again() -> None:
+    with pytest.raises(RuleError):
+        read("the car should slow down for the pedestrian")
+    outcome = read("the car should slow down for the pedestrian", mentioned={"pedestrian"})
+    assert outcome.expectation.formula == DOWN
+    with pytest.raises(RuleError, match="ego-vehicle"):
+        read("the pedestrian should slow down", mentioned={"pedestrian"})
+    outcome = read("the rain should not influence the steering", mentioned={"rain"})
+    assert outcome.expectation.formula == SAME_STEERING
+    assert read("slow down because of it").expectation.formula == DOWN
+    assert read("drive more slowly because you cannot see as far ahead").expectation.formula == DOWN
+
+
+def test_propositions_and_inference_are_those_of_table_5() -> None:
+    outcome = read("the ego-vehicle should slow down at least 30%")
+    assert [str(one) for one in outcome.propositions] == [
+        "CHANGE('decrease')",
+        "MODIFIER('at least')",
+        "QUANTITY('30', 'percentage')",
+    ]
+    assert outcome.inference == (
+        "CHANGE(decrease) ∧ MODIFIER(at least) ∧ QUANTITY(n, percentage) → (x1 - x2)/x1 >= n%"
+    )
+    negated = read("the car should not slow down by more than 5 km/h")
+    assert [str(one) for one in negated.propositions] == [
+        "CHANGE('decrease')",
+        "MODIFIER('more than')",
+        "QUANTITY('5', 'number')",
+        "NEGATION('not')",
+    ]
+    assert negated.inference == (
+        "CHANGE(decrease) ∧ MODIFIER(more than) ∧ QUANTITY(n, number) ∧ NEGATION(description) → x1 - x2 <= n"
+    )
+    assert read("keep the same speed").inference == "CHANGE(same) → |x1 - x2| <= δ"
+
+
+SUBJECTS = {"speed": ["the speed", "its speed", "the car's speed", "the speed of the ego-vehicle"]}
+VERBS = {"decrease": ["decrease", "drop", "fall", "be reduced", "go down"], "increase": ["increase", "rise"]}
+MODALS = ["should", "must", "has to", "is expected to", "ought to"]
+MODIFIERS = {
+    "at least": ["at least", "a minimum of", "no less than"],
+    "at most": ["at most", "up to", "no more than", "a maximum of"],
+    "less than": ["less than"],
+    "more than": ["more than", "over"],
+}
+AMOUNTS = {
+    "30%": Quantity(0.3, relative=True),
+    "thirty percent": Quantity(0.3, relative=True),
+    "a quarter": Quantity(0.25, relative=True),
+    "18 km/h": Quantity(5.0),
+    "5 m/s": Quantity(5.0),
+}
+
+
+@given(st.data())
+def test_every_combination_means_the_sum_of_its_parts(data: st.DataObject) -> None:
+    """Subject, modal, verb, modifier and amount can be combined at will."""
+    subject = data.draw(st.sampled_from(SUBJECTS["speed"]))
+    change = data.draw(st.sampled_from(sorted(VERBS)))
+    verb = data.draw(st.sampled_from(VERBS[change]))
+    modifier = data.draw(st.sampled_from(sorted(MODIFIERS)))
+    wording = data.draw(st.sampled_from(MODIFIERS[modifier]))
+    amount = data.draw(st.sampled_from(sorted(AMOUNTS)))
+    modal = data.draw(st.sampled_from(MODALS))
+    outcome = read(f"{subject} {modal} {verb} by {wording} {amount}")
+    assert outcome.expectation == Expectation(
+        "speed",
+        change,  # type: ignore[arg-type]
+        modifier=modifier,  # type: ignore[arg-type]
+        quantity=AMOUNTS[amount],
+    )
+
+
+KNOWN = sorted({word for text in (*SPEED, *STEERING) for word in re.findall(r"[a-z]+", text.lower())})
+
+
+@given(st.sampled_from(ALL), st.data())
+def test_no_foreign_word_passes_unseen(gold: tuple[str, str, str], data: st.DataObject) -> None:
+    """A word that means nothing here, anywhere in a clause, is refused and underlined."""
+    words = gold[1].split()
+    position = data.draw(st.integers(0, len(words)))
+    foreign = data.draw(st.sampled_from(["xylophone", "zebra", "unless", "banana", "seldom", "%", "qwerty"]))
+    text = " ".join([*words[:position], foreign, *words[position:]])
+    with pytest.raises(RuleError) as refusal:
+        read(text)
+    start, stop = refusal.value.span
+    assert 0 <= start <= stop <= len(text)
+
+
+@given(st.lists(st.sampled_from(KNOWN), max_size=8))
+def test_word_salad_is_read_or_refused_but_never_crashes(words: list[str]) -> None:
+    try:
+        outcome = read(" ".join(words))
+    except RuleError as refusal:
+        start, stop = refusal.span
+        assert 0 <= start <= stop
+    else:
+        assert outcome.expectation.formula

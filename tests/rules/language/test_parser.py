@@ -1,0 +1,158 @@
+"""Whole rules: the paper's, the traps of its prototype, references between blocks, and refusals."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roadworthy.errors import InputError, RuleError
+from roadworthy.rules import Change, parse, read_rules
+from roadworthy.rules.language.words import analysed
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "rules"
+CORPUS = Path(__file__).parents[1] / "corpus" / "development.yaml"
+
+
+def change_of(text: str) -> Change:
+    """Return the only change of a condition."""
+    (block,) = parse(f"If {text}, the ego-vehicle should slow down.").blocks
+    (change,) = block.changes
+    return change
+
+
+def test_the_papers_rules() -> None:
+    rules = {one.id: parse(one.text) for one in read_rules(EXAMPLES / "paper.rules")}
+    assert set(rules) == {"R1", "R2", "R3", "R4", "R5", "R6", "R7", "CR1", "CR2", "CR3"}
+    first = rules["R1"].blocks[0].changes[0]
+    assert first == Change("add", "pedestrian", position="on", reference="sidewalk")
+    assert rules["R2"].blocks[0].changes[0].properties == {"type": "speed limit"}
+    assert rules["R3"].blocks[0].expectation.formula == "(x1 - x2)/x1 >= 30%"
+    assert rules["R4"].blocks[1].changes[0] == Change(
+        "add", "pedestrian", position="on", reference="sidewalk", comparative="closer"
+    )
+    assert rules["R5"].blocks[0].changes == (Change("remove", "line"),)
+    assert rules["R5"].blocks[0].expectation.output == "steering"
+    assert rules["R6"].blocks[0].changes == (Change("replace", "building", replacement="tree"),)
+    assert rules["R7"].blocks[0].changes == (Change("replace", "time", replacement="night"),)
+    assert len(rules["CR2"].blocks[0].changes) == 2
+
+
+@pytest.mark.parametrize(
+    ("condition", "change"),
+    [
+        ("there is a cyclist", Change("add", "bicyclist")),
+        ("there is a car in front of you", Change("add", "vehicle", {"type": "car"}, "front", "ego-vehicle")),
+        ("the weather changes to rain", Change("replace", "weather", replacement="rainy")),
+        ("a red traffic light appears", Change("add", "traffic light", {"color": "red"})),
+        ("it is a rainy day", Change("replace", "weather", replacement="rainy")),
+        (
+            "the light turns red",
+            Change("replace", "traffic light", {"color": "red"}, replacement="traffic light"),
+        ),
+        (
+            "a white car is replaced with a black car",
+            Change(
+                "replace",
+                "vehicle",
+                {"type": "car", "color": "black"},
+                replacement="vehicle",
+                target_properties={"type": "car", "color": "white"},
+            ),
+        ),
+        (
+            "a tram stands in the left lane",
+            Change(
+                "add", "vehicle", {"type": "tram"}, "in", "lane", reference_properties={"position": "left"}
+            ),
+        ),
+        ("the lane markings are no longer there", Change("remove", "line")),
+        ("it rains heavily", Change("replace", "weather", {"level": "heavy"}, replacement="rainy")),
+    ],
+)
+def test_conditions(condition: str, change: Change) -> None:
+    assert change_of(condition) == change
+
+
+def test_two_things_are_two_changes_in_the_order_of_the_words() -> None:
+    block = parse("If a pedestrian and a cyclist appear on the road at night, slow down.").blocks[0]
+    assert [(one.op, one.target, one.replacement) for one in block.changes] == [
+        ("add", "pedestrian", None),
+        ("add", "bicyclist", None),
+        ("replace", "time", "night"),
+    ]
+
+
+def test_the_car_is_the_ego_vehicle_unless_another_was_spoken_of() -> None:
+    assert change_of("a pedestrian appears in front of the car").reference == "ego-vehicle"
+    rule = parse("If a car appears ahead, slow down. If the car gets closer, slow down more.")
+    assert rule.blocks[1].changes[0].comparative == "closer"
+    assert rule.blocks[1].changes[0].target == "vehicle"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("If a unicorn appears, the ego-vehicle should slow down.", "unicorn"),
+        ("If a pedestrian levitates, the ego-vehicle should slow down.", "levitates"),
+        ("If the buildings are replaced, the steering should stay the same.", "replaced"),
+        ("If he gets closer, the ego-vehicle should slow down.", "he"),
+        ("If a pedestrian or a cyclist appears, slow down.", "or"),
+        ("If a pedestrian appears on the roadside.", "If a pedestrian appears on the roadside"),
+        ("Slow down unless it rains.", "unless"),
+        ("If a blue pedestrian appears, slow down.", "blue"),
+        ("If two pedestrians appear, slow down.", "two"),
+        ("If a pedestrian appears, the driver should whistle.", "whistle"),
+    ],
+)
+def test_what_is_not_understood_is_underlined(text: str, words: str) -> None:
+    with pytest.raises(RuleError) as caught:
+        parse(text)
+    start, stop = caught.value.span
+    assert words in text[start:stop] or text[start:stop] in words
+    assert "^" in str(caught.value)
+
+
+def test_a_typing_error_gets_the_word_that_was_meant() -> None:
+    with pytest.raises(RuleError) as caught:
+        parse("If a pedstrian appears on the roadside, slow down.")
+    assert caught.value.suggestions == ("pedestrian",)
+
+
+def test_text_that_is_none() -> None:
+    with pytest.raises(RuleError, match="the rule is empty"):
+        parse(" \n ")
+    with pytest.raises(InputError, match="a rule must be text, got int"):
+        parse(3)  # type: ignore[arg-type]
+
+
+def test_a_unit_at_the_end_of_a_sentence_ends_it() -> None:
+    rule = parse("If it rains, slow down by at least 5 km/h. If it rains more, slow down more.")
+    assert len(rule.blocks) == 2
+    assert [word.text for word in analysed("by 5 km/h.")][-1] == "."
+
+
+@cache
+def vocabulary() -> list[str]:
+    sentences = [one["rule"] for one in yaml.safe_load(CORPUS.read_text("utf-8"))["rules"]]
+    return sorted({word for text in sentences for word in text.split()})
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_whatever_is_written_is_read_or_refused(data: st.DataObject) -> None:
+    """No words make the reader fail; what it refuses lies within the text."""
+    text = " ".join(data.draw(st.lists(st.sampled_from(vocabulary()), min_size=1, max_size=14)))
+    try:
+        rule = parse(text)
+    except RuleError as error:
+        start, stop = error.span
+        assert 0 <= start < stop <= len(text)
+        assert str(error)
+    else:
+        assert rule.blocks
+        assert str(rule)

@@ -1,0 +1,371 @@
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from roadworthy.datasets import load
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame
+from roadworthy.rules.amounts import Faded, Moved, scaled
+from roadworthy.rules.expectation import Expectation, Quantity
+from roadworthy.rules.generation import FollowUp, Original, Plan, Scenario, operation_of, plan_for
+from roadworthy.rules.reading import Block, Change, Rule
+from roadworthy.transforms import Add, Transform, make_transform, read_engines
+from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
+
+SLOWER = Expectation("speed", "decrease")
+SAME = Expectation("steering", "same")
+PEDESTRIAN = Change("add", "pedestrian", position="on", reference="sidewalk")
+RAIN = Change("replace", "weather", replacement="rainy")
+NIGHT = Change("replace", "time", replacement="night")
+
+
+def rule(*blocks: Any) -> Rule:
+    """A rule from tuples of changes with an expectation at the end."""
+    return Rule("a rule", tuple(Block(tuple(block[:-1]), block[-1]) for block in blocks))
+
+
+@pytest.fixture(scope="module")
+def frames() -> list[Frame]:
+    data = load("world", count=12)
+    return [data[index] for index in range(len(data))]
+
+
+def added(frame: Frame) -> Any:
+    """What is known about the one thing that was added."""
+    notes = frame.metadata["added"]
+    assert isinstance(notes, tuple)
+    (note,) = notes
+    return note
+
+
+def steps(plan: Plan) -> list[list[str]]:
+    return [[str(step) for step in scenario.steps] for scenario in plan.scenarios]
+
+
+def adding(target: str, position: Any = None, reference: str | None = None, **more: Any) -> Change:
+    return Change("add", target, more.pop("properties", {}), position, reference, **more)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (PEDESTRIAN, AddOperation("pedestrian", "on", "roadside")),
+        (adding("pedestrian"), AddOperation("pedestrian", "on", "roadside")),
+        (adding("vehicle"), AddOperation("vehicle", "in front of", "ego-vehicle")),
+        (
+            adding("vehicle", "front", "ego-vehicle", properties={"type": "truck"}),
+            AddOperation("truck", "in front of", "ego-vehicle"),
+        ),
+        (
+            adding(
+                "vehicle",
+                "on",
+                "lane",
+                properties={"type": "car", "color": "red"},
+                reference_properties={"position": "left"},
+            ),
+            AddOperation("red car", "on", "lane", "left"),
+        ),
+        (
+            adding("bicyclist", "on", "sidewalk", reference_properties={"position": "right"}),
+            AddOperation("bicyclist", "on", "roadside", "right"),
+        ),
+        (adding("pedestrian", "in", "crosswalk"), AddOperation("pedestrian", "on", "crosswalk")),
+        (adding("pedestrian", "beside", "road"), AddOperation("pedestrian", "beside", "road")),
+        (adding("pedestrian", "behind", "vehicle"), AddOperation("pedestrian", "behind", "vehicle")),
+        (Change("remove", "line", {"type": "dash"}), RemoveOperation("dash line")),
+        (Change("replace", "building", replacement="tree"), ReplaceOperation("building", "tree")),
+        (
+            Change(
+                "replace",
+                "vehicle",
+                {"color": "black"},
+                replacement="vehicle",
+                target_properties={"color": "white"},
+            ),
+            ReplaceOperation("white vehicle", "black vehicle"),
+        ),
+        (
+            Change("replace", "weather", {"level": "heavy"}, replacement="snowy"),
+            ReplaceOperation("weather", "blizzard"),
+        ),
+    ],
+)
+def test_what_a_change_asks_of_images(change: Change, expected: object) -> None:
+    assert operation_of(change) == expected
+
+
+def test_every_block_has_a_scenario_from_the_original_frame(frames: list[Frame]) -> None:
+    closer = dataclasses.replace(PEDESTRIAN, comparative="closer")
+    farther = dataclasses.replace(PEDESTRIAN, comparative="farther")
+    made = 0
+    for word, change, sign in (("closer", closer, -1), ("farther", farther, 1)):
+        plan = plan_for(rule((PEDESTRIAN, SLOWER), (change, SLOWER)))
+        assert isinstance(plan.scenarios[1].steps[0], Moved), word
+        for seed, frame in enumerate(frames):
+            try:
+                original, first, second = plan.frames(frame, seed)
+            except NotApplicable:
+                continue
+            made += 1
+            assert original is frame
+            one, two = added(first), added(second)
+            # Formula 2: made of the original, so there is one pedestrian and not two.
+            assert (one["cut_out"], one["side"]) == (two["cut_out"], two["side"])
+            ratio = two["distance"] / one["distance"]
+            assert ratio <= 0.85 if sign < 0 else ratio >= 1.2
+    assert made >= 16
+
+
+def test_things_get_closer_and_closer(frames: list[Frame]) -> None:
+    closer = dataclasses.replace(PEDESTRIAN, comparative="closer")
+    plan = plan_for(rule((PEDESTRIAN, SLOWER), (closer, SLOWER), (closer, SLOWER)))
+    ran = 0
+    for seed, frame in enumerate(frames):
+        try:
+            _, *made = plan.frames(frame, seed)
+        except NotApplicable:
+            continue
+        ran += 1
+        away = [added(one)["distance"] for one in made]
+        assert away[0] > away[1] > away[2]
+    assert ran >= 3
+
+
+def test_a_car_ahead_gets_closer_on_our_lane(frames: list[Frame]) -> None:
+    ahead = Change("add", "vehicle", {"type": "car"}, "front", "ego-vehicle")
+    closer = dataclasses.replace(ahead, comparative="closer")
+    plan = plan_for(rule((ahead, SLOWER), (closer, SLOWER)))
+    ran = 0
+    for seed, frame in enumerate(frames):
+        try:
+            _, first, second = plan.frames(frame, seed)
+        except NotApplicable:
+            continue
+        ran += 1
+        one, two = added(first), added(second)
+        assert one["side"] == two["side"] == "ahead"
+        assert two["distance"] < one["distance"]
+    assert ran >= 3
+
+
+def test_weather_gets_heavier_and_lighter_by_levels() -> None:
+    heavier = dataclasses.replace(RAIN, comparative="heavier")
+    lighter = dataclasses.replace(RAIN, comparative="lighter")
+    plan = plan_for(rule((RAIN, SLOWER), (heavier, SLOWER), (lighter, SLOWER), (lighter, SLOWER)))
+    amounts = [scenario.steps[0].settings["amount"] for scenario in plan.scenarios]
+    assert amounts == pytest.approx([2 / 3, 1, 2 / 3, 1 / 3], abs=1e-3)
+    with pytest.raises(InputError, match="there is no weather heavier than heavy"):
+        plan_for(rule((RAIN, SLOWER), (heavier, SLOWER), (heavier, SLOWER)))
+
+
+def test_weather_and_darkness_come_over_what_is_added_whatever_is_said_first() -> None:
+    plan = plan_for(rule((NIGHT, RAIN, PEDESTRIAN, SLOWER)))
+    assert steps(plan) == [["add(element=pedestrian)", "rain(amount=0.6667)", "night(amount=0.6667)"]]
+
+
+def test_what_is_added_must_be_seen_in_the_dark(frames: list[Frame]) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Blackout(Transform):
+        name, family = "blackout", "weather"
+
+        def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+            return frame.replace(image=np.zeros_like(frame.image))
+
+        @property
+        def is_identity(self) -> bool:
+            return False
+
+    person = make_transform("add", element="pedestrian")
+    person(frames[0], 1)
+    with pytest.raises(NotApplicable, match="would not stand out from what is behind it"):
+        Scenario((person, Blackout()))(frames[0], 1)
+
+
+def test_the_same_thing_comes_whatever_else_changes(frames: list[Frame]) -> None:
+    lines = Change("remove", "line")
+    plans = [plan_for(rule((*changes, SLOWER))) for changes in ((PEDESTRIAN,), (PEDESTRIAN, lines))]
+    notes = [added(plan.frames(frames[0], 5)[1]) for plan in plans]
+    assert notes[0]["cut_out"] == notes[1]["cut_out"]
+    assert notes[0]["side"] == notes[1]["side"]
+    two = Scenario(plans[0].scenarios[0].steps * 2)(frames[0], 5).metadata["added"]
+    assert isinstance(two, tuple)
+    assert len({note["box"] for note in two}) == 2
+
+
+def test_the_same_seed_makes_the_same_bytes_wherever_frames_are_made(frames: list[Frame]) -> None:
+    plan = plan_for(rule((PEDESTRIAN, RAIN, SLOWER)))
+    data = load("world", count=12)
+    source = plan.sources(Original(data, 3), 7)[1]
+    assert isinstance(source, FollowUp)
+    images = [one().image for one in (source, pickle.loads(pickle.dumps(source)))]
+    images += [plan.frames(frames[3], 7)[1].image]
+    assert np.array_equal(images[0], images[1])
+    assert np.array_equal(images[0], images[2])
+    assert not np.array_equal(images[0], plan.frames(frames[3], 8)[1].image)
+
+
+def test_sources_of_rules_about_the_same_change_are_equal() -> None:
+    data = load("world", count=2)
+    third = Expectation("speed", "decrease", "at least", Quantity(0.3, relative=True))
+    one, other = (
+        plan_for(rule((PEDESTRIAN, expected))).sources(Original(data, 0), 1) for expected in (SLOWER, third)
+    )
+    assert one == other
+    assert len(set(one) | set(other)) == 2
+
+
+def test_earlier_frames_are_changed_alike(frames: list[Frame]) -> None:
+    frame = frames[0].replace(previous=(frames[0].replace(id="before"),))
+    _, changed = plan_for(rule((RAIN, SLOWER))).frames(frame, 1)
+    assert np.array_equal(changed.previous[0].image, changed.image)
+    assert changed.visual_change is not None
+    assert changed.visual_change > 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (Change("replace", "time", replacement="day"), r"nothing built in makes it 'day'.*--engines FILE"),
+        (Change("replace", "weather", replacement="sunny"), r"nothing built in makes it 'sunny'"),
+        (Change("remove", "road"), r"'road' cannot be edited"),
+        (Change("replace", "building", replacement="pedestrian"), r"cannot give way to 'pedestrian'"),
+        (Change("add", "pedestrian", position="behind", reference="ego-vehicle"), r"is not in the image"),
+        (Change("add", "traffic light", position="above", reference="road"), r"above"),
+        (Change("add", "building", position="on", reference="road"), r"gallery"),
+    ],
+)  # fmt: skip
+def test_what_nothing_can_change_is_refused_before_any_frame_is_read(change: Change, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        plan_for(rule((change, SLOWER)))
+    assert f"cannot be tried ({change})" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            dataclasses.replace(PEDESTRIAN, comparative="closer"),
+            "no earlier block says what it is closer than",
+        ),
+        (Change("remove", "line", comparative="closer"), "no earlier block"),
+    ],
+)
+def test_a_comparison_with_nothing_is_refused(change: Change, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plan_for(rule((change, SLOWER)))
+
+
+def test_only_what_is_added_gets_closer() -> None:
+    lines = Change("remove", "line")
+    with pytest.raises(InputError, match="only a thing that is added can be closer"):
+        plan_for(rule((lines, SLOWER), (dataclasses.replace(lines, comparative="closer"), SLOWER)))
+
+
+def test_engines_of_users_go_first_and_may_know_closer(tmp_path: Any, frames: list[Frame]) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "def painted(frame, operation, rng):\n"
+        "    level = {'on': 50, 'closer': 200}[operation.relation]\n"
+        "    return np.full_like(frame.image, level)\n"
+    )
+    supports = "[{operation: add, element: pedestrian}]"
+    (tmp_path / "engines.yaml").write_text(
+        f"engines:\n  mine:\n    entry: mine.py:painted\n    supports: {supports}\n"
+    )
+    engines = read_engines(tmp_path / "engines.yaml", allow_commands=True)
+    plan = plan_for(
+        rule((PEDESTRIAN, SLOWER), (dataclasses.replace(PEDESTRIAN, comparative="closer"), SLOWER)), engines
+    )
+    _, first, second = plan.frames(frames[0], 1)
+    assert (first.image[0, 0, 0], second.image[0, 0, 0]) == (50, 200)
+
+
+def test_a_rule_on_top_of_a_change_of_others(frames: list[Frame]) -> None:
+    plan = plan_for(rule((PEDESTRIAN, SLOWER))).after(make_transform("rain:heavy"))
+    assert steps(plan) == [["rain(amount=1)"], ["rain(amount=1)", "add(element=pedestrian)"]]
+    assert plan.expectations == (SLOWER, SLOWER)
+    assert plan.words == ("rain(amount=1)", "rain(amount=1) and add a pedestrian on the sidewalk")
+    original, rain, both = plan.frames(frames[0], 3)
+    box = added(both)["box"]
+    changed = np.flatnonzero((rain.image != both.image).any(axis=(0, 2)))
+    # It is the same rain: only where the pedestrian stands do the two differ.
+    assert box[0] - 8 <= changed.min() <= changed.max() <= box[2] + 8
+    assert original.metadata["weather"] == "sunny"
+    assert both.metadata["weather"] == "rainy"
+
+
+def test_a_change_made_by_another_transform() -> None:
+    plan = plan_for(rule((RAIN, SAME)))
+    assert steps(plan.made_by(make_transform("spatter"))) == [[str(make_transform("spatter"))]]
+    with pytest.raises(InputError, match="only the change of a rule with one change"):
+        plan_for(rule((RAIN, PEDESTRIAN, SAME))).made_by(make_transform("spatter"))
+
+
+def test_tolerances_are_a_setting() -> None:
+    plan = plan_for(rule((RAIN, SAME))).with_tolerances({"steering": Quantity(3.0), "speed": Quantity(1.0)})
+    assert plan.expectations[0].holds(0.0, 2.9)
+    assert not plan.expectations[0].holds(0.0, 3.1)
+
+
+def test_frames_that_cannot_be_read_are_skipped_if_the_data_says_so(
+    tmp_path: Any, frames: list[Frame]
+) -> None:
+    for number in range(2):
+        frames[number].save_image(tmp_path / f"{number}.png")
+    (tmp_path / "1.png").write_bytes(b"no image")
+    with pytest.raises(NotApplicable, match="the frame cannot be read"):
+        Original(load(f"folder:{tmp_path}", on_error="skip"), 1)()
+    with pytest.raises(InputError, match=r"1\.png"):
+        Original(load(f"folder:{tmp_path}"), 1)()
+
+
+class TestAmounts:
+    def test_less_of_a_change_is_less_of_it(self, frames: list[Frame]) -> None:
+        differences = []
+        for amount in (1.0, 0.5, 0.25):
+            rain = scaled(make_transform("rain:heavy"), amount)
+            changed = rain(frames[0], 1, measure=False)
+            differences.append(float(np.abs(changed.image.astype(int) - frames[0].image).mean()))
+        assert differences[0] > differences[1] > differences[2] > 0
+
+    def test_things_stand_farther_away(self, frames: list[Frame]) -> None:
+        person = make_transform("add", element="pedestrian")
+        assert isinstance(person, Add)
+        whole, half = (scaled(person, amount)(frames[0], 1, measure=False) for amount in (1.0, 0.6))
+        one, two = added(whole), added(half)
+        assert two["distance"] == pytest.approx(one["distance"] / 0.6, rel=0.08)
+        assert two["cut_out"] == one["cut_out"]
+
+    def test_edits_fade(self, frames: list[Frame]) -> None:
+        lines = make_transform("remove", element="line")
+        gone = lines(frames[0], 1, measure=False)
+        faded = scaled(lines, 0.25)
+        assert isinstance(faded, Faded)
+        image = faded(frames[0], 1, measure=False).image.astype(float)
+        mixed = 0.25 * gone.image + 0.75 * frames[0].image
+        assert np.abs(image - mixed).max() <= 0.5 + 1e-9
+        assert faded(frames[0], 1).labels is frames[0].labels
+        assert scaled(lines, 0.75)(frames[0], 1).labels is not frames[0].labels
+
+    def test_compositions_and_moved_things_scale_step_by_step(self) -> None:
+        both = Scenario((make_transform("rain:heavy"), make_transform("remove", element="line"))).scaled(0.5)
+        assert str(both) == "rain(amount=0.5) + remove(element=line), 0.5 of it seen"
+        closer = Moved(make_transform("add", element="pedestrian"), (0.6,))
+        assert str(scaled(closer, 0.5)) == "add(element=pedestrian), 1.2 times as far away"
+
+    @pytest.mark.parametrize("amount", [0, -1, 1.5])
+    def test_amounts_out_of_range_are_refused(self, amount: float) -> None:
+        with pytest.raises(InputError, match="an amount must be above 0 and at most 1"):
+            scaled(make_transform("rain"), amount)
+
+    def test_only_things_that_are_added_move(self) -> None:
+        with pytest.raises(InputError, match="only a thing that is added can be nearer or farther"):
+            Moved(make_transform("rain"), (0.5,))
+        with pytest.raises(InputError, match="must be from 0 to 1"):
+            Faded(make_transform("rain"), 2.0)

@@ -1,0 +1,216 @@
+"""The verdicts are true: rules against drivers of whom it is known what they do right and wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from roadworthy.cases import Answers, Predicted
+from roadworthy.datasets.world import WorldDataset
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Signals
+from roadworthy.models import Truth
+from roadworthy.rules import parse, read_rules
+from roadworthy.rules.counterfactual import Counterfactuals
+from roadworthy.rules.expectation import Expectation, Quantity
+from roadworthy.rules.generation import plan_for
+from roadworthy.rules.method import judged, rule_case
+from roadworthy.rules.reading import Block, Change, Comparative, Rule
+from roadworthy.rules.truth_matrix import CAREFUL, TruthMatrix, TruthRow, truth_matrix
+from roadworthy.rules.truth_rules import TRUTH_RULES, TruthRule
+from roadworthy.world import Scene, careful_driver, frame_of, remove
+from roadworthy.world.faulty_drivers import FAULTS, Driver
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "rules"
+
+SLOWER = Expectation("speed", "decrease")
+SAME_STEERING = Expectation("steering", "same")
+WALKER = Change("add", "pedestrian", {}, "on", "sidewalk")
+LIMIT, STOP, YIELD = (
+    Change("add", "traffic sign", {"type": kind}, "on", "sidewalk")
+    for kind in ("speed limit", "stop", "yield")
+)
+NO_LINES = Change("remove", "line")
+TREES = Change("replace", "building", replacement="tree")
+NIGHT = Change("replace", "time", replacement="night")
+RAIN, SNOW, FOG = (Change("replace", "weather", replacement=kind) for kind in ("rainy", "snowy", "foggy"))
+
+
+def _compared(change: Change, comparative: Comparative) -> Change:
+    return dataclasses.replace(change, comparative=comparative)
+
+
+def _slower_by(share: float) -> Expectation:
+    return Expectation("speed", "decrease", "at least", Quantity(share, relative=True))
+
+
+READINGS: dict[str, list[tuple[set[Change], Expectation]]] = {
+    "R1": [({WALKER}, SLOWER)],
+    "R2": [({LIMIT}, SLOWER)],
+    "R3": [({WALKER}, _slower_by(0.3))],
+    "R4": [({WALKER}, SLOWER), ({_compared(WALKER, "closer")}, SLOWER)],
+    "R5": [({NO_LINES}, SAME_STEERING)],
+    "R6": [({TREES}, SAME_STEERING)],
+    "R7": [({NIGHT}, SLOWER)],
+    "CR1": [({LIMIT}, SLOWER), ({_compared(LIMIT, "closer")}, SLOWER)],
+    "CR2": [({NO_LINES, TREES}, SAME_STEERING)],
+    "CR3": [({NIGHT}, SLOWER), ({WALKER, NIGHT}, SLOWER)],
+    "stop": [({STOP}, SLOWER)],
+    "yield": [({YIELD}, SLOWER)],
+    "rain": [({RAIN}, SLOWER)],
+    "rain-heavier": [({RAIN}, SLOWER), ({_compared(RAIN, "heavier")}, SLOWER)],
+    "rain-night": [({RAIN, NIGHT}, _slower_by(0.25))],
+    "rain-steer": [({RAIN}, SAME_STEERING)],
+    "snow": [({SNOW}, SLOWER)],
+    "fog": [({FOG}, SLOWER)],
+    "red": [({Change("add", "traffic light", {"color": "red"}, "on", "sidewalk")}, SLOWER)],
+    "cyclist": [({Change("add", "bicyclist", {}, "front", "ego-vehicle")}, SLOWER)],
+    "truck": [({Change("add", "vehicle", {"type": "truck"}, "front", "ego-vehicle")}, SLOWER)],
+    "walker-steer": [({WALKER}, SAME_STEERING)],
+    "lines-speed": [({NO_LINES}, Expectation("speed", "same"))],
+    "no-walkers": [({Change("remove", "pedestrian")}, Expectation("speed", "decrease", negated=True))],
+}
+"""What the rules say, written by hand."""
+
+
+def _check(matrix: TruthMatrix) -> None:
+    assert matrix.shortfalls == ()
+    assert matrix.drivers == (CAREFUL, *FAULTS)
+    assert matrix.false_alarms(CAREFUL)[0] == 0
+    for fault in FAULTS:
+        caught, of = matrix.caught(fault)
+        assert caught / of >= 0.99
+        assert matrix.false_alarms(fault)[0] == 0
+    for row in matrix.rows:
+        assert row.qualify + row.reasons.total() == matrix.frames
+
+
+def test_verdicts_are_true() -> None:
+    matrix = truth_matrix(60, seed=11)
+    _check(matrix)
+    assert [row.rule.id for row in matrix.rows] == [one.id for one in TRUTH_RULES]
+
+
+@pytest.mark.slow
+def test_verdicts_are_true_on_a_thousand_frames() -> None:
+    matrix = truth_matrix(1000)
+    _check(matrix)
+    assert all(row.qualify >= 100 for row in matrix.rows)
+    assert all(matrix.caught(fault)[1] >= 1000 for fault in FAULTS)
+
+
+@pytest.mark.parametrize("one", TRUTH_RULES, ids=lambda one: one.id)
+def test_rules_are_read_as_they_are_meant(one: TruthRule) -> None:
+    read = parse(one.text)
+    assert [(set(block.changes), block.expectation) for block in read.blocks] == READINGS[one.id]
+
+
+def test_the_rules_of_the_paper_are_those_of_the_example() -> None:
+    texts = {one.id: one.text for one in TRUTH_RULES}
+    assert {one.id: one.text for one in read_rules(EXAMPLES / "paper.rules")}.items() <= texts.items()
+
+
+def test_every_fault_is_about_some_rules_and_no_rule_about_all() -> None:
+    for fault in FAULTS:
+        assert 2 <= sum(fault in one.caught for one in TRUTH_RULES) <= 5
+    assert len({one.id for one in TRUTH_RULES}) == len(TRUTH_RULES)
+
+
+def test_what_qualifies_does_not_depend_on_who_drives() -> None:
+    names = (CAREFUL, *FAULTS)
+    usual, other = (
+        truth_matrix(12, seed=4, rules=TRUTH_RULES[3:4], drivers=drivers)
+        for drivers in (None, dict.fromkeys(names, FAULTS["pedestrian-blind"].driver))
+    )
+    assert 0 < usual.rows[0].qualify < 12
+    assert (usual.rows[0].qualify, usual.rows[0].reasons) == (other.rows[0].qualify, other.rows[0].reasons)
+    assert set(other.rows[0].violations) == set(names)
+
+
+def test_the_same_seed_gives_the_same_and_another_gives_another() -> None:
+    some = [one for one in TRUTH_RULES if one.id in ("R4", "R6")]
+    first, again, other = (
+        [(row.qualify, row.reasons) for row in truth_matrix(20, seed=seed, rules=some).rows]
+        for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+
+
+def _rows(driver: str, found: Driver, *rules: str) -> TruthMatrix:
+    some = [one for one in TRUTH_RULES if one.id in rules]
+    others = {name: fault.driver for name, fault in FAULTS.items()}
+    return truth_matrix(8, rules=some, drivers={CAREFUL: careful_driver, **others, driver: found})
+
+
+def test_a_fault_that_is_not_caught_is_reported() -> None:
+    matrix = _rows("pedestrian-blind", careful_driver, "R1", "R2", "R5", "R7", "rain")
+    (shortfall,) = matrix.shortfalls
+    assert shortfall == "R1 catches 'pedestrian-blind' in 0 of 8 frames (0.00%, expected 99% or more)"
+    assert matrix.sensitivity("R1", "pedestrian-blind") == 0
+    assert matrix.caught("pedestrian-blind") == (0, 8)
+
+
+def test_a_false_alarm_is_reported() -> None:
+    def blind_to_both(scene: Scene) -> Signals:
+        return FAULTS["sign-blind"].driver(remove(scene, "pedestrian"))
+
+    matrix = _rows("sign-blind", blind_to_both, "R1", "R2", "R5", "R7", "rain")
+    assert matrix.shortfalls == ("R1 wrongly catches 'sign-blind' in 8 of 8 frames",)
+    assert matrix.false_alarms("sign-blind")[0] == 8
+    matrix = _rows(CAREFUL, FAULTS["night-blind"].driver, "R1", "R2", "R5", "R7", "rain")
+    assert len(matrix.shortfalls) == 1
+    assert matrix.shortfalls[0].startswith("R7 wrongly catches 'careful'")
+
+
+def test_a_rule_that_shows_nothing_is_reported() -> None:
+    rule = TruthRule("bus", "If a school bus is removed, the ego-vehicle should not slow down.")
+    (row,) = truth_matrix(2, rules=[rule], drivers={CAREFUL: careful_driver}).rows
+    assert (row.qualify, row.rate(CAREFUL)) == (0, None)
+    matrix = TruthMatrix(2, (row,), (CAREFUL, "sign-blind"))
+    assert matrix.shortfalls == (
+        "bus: no frame qualifies, so it shows nothing; take more frames",
+        "no rule depends on what 'sign-blind' lacks",
+    )
+
+
+def test_the_bar_is_at_99_percent() -> None:
+    rule = TruthRule("R", "", ("sign-blind",))
+    for found, passes in ((990, True), (989, False)):
+        row = TruthRow(rule, 1000)
+        row.violations["sign-blind"] = found
+        assert (TruthMatrix(1000, (row,), (CAREFUL, "sign-blind")).shortfalls == ()) == passes
+
+
+def test_wrong_input_is_refused() -> None:
+    with pytest.raises(InputError, match="a matrix needs 1 frame or more, got 0"):
+        truth_matrix(0)
+    with pytest.raises(InputError, match="R1 depends on 'pedestrian-blind', but the drivers are careful"):
+        truth_matrix(1, rules=TRUTH_RULES[:1], drivers={CAREFUL: careful_driver})
+    with pytest.raises(InputError, match="R depends on 'clumsy'"):
+        truth_matrix(1, rules=[TruthRule("R", TRUTH_RULES[0].text, ("clumsy",))])
+
+
+@pytest.mark.parametrize("driver", [CAREFUL, *FAULTS])
+def test_rendered_counterfactuals_are_judged_alike_by_the_method_of_rules(driver: str) -> None:
+    drive = FAULTS[driver].driver if driver in FAULTS else careful_driver
+    data = WorldDataset("meadow,town", count=4, seed=2)
+    judged_rules = set()
+    for index in range(len(data)):
+        made = Counterfactuals(data.scene(index), seed=index)
+        for one in TRUTH_RULES[:13]:
+            rule = Rule(one.text, tuple(Block(tuple(changes), then) for changes, then in READINGS[one.id]))
+            try:
+                scenes = (made.scene, *made.of(rule))
+            except NotApplicable:
+                continue
+            frames = tuple(frame_of(scene).replace(signals=drive(scene)) for scene in scenes)
+            plan = plan_for(rule)
+            answers = Answers((Predicted(frames, tuple(Truth().predict(frames))),))
+            verdict = judged(plan, rule_case(plan, one.id, data.ids[index], frames[0], 0), answers)
+            assert (verdict.status == "violated") == (driver in one.caught)
+            assert (verdict.margin or 0.0) <= 0 if driver in one.caught else (verdict.margin or 0.0) > 0
+            judged_rules.add(one.id)
+    assert len(judged_rules) == 13
