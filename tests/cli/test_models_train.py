@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import pytest
 import torch
 from typer.testing import Result
 
-from roadworthy.models.zoo import architecture
+from roadworthy.datasets import load
+from roadworthy.models import Network, load_model, torch_model
+from roadworthy.models.zoo import architecture, load_module
 
 Run = Callable[..., Result]
+SIZES = {"width": 32, "height": 16, "channels": (4, 4, 4), "hidden": 8}
 EPOCH = ("epoch", "-m", "width=32", "-m", "height=16", "-m", "channels=4,4,4", "-m", "hidden=8")
 WORLD = ("--data", "world:town", "-o", "count=16", "-o", "size=64x32")
 QUICK = ("--epochs", "2", "--batch", "8", "--device", "cpu", "--workers", "1")
@@ -59,6 +63,50 @@ def test_training_as_json_and_going_on(roadworthy: Run) -> None:
     other = roadworthy(*train, "--resume", "--seed", "4")
     assert other.exit_code == 2
     assert "is of another training" in other.stderr
+
+
+def test_validation_data_that_is_made_has_whole_drives(roadworthy: Run) -> None:
+    tiny = ("-m", "width=64", "-m", "height=32", "-m", "memory=4", "-m", "hidden=4")
+    train = ("models", "train", "chauffeur", "--small", *tiny, *WORLD, *QUICK, "--epochs", "1", "--json")
+    result = roadworthy(*train, "-o", "sequence=8")
+    assert result.exit_code == 0, result.output
+    training, validation = json.loads(result.stdout)["data"]
+    assert (training["frames"], validation["frames"]) == (8, 4), (
+        "two drives of 8, of which 4 are history; one"
+    )
+    assert validation["name"].endswith(" seed=1000003 count=8")
+
+
+def test_a_detector_and_a_classifier_are_trained_too(roadworthy: Run) -> None:
+    sizes = ("-m", "width=32", "-m", "height=32", "-m", "channels=4,4,4,4", "-m", "blocks=0,0,0")
+    words = ("--data", "world-crops:town", "-o", "classes=car,tree", "-o", "count=10", "--output", "car,tree")
+    result = roadworthy("models", "train", "classifier", *sizes, *words, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"accuracy +\d+\.\d% +2 *\n", result.stdout), "a share is told in percent"
+    page = Path("trained/classifier/card.md").read_text("utf-8")
+    assert "options | width=32 height=32 crop=0,0 channels=4,4,4,4 blocks=0,0,0 dropout=0.2 |" in page
+    assert re.search(r"\| training \| world-crops:town classes=.*; 10 samples; SHA-256 [0-9a-f]{64} \|", page)
+
+
+def test_an_interrupted_training_says_how_to_go_on(roadworthy: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = ("models", "train", *EPOCH, *WORLD, *QUICK, "--out", "mine")
+
+    def interrupted(*more: str) -> Result:
+        with monkeypatch.context() as patch:
+            patch.setattr("roadworthy.models.training.loop._Run._validate", _interrupt)
+            return roadworthy(*train, *more)
+
+    early = interrupted()
+    assert (early.exit_code, early.stderr) == (130, ""), "there is nothing yet to go on with"
+    assert not Path("mine").exists()
+    assert roadworthy(*train, "--epochs", "1").exit_code == 0
+    late = interrupted("--resume")
+    assert late.exit_code == 130
+    assert "mine has the state after the last whole epoch: go on with --resume" in late.stderr
+
+
+def _interrupt(_run: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_network_with_a_history_gets_it(roadworthy: Run) -> None:
@@ -109,6 +157,12 @@ def test_exporting(roadworthy: Run, file: str, kind: str) -> None:
     assert (document["format"], document["network"]) == (kind, "epoch")
     assert document["difference"] < 1e-4
     assert Path(file).is_file()
+    described = load_model(document["description"])
+    assert isinstance(described, Network)
+    variant = architecture("epoch").variant(options=SIZES)
+    (expected,) = torch_model(load_module("mine"), spec=variant.spec).predict(list(load("world", count=1)))
+    (found,) = described.predict(list(load("world", count=1)))
+    assert (found.steering, found.speed) == pytest.approx((expected.steering, expected.speed), abs=1e-4)
 
 
 def test_exporting_a_state_dict(roadworthy: Run) -> None:
@@ -121,6 +175,21 @@ def test_exporting_a_state_dict(roadworthy: Run) -> None:
     wrong = roadworthy("models", "export", "net.pth", "net.onnx", "--network", "rambo")
     assert wrong.exit_code == 2
     assert "the weights net.pth are not those of Rambo" in wrong.stderr
+    untold = roadworthy("models", "export", "net.pth", "net.onnx")
+    assert untold.exit_code == 2
+    assert "a state dict does not tell its network: add --network NETWORK" in untold.stderr
+
+
+def test_exporting_says_nothing_else_than_the_file_does(roadworthy: Run) -> None:
+    renamed = ("models", "export", "dave2", "net.onnx", "--network", "dave2", "--output", "speed,steering")
+    result = roadworthy(*renamed)
+    assert result.exit_code == 2
+    assert "are those of dave2 for steering, speed, not of dave2 for speed, steering" in result.stderr
+    for ignored in (("--output", "speed"), ("--small",), ("-m", "dropout=0.5")):
+        result = roadworthy("models", "export", "dave2", "net.onnx", *ignored)
+        assert result.exit_code == 2
+        assert "describe --network: give it too" in result.stderr
+    assert not Path("net.onnx").exists()
 
 
 @pytest.mark.parametrize(
@@ -131,17 +200,23 @@ def test_exporting_a_state_dict(roadworthy: Run) -> None:
         (("train", "dave2", "-m", "hiden=3"), "'dave2' has no option 'hiden'"),
         (("train", "dave2", "--lr", "-1"), "learning_rate must be above 0 and finite, got -1"),
         (("train", "dave2", "--resume"), "there is no training to go on with"),
+        (("train", "dave2", "--workers", "0"), "workers must be 1 or more, got 0"),
+        (("train", "dave2", "--precision", "int8"), "precision must be one of auto, float32, bfloat16"),
+        (("train", "dave2", "--brightness", "2"), "brightness must be from 0 to 1, got 2"),
         (("train", "dave2", "--weights", "none.onnx", "--epochs", "1"), "there is no such file"),
         (("export", "dave9", "net.onnx"), "there are no weights 'dave9'"),
         (("export", "dave9", "net.h5"), "the file must end in .onnx, .pt, .ts, got 'net.h5'"),
         (("evaluate", "truth", "--data", "wrold"), "datasets has no 'wrold'"),
+        (("evaluate", "truth", "--batch", "0"), "batch must be 1 or more, got 0"),
+        (("evaluate", "truth", "--lap", "nowhere"), "unknown track 'nowhere'"),
     ],
 )
 def test_what_cannot_be_done_ends_with_2(roadworthy: Run, arguments: tuple[str, ...], complaint: str) -> None:
-    data = ("-o", "count=4", "-o", "size=64x32", "--workers", "1") if arguments[0] == "train" else ()
+    data = ("-o", "count=4", "-o", "size=64x32") if arguments[0] == "train" else ()
     result = roadworthy("models", *arguments, *data)
     assert result.exit_code == 2
     assert complaint in " ".join(result.stderr.split())
+    assert not list(Path().rglob("*/*")), "no empty folder is left"
 
 
 def test_help_shows_examples(roadworthy: Run) -> None:

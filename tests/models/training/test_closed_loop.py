@@ -45,6 +45,11 @@ def test_a_model_that_stands_still_ends_the_lap(monkeypatch: pytest.MonkeyPatch)
     assert (lap.ended, round(lap.share, 1)) == ("stopped", 0)
 
 
+def test_a_model_that_creeps_out_of_its_lane_has_left_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roadworthy.models.training.closed_loop.LANE_WIDTH", -1.0)
+    assert drive_lap(Still()).ended == "left the lane"
+
+
 def test_what_a_model_does_not_answer_is_left_to_the_careful_driver() -> None:
     fast = callable_model(lambda frames: [Signals(speed=8.0) for _ in frames], name="fast")
     assert drive_lap(fast, minutes=0.05).largest_offset < 0.2

@@ -14,7 +14,7 @@ from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import write_image
 from roadworthy.models import Truth, callable_model
 from roadworthy.models.comparison import Measure
-from roadworthy.models.training import SignalScorer, evaluate, signal_errors
+from roadworthy.models.training import SignalScorer, evaluate, signal_errors, value_text
 
 
 def by_name(measures: Sequence[Measure]) -> dict[str, Measure]:
@@ -98,3 +98,10 @@ def test_what_cannot_be_evaluated(drive: Path) -> None:
     with pytest.raises(InputError, match="painter answers for segmentation, and only answers for"):
         evaluate(labels, data)
     assert evaluate(Truth(), data)[0].value == 0
+    with pytest.raises(InputError, match="batch must be 1 or more, got 0"):
+        evaluate(Truth(), data, batch=0)
+
+
+def test_values_for_people() -> None:
+    assert value_text(Measure("speed MSE", 2.5, "(m/s)²", 2)) == "2.5 (m/s)²"
+    assert value_text(Measure("mAP@0.5", 0.86318, "share", 2)) == "86.3%"

@@ -15,6 +15,7 @@ from roadworthy.models import ImageInput
 from roadworthy.models.training import DrivingTask, EpochResult, Fitted, Samples, Settings, Watcher, fit
 from roadworthy.models.training.feed import Feed
 from roadworthy.models.zoo import architecture
+from roadworthy.models.zoo._layers import Head
 
 TASK = DrivingTask(("steering", "speed"))
 VARIANT = architecture("epoch").variant(
@@ -108,6 +109,7 @@ def test_a_training_that_was_interrupted_goes_on_as_if_it_had_not_been(tmp_path:
     assert [one.loss for one in found.curve] == [one.loss for one in expected.curve]
     assert found.curve[0].measures == expected.curve[0].measures
     assert [one.name for one in file.parent.iterdir()] == ["checkpoint.pt"]
+    assert found.seconds == pytest.approx(sum(one.seconds for one in found.curve)), "of all epochs"
 
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
@@ -123,12 +125,58 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_that_is_missing_broken_or_evil(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no training to go on with"):
         trained(fresh(), checkpoint=tmp_path / "none.pt", resume=True)
-    (tmp_path / "cut.pt").write_bytes(b"PK\x03\x04 cut short")
+    with pytest.raises(InputError, match="resume needs the checkpoint"):
+        trained(fresh(), resume=True)
+    trained(fresh(), dataclasses.replace(QUICK, epochs=1), checkpoint=tmp_path / "whole.pt")
+    whole = (tmp_path / "whole.pt").read_bytes()
+    (tmp_path / "cut.pt").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "nothing.pt").touch()
     torch.save({"module": Path}, tmp_path / "evil.pt")
     torch.save({"module": {}}, tmp_path / "empty.pt")
-    for name in ("cut", "evil", "empty"):
+    for name in ("cut", "nothing", "evil", "empty"):
         with pytest.raises(InputError, match=rf"{name}\.pt is no whole checkpoint of a training"):
             trained(fresh(), checkpoint=tmp_path / f"{name}.pt", resume=True)
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint.pt").mkdir()
+    with pytest.raises(InputError, match=r"cannot write .*checkpoint\.pt: Is a directory"):
+        trained(fresh(), checkpoint=tmp_path / "checkpoint.pt")
+    assert [one.name for one in tmp_path.iterdir()] == ["checkpoint.pt"]
+
+
+class Normed(torch.nn.Module):
+    """Normalises what is one number per channel of an image."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(384, 2), torch.nn.BatchNorm1d(2)
+        )
+        self.head = Head(2)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        answers: torch.Tensor = self.head(self.layers(images))
+        return answers
+
+
+def test_layers_that_normalise_over_a_batch_need_more_than_one_image() -> None:
+    trained(Normed(), dataclasses.replace(QUICK, epochs=1, batch=2))
+    with pytest.raises(
+        InputError, match="normalise over a batch, which needs more than 1 image: use a larger"
+    ):
+        trained(Normed(), dataclasses.replace(QUICK, epochs=1, batch=1))
+
+
+@pytest.mark.parametrize("signal", [0, 1])
+def test_signals_that_no_vehicle_has_are_refused(signal: int) -> None:
+    targets = samples(1).targets.copy()
+    targets[3, signal] = 1e30
+    name = TASK.signals[signal]
+    with pytest.raises(
+        InputError, match=f"{name} in the training data has a spread of (inf|2e[+]29); expected"
+    ):
+        TASK.prepare(VARIANT.build(), targets)
 
 
 def test_it_stops_when_the_validation_loss_does_not_fall() -> None:
@@ -156,6 +204,8 @@ def test_a_device_that_is_not_there() -> None:
         trained(fresh(), dataclasses.replace(QUICK, device="cuda:7"))
     with pytest.raises(InputError, match="device 'gpu' cannot be used"):
         trained(fresh(), dataclasses.replace(QUICK, device="gpu"))
+    with pytest.raises(InputError, match="device 'meta' cannot be used"):
+        trained(fresh(), dataclasses.replace(QUICK, device="meta"))
 
 
 def test_the_watcher_is_told_of_every_step() -> None:
@@ -223,8 +273,8 @@ def test_brightness_moves_all_colours_together(color: Any) -> None:
         ({"learning_rate": float("nan")}, "learning_rate must be above 0 and finite, got nan"),
         ({"mirror": 2}, "mirror must be from 0 to 1, got 2"),
         ({"validation_share": 1}, "validation_share must be between 0 and 1, got 1"),
-        ({"decay": "linear"}, "decay must be none or cosine, got 'linear'"),
-        ({"precision": "int8"}, "precision must be auto or float32 or bfloat16, got 'int8'"),
+        ({"decay": "linear"}, "decay must be one of none, cosine, got 'linear'"),
+        ({"precision": "int8"}, "precision must be one of auto, float32, bfloat16, got 'int8'"),
         ({"weight_decay": -1}, "weight_decay must be 0 or more, got -1"),
         ({"minutes": 0}, "minutes must be above 0 and finite, got 0"),
     ],

@@ -103,6 +103,13 @@ def test_frames_that_cannot_be_read() -> None:
     with pytest.raises(InputError, match=r"d3\.png is cut short"):
         read_samples(Drive(6, broken=[3]), TASK, TAKEN)
     assert len(read_samples(Drive(6, broken=[3], on_error="skip"), TASK, TAKEN)) == 5
+    # Also where a job begins, for a network that sees earlier frames: 61 to 63 are followed by 65.
+    skipping = Drive(150, broken=[64], on_error="skip")
+    samples = read_samples(skipping, TASK, ImageInput(width=2, height=2, history=3))
+    assert len(samples) == 146
+    assert samples.images[samples.windows][61, :, 0, 0, 0].tolist() == [61, 62, 63, 65]
+    with pytest.raises(InputError, match="drive has no frame that can be read"):
+        read_samples(Drive(2, broken=[0, 1], on_error="skip"), TASK, TAKEN)
 
 
 def test_a_signal_that_is_not_known() -> None:
@@ -117,6 +124,22 @@ def test_too_much_for_the_memory() -> None:
         read_samples(data, TASK, ImageInput(width=320, height=160), memory=1.0)
 
 
+def test_frames_that_bring_their_history_need_memory_for_it() -> None:
+    taken = ImageInput(width=8, height=4, history=9)
+    data = load("world:meadow", count=4, size="32x16", history=9)
+    one = 3 * 8 * 4 / 2**30
+    with pytest.raises(InputError, match="GiB of memory for 40 images of 8x4"):
+        read_samples(data, TASK, taken, memory=39 * one)
+    assert len(read_samples(data, TASK, taken, memory=40 * one).images) == 40
+
+
+def test_a_drive_needs_memory_for_the_frames_that_two_jobs_read() -> None:
+    taken = ImageInput(width=2, height=2, history=3)
+    with pytest.raises(InputError, match="GiB of memory for 73 images of 2x2"):
+        read_samples(Drive(70), TASK, taken, memory=1e-9)
+    assert len(read_samples(Drive(70), TASK, taken).images) == 73
+
+
 def test_several_data_sets_are_joined() -> None:
     samples = read_samples([Drive(3), Drive(2)], TASK, TAKEN)
     assert samples.targets[:, 0].tolist() == [0, 1, 2, 0, 1]
@@ -128,16 +151,22 @@ def read(data: BaseDataset, history: int = 0) -> Samples:
     return read_samples(data, TASK, ImageInput(width=2, height=2, history=history))
 
 
-@pytest.mark.parametrize("history", [0, 3])
-def test_one_drive_is_divided_in_time_and_shares_no_image(history: int) -> None:
-    training, validation = read(Drive(40), history).split(0.25)
+@pytest.mark.parametrize(
+    ("frames", "history", "share", "kept"),
+    # With 79 frames the cut comes where one job ends and the next begins, which has read 61 to 63 once more.
+    [(40, 0, 0.25, 10), (40, 3, 0.25, 6), (79, 3, 0.2, 12), (80, 3, 0.2, 12), (200, 3, 0.5, 96)],
+)
+def test_one_drive_is_divided_in_time_and_shares_no_image(
+    frames: int, history: int, share: float, kept: int
+) -> None:
+    training, validation = read(Drive(frames), history).split(share)
     assert training.targets[:, 0].max() < validation.targets[:, 0].min()
     first, second = (
         {int(one) for one in part.images[part.windows][..., 0, 0, 0].ravel()}
         for part in (training, validation)
     )
     assert not first & second
-    assert len(validation) == {0: 10, 3: 6}[history]
+    assert len(validation) == kept
 
 
 def test_drives_are_divided_between_drives() -> None:
@@ -145,8 +174,16 @@ def test_drives_are_divided_between_drives() -> None:
     assert (len(training), len(validation)) == (32, 8)
 
 
+def test_a_border_far_from_the_share_is_none() -> None:
+    """Of a short drive and a long one, the long one must not all be held out."""
+    training, validation = read(Drive(100, sequence=lambda number: number >= 10)).split(0.2)
+    assert (len(training), len(validation)) == (80, 20)
+    training, validation = read(Drive(100, sequence=lambda number: number >= 90)).split(0.2)
+    assert (len(training), len(validation)) == (90, 10)
+
+
 def test_too_little_to_divide() -> None:
-    with pytest.raises(InputError, match="drive has 1 samples, too few to keep 20% for validation"):
+    with pytest.raises(InputError, match="drive has 1 sample, too few to keep 20% for validation"):
         read(Drive(1)).split(0.2)
 
 

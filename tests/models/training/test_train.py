@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from roadworthy.datasets import load
+from roadworthy.datasets import BaseDataset, load
 from roadworthy.errors import InputError
-from roadworthy.models import Network, load_model
+from roadworthy.frames import Frame
+from roadworthy.models import Network, load_model, torch_model
 from roadworthy.models.description import described
 from roadworthy.models.training import Settings, Trained, export, sections, train
 from roadworthy.models.zoo import Variant, architecture, architectures, load_module
@@ -80,7 +84,12 @@ def test_a_trained_network_can_be_trained_on(trained: Trained, folder: Path, var
     )
     for name, one in again.module.state_dict().items():
         assert torch.allclose(one, trained.module.state_dict()[name], atol=1e-5)
-    with pytest.raises(InputError, match="are not those of Dave2"):
+    digest = sha256((folder / "epoch.onnx").read_bytes()).hexdigest()
+    assert again.card.start == f"{folder} (SHA-256 {digest})"
+    assert f"| started from | {folder} (SHA-256 {digest}) |" in again.card.to_markdown()
+    assert trained.card.start == ""
+    assert "| started from | fresh weights |" in trained.card.to_markdown()
+    with pytest.raises(InputError, match="are those of epoch for steering, speed, not of dave2"):
         train(architecture("dave2").variant(), data, settings=QUICK, start=folder)
 
 
@@ -88,14 +97,89 @@ def test_data_without_validation_data_is_divided_in_time(variant: Variant) -> No
     data = load("world:meadow", count=20, size="64x32", sequence=20)
     card = train(variant, data, settings=dataclasses.replace(QUICK, epochs=1)).card
     assert [one.name for one in card.data] == ["world:meadow[:16]", "world:meadow[16:]"]
+    named = train(variant, data, settings=dataclasses.replace(QUICK, epochs=1), names=("mine", "")).card
+    assert [one.name for one in named.data] == ["mine[:16]", "mine[16:]"]
 
 
 def test_resuming_needs_the_same_data(trained: Trained, folder: Path, variant: Variant) -> None:
     assert trained
-    with pytest.raises(InputError, match=r"is of another training: training data was '[0-9a-f]{64}' and is"):
+    complaint = r"is of another training: training data was [0-9a-f]{12}… and is [0-9a-f]{12}…; validation"
+    with pytest.raises(InputError, match=complaint):
         train(variant, load("world", count=16, size="64x32"), settings=QUICK, folder=folder, resume=True)
+    other = architecture("epoch").variant(options={**SMALL, "hidden": 9})
+    with pytest.raises(InputError, match=r"option hidden was '8' and is '9'; training data"):
+        train(other, load("world", count=16, size="64x32"), settings=QUICK, folder=folder, resume=True)
     with pytest.raises(InputError, match="resume needs the folder of the training to go on with"):
         train(variant, load("world", count=16, size="64x32"), settings=QUICK, resume=True)
+
+
+def test_a_falling_rate_is_resumed_with_the_same_number_of_epochs_only(
+    tmp_path: Path, variant: Variant
+) -> None:
+    """It is 0 at the end of the last epoch, so what each epoch does depends on how many there are."""
+    data = load("world", count=16, size="64x32")
+    for decay in ("none", "cosine"):
+        settings = dataclasses.replace(QUICK, epochs=1, decay=decay)
+        train(variant, data, settings=settings, folder=tmp_path / decay)
+        longer = dataclasses.replace(settings, epochs=2)
+        if decay == "none":
+            again = train(variant, data, settings=longer, folder=tmp_path / decay, resume=True)
+            assert len(again.card.curve) == 2
+        else:
+            with pytest.raises(InputError, match="is of another training: epochs was 1 and is 2"):
+                train(variant, data, settings=longer, folder=tmp_path / decay, resume=True)
+
+
+class Untouchable(BaseDataset):
+    """Fails a test that reads from it."""
+
+    def __init__(self) -> None:
+        super().__init__("untouchable", ["a", "b", "c"])
+
+    def read(self, number: int) -> Frame:
+        raise AssertionError(f"frame {number} was read")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"settings": dataclasses.replace(QUICK, device="gpu")}, "device 'gpu' cannot be used"),
+        ({"folder": Path("file")}, "cannot write file: File exists; choose another place"),
+        ({"folder": Path("new"), "resume": True}, "there is no training to go on with"),
+        ({"start": "none.onnx"}, r"none\.onnx: there is no such file"),
+    ],
+)
+def test_what_can_go_wrong_at_once_is_told_before_a_frame_is_read(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variant: Variant,
+    options: dict[str, Any],
+    complaint: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    with pytest.raises(InputError, match=complaint):
+        train(variant, Untouchable(), **{"settings": QUICK, **options})
+
+
+def test_a_card_is_json_that_every_program_reads(trained: Trained, folder: Path) -> None:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    json.loads((folder / "card.json").read_text("utf-8"), parse_constant=refuse)
+    broken = dataclasses.replace(trained.card, seconds=math.nan)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        broken.to_json()
+
+
+def lively(module: torch.nn.Module) -> torch.nn.Module:
+    """Draw larger weights: fresh ones answer nearly the same to whatever they see."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        for layer in module.modules():
+            if isinstance(layer, torch.nn.Conv2d | torch.nn.Linear):
+                torch.nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    return module
 
 
 TINY: dict[str, dict[str, object]] = {
@@ -110,7 +194,7 @@ TINY: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("name", sorted(TINY))
 def test_exported_networks_answer_like_the_original(tmp_path: Path, name: str, format: str) -> None:
     variant = architecture(name).variant(options=TINY[name])
-    module = variant.build(seed=3)
+    module = lively(variant.build(seed=3))
     file = tmp_path / ("net.onnx" if format == "onnx" else "net.pt")
     frames = list(load("world:town", count=2, history=variant.spec.input.history))
     assert export(module, variant, file, format=format, frames=frames) < 1e-4  # type: ignore[arg-type]
@@ -119,6 +203,10 @@ def test_exported_networks_answer_like_the_original(tmp_path: Path, name: str, f
     assert network.batch is None
     one, both = network.predict(frames[:1]), network.predict(frames)
     assert both[0].speed == pytest.approx(one[0].speed, abs=1e-4)
+    assert abs(both[0].speed - both[1].speed) > 0.01, "what it sees matters"
+    for answer, expected in zip(both, torch_model(module, spec=variant.spec).predict(frames), strict=True):
+        assert answer.speed == pytest.approx(expected.speed, abs=1e-4)
+        assert answer.steering == pytest.approx(expected.steering, abs=1e-4)
     assert [one.name for one in tmp_path.iterdir()] == [file.name]
 
 
@@ -140,8 +228,24 @@ def test_an_export_that_answers_differently_is_not_written(tmp_path: Path, varia
     with pytest.raises(InputError, match="was not written: exported as onnx, epoch answers differently by"):
         export(Moody(variant.build()), variant, tmp_path / "net.onnx")
     assert list(tmp_path.iterdir()) == []
+    broken = variant.build()
+    with torch.no_grad():
+        next(broken.parameters()).fill_(math.nan)
+    with pytest.raises(InputError, match=r"was not written: .* answers with what are no numbers"):
+        export(broken, variant, tmp_path / "net.onnx")
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match="format must be onnx or torchscript, got 'keras'"):
         export(variant.build(), variant, tmp_path / "net.h5", format="keras")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("format", ["onnx", "torchscript"])
+def test_an_export_that_cannot_be_written(tmp_path: Path, variant: Variant, format: Any) -> None:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "file").touch()
+    for place, complaint in (("net", "Is a directory"), ("file/net", "(File exists|Not a directory)")):
+        with pytest.raises(InputError, match=f"cannot write .*: {complaint}; choose another place"):
+            export(variant.build(), variant, tmp_path / place, format=format)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "net"]
 
 
 @pytest.mark.parametrize("kind", architectures(), ids=lambda kind: kind.name)

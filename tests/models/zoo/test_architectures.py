@@ -107,6 +107,8 @@ def test_chauffeurs_lstm_has_deeptests_513_neurons() -> None:
     memory = part(module, "memory")
     assert isinstance(memory, torch.nn.LSTM)
     dense = [one.out_features for one in part(module, "dense").modules() if isinstance(one, torch.nn.Linear)]
+    filters = [one.out_channels for one in part(module, "features") if isinstance(one, torch.nn.Conv2d)]  # type: ignore[attr-defined]
+    assert filters == [16, 20, 40, 60, 80, 128], "those of the public code"
     assert memory.hidden_size + sum(dense) == 513
     assert architecture("chauffeur").input.history + 1 == 100
     assert memory.input_size == 128 * 3 * 10
@@ -164,10 +166,14 @@ def test_options_may_be_text() -> None:
     ("options", "complaint"),
     [
         ({"hiden": 3}, "'epoch' has no option 'hiden': did you mean 'hidden'? Its options are width=320"),
-        ({"hidden": "many"}, "option hidden of 'epoch' must be a number, whole and 0 or more, got 'many'"),
-        ({"hidden": 2.5}, "option hidden of 'epoch' must be a number, whole and 0 or more, got 2.5"),
-        ({"channels": (1, 2)}, "option channels of 'epoch' must be 3 numbers, whole and 0 or more"),
-        ({"crop": "-1,0"}, "option crop of 'epoch' must be 2 numbers, 0 or more, got '-1,0'"),
+        ({"hidden": "many"}, "option hidden of 'epoch' must be a whole number from 1 to 65536, got 'many'"),
+        ({"hidden": 2.5}, "option hidden of 'epoch' must be a whole number from 1 to 65536, got 2.5"),
+        ({"hidden": 0}, "option hidden of 'epoch' must be a whole number from 1 to 65536, got 0"),
+        ({"hidden": "1e30"}, "must be a whole number from 1 to 65536, got '1e30'"),
+        ({"hidden": "nan"}, "must be a whole number from 1 to 65536, got 'nan'"),
+        ({"channels": (1, 2)}, "option channels of 'epoch' must be 3 whole numbers from 1 to 65536"),
+        ({"crop": "-1,0"}, "option crop of 'epoch' must be 2 numbers from 0 to 65536, got '-1,0'"),
+        ({"dropout": "0.1,1"}, "option dropout of 'epoch' must be 2 numbers from 0 to below 1, got '0.1,1'"),
     ],
 )
 def test_options_that_cannot_be_used(options: dict[str, object], complaint: str) -> None:
@@ -181,6 +187,26 @@ def test_an_input_that_is_too_small(name: str) -> None:
     variant = architecture(name).variant(options={"width": 16, "height": 8})
     with pytest.raises(InputError, match=rf"'{name}' cannot be built with width=16, height=8.*too small"):
         variant.build()
+
+
+def test_rambo_needs_an_earlier_frame_and_chauffeur_does_not() -> None:
+    with pytest.raises(
+        InputError, match=r"'rambo' cannot be built with .*history=0: without an earlier frame"
+    ):
+        architecture("rambo").variant(options={"history": 0}).build()
+    alone = architecture("chauffeur").variant(options={**TINY["chauffeur"], "history": 0})
+    assert len(torch_model(alone.build(), spec=alone.spec).predict(frames(2, 0))) == 2
+
+
+@pytest.mark.parametrize(
+    ("outputs", "got"), [([], "none"), (["speed", "steering", "speed"], "speed, steering, speed")]
+)
+@pytest.mark.parametrize("name", ["dave2", "classifier"])
+def test_outputs_are_named_once(name: str, outputs: list[str], got: str) -> None:
+    with pytest.raises(
+        InputError, match=f"outputs of '{name}' must be at least one, each named once, got {got}"
+    ):
+        architecture(name).variant(outputs)
 
 
 def test_names_that_are_none() -> None:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.models import DetectionOutput, ImageInput, onnx_model, torch_model
 from roadworthy.models.scorers import BoxScorer, answered_classes, with_all_boxes
-from roadworthy.models.training.export import export
+from roadworthy.models.training import export, task_for
 from roadworthy.models.zoo._detector_loss import detector_loss, generalized_iou
 from roadworthy.models.zoo.architecture import Variant
 from roadworthy.models.zoo.detection_task import DetectionTask
@@ -25,15 +26,6 @@ from roadworthy.models.zoo.perception import DETECTOR, detector_output
 WIDTH, HEIGHT = 64, 32
 TASK = DetectionTask(detector_output(("car", "truck", "pedestrian")), WIDTH, HEIGHT)
 INPUT = ImageInput(width=WIDTH, height=HEIGHT)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Networks this small only get slower with more threads, above all on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def small(width: int = WIDTH, height: int = HEIGHT) -> Variant:
@@ -196,29 +188,17 @@ def test_generalized_iou_against_areas_counted_in_pixels() -> None:
         assert float(found) == pytest.approx(shared / union - (around - union) / around, abs=1e-5)
 
 
-def test_it_learns_a_handful_of_frames_by_heart(tmp_path: Path) -> None:
+def test_it_learns_a_handful_of_frames_by_heart(tmp_path: Path, learned_by_heart: Callable[..., Any]) -> None:
     """The proof that targets, loss, decoding, export and average precision fit together."""
     width, height = 128, 64
     frames = list(load("world:town", count=5, size=f"{width}x{height}", traffic=5.0, seed=5))
     variant = small(width, height)
-    task = DetectionTask(detector_output(variant.outputs), width, height)
-    taken = variant.spec.input
+    module, losses = learned_by_heart(variant, frames, rate=5e-3, steps=70)
+    task, taken = task_for(variant), variant.spec.input
     views = [taken.view(frame) for frame in frames]
-    images = torch.from_numpy(taken.tensor(views))
-    targets = torch.from_numpy(np.stack([task.target(view) for view in views]))
-    module = variant.build(seed=0)
-    optimizer = torch.optim.Adam(module.parameters(), lr=5e-3)
-    losses = []
-    for step in range(70):
-        optimizer.param_groups[0]["lr"] = 5e-3 * (1 - step / 70)
-        value = task.loss(module, module(images), targets)
-        optimizer.zero_grad()
-        torch.autograd.backward(value)
-        optimizer.step()
-        losses.append(value.item())
-    module.eval()
     with torch.inference_mode():
-        (measure,) = task.measures(module(images).numpy(), targets.numpy())
+        answers = module(torch.from_numpy(taken.tensor(views))).numpy()
+    (measure,) = task.measures(answers, np.stack([task.target(view) for view in views]))
     assert losses[-1] < 0.1 * losses[0]
     assert measure.name == "mAP@0.5"
     assert measure.value > 0.9
@@ -232,6 +212,12 @@ def test_it_learns_a_handful_of_frames_by_heart(tmp_path: Path) -> None:
     scorer = BoxScorer(answered_classes(model))
     scorer.add(frames, with_all_boxes(model).predict(frames))
     assert scorer.measures()[0].value > 0.9
+
+
+def test_without_anything_to_find_there_is_no_measure() -> None:
+    answers = np.zeros((1, 4 + 3, WIDTH // STRIDE * HEIGHT // STRIDE), np.float32)
+    assert TASK.measures(answers, target(Boxes.empty()).numpy()) == []
+    assert len(TASK.measures(answers, target(THINGS).numpy())) == 1
 
 
 def test_all_boxes_are_those_below_the_usual_threshold_too() -> None:

@@ -97,6 +97,15 @@ def test_a_state_dict_needs_its_network(tmp_path: Path, module: nn.Module, varia
         load_module(tmp_path / "net.pth")
 
 
+@pytest.fixture
+def anonymous(file: Path, tmp_path: Path) -> Path:
+    """A file that does not say which network it holds."""
+    model = onnx.load(file)
+    del model.metadata_props[:]
+    onnx.save(model, tmp_path / "anonymous.onnx")
+    return tmp_path / "anonymous.onnx"
+
+
 @pytest.mark.parametrize(
     ("name", "options", "complaint"),
     [
@@ -115,12 +124,37 @@ def test_a_state_dict_needs_its_network(tmp_path: Path, module: nn.Module, varia
     ],
 )
 def test_weights_of_another_network_are_refused_with_names_and_shapes(
-    file: Path, name: str, options: dict[str, object], complaint: str
+    anonymous: Path, name: str, options: dict[str, object], complaint: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        load_module(file, variant=architecture(name).variant(options=options))
-    assert f"the weights {file} are not those of" in str(caught.value)
+        load_module(anonymous, variant=architecture(name).variant(options=options))
+    assert f"the weights {anonymous} are not those of" in str(caught.value)
     assert complaint in str(caught.value)
+
+
+def test_a_file_that_does_not_tell_fits_where_names_and_shapes_do(
+    anonymous: Path, module: nn.Module, variant: Variant
+) -> None:
+    assert same(load_module(anonymous, variant=variant), module)
+
+
+@pytest.mark.parametrize(
+    ("name", "outputs", "wanted"),
+    [("dave2", ["speed"], "dave2 for speed"), ("epoch", ["steering"], "epoch for steering")],
+)
+def test_a_file_that_tells_is_believed(file: Path, name: str, outputs: list[str], wanted: str) -> None:
+    """Names and shapes are the same for speed and for steering."""
+    with pytest.raises(InputError, match=rf"are those of dave2 for steering, not of {wanted}$"):
+        load_module(file, variant=architecture(name).variant(outputs))
+
+
+def test_outputs_in_another_order_are_other_outputs(tmp_path: Path) -> None:
+    variant = architecture("dave2").variant(["steering", "speed"])
+    export(variant.build(), variant, tmp_path / "net.onnx")
+    with pytest.raises(
+        InputError, match="are those of dave2 for steering, speed, not of dave2 for speed, ste"
+    ):
+        load_module(tmp_path / "net.onnx", variant=architecture("dave2").variant(["speed", "steering"]))
 
 
 @pytest.mark.parametrize("keep", [0, 100, 100_000])
@@ -142,17 +176,33 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         load_module(tmp_path)
 
 
-def test_an_onnx_file_of_something_else_is_refused(tmp_path: Path, file: Path) -> None:
-    model = onnx.load(file)
-    del model.metadata_props[:]
-    onnx.save(model, tmp_path / "other.onnx")
-    with pytest.raises(InputError, match=r"other\.onnx is no network of the zoo"):
-        load_module(tmp_path / "other.onnx")
+def test_an_onnx_file_of_something_else_is_refused(anonymous: Path) -> None:
+    with pytest.raises(InputError, match=r"anonymous\.onnx is no network of the zoo"):
+        load_module(anonymous)
+
+
+@pytest.mark.parametrize(
+    ("written", "complaint"),
+    [
+        ('{"architecture": "dave9", "outputs": ["speed"], "options": {}}', "no network 'dave9'"),
+        ('{"architecture": "dave2", "outputs": ["speed"], "options": {"hiden": 3}}', "no option 'hiden'"),
+        ('{"architecture": "dave2"}', "KeyError: 'outputs'"),
+        ("[1]", "TypeError"),
+        ("{", "JSONDecodeError"),
+    ],
+)
+def test_an_onnx_file_that_tells_nonsense_is_refused(anonymous: Path, written: str, complaint: str) -> None:
+    model = onnx.load(anonymous)
     entry = model.metadata_props.add()
-    entry.key, entry.value = "roadworthy.zoo", '{"architecture": "dave9", "outputs": [], "options": {}}'
-    onnx.save(model, tmp_path / "odd.onnx")
-    with pytest.raises(InputError, match=r"odd\.onnx does not say what is needed .* no network 'dave9'"):
-        load_module(tmp_path / "odd.onnx")
+    entry.key, entry.value = "roadworthy.zoo", written
+    onnx.save(model, anonymous)
+    with pytest.raises(InputError, match=rf"anonymous\.onnx does not say what is needed .*{complaint}"):
+        load_module(anonymous)
+
+
+def test_a_file_needs_no_suffix(tmp_path: Path, module: nn.Module, variant: Variant) -> None:
+    torch.save(module.state_dict(), tmp_path / "weights")
+    assert same(load_module(tmp_path / "weights", variant=variant), module)
 
 
 class Evil:

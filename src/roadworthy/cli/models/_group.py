@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._commands import Group
+from roadworthy.cli._console import parse_options
+from roadworthy.cli._datasets import opened
 
 if TYPE_CHECKING:
+    from roadworthy.cases import Dataset
     from roadworthy.models import SystemUnderTest
 
-__all__ = ["Data", "ModelOptions", "Reference", "app", "history_of"]
+__all__ = ["Data", "ModelOptions", "Reference", "app", "history_of", "opened_for"]
 
 app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Try models, train reference networks, evaluate and export them."
@@ -48,3 +51,10 @@ def history_of(system: SystemUnderTest) -> int | None:
     from roadworthy.models import Network
 
     return (system.input.history or None) if isinstance(system, Network) else None
+
+
+def opened_for(reference: str, given: list[str] | None, history: int | None) -> Dataset:
+    """Open a data set for a network that sees so many earlier frames."""
+    # Frames of drives have their history before them; single ones must be read with it.
+    drives = "sequence" in parse_options(given or [])
+    return opened(reference, given, history=None if drives else history)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, parse_options, print_json
-from roadworthy.cli._datasets import Options, opened
-from roadworthy.cli.models._group import Data, ModelOptions, Reference, app, history_of
+from roadworthy.cli._console import console, examples, parse_options, print_json, tracked
+from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli.models._group import Data, ModelOptions, Reference, app, history_of, opened_for
 from roadworthy.cli.models._measures import print_measures
 
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ def evaluate(
         typer.Option(metavar="TRACK", help="Let it also drive a lap of this track; repeatable."),
     ] = None,
     batch: Annotated[int, typer.Option(metavar="N", help="Frames that it is asked about at a time.")] = 64,
-    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare a model's answers with the truth of a whole data set."""
     from roadworthy.models import load_model
     from roadworthy.models.training import drive_lap
 
     system = load_model(reference, **parse_options(model_option or []))
-    drives = "sequence" in parse_options(option or [])
-    dataset = opened(data, option, history=None if drives else history_of(system))
+    dataset = opened_for(data, option, history_of(system))
+    # A model that cannot drive says so in its first step, and all the data need not be waited for.
+    laps = [drive_lap(system, track) for track in tracked(lap or [], "Driving")]
     measures = _measured(system, dataset, batch)
-    laps = [drive_lap(system, track) for track in lap or []]
     if as_json:
         print_json(
             {

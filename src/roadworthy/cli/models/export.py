@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, make_folder, parse_options, print_json
+from roadworthy.cli._console import console, examples, make_folder, print_json
+from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.models._group import app
+from roadworthy.cli.models._networks import NetworkOptions, Outputs, Small, chosen_variant
 from roadworthy.errors import InputError
+
+if TYPE_CHECKING:
+    from roadworthy.models.training import ExportFormat
 
 __all__ = ["export"]
 
-_SUFFIXES = {".onnx": "onnx", ".pt": "torchscript", ".ts": "torchscript"}
+_FORMATS: dict[str, ExportFormat] = {".onnx": "onnx", ".pt": "torchscript", ".ts": "torchscript"}
 
 
 @app.command(
@@ -34,37 +39,49 @@ def export(
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write: .onnx, .pt or .ts.")],
     network: Annotated[
-        str | None, typer.Option(metavar="NETWORK", help="The network, where a state dict does not tell.")
+        str | None,
+        typer.Option(metavar="NETWORK", help="The network, for a state dict, which does not tell."),
     ] = None,
-    output: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="What that network answers, joined by commas.")
-    ] = None,
-    network_option: Annotated[
-        list[str] | None,
-        typer.Option("--network-option", "-m", metavar="KEY=VALUE", help="A size of it; repeatable."),
-    ] = None,
-    small: Annotated[bool, typer.Option("--small", help="Its small form.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
+    output: Outputs = None,
+    network_option: NetworkOptions = None,
+    small: Small = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write a reference network as ONNX or TorchScript, checked to answer like the original."""
+    """Write a reference network as ONNX or TorchScript, checked to answer like the original.
+
+    Beside FILE comes FILE.yaml, with which every command opens it.
+    """
     from roadworthy.datasets import load
     from roadworthy.models.training import export as exported
-    from roadworthy.models.zoo import architecture, load_module, located_weights, read_variant
+    from roadworthy.models.training import write_description
+    from roadworthy.models.zoo import load_module, located_weights, read_variant
 
-    format = _SUFFIXES.get(file.suffix.lower())
+    format = _FORMATS.get(file.suffix.lower())
     if format is None:
-        raise InputError(f"the file must end in {', '.join(_SUFFIXES)}, got {str(file)!r}")
-    variant = None
+        raise InputError(f"the file must end in {', '.join(_FORMATS)}, got {str(file)!r}")
+    weights = located_weights(source)
     if network is not None:
-        words = None if output is None else [word.strip() for word in output.split(",") if word.strip()]
-        variant = architecture(network).variant(words, parse_options(network_option or []), small=small)
-    module = load_module(source, variant=variant)
-    known = variant or read_variant(located_weights(source))
-    make_folder(file.parent)
-    frames = list(load("world", count=3, history=known.spec.input.history))
-    difference = exported(module, known, file, format=format, frames=frames)  # type: ignore[arg-type]
-    if as_json:
-        print_json({"file": str(file), "format": format, "network": known.name, "difference": difference})
+        variant = chosen_variant(network, output, network_option, small)
+    elif output is not None or network_option or small:
+        raise InputError("--output, --network-option and --small describe --network: give it too")
+    elif weights.suffix.lower() != ".onnx":
+        raise InputError(
+            f"{weights}: a state dict does not tell its network: add --network NETWORK, with --output, "
+            "--network-option and --small as they were when it was trained"
+        )
     else:
-        console().print(f"{known.name}: the answers differ by {difference:.1e} at most", markup=False)
-        console().print(f"Wrote {file}", markup=False, soft_wrap=True)
+        variant = read_variant(weights)
+    module = load_module(source, variant=variant)
+    make_folder(file.parent)
+    frames = list(load("world", count=3, history=variant.spec.input.history))
+    difference = exported(module, variant, file, format=format, frames=frames)
+    described = file.with_name(f"{file.name}.yaml")
+    write_description(described, variant, f"{format}:{file.name}")
+    if as_json:
+        document = {"file": str(file), "description": str(described), "format": format}
+        print_json({**document, "network": variant.name, "difference": difference})
+    else:
+        out = console()
+        out.print(f"{variant.name}: the answers differ by {difference:.1e} at most", markup=False)
+        out.print(f"Wrote {file} and {described}", markup=False, soft_wrap=True)
+        out.print(f"Try it: roadworthy models try {described}", markup=False, soft_wrap=True)

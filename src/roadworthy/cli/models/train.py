@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,9 +20,10 @@ from roadworthy.cli._console import (
     print_json,
     print_rows,
 )
-from roadworthy.cli._datasets import Options, opened
-from roadworthy.cli.models._group import Data, app
+from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli.models._group import Data, app, opened_for
 from roadworthy.cli.models._measures import print_measures
+from roadworthy.cli.models._networks import NetworkOptions, Outputs, Small, chosen_variant
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,34 +50,26 @@ def train(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NETWORK", help="dave2, epoch, chauffeur, rambo, vgg16, resnet101, …; see docs/zoo.md."
+            metavar="NETWORK",
+            help="dave2, epoch, chauffeur, rambo, vgg16, resnet101, detector or classifier.",
         ),
     ],
     data: Data = "world",
     option: Options = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WORDS", help="What it shall answer: speed, steering or both, joined by commas."
-        ),
-    ] = None,
-    network_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--network-option",
-            "-m",
-            metavar="KEY=VALUE",
-            help="A size of the network such as hidden=128; repeatable.",
-        ),
-    ] = None,
-    small: Annotated[bool, typer.Option("--small", help="Its small form.")] = False,
+    output: Outputs = None,
+    network_option: NetworkOptions = None,
+    small: Small = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where to write; trained/NETWORK when left out.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in the folder.")] = False,
     weights: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Weights to start from: a name, an ONNX file or a folder."),
+        typer.Option(
+            metavar="MODEL",
+            help="Weights to start from: a trained folder, an ONNX file, the name of a shipped network, or a "
+            "state dict.",
+        ),
     ] = None,
     val_data: Annotated[
         str | None,
@@ -99,23 +92,33 @@ def train(
         str, typer.Option(metavar="HOW", help="How the learning rate falls: none or cosine.")
     ] = "none",
     mirror: Annotated[float, typer.Option(metavar="SHARE", help="Of images that are mirrored.")] = 0.5,
+    brightness: Annotated[
+        float, typer.Option(metavar="SHARE", help="By how much images get brighter or darker.")
+    ] = 0.2,
     seed: Annotated[int, typer.Option(metavar="N", help="Chooses all that is random.")] = 0,
     device: Annotated[
         str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto for a GPU if there is one.")
     ] = "auto",
+    precision: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="auto: mixed precision on a GPU; float32: none; bfloat16: anywhere.",
+        ),
+    ] = "auto",
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes that read; one per core when left out.")
     ] = None,
-    memory: Annotated[float, typer.Option(metavar="GIB", help="What the images may take.")] = 8.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
+    memory: Annotated[
+        float, typer.Option(metavar="GIB", help="What the images may take; twice that while they are read.")
+    ] = 8.0,
+    as_json: AsJson = False,
 ) -> None:
     """Train a reference network and write it as ONNX, with its card and a model.yaml."""
     from roadworthy.models.training import Settings
     from roadworthy.models.training import train as trained_on
-    from roadworthy.models.zoo import architecture
 
-    words = None if output is None else [word.strip() for word in output.split(",") if word.strip()]
-    variant = architecture(name).variant(words, parse_options(network_option or []), small=small)
+    variant = chosen_variant(name, output, network_option, small)
     settings = Settings(
         epochs=epochs,
         batch=batch,
@@ -123,16 +126,16 @@ def train(
         decay=decay,  # type: ignore[arg-type]
         patience=patience,
         mirror=mirror,
+        brightness=brightness,
         validation_share=val_share,
         seed=seed,
         device=device,
-        workers=workers or os.cpu_count() or 1,
+        precision=precision,  # type: ignore[arg-type]
+        workers=(os.cpu_count() or 1) if workers is None else workers,
         memory=memory,
     )
     sources = _data(data, option, val_data, variant, settings)
-    folder = make_folder(out or Path("trained") / name)
-    _check_folder(folder, resume)
-    with _watching(settings) as watcher:
+    with _folder(out or Path("trained") / name, resume) as folder, _watching(settings) as watcher:
         result = trained_on(
             variant,
             sources.training,
@@ -150,14 +153,28 @@ def train(
         _print_summary(folder, result.card)
 
 
-def _check_folder(folder: Path, resume: bool) -> None:
+@contextmanager
+def _folder(path: Path, resume: bool) -> Iterator[Path]:
+    """Make the folder of a training, leave no empty one behind, and say how to go on after Ctrl-C."""
     from roadworthy.models.training import CHECKPOINT
 
-    if not resume and (folder / CHECKPOINT).exists():
+    folder = make_folder(path)
+    checkpoint = folder / CHECKPOINT
+    if not resume and checkpoint.exists():
         raise InputError(
             f"{folder} already holds a training: go on with it with --resume, or choose another folder with "
             "--out"
         )
+    try:
+        yield folder
+    except KeyboardInterrupt:
+        if checkpoint.is_file():
+            hint = f"Stopped. {folder} has the state after the last whole epoch: go on with --resume"
+            console(stderr=True).print(hint, markup=False, soft_wrap=True)
+        raise
+    finally:
+        with suppress(OSError):  # a folder that holds something stays
+            folder.rmdir()
 
 
 @dataclass(frozen=True)
@@ -165,34 +182,42 @@ class _Sources:
     """Training and validation data, with what they are called; without the latter, the end of the former."""
 
     training: Dataset
-    validation: Dataset | None = None
-    names: tuple[str, str] | None = None
+    validation: Dataset | None
+    names: tuple[str, str]
 
 
 def _data(
     reference: str, given: list[str] | None, val_reference: str | None, variant: Variant, settings: Settings
 ) -> _Sources:
-    from roadworthy.datasets import options_of
-    from roadworthy.registry import datasets
+    from roadworthy.datasets import options_of, reader_for
 
     given = given or []
-    chosen = parse_options(given)
-    # Frames of drives have their history before them; single ones must be read with it.
-    history = None if "sequence" in chosen else variant.spec.input.history or None
-    training = opened(reference, given, history=history)
-    usual = {one.name: one.default for one in options_of(datasets.get(reference.partition(":")[0]))}
+    history = variant.spec.input.history or None
+    training = opened_for(reference, given, history)
+    name = " ".join([reference, *given])
+    usual = {one.name: one.default for one in options_of(reader_for(reference))}
     if val_reference is None and "seed" not in usual:
-        return _Sources(training)
-    others = list(given)
-    if val_reference is None:
-        # Data that is made has no end that is unlike its start, but another seed is another world.
-        seed = int(str(chosen.get("seed", usual["seed"]))) + _OTHER_SEED
-        count = max(1, round(len(training) * settings.validation_share))
-        others = [text for text in given if text.partition("=")[0].strip() not in ("seed", "count")]
-        others += [f"seed={seed}", *([f"count={count}"] if "count" in usual else [])]
-    validation = opened(val_reference or reference, others, history=history)
-    names = " ".join([reference, *given]), " ".join([val_reference or reference, *others])
-    return _Sources(training, validation, names)
+        return _Sources(training, None, (name, name))
+    others = given if val_reference else _of_another_seed(given, usual, len(training), settings)
+    validation = opened_for(val_reference or reference, others, history)
+    return _Sources(training, validation, (name, " ".join([val_reference or reference, *others])))
+
+
+def _of_another_seed(
+    given: list[str], usual: Mapping[str, object], frames: int, settings: Settings
+) -> list[str]:
+    """Return the options of validation data that is made.
+
+    Data that is made has no end that is unlike its start, but another seed is another world.
+    """
+    chosen = {**usual, **parse_options(given)}
+    others = [text for text in given if text.partition("=")[0].strip() not in ("seed", "count")]
+    others.append(f"seed={int(str(chosen['seed'])) + _OTHER_SEED}")
+    if "count" in usual:
+        drive = int(str(chosen.get("sequence", 1)))
+        drives = max(1, round(frames * settings.validation_share / drive))
+        others.append(f"count={drives * drive}")
+    return others
 
 
 @contextmanager
@@ -226,9 +251,9 @@ def _watching(settings: Settings) -> Iterator[Watcher]:
 
 
 def _line(result: EpochResult) -> str:
-    errors = ", ".join(str(one) for one in result.measures if one.name.endswith("MAE"))
-    best = ", the best so far" if result.best else ""
-    return f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}, {errors}{best}"
+    parts = [f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}"]
+    parts += [str(one) for one in result.measures if one.name.endswith("MAE") or one.unit == "share"]
+    return ", ".join([*parts, "the best so far"] if result.best else parts)
 
 
 def _print_summary(folder: Path, card: Card) -> None:

@@ -21,7 +21,7 @@ from roadworthy.cli._console import (
     print_json,
     print_rows,
 )
-from roadworthy.cli._datasets import Options, counted, opened, spread_frames
+from roadworthy.cli._datasets import AsJson, Options, counted, opened, spread_frames
 from roadworthy.cli._model_notes import notes
 from roadworthy.cli.models._group import Data, ModelOptions, Reference, app, history_of
 from roadworthy.errors import InputError, SystemUnderTestError
@@ -59,7 +59,7 @@ def try_model(
         Path | None,
         typer.Option(metavar="FILE", help="The picture to write; named after the model when left out."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let a model answer a few frames, draw the answers and tell what it is like."""
     from roadworthy.images import write_image

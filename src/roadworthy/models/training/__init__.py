@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
-from roadworthy.models.training.card import Card, DataNote, sections
+from roadworthy.models.training.card import Card, DataNote
 from roadworthy.models.training.closed_loop import Lap, drive_lap
+from roadworthy.models.training.describing import sections, write_description
 from roadworthy.models.training.evaluation import Scorer, SignalScorer, evaluate, signal_errors, value_text
 from roadworthy.models.training.export import ExportFormat, export
 from roadworthy.models.training.history import with_history
@@ -49,4 +50,5 @@ __all__ = [
     "train",
     "value_text",
     "with_history",
+    "write_description",
 ]

@@ -12,15 +12,16 @@ from typing import Any
 
 from roadworthy._version import __version__
 from roadworthy.models.comparison import Measure
-from roadworthy.models.network import ModelSpec
 from roadworthy.models.training.closed_loop import Lap
+from roadworthy.models.training.describing import sections
 from roadworthy.models.training.evaluation import value_text
 from roadworthy.models.training.loop import Fitted
 from roadworthy.models.training.samples import Samples
 from roadworthy.models.training.settings import EpochResult, Settings
 from roadworthy.models.zoo import Variant
+from roadworthy.models.zoo.architecture import size_text
 
-__all__ = ["Card", "DataNote", "card_of", "json_text", "sections"]
+__all__ = ["Card", "DataNote", "card_of", "json_text"]
 
 _PACKAGES = ("numpy", "opencv-python-headless", "torch", "onnx")
 
@@ -55,6 +56,7 @@ class Card:
         best_epoch: The epoch whose weights it has.
         stopped: Why the training ended.
         measures: How near its answers are to the truth, on the last of the data.
+        start: The weights that it was trained on from, with their hash; empty where they were fresh.
         laps: How it drives.
         device: Where it was trained.
         seconds: How long that took.
@@ -69,6 +71,7 @@ class Card:
     best_epoch: int
     stopped: str
     measures: tuple[Measure, ...]
+    start: str = ""
     laps: tuple[Lap, ...] = ()
     device: str = "cpu"
     seconds: float = 0.0
@@ -87,6 +90,7 @@ class Card:
             "measures": [dataclasses.asdict(one) for one in self.measures],
             "laps": [dataclasses.asdict(one) for one in self.laps],
             "data": [dataclasses.asdict(one) for one in self.data],
+            "start": self.start,
             "settings": dataclasses.asdict(self.settings),
             "best_epoch": self.best_epoch,
             "stopped": self.stopped,
@@ -112,20 +116,21 @@ class Card:
     def to_markdown(self) -> str:
         """Return the card as a page for people."""
         variant, taken = self.variant, self.variant.spec.input
-        options = ", ".join(f"{key} {_text(value)}" for key, value in variant.options.items())
         facts = {
             "network": f"{variant.architecture.summary} ({variant.architecture.paper})",
             "answers": ", ".join(variant.outputs),
             "input": f"{taken.width}x{taken.height}, {taken.color}"
             + (f", {taken.history} earlier frames" if taken.history else ""),
-            "options": options,
+            "options": " ".join(f"{key}={size_text(value)}" for key, value in variant.options.items()),
             "parameters": f"{self.parameters:,}",
+            "started from": self.start or "fresh weights",
             "trained": f"{len(self.curve)} epochs on {self.device} in {self.seconds:.0f} s; {self.stopped}; "
             f"weights of epoch {self.best_epoch}",
             "versions": ", ".join(f"{name} {version}" for name, version in self.versions.items()),
         }
         facts |= {
-            one.role: f"{one.name}, {one.frames} samples {one.sha256[:12]}".strip() for one in self.data
+            one.role: f"{one.name}; {one.frames} samples" + (f"; SHA-256 {one.sha256}" if one.sha256 else "")
+            for one in self.data
         }
         lines = [f"# {variant.name}", "", *_table(("", ""), [(key, value) for key, value in facts.items()])]
         lines += ["", "## How good it is", ""]
@@ -133,11 +138,14 @@ class Card:
             ("measure", "value", "frames"),
             [(one.name, value_text(one), str(one.frames)) for one in self.measures],
         )
-        lines += [""] + [f"- {lap}" for lap in self.laps] if self.laps else []
+        lines += ["", *(f"- {lap}" for lap in self.laps)] if self.laps else []
         lines += ["", "## How it was trained", ""]
         lines += _table(("setting", "value"), list(dataclasses.asdict(self.settings).items()))
-        lines += ["", "| epoch | loss | validation loss |", "|---|---|---|"]
-        lines += [f"| {one.epoch} | {one.loss:.5f} | {one.validation_loss:.5f} |" for one in self.curve]
+        lines += ["", "## How it went", ""]
+        lines += _table(
+            ("epoch", "loss", "validation loss"),
+            [(str(one.epoch), f"{one.loss:.5f}", f"{one.validation_loss:.5f}") for one in self.curve],
+        )
         return "\n".join(lines) + "\n"
 
 
@@ -148,7 +156,8 @@ def json_text(document: Mapping[str, Any]) -> str:
         >>> json_text({"architecture": "dave2"})
         '{\n "architecture": "dave2"\n}\n'
     """
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    # NaN is no JSON, and other programs refuse it.
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
@@ -157,8 +166,6 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(_text, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -169,6 +176,8 @@ def card_of(
     validation: Samples,
     settings: Settings,
     fitted: Fitted,
+    *,
+    start: str = "",
 ) -> Card:
     """Return the card of a network that has just been trained, with its measures on the validation data."""
     best = fitted.curve[fitted.best_epoch - 1]
@@ -184,6 +193,7 @@ def card_of(
         fitted.best_epoch,
         fitted.stopped,
         best.measures,
+        start=start,
         device=fitted.device,
         seconds=fitted.seconds,
         versions=_versions(),
@@ -198,34 +208,3 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-def sections(spec: ModelSpec[Any]) -> dict[str, Any]:
-    """Return the sections of a ``model.yaml`` that describe a network, without what goes without saying.
-
-    Example:
-        >>> from roadworthy.models.zoo import architecture
-        >>> sections(architecture("dave2").variant(["steering"]).spec)["output"]
-        {'task': 'regression', 'signals': ['steering']}
-    """
-    return {"input": _changed(spec.input), "output": {"task": spec.output.task, **_changed(spec.output)}}
-
-
-def _changed(declared: Any) -> dict[str, Any]:
-    """Return the fields of a declaration that have another value than usual, as plain data."""
-    found = {}
-    for one in dataclasses.fields(declared):
-        value = getattr(declared, one.name)
-        made = one.default_factory
-        usual = one.default if made is dataclasses.MISSING else made()
-        if value != usual:
-            found[one.name] = _plain(value)
-    return found
-
-
-def _plain(value: object) -> object:
-    if dataclasses.is_dataclass(value):
-        return _changed(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, tuple) else value

@@ -9,9 +9,12 @@ from typing import Any
 
 from roadworthy.errors import InputError
 from roadworthy.models.torch_module import imported_torch
+from roadworthy.models.training._writing import writing
+from roadworthy.models.zoo._reason import reason
 
-__all__ = ["Checkpoint", "read_checkpoint", "write_checkpoint"]
+__all__ = ["Checkpoint", "existing_checkpoint", "read_checkpoint", "write_checkpoint"]
 
+_HASH = 64  # digits of a SHA-256
 _PARTS = ("identity", "epoch", "module", "best", "best_epoch", "optimizer", "scaler", "curve")
 
 
@@ -41,12 +44,32 @@ class Checkpoint:
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint whole or not at all: one that is interrupted leaves the one before it."""
+    """Write a checkpoint whole or not at all: one that is interrupted leaves the one before it.
+
+    Raises:
+        InputError: It cannot be written.
+    """
     torch = imported_torch("save a training")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    torch.save({name: getattr(checkpoint, name) for name in _PARTS}, beside)
-    beside.replace(path)
+    beside = path.with_name(f".part-{path.name}")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            # Where a file that it opens itself cannot be written, torch has errors of its own.
+            with beside.open("wb") as file:
+                torch.save({name: getattr(checkpoint, name) for name in _PARTS}, file)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def existing_checkpoint(path: Path) -> None:
+    """Make sure that there is a checkpoint.
+
+    Raises:
+        InputError: There is none.
+    """
+    if not path.is_file():
+        raise InputError(f"there is no training to go on with: {path} does not exist; leave out resume")
 
 
 def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
@@ -60,17 +83,16 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
         InputError: It is missing, broken, or of another training; says what differs.
     """
     torch = imported_torch("go on with a training")
-    if not path.is_file():
-        raise InputError(f"there is no training to go on with: {path} does not exist; leave out resume")
+    existing_checkpoint(path)
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
         checkpoint = Checkpoint(**{name: found[name] for name in _PARTS})
     except Exception as error:
         # torch raises a different class for each way in which a file can be broken.
-        reason = str(error).splitlines()[0].partition(". ")[0]
-        raise InputError(f"{path} is no whole checkpoint of a training: {reason}; start anew") from error
+        told = reason(error).partition(". ")[0]
+        raise InputError(f"{path} is no whole checkpoint of a training: {told}; start anew") from error
     differing = [
-        f"{name} was {checkpoint.identity.get(name)!r} and is {value!r}"
+        f"{name} was {_told(checkpoint.identity.get(name))} and is {_told(value)}"
         for name, value in identity.items()
         if checkpoint.identity.get(name) != value
     ]
@@ -80,3 +102,10 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
             "what was given before"
         )
     return checkpoint
+
+
+def _told(value: object) -> str:
+    """Return a value for a message; of a hash, the start tells as much as all of it."""
+    if isinstance(value, str) and len(value) == _HASH:
+        return f"{value[:12]}…"
+    return repr(value)

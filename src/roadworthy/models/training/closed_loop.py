@@ -93,8 +93,8 @@ def drive_lap(
         before, seen = seen, simulation.step(steering, speed)
         offsets.append(abs(seen.lane_offset))
         standing = standing + seen.time - before.time if seen.state.speed < 0.1 else 0.0
-        if offsets[-1] > LANE_WIDTH / 2 or "crash" in seen.events or standing > _LONGEST_STOP:
-            ended = "crash" if "crash" in seen.events else "stopped" if standing else "left the lane"
+        if failure := _failure(seen, standing):
+            ended = failure
             break
         distance += simulation.track.ahead(before.scene.s, seen.scene.s)
         if seen.laps:
@@ -102,6 +102,15 @@ def drive_lap(
             break
     share = 1.0 if seen.laps else min(1.0, max(0.0, distance / simulation.track.length))
     return Lap(track, traffic, share, max(offsets), sum(offsets) / len(offsets), seen.time, ended)
+
+
+def _failure(seen: Observation, standing: float) -> str:
+    """Return why a drive cannot go on; nothing if it can."""
+    if "crash" in seen.events:
+        return "crash"
+    if abs(seen.lane_offset) > LANE_WIDTH / 2:
+        return "left the lane"
+    return "stopped" if standing > _LONGEST_STOP else ""
 
 
 def _action(system: SystemUnderTest, seen: Observation, earlier: deque[Frame]) -> tuple[float, float]:

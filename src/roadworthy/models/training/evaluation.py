@@ -18,7 +18,7 @@ from roadworthy.models.protocols import SystemUnderTest, Task, task_of
 from roadworthy.models.scorers import BoxScorer, ClassScorer, answered_classes, with_all_boxes
 from roadworthy.models.training.history import with_history
 
-__all__ = ["Scorer", "SignalScorer", "evaluate", "no_history", "signal_errors", "value_text"]
+__all__ = ["Scorer", "SignalScorer", "evaluate", "nothing_to_use", "signal_errors", "value_text"]
 
 _UNITS = {"steering": "°", "speed": "m/s"}
 
@@ -63,9 +63,13 @@ def value_text(measure: Measure) -> str:
     """Return the value of a measure with its unit.
 
     Example:
-        >>> value_text(Measure("steering MAE", 0.51234, "°", 4)), value_text(Measure("accuracy", 0.5, "", 4))
-        ('0.5123°', '0.5')
+        >>> value_text(Measure("steering MAE", 0.51234, "°", 4))
+        '0.5123°'
+        >>> value_text(Measure("accuracy", 0.98444, "share", 4500))
+        '98.4%'
     """
+    if measure.unit == "share":
+        return f"{measure.value:.1%}"
     return f"{measure.value:.4g} {measure.unit}".strip().replace(" °", "°")
 
 
@@ -144,7 +148,8 @@ def evaluate(
         progress: Called with the frames that were answered so far and the number of all.
 
     Raises:
-        InputError: No truth is known for what the model answers, or no frame has the history it needs.
+        InputError: No truth is known for what the model answers, no frame has the history it needs, there is
+            no data, or batch is no number of frames.
         SystemUnderTestError: The model failed.
 
     Example:
@@ -154,6 +159,8 @@ def evaluate(
         >>> [str(one) for one in measures if one.name.endswith("MAE")]
         ['steering MAE 0°', 'speed MAE 0 m/s']
     """
+    if batch < 1:
+        raise InputError(f"batch must be 1 or more, got {batch}")
     system = with_all_boxes(system)
     history = system.input.history if isinstance(system, Network) else 0
     native = getattr(data[0], "units", None) if len(data) == 1 else None
@@ -168,15 +175,17 @@ def evaluate(
         done += len(frames)
         progress(done, total)
     if scorer is None:
-        raise InputError(no_history(system.name, history, name) if history else f"{name} is empty")
+        raise InputError(nothing_to_use(system.name, history, name))
     measures = scorer.measures()
     if not measures:
         raise InputError(f"{name} does not tell what is true of anything that {system.name} answers")
     return measures
 
 
-def no_history(name: str, history: int, data: str) -> str:
-    """Return the complaint about data in which no frame has the earlier frames that a network sees."""
+def nothing_to_use(name: str, history: int, data: str) -> str:
+    """Return the complaint about data of which a network can use no frame."""
+    if not history:
+        return f"{data} has no frame that can be read"
     return (
         f"{name} sees {history} earlier frames, but no frame of {data} has them: read the data with "
         f"history={history} if it can, or as drives with time stamps (sequence={4 * history} in the world)"

@@ -23,6 +23,7 @@ from roadworthy.models.training.feed import Feed
 from roadworthy.models.training.samples import Samples
 from roadworthy.models.training.settings import EpochResult, Settings, Watcher
 from roadworthy.models.training.tasks import TrainingTask
+from roadworthy.models.zoo._reason import reason
 from roadworthy.seeding import rng_for
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Fitted:
         best_epoch: The number of the epoch with the smallest validation loss.
         stopped: Why it ended, in words.
         device: Where it ran, in words.
-        seconds: How long it took, without what was done before it was resumed.
+        seconds: How long all epochs took together, those before it was resumed among them.
     """
 
     curve: tuple[EpochResult, ...]
@@ -81,15 +82,17 @@ def fit(
         watcher: Is told how it goes on.
 
     Raises:
-        InputError: A setting cannot be used, the checkpoint is of another training, or the loss is no number.
+        InputError: A setting cannot be used, the checkpoint is of another training or cannot be written, the
+            device has too little memory, or the loss is no number.
     """
     torch = imported_torch("train a network")
+    if resume and checkpoint is None:
+        raise InputError("resume needs the checkpoint of the training to go on with")
     device = chosen_device(settings.device)
     start = time.perf_counter()
     with _deterministic(torch, device), torch.random.fork_rng([device] if device.type == "cuda" else []):
         run = _Run(module, task, training, validation, taken, settings, device, watcher or Watcher())
-        if resume:
-            assert checkpoint is not None
+        if resume and checkpoint is not None:
             run.restore(read_checkpoint(checkpoint, identity or {}))
         stopped = f"all {settings.epochs} epochs are over"
         while run.epoch < settings.epochs:
@@ -107,7 +110,8 @@ def fit(
             raise InputError(f"{settings.minutes:g} minutes are too few for one epoch: allow more")
         run.finish()
     named = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    return Fitted(tuple(run.curve), run.best_epoch, stopped, named, time.perf_counter() - start)
+    seconds = sum(one.seconds for one in run.curve)
+    return Fitted(tuple(run.curve), run.best_epoch, stopped, named, seconds)
 
 
 class _Run:
@@ -177,16 +181,33 @@ class _Run:
                 group["lr"] = settings.rate(done)
             chosen = order[step * settings.batch : (step + 1) * settings.batch]
             images, targets = self.training.changed(chosen, changes)
+            total += self._step(images, targets)
+            self.watcher.step(self.epoch, step + 1, steps)
+        return float(total) / steps
+
+    def _step(self, images: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Learn from one batch and return its loss."""
+        try:
             with self._autocast():
                 answers = self.module(images)
             loss = self.task.loss(self.module, answers.float(), targets)
             self.optimizer.zero_grad(set_to_none=True)
             self.scaler.scale(loss).backward()
-            self.scaler.step(self.optimizer)
-            self.scaler.update()
-            total += loss.detach()
-            self.watcher.step(self.epoch, step + 1, steps)
-        return float(total) / steps
+        except self.torch.OutOfMemoryError as error:
+            raise InputError(
+                f"{self.device} has too little memory for batches of {len(images)} images: use "
+                "smaller ones, or a smaller network"
+            ) from error
+        except ValueError as error:
+            if "more than 1 value per channel" not in str(error):
+                raise
+            raise InputError(
+                f"the network has layers that normalise over a batch, which needs more than {len(images)} "
+                "image: use a larger batch, or more data"
+            ) from error
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return loss.detach()
 
     def _validate(self) -> tuple[float, list[Measure]]:
         torch = self.torch
@@ -229,6 +250,7 @@ class _Run:
         for one in found.curve:
             measures = tuple(Measure(**measure) for measure in one["measures"])
             self.curve.append(EpochResult(**{**one, "measures": measures}))
+        self.longest = max(one.seconds for one in self.curve)
 
     def finish(self) -> None:
         self.module.load_state_dict(self.best)
@@ -250,9 +272,9 @@ def chosen_device(name: str) -> torch.device:
         name = "cuda" if library.cuda.is_available() else "cpu"
     try:
         device: torch.device = library.device(name)
-        library.zeros(1, device=device)
+        library.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
-        raise InputError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from error
+        raise InputError(f"device {name!r} cannot be used: {reason(error)}") from error
     if device.type == "cuda" and device.index is None:
         device = library.device("cuda", library.cuda.current_device())
     return device

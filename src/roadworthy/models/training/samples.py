@@ -19,13 +19,15 @@ from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
-from roadworthy.models.training.evaluation import no_history
+from roadworthy.models.training.evaluation import nothing_to_use
 from roadworthy.models.training.history import with_history
 from roadworthy.models.training.tasks import TrainingTask
 
 __all__ = ["Samples", "read_samples"]
 
 _CHUNK = 64  # frames per job: large enough that sending them costs little, small enough to share the work
+_HISTORIES = 4  # at least so long is a job: each reads the history of its first frames once more
+_SHARES = (0.5, 2.0)  # of the validation data that was asked for: what a cut between drives may come to
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +76,14 @@ class Samples:
         """Return what comes first, and this share of the samples, which comes last.
 
         Neighbouring frames are nearly the same, so the cut is made in time and never at random: between two
-        drives, or inside the only one. No image is in both parts.
+        drives where that gives about the share, otherwise inside a drive. No image is in both parts: samples
+        after the cut whose earlier frames lie before it are left out.
 
         Raises:
             InputError: There is too little data for two parts.
 
         Example:
-            >>> images = np.zeros((9, 1, 2, 2), np.uint8)
+            >>> images = np.arange(9, dtype=np.uint8).repeat(4).reshape(9, 1, 2, 2)
             >>> windows = np.arange(8)[:, None] + [0, 1]
             >>> one = Samples("drive", images, windows, np.zeros((8, 1), np.float32), np.zeros(8, np.int64))
             >>> before, after = one.split(0.5)
@@ -89,19 +92,33 @@ class Samples:
         """
         cut = round(len(self) * (1 - share))
         borders = np.flatnonzero(np.diff(self.drives)) + 1
+        held_out = (len(self) - borders) / (len(self) * share)
+        borders = borders[(held_out >= _SHARES[0]) & (held_out <= _SHARES[1])]
         if len(borders):
             cut = int(borders[np.abs(borders - cut).argmin()])
-        seen = self.windows[:cut].max(initial=-1)
-        start = cut + int((self.windows[cut:].min(axis=1, initial=len(self.images)) <= seen).sum())
+        start = self._first_apart(cut)
         if not 0 < cut < len(self) or start >= len(self):
+            noun = "sample" if len(self) == 1 else "samples"
             raise InputError(
-                f"{self.name} has {len(self)} samples, too few to keep {share:.0%} for validation: use more "
+                f"{self.name} has {len(self)} {noun}, too few to keep {share:.0%} for validation: use more "
                 "data, or give validation data"
             )
         return (
             self.part(0, cut, f"{self.name}[:{cut}]"),
             self.part(start, len(self), f"{self.name}[{start}:]"),
         )
+
+    def _first_apart(self, cut: int) -> int:
+        """Return the first sample from the cut on that shows no image of those before it.
+
+        Images are compared by what they show: where jobs meet, both have read the same frames.
+        """
+        earlier = int(self.windows.shape[1]) - 1
+        shown = {self.images[one].tobytes() for one in self.windows[max(0, cut - earlier) : cut].ravel()}
+        for start in range(cut, min(cut + earlier, len(self))):
+            if not any(self.images[one].tobytes() in shown for one in self.windows[start]):
+                return start
+        return min(cut + earlier, len(self))
 
     @classmethod
     def joined(cls, parts: Sequence[Samples], name: str) -> Samples:
@@ -134,7 +151,7 @@ def read_samples(
         task: Says what the network should answer.
         taken: What it takes.
         workers: How many processes read. They start afresh, so data and task must be picklable.
-        memory: Gibibytes that the images may take.
+        memory: Gibibytes that the images may take; while they are put together it is twice that.
         progress: Called with the frames that were read so far and the number of all.
 
     Raises:
@@ -145,18 +162,20 @@ def read_samples(
     name = " + ".join(one.name for one in sets)
     assert taken.width is not None
     assert taken.height is not None
-    needed = total * taken.channels * taken.width * taken.height / 2**30
+    chunk = max(_CHUNK, _HISTORIES * taken.history)
+    jobs = [
+        _Job(number, start, min(start + chunk, len(one)))
+        for number, one in enumerate(sets)
+        for start in range(0, len(one), chunk)
+    ]
+    readers = [_Reader(one, task, taken) for one in sets]
+    images = sum(readers[job.reader].images(job.start, job.stop) for job in jobs)
+    needed = images * taken.channels * taken.width * taken.height / 2**30
     if needed > memory:
         raise InputError(
-            f"{name} needs {needed:.1f} GiB of memory for {total} images of {taken.width}x{taken.height}, "
+            f"{name} needs {needed:.2g} GiB of memory for {images} images of {taken.width}x{taken.height}, "
             f"and {memory:g} are allowed: use fewer frames, or allow more memory"
         )
-    readers = [_Reader(one, task, taken) for one in sets]
-    jobs = [
-        _Job(number, start, min(start + _CHUNK, len(one)))
-        for number, one in enumerate(sets)
-        for start in range(0, len(one), _CHUNK)
-    ]
     found: list[Samples] = []
     of_set = [0] * len(sets)
     done = 0
@@ -168,11 +187,7 @@ def read_samples(
         progress(done, total)
     for one, count in zip(sets, of_set, strict=True):
         if not count:
-            raise InputError(
-                no_history("the network", taken.history, one.name)
-                if taken.history
-                else f"{one.name} is empty"
-            )
+            raise InputError(nothing_to_use("the network", taken.history, one.name))
     return Samples.joined(found, name)
 
 
@@ -247,18 +262,35 @@ class _Reader:
             np.array(drives, np.int64),
         )
 
+    def images(self, start: int, stop: int) -> int:
+        """Return how many images a stretch has at most."""
+        if self._brings_history:
+            return (stop - start) * (self.taken.history + 1)
+        return stop - max(0, start - self.taken.history)
+
+    @cached_property
+    def _brings_history(self) -> bool:
+        """Whether frames come with the earlier ones that the network sees."""
+        if not self.taken.history:
+            return False
+        # The first frames of a drive may have none.
+        last = next(filter(None, map(self._frame, reversed(range(len(self.data))))), None)
+        return last is not None and len(last.previous) >= self.taken.history
+
     def _frames(self, start: int, stop: int) -> Iterator[Frame]:
-        if self.taken.history and start and len(self.data[start].previous) < self.taken.history:
+        if not self._brings_history:
             # What was recorded before the stretch is the history of its first frames.
             start = max(0, start - self.taken.history)
-        for number in range(start, stop):
-            try:
-                frame = self.data[number]
-            except InputError:
-                if getattr(self.data, "on_error", "raise") == "raise":
-                    raise
-            else:
-                yield frame
+        yield from filter(None, map(self._frame, range(start, stop)))
+
+    def _frame(self, number: int) -> Frame | None:
+        """Return a frame; None where the data set leaves out what cannot be read."""
+        try:
+            return self.data[number]
+        except InputError:
+            if getattr(self.data, "on_error", "raise") == "raise":
+                raise
+            return None
 
 
 def _number(drive: object) -> int:

@@ -35,7 +35,7 @@ class Settings:
         minutes: No epoch is started that would end later than this; None for no limit. What comes of a
             training that was stopped so depends on how fast the machine is.
         workers: Processes that read or render the data.
-        memory: Gibibytes that the images may take.
+        memory: Gibibytes that the images may take; while they are read it is twice that.
 
     Example:
         >>> Settings(learning_rate=0)
@@ -77,9 +77,8 @@ class Settings:
             raise InputError(f"validation_share must be between 0 and 1, got {self.validation_share}")
         for name, known in (("decay", Decay), ("precision", Precision)):
             if getattr(self, name) not in get_args(known):
-                raise InputError(
-                    f"{name} must be {' or '.join(get_args(known))}, got {getattr(self, name)!r}"
-                )
+                words = ", ".join(get_args(known))
+                raise InputError(f"{name} must be one of {words}, got {getattr(self, name)!r}")
 
     def rate(self, progress: float) -> float:
         """Return the learning rate when this share of the training is done.

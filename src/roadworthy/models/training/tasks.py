@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DrivingTask", "TrainingTask", "task_for"]
 
 _LEAST_SPREAD = 1e-3  # degrees or m/s; targets that are all the same have none
+_MOST_SPREAD = 1e4  # degrees or m/s; no vehicle does this
 
 
 class TrainingTask(Protocol):
@@ -84,9 +85,20 @@ class DrivingTask:
         return np.array([known[name] for name in self.signals], np.float32)
 
     def prepare(self, module: torch.nn.Module, targets: NDArray[np.float32]) -> None:
-        """Set the units in which the network counts: the spread of each signal, around its mean."""
-        spread = np.maximum(targets.std(axis=0), _LEAST_SPREAD)
+        """Set the units in which the network counts: the spread of each signal, around its mean.
+
+        Raises:
+            InputError: The signals are nothing that a vehicle does.
+        """
+        with np.errstate(over="ignore"):  # what overflows is refused below
+            spread = np.maximum(targets.std(axis=0), _LEAST_SPREAD)
         mean = targets.mean(axis=0)
+        for name, one in zip(self.signals, spread.tolist(), strict=True):
+            if not one <= _MOST_SPREAD:
+                raise InputError(
+                    f"{name} in the training data has a spread of {one:.3g}; expected degrees or m/s that a "
+                    f"vehicle can do, at most {_MOST_SPREAD:g}: check the data and the units it declares"
+                )
         # Left and right are alike, whatever bends the training data happens to have.
         mean[[name == "steering" for name in self.signals]] = 0
         _head(module).fit(spread.tolist(), mean.tolist())

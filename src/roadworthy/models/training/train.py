@@ -5,22 +5,28 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network
 from roadworthy.models.torch_module import torch_model
-from roadworthy.models.training.card import Card, card_of, sections
+from roadworthy.models.training._writing import make_writable, write_text
+from roadworthy.models.training.card import Card, card_of
+from roadworthy.models.training.checkpoint import existing_checkpoint
+from roadworthy.models.training.describing import write_description
 from roadworthy.models.training.export import export
 from roadworthy.models.training.history import with_history
-from roadworthy.models.training.loop import fit
+from roadworthy.models.training.loop import chosen_device, fit
 from roadworthy.models.training.samples import Samples, read_samples
 from roadworthy.models.training.settings import Settings, Watcher
-from roadworthy.models.training.tasks import task_for
-from roadworthy.models.zoo import Variant, load_module
+from roadworthy.models.training.tasks import TrainingTask, task_for
+from roadworthy.models.zoo import Variant, load_module, located_weights
+from roadworthy.models.zoo.architecture import size_text
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +35,7 @@ __all__ = ["CHECKPOINT", "Trained", "train"]
 
 CHECKPOINT = "checkpoint.pt"
 _COMPARED = 4  # frames on which the exported network is compared with the trained one
-_NOT_OF_THE_RESULT = ("epochs", "patience", "device", "minutes", "workers", "memory")
+_NOT_OF_THE_RESULT = frozenset({"epochs", "patience", "device", "minutes", "workers", "memory"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +66,15 @@ class Trained:
 
         Returns:
             The folder.
-        """
-        import yaml
 
+        Raises:
+            InputError: It cannot be written, or the ONNX file answers differently.
+        """
         file = folder / f"{self.variant.name}.onnx"
         export(self.module, self.variant, file, frames=frames)
-        described = {"model": f"onnx:{file.name}", "name": self.variant.name, **sections(self.variant.spec)}
-        (folder / "model.yaml").write_text(yaml.safe_dump(described, sort_keys=False), "utf-8")
-        (folder / "card.json").write_text(self.card.to_json(), "utf-8")
-        (folder / "card.md").write_text(self.card.to_markdown(), "utf-8")
+        write_description(folder / "model.yaml", self.variant, f"onnx:{file.name}")
+        write_text(folder / "card.json", self.card.to_json())
+        write_text(folder / "card.md", self.card.to_markdown())
         return folder
 
 
@@ -92,7 +98,8 @@ def train(
         validation: What decides when to stop, and which weights are kept. When left out, it is the end of the
             data, see `Samples.split`: frames that follow each other are never divided at random.
         settings: How it is trained.
-        names: What to call training and validation data in the card, such as the commands that open them.
+        names: What to call training and validation data in the card, such as the commands that open them. The
+            parts of data that is divided get its first name, and say which part.
         start: Weights to start from, as `load_module` takes them; fresh ones when left out.
         folder: Where to write the state after each epoch and the result; nothing is written when left out.
         resume: Whether to go on with the training whose state is in the folder.
@@ -113,26 +120,17 @@ def train(
     settings, watcher = settings or Settings(), watcher or Watcher()
     if resume and folder is None:
         raise InputError("resume needs the folder of the training to go on with")
+    # What can go wrong at once must not go wrong after all frames have been read.
+    chosen_device(settings.device)
+    if folder is not None:
+        if resume:
+            existing_checkpoint(folder / CHECKPOINT)
+        make_writable(folder)
     task, taken = task_for(variant), variant.spec.input
-
-    def samples(given: Dataset | Sequence[Dataset]) -> Samples:
-        return read_samples(
-            given, task, taken, workers=settings.workers, memory=settings.memory, progress=watcher.reading
-        )
-
-    training = samples(data)
-    if validation is None:
-        training, checked = training.split(settings.validation_share)
-    else:
-        checked = samples(validation)
-    if names is not None:
-        training = dataclasses.replace(training, name=names[0])
-        checked = dataclasses.replace(checked, name=names[1])
+    module = variant.build(settings.seed) if start is None else load_module(start, variant=variant)
+    training, checked = _samples(data, validation, task, taken, settings, names, watcher)
     if start is None:
-        module = variant.build(settings.seed)
         task.prepare(module, training.targets)
-    else:
-        module = load_module(start, variant=variant)
     fitted = fit(
         module,
         task,
@@ -142,14 +140,46 @@ def train(
         settings,
         checkpoint=None if folder is None else folder / CHECKPOINT,
         resume=resume,
-        identity=_identity(variant, training, checked, settings),
+        identity=_identity(variant, training, checked, settings, start),
         watcher=watcher,
     )
     parameters = sum(one.numel() for one in module.parameters())
-    trained = Trained(variant, module, card_of(variant, parameters, training, checked, settings, fitted))
+    card = card_of(variant, parameters, training, checked, settings, fitted, start=_told(start))
+    trained = Trained(variant, module, card)
     if folder is not None:
         trained.save(folder, _some(data, taken.history))
     return trained
+
+
+def _samples(
+    data: Dataset | Sequence[Dataset],
+    validation: Dataset | Sequence[Dataset] | None,
+    task: TrainingTask,
+    taken: ImageInput,
+    settings: Settings,
+    names: tuple[str, str] | None,
+    watcher: Watcher,
+) -> tuple[Samples, Samples]:
+    """Return what the network learns from, and what says when to stop."""
+
+    def read(given: Dataset | Sequence[Dataset], place: int) -> Samples:
+        found = read_samples(
+            given, task, taken, workers=settings.workers, memory=settings.memory, progress=watcher.reading
+        )
+        return found if names is None else dataclasses.replace(found, name=names[place])
+
+    if validation is None:
+        return read(data, 0).split(settings.validation_share)
+    return read(data, 0), read(validation, 1)
+
+
+def _told(start: str | Path | None) -> str:
+    """Return the weights that a training starts from, for people."""
+    return "" if start is None else f"{start} (SHA-256 {_hash(start)})"
+
+
+def _hash(start: str | Path | None) -> str:
+    return "" if start is None else sha256(located_weights(start).read_bytes()).hexdigest()
 
 
 def _some(data: Dataset | Sequence[Dataset], history: int) -> list[Frame]:
@@ -164,19 +194,17 @@ def _some(data: Dataset | Sequence[Dataset], history: int) -> list[Frame]:
 
 
 def _identity(
-    variant: Variant, training: Samples, validation: Samples, settings: Settings
+    variant: Variant, training: Samples, validation: Samples, settings: Settings, start: str | Path | None
 ) -> dict[str, object]:
     """Return what decides what a training comes to, in plain data."""
-    chosen = {
-        key: value for key, value in dataclasses.asdict(settings).items() if key not in _NOT_OF_THE_RESULT
-    }
+    # A learning rate that falls to 0 in the last epoch depends on which one that is.
+    free = _NOT_OF_THE_RESULT if settings.decay == "none" else _NOT_OF_THE_RESULT - {"epochs"}
     return {
         "network": variant.name,
-        "outputs": list(variant.outputs),
-        "options": {
-            key: list(one) if isinstance(one, tuple) else one for key, one in variant.options.items()
-        },
+        "outputs": ",".join(variant.outputs),
+        **{f"option {key}": size_text(one) for key, one in variant.options.items()},
+        "first weights": _hash(start) or "fresh",
         "training data": training.sha256,
         "validation data": validation.sha256,
-        **chosen,
+        **{key: value for key, value in dataclasses.asdict(settings).items() if key not in free},
     }

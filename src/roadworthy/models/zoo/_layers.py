@@ -1,4 +1,4 @@
-"""What the networks share: their last step, and small things about layers."""
+"""What the networks share: their last step, dense layers for numbers, and small things about layers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-__all__ = ["Head", "flat_size", "he_normal", "three_layers"]
+__all__ = ["Adapted", "Head", "flat_size", "he_normal"]
 
 _SCALE = 10.0
+_HALVINGS = 5
 
 
 class Head(nn.Module):
@@ -57,22 +58,6 @@ def flat_size(layers: nn.Module, channels: int, height: int, width: int) -> int:
     return int(size)
 
 
-def three_layers(inputs: int, hidden: tuple[int, ...], dropout: float, outputs: int) -> nn.Sequential:
-    """Return the three dense layers that make a driving network of one for classes.
-
-    papers/rmt.txt (section 4) does not give their sizes; those that the networks here have are our choice.
-    """
-    return nn.Sequential(
-        nn.Linear(inputs, hidden[0]),
-        nn.ReLU(),
-        nn.Dropout(dropout),
-        nn.Linear(hidden[0], hidden[1]),
-        nn.ReLU(),
-        nn.Dropout(dropout),
-        nn.Linear(hidden[1], outputs),
-    )
-
-
 def he_normal(layers: nn.Module) -> None:
     """Draw the weights of convolutions as He et al. do: without it, deep networks hardly start to learn."""
     for layer in layers.modules():
@@ -80,3 +65,51 @@ def he_normal(layers: nn.Module) -> None:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
+
+
+class Adapted(nn.Module):
+    """A driving network made of one for classes: its convolutions, and three dense layers for numbers.
+
+    papers/rmt.txt (section 4) does not give the sizes of the three; those here are our choice.
+
+    Args:
+        outputs: How many numbers it answers with.
+        width: Of the image.
+        height: Of the image.
+        hidden: Neurons of the two dense layers before the last.
+        dropout: After each of them.
+    """
+
+    def __init__(
+        self,
+        outputs: int,
+        *,
+        width: int = 320,
+        height: int = 160,
+        hidden: tuple[int, ...] = (512, 128),
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        if min(width, height) < 2**_HALVINGS:
+            raise RuntimeError(f"{_HALVINGS} halvings need {2**_HALVINGS} pixels each way")
+        self.features = self.convolutions()
+        he_normal(self.features)
+        self.dense = nn.Sequential(
+            nn.Linear(flat_size(self.features, 3, height, width), hidden[0]),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden[0], hidden[1]),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden[1], outputs),
+        )
+        self.head = Head(outputs)
+
+    def convolutions(self) -> nn.Sequential:
+        """Return the layers before the classifier, which halve the image five times; the last one is flat."""
+        raise NotImplementedError
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the answers for a batch of images."""
+        answers: torch.Tensor = self.head(self.dense(self.features(images)))
+        return answers

@@ -14,16 +14,19 @@ from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec
 from roadworthy.models.outputs import Output, RegressionOutput
 from roadworthy.models.torch_module import imported_torch
+from roadworthy.models.zoo._reason import reason
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Architecture", "Size", "Variant", "driving_output"]
+__all__ = ["Architecture", "Size", "Variant", "driving_output", "size_text"]
 
 Size: TypeAlias = int | float | tuple[int, ...] | tuple[float, ...]
 """A number of a network that may be chosen, or several: of its layers, its input, its dropout."""
 
 _OF_THE_INPUT = ("width", "height", "crop", "history")
+_MAY_BE_NONE = ("history", "blocks")
+_LARGEST = 65_536  # channels, neurons or pixels: far more than any network here can be built with
 _DRIVING = ("steering", "speed")
 
 
@@ -52,7 +55,7 @@ class Architecture:
         summary: One line that says what it is.
         paper: Where it is described.
         module: Where its class is: ``"package.module:Class"``. It is called with the number of outputs, and
-            by name with all options but crop.
+            by name with all options but crop; ValueError says that an option does not suit it.
         input: What it takes, unless options say otherwise.
         outputs: What it answers, unless told otherwise: signals, or the classes of a classifier or detector.
         options: What may be chosen, with its usual value. Width, height and crop of the input, and its
@@ -109,15 +112,19 @@ class Architecture:
             >>> variant.spec.input.width, variant.options["hidden"]
             (160, 1024)
         """
+        chosen = self.outputs if outputs is None else tuple(outputs)
+        if not chosen or len(set(chosen)) < len(chosen):
+            told = ", ".join(chosen) or "none"
+            raise InputError(f"outputs of {self.name!r} must be at least one, each named once, got {told}")
         found = {**self.options, **(self.small if small else {})}
         for key, value in (options or {}).items():
             if key not in found:
-                known = ", ".join(f"{name}={_text(one)}" for name, one in found.items())
+                known = ", ".join(f"{name}={size_text(one)}" for name, one in found.items())
                 raise InputError(
                     f"{self.name!r} has no option {key!r}: {suggest(key, found)} Its options are {known}"
                 )
             found[key] = _like(self.options[key], value, key, self.name)
-        return Variant(self, self.outputs if outputs is None else tuple(outputs), frozen(found))
+        return Variant(self, chosen, frozen(found))
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,7 @@ class Variant:
         """Build the network, with weights that depend on the seed alone.
 
         Raises:
-            InputError: The input is too small for the network's layers.
+            InputError: The input is too small for the network's layers, or these for the machine's memory.
             MissingExtraError: torch is not installed.
 
         Example:
@@ -171,12 +178,13 @@ class Variant:
             library.manual_seed(seed)
             try:
                 module: torch.nn.Module = kind(len(self.outputs), **own)
-            except RuntimeError as error:
-                chosen = ", ".join(f"{key}={_text(value)}" for key, value in own.items())
-                raise InputError(
-                    f"{self.name!r} cannot be built with {chosen}: {str(error).splitlines()[0]}; "
-                    "is the input too small for its layers?"
-                ) from error
+            except (RuntimeError, ValueError) as error:
+                chosen = ", ".join(f"{key}={size_text(value)}" for key, value in own.items())
+                told = reason(error)
+                # A layer that gets less than its kernel, or nothing, says so in its own words.
+                layers = isinstance(error, RuntimeError) and "memory" not in told
+                hint = "; is the input too small for its layers?" if layers else ""
+                raise InputError(f"{self.name!r} cannot be built with {chosen}: {told}{hint}") from error
         return module
 
 
@@ -185,19 +193,30 @@ def _like(usual: Size, value: object, key: str, name: str) -> Size:
     several = usual if isinstance(usual, tuple) else (usual,)
     # A crop is whole rows or a share of them, so its usual 0 does not tell its kind.
     whole = key != "crop" and all(isinstance(one, int) for one in several)
+    least = 1 if whole and key not in _MAY_BE_NONE else 0
     given: Any = value.split(",") if isinstance(value, str) else value
     try:
         numbers = [float(one) for one in (given if isinstance(given, Sequence) else [given])]
     except (TypeError, ValueError):
         numbers = []
-    fits = len(numbers) == len(several) and min(numbers) >= 0
-    if not fits or (whole and not all(map(float.is_integer, numbers))):
-        count = f"{len(several)} numbers" if isinstance(usual, tuple) else "a number"
-        kind = "whole and " if whole else ""
-        raise InputError(f"option {key} of {name!r} must be {count}, {kind}0 or more, got {value!r}")
+    fits = len(numbers) == len(several) and all(
+        least <= one <= _LARGEST and (one < 1 or key != "dropout") and (one.is_integer() or not whole)
+        for one in numbers
+    )
+    if not fits:
+        kind = "whole " if whole else ""
+        count = f"{len(several)} {kind}numbers" if isinstance(usual, tuple) else f"a {kind}number"
+        limits = "from 0 to below 1" if key == "dropout" else f"from {least} to {_LARGEST}"
+        raise InputError(f"option {key} of {name!r} must be {count} {limits}, got {value!r}")
     found = tuple(int(one) if whole else one for one in numbers)
     return found if isinstance(usual, tuple) else found[0]
 
 
-def _text(value: Size) -> str:
+def size_text(value: Size) -> str:
+    """Return a size as users write it.
+
+    Example:
+        >>> size_text((24, 48)), size_text(0.1)
+        ('24,48', '0.1')
+    """
     return ",".join(f"{one:g}" for one in value) if isinstance(value, tuple) else f"{value:g}"

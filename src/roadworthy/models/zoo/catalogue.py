@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from roadworthy.errors import UnknownNameError, suggest
 from roadworthy.models.images import ImageInput
-from roadworthy.models.zoo.architecture import Architecture
+from roadworthy.models.zoo.architecture import Architecture, Size
 from roadworthy.models.zoo.perception import CLASSIFIER, DETECTOR
 
 __all__ = ["architecture", "architectures"]
 
 _DEEPTEST = "Tian et al., DeepTest (2018)"
 _RMT = "Deng et al., A Declarative Metamorphic Testing Framework for Autonomous Driving (2022), section 4"
+# What classifiers of ImageNet are given, whose convolutions these are.
+_IMAGENET = ImageInput(width=320, height=160, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+_THREE_LAYERS: dict[str, Size] = {"hidden": (512, 128), "dropout": 0.5}
 
 _ALL = (
     Architecture(
@@ -58,16 +61,16 @@ _ALL = (
         summary="VGG16 with three dense layers for numbers instead of classes",
         paper=f"Simonyan and Zisserman (2015); {_RMT}",
         module="roadworthy.models.zoo.vgg16:Vgg16",
-        input=ImageInput(width=320, height=160, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)),
-        options={"hidden": (512, 128), "dropout": 0.5},
+        input=_IMAGENET,
+        options=_THREE_LAYERS,
     ),
     Architecture(
         name="resnet101",
         summary="ResNet101 with three dense layers for numbers instead of classes",
         paper=f"He et al. (2016); {_RMT}",
         module="roadworthy.models.zoo.resnet101:ResNet101",
-        input=ImageInput(width=320, height=160, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)),
-        options={"hidden": (512, 128), "dropout": 0.5},
+        input=_IMAGENET,
+        options=_THREE_LAYERS,
     ),
     DETECTOR,
     CLASSIFIER,

@@ -44,6 +44,6 @@ class Classifier(nn.Module):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return a logit per class for a batch of images."""
-        # Pooling layers have no deterministic gradient on a GPU, a mean has.
+        # Adaptive pooling has no deterministic gradient on a GPU, a mean has.
         logits: torch.Tensor = self.dense(self.features(images).mean((2, 3)))
         return logits

@@ -117,7 +117,10 @@ class DetectionTask:
         return detector_loss(answers, targets, (self.width, self.height))
 
     def measures(self, answers: NDArray[np.float32], targets: NDArray[np.float32]) -> list[Measure]:
-        """Return the mean average precision at an IoU of 0.5, for things of 8 pixels and more."""
+        """Return the mean average precision at an IoU of 0.5 on the first 400 images.
+
+        Things lower than 8 pixels do not count. Without any that do there is no measure.
+        """
         answers, targets = answers[:_MOST_JUDGED], targets[:_MOST_JUDGED]
         blank = Frame("blank", np.zeros((self.height, self.width, 3), np.uint8))
         output = dataclasses.replace(self.output, score_threshold=_LOWEST_SCORE)
@@ -127,6 +130,8 @@ class DetectionTask:
         precision = average_precision(
             things, found, classes=self.output.classes, ignored=ignored, min_height=_LOWEST_JUDGED
         )
+        if not any(precision.things):
+            return []
         return [Measure("mAP@0.5", precision.mean, "share", len(answers))]
 
     def _boxes(self, rows: NDArray[np.float32]) -> Boxes:

@@ -106,7 +106,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "epoch-udacity": Recipe(
         "epoch",
-        dataclasses.replace(_REAL, epochs=40),
+        dataclasses.replace(_REAL, epochs=16),
         ("steering",),
         {"crop": (0.42, 0.0), "dropout": (0.25, 0.5), "width": 128, "height": 64},
         data="udacity",

@@ -26,11 +26,13 @@ class Rambo(nn.Module):
         outputs: How many numbers it answers with.
         width: Of an image.
         height: Of an image.
-        history: Earlier frames that it sees; there is a difference between each and the next.
+        history: Earlier frames that it sees, at least one; there is a difference between each and the next.
     """
 
     def __init__(self, outputs: int, *, width: int = 256, height: int = 192, history: int = 2) -> None:
         super().__init__()
+        if history < 1:
+            raise ValueError("without an earlier frame there is no difference to see")
         size = (history, height, width)
         self.branches = nn.ModuleList(
             [

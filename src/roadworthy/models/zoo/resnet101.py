@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from roadworthy.models.zoo._layers import Head, he_normal, three_layers
+from roadworthy.models.zoo._layers import Adapted
 
 __all__ = ["ResNet101"]
 
@@ -42,29 +42,18 @@ class _Block(nn.Module):
         return torch.relu(self.residual(maps) + self.shortcut(maps))
 
 
-class ResNet101(nn.Module):
-    """The layers of He et al.'s network before its classifier, 42,500,160 parameters, and three dense layers.
+class _Mean(nn.Module):
+    """The mean of each channel: its gradient on a GPU is deterministic, and adaptive pooling's is not."""
 
-    Args:
-        outputs: How many numbers it answers with.
-        width: Of the image.
-        height: Of the image.
-        hidden: Neurons of the two dense layers before the last.
-        dropout: After each of them.
-    """
+    def forward(self, maps: torch.Tensor) -> torch.Tensor:
+        return maps.mean((2, 3))
 
-    def __init__(
-        self,
-        outputs: int,
-        *,
-        width: int = 320,
-        height: int = 160,
-        hidden: tuple[int, ...] = (512, 128),
-        dropout: float = 0.5,
-    ) -> None:
-        super().__init__()
-        if min(width, height) < 2**5:
-            raise RuntimeError("five halvings need 32 pixels each way")
+
+class ResNet101(Adapted):
+    """The 42,500,160 parameters of He et al.'s network before its classifier, and three dense layers."""
+
+    def convolutions(self) -> nn.Sequential:
+        """Return the stem and the four stages."""
         before = 64
         layers: list[nn.Module] = [
             nn.Conv2d(3, before, 7, stride=2, padding=3, bias=False),
@@ -76,12 +65,4 @@ class ResNet101(nn.Module):
             for number in range(blocks):
                 layers.append(_Block(before, inside, stride if number == 0 else 1))
                 before = inside * _GROWTH
-        self.features = nn.Sequential(*layers)
-        he_normal(self.features)
-        self.dense = three_layers(before, hidden, dropout, outputs)
-        self.head = Head(outputs)
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the answers for a batch of images."""
-        answers: torch.Tensor = self.head(self.dense(self.features(images).mean((2, 3))))
-        return answers
+        return nn.Sequential(*layers, _Mean())

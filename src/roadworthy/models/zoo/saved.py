@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.errors import InputError, MissingExtraError, RoadworthyError
 from roadworthy.models.network import existing
 from roadworthy.models.torch_module import imported_torch, load_weights
+from roadworthy.models.zoo._reason import reason
 from roadworthy.models.zoo.architecture import Variant
 from roadworthy.models.zoo.catalogue import architecture
 
@@ -22,12 +23,12 @@ __all__ = [
     "located_weights",
     "metadata_of",
     "read_variant",
-    "read_weights",
     "weights_folder",
 ]
 
 _KEY = "roadworthy.zoo"
 _MOST_NAMED = 3
+_INCOMPLETE = "{path} does not say what is needed to build its network: {problem}"
 
 
 def weights_folder() -> Path:
@@ -56,18 +57,36 @@ def read_variant(path: Path) -> Variant:
     Raises:
         InputError: The file is missing or broken, or holds another network.
     """
-    found = {one.key: one.value for one in _read_onnx(path).metadata_props}
-    if _KEY not in found:
+    return _variant_in(_read_onnx(path), path)
+
+
+def _variant_in(model: Any, path: Path) -> Variant:
+    document = _document_in(model, path)
+    if document is None:
         raise InputError(
             f"{path} is no network of the zoo, so its weights cannot be read into one; export it with "
             "roadworthy models export, or name the architecture and give a state dict"
         )
     try:
-        document = json.loads(found[_KEY])
-        kind = architecture(document["architecture"])
-        return kind.variant(document["outputs"], document["options"])
-    except (RoadworthyError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} does not say what is needed to build its network: {error}") from error
+        return architecture(document["architecture"]).variant(document["outputs"], document["options"])
+    except RoadworthyError as error:
+        raise InputError(_INCOMPLETE.format(path=path, problem=error)) from error
+
+
+def _document_in(model: Any, path: Path) -> dict[str, Any] | None:
+    """Return what `metadata_of` wrote; None where it did not."""
+    written = {one.key: one.value for one in model.metadata_props}.get(_KEY)
+    if written is None:
+        return None
+    try:
+        found = json.loads(written)
+        return {
+            "architecture": str(found["architecture"]),
+            "outputs": list(map(str, found["outputs"])),
+            "options": dict(found["options"]),
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(_INCOMPLETE.format(path=path, problem=f"{type(error).__name__}: {error}")) from error
 
 
 def load_module(source: str | Path, *, variant: Variant | None = None) -> torch.nn.Module:
@@ -79,8 +98,8 @@ def load_module(source: str | Path, *, variant: Variant | None = None) -> torch.
     Args:
         source: The name of a network that comes with the package; an ONNX file of a network of the zoo, or
             the folder in which training left one; or a state dict (``.pth``, ``.safetensors``).
-        variant: The network. It must be given for a state dict, which does not tell; an ONNX file of another
-            network is refused.
+        variant: The network. It must be given for a state dict, which does not tell. An ONNX file tells: one
+            of another network, or with other outputs, is refused.
 
     Raises:
         InputError: The file is missing, broken or holds more than weights, or those of another network.
@@ -96,9 +115,23 @@ def load_module(source: str | Path, *, variant: Variant | None = None) -> torch.
         module = variant.build()
         load_weights(module, path)
         return module.eval()
-    module = (variant or read_variant(path)).build()
-    fill(module, read_weights(path), path)
+    model = _read_onnx(path)
+    if variant is not None:
+        _check_same(model, variant, path)
+    module = (variant or _variant_in(model, path)).build()
+    fill(module, _weights_in(model), path)
     return module.eval()
+
+
+def _check_same(model: Any, variant: Variant, path: Path) -> None:
+    """Refuse a file that says of itself to be something else, such as steering where speed is wanted."""
+    document = _document_in(model, path)
+    if document is None:
+        return
+    said = f"{document['architecture']} for {', '.join(document['outputs'])}"
+    wanted = f"{variant.name} for {', '.join(variant.outputs)}"
+    if said != wanted:
+        raise InputError(f"the weights {path} are those of {said}, not of {wanted}")
 
 
 def located_weights(source: str | Path) -> Path:
@@ -116,7 +149,7 @@ def located_weights(source: str | Path) -> Path:
         if len(found) != 1:
             raise InputError(f"expected one ONNX file in {path}, got {len(found)}: name the file")
         return found[0]
-    if not path.suffix:
+    if not path.suffix and not path.exists():
         known = ", ".join(sorted(one.stem for one in weights_folder().glob("*.onnx"))) or "none"
         raise InputError(
             f"there are no weights {str(source)!r}: expected a file, the folder of a trained network, or one "
@@ -155,11 +188,11 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + more
 
 
-def read_weights(path: Path) -> dict[str, Any]:
-    """Return the arrays of an ONNX file that have the names of a module's parameters and buffers."""
+def _weights_in(model: Any) -> dict[str, Any]:
+    """Return the arrays of an ONNX network that have the names of a module's parameters and buffers."""
     from onnx import numpy_helper
 
-    graph = _read_onnx(path).graph
+    graph = model.graph
     found = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
     for node in graph.node:
         # The exporter writes equal tensors once, such as those of fresh batch norms, and names the others so.
@@ -181,6 +214,5 @@ def _read_onnx(path: Path) -> Any:
         raise
     except Exception as error:
         # protobuf and the checker raise classes of their own.
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path} is no whole ONNX file: {reason}") from error
+        raise InputError(f"{path} is no whole ONNX file: {reason(error)}") from error
     return model
