@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.rules.expectation import Expectation, ExpectedChange, Modifier, Output, Quantity
+from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output, Quantity
 
 FIVE = Quantity(5.0)
 PERCENT = Quantity(0.3, relative=True)
@@ -27,14 +27,14 @@ TABLE_5 = [
         row
         for modifier in ("at least", "more than")
         for row in (
-            (Expectation("speed", "decrease", modifier, FIVE), "x1 - x2 >= 5 m/s"),  # type: ignore[arg-type]
-            (Expectation("speed", "decrease", modifier, FIVE, negated=True), "x1 - x2 <= 5 m/s"),  # type: ignore[arg-type]
-            (Expectation("speed", "increase", modifier, FIVE), "x2 - x1 >= 5 m/s"),  # type: ignore[arg-type]
-            (Expectation("speed", "increase", modifier, FIVE, negated=True), "x2 - x1 <= 5 m/s"),  # type: ignore[arg-type]
-            (Expectation("speed", "decrease", modifier, PERCENT), "(x1 - x2)/x1 >= 30%"),  # type: ignore[arg-type]
-            (Expectation("speed", "decrease", modifier, PERCENT, negated=True), "(x1 - x2)/x1 <= 30%"),  # type: ignore[arg-type]
-            (Expectation("speed", "increase", modifier, PERCENT), "(x2 - x1)/x1 >= 30%"),  # type: ignore[arg-type]
-            (Expectation("speed", "increase", modifier, PERCENT, negated=True), "(x2 - x1)/x1 <= 30%"),  # type: ignore[arg-type]
+            (Expectation("speed", "decrease", modifier, FIVE), "x1 - x2 >= 5 m/s"),
+            (Expectation("speed", "decrease", modifier, FIVE, negated=True), "x1 - x2 <= 5 m/s"),
+            (Expectation("speed", "increase", modifier, FIVE), "x2 - x1 >= 5 m/s"),
+            (Expectation("speed", "increase", modifier, FIVE, negated=True), "x2 - x1 <= 5 m/s"),
+            (Expectation("speed", "decrease", modifier, PERCENT), "(x1 - x2)/x1 >= 30%"),
+            (Expectation("speed", "decrease", modifier, PERCENT, negated=True), "(x1 - x2)/x1 <= 30%"),
+            (Expectation("speed", "increase", modifier, PERCENT), "(x2 - x1)/x1 >= 30%"),
+            (Expectation("speed", "increase", modifier, PERCENT, negated=True), "(x2 - x1)/x1 <= 30%"),
         )
     ),
     (Expectation("speed", "decrease", "less than", FIVE), "x1 - x2 <= 5 m/s and x1 > x2"),
@@ -133,7 +133,7 @@ def expectations(draw: st.DrawFn) -> Expectation:
 
     output = draw(outputs())
     change = draw(st.sampled_from((*get_args(ExpectedChange), None)))
-    measure = draw(st.sampled_from(["change", "value"]))
+    measure = draw(st.sampled_from(get_args(Measure)))
     modifier = draw(st.sampled_from((*get_args(Modifier), None)))
     given_quantity = quantity() if draw(st.booleans()) or modifier else None
     upper = quantity() if modifier == "between" else None
@@ -311,9 +311,9 @@ def test_it_survives_pickle_and_json(expectation: Expectation) -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Expectation("colour", "decrease"), "output"),
-        (lambda: Expectation("speed", "shrink"), "change"),
-        (lambda: Expectation("speed", "decrease", "about", FIVE), "modifier"),
+        (lambda: Expectation("colour", "decrease"), "output"),  # type: ignore[arg-type]
+        (lambda: Expectation("speed", "shrink"), "change"),  # type: ignore[arg-type]
+        (lambda: Expectation("speed", "decrease", "about", FIVE), "modifier"),  # type: ignore[arg-type]
         (lambda: Expectation("speed", None), "change"),
         (lambda: Expectation("speed", "decrease", "at least"), "quantity"),
         (lambda: Expectation("speed", "decrease", "between", FIVE), "upper"),

@@ -15,9 +15,9 @@ from roadworthy.transforms import Add, Composition, Transform, compose
 
 __all__ = ["CLOSER", "FARTHER", "Faded", "Moved", "can_be_moved", "scaled"]
 
-CLOSER = (0.6, 0.68, 0.78, 0.5, 0.43)
+CLOSER = (0.6, 0.68, 0.78, 0.53, 0.46, 0.4, 0.35)
 """Times as far away as before, the best first, for a thing that gets closer; all are plainly nearer."""
-FARTHER = (1.6, 1.45, 1.3, 1.9, 2.2)
+FARTHER = (1.6, 1.4, 1.83, 1.3, 2.1, 2.4, 2.8, 3.3)
 """The same for a thing that goes farther away."""
 
 _DIGITS = 4  # of what is made weaker, so that it can be read

@@ -254,12 +254,13 @@ class FollowUp:
         return self.scenario(frame, self.seed)
 
 
-def plan_for(rule: Rule, engines: Iterable[Engine] = ()) -> Plan:
+def plan_for(rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "shipped") -> Plan:
     """Return how a rule is tried.
 
     Args:
         rule: The rule, as it was read.
         engines: Image engines that users bring; they go before what is built in.
+        gallery: Where the cut-outs of things come from: "shipped", or folders joined by commas.
 
     Raises:
         InputError: Something that the rule changes cannot be changed, or not so; says what would help.
@@ -278,7 +279,7 @@ def plan_for(rule: Rule, engines: Iterable[Engine] = ()) -> Plan:
         for change in sorted(block.changes, key=_order):
             earlier = (one for steps in reversed(blocks) for one in steps if one.is_about(change))
             try:
-                made.append(_made(change, next(earlier, None), engines))
+                made.append(_made(change, next(earlier, None), engines, gallery))
             except InputError as error:
                 raise InputError(
                     f"the rule {rule.text!r} cannot be tried ({change}): {error}; image engines of your own "
@@ -310,9 +311,9 @@ class _Made:
         return (self.change.op, self.change.target) == (change.op, change.target)
 
 
-def _made(change: Change, earlier: _Made | None, engines: Sequence[Engine]) -> _Made:
+def _made(change: Change, earlier: _Made | None, engines: Sequence[Engine], gallery: str) -> _Made:
     if change.comparative is None:
-        return _Made(change, transform_for(operation_of(change), engines))
+        return _Made(change, transform_for(operation_of(change), engines, gallery=gallery))
     if earlier is None:
         raise InputError(f"no earlier block says what it is {change.comparative} than")
     if change.comparative in ("heavier", "lighter"):

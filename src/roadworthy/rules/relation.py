@@ -145,14 +145,13 @@ class Relation:
 
     def _signed(self) -> tuple[str, tuple[float, Border] | None, tuple[float, Border] | None]:
         """Return what is measured with its limits as signed numbers; a fall is a negative rise."""
-        low, high = self.low, self.high
+
+        def limit(border: Border | None, sign: int) -> tuple[float, Border] | None:
+            return None if border is None else (sign * border.quantity.value, border)
+
         if self.measured == "fall":
-            return (
-                "rise",
-                high and (-high.quantity.value, high),
-                low and (-low.quantity.value, low),
-            )
-        return self.measured, low and (low.quantity.value, low), high and (high.quantity.value, high)
+            return "rise", limit(self.high, -1), limit(self.low, -1)
+        return self.measured, limit(self.low, 1), limit(self.high, 1)
 
     def _key(self) -> tuple[object, ...]:
         measured, *limits = self._signed()

@@ -111,4 +111,4 @@ TRUTH_RULES: tuple[TruthRule, ...] = (
     TruthRule("lines-speed", "If the lane lines are removed, the speed should stay the same."),
     TruthRule("no-walkers", "If the pedestrians are removed, the ego-vehicle should not slow down."),
 )
-"""Those of the RMT paper, R1 to R7 and CR1 to CR3, and more: on signs, on rain, and on what no fault touches."""
+"""The rules of the RMT paper, and more: on signs, on rain, and on what none of the faults touches."""

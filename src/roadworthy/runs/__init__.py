@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from roadworthy.runs.carrying import Cost
 from roadworthy.runs.serial import ImageRetention, RunResult, run
-from roadworthy.runs.store import RunStore, read_rows, read_verdicts
+from roadworthy.runs.several import SeveralResults, run_several
+from roadworthy.runs.store import RunStore, image_path, read_rows, read_verdicts
 
-__all__ = ["ImageRetention", "RunResult", "RunStore", "read_rows", "read_verdicts", "run"]
+__all__ = [
+    "Cost",
+    "ImageRetention",
+    "RunResult",
+    "RunStore",
+    "SeveralResults",
+    "image_path",
+    "read_rows",
+    "read_verdicts",
+    "run",
+    "run_several",
+]

@@ -5,9 +5,10 @@ An executor decides where and when a batch runs; what happens to its cases is de
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, get_args
+from typing import NamedTuple, TypeAlias, get_args
 
 from roadworthy.cases import (
     Answers,
@@ -26,7 +27,19 @@ from roadworthy.errors import InputError, MissingExtraError, NotApplicable, Syst
 from roadworthy.frames import Frame
 from roadworthy.models import Simulator, SystemUnderTest
 
-__all__ = ["Guarded", "Judged", "ask", "group", "judge", "judge_batch", "make_frame"]
+__all__ = [
+    "Answered",
+    "Guarded",
+    "Judged",
+    "Made",
+    "ask",
+    "distinct_sources",
+    "group",
+    "judge",
+    "key_of",
+    "make_frame",
+    "make_frames",
+]
 
 MAX_CASES = 1024
 """Cases of one batch that share their frames; a bound, so that memory stays flat."""
@@ -44,6 +57,13 @@ class Judged:
     case: Case
     verdict: Verdict
     frames: tuple[Frame, ...]
+
+
+class Made(NamedTuple):
+    """A frame that was made, or why it could not be, and how long that took."""
+
+    frame: Frame | NotApplicable
+    seconds: float
 
 
 class Guarded:
@@ -86,63 +106,35 @@ class Guarded:
         return answers
 
 
-def group(items: Iterable[Case | AwaitVerdicts], batch_size: int) -> Iterator[list[Case]]:
+def group(items: Iterable[Sequence[Case] | AwaitVerdicts], batch_size: int) -> Iterator[list[Case]]:
     """Group cases into batches that ask for at most ``batch_size`` different frames, lazily.
 
-    A case that asks for more is a batch of its own. A batch ends early where the method awaits its
-    verdicts: the next case is asked for only after the caller has dealt with the batch.
+    Cases that come together stay together; if they ask for more, they are a batch of their own. A batch ends
+    early where the method awaits its verdicts: the next case is asked for only after the caller has dealt
+    with the batch.
 
     Example:
         >>> from roadworthy.cases import AWAIT_VERDICTS
-        >>> cases = [Case(str(n), "R1", (Drive(n),)) for n in range(5)]
+        >>> cases = [[Case(str(n), "R1", (Drive(n),))] for n in range(5)]
         >>> [[case.id for case in batch] for batch in group([*cases[:3], AWAIT_VERDICTS, *cases[3:]], 2)]
         [['0', '1'], ['2'], ['3', '4']]
     """
     batch: list[Case] = []
-    asked: set[int] = set()
+    asked: set[Hashable] = set()
     for item in items:
         if isinstance(item, AwaitVerdicts):
             if batch:
                 yield batch
             batch, asked = [], set()
             continue
-        asks = {id(unit) for unit in _units(item)}
-        if batch and (len(asked | asks) > batch_size or len(batch) == MAX_CASES):
+        asks = {key_of(unit) for case in item for unit in _units(case)}
+        if batch and (len(asked | asks) > batch_size or len(batch) >= MAX_CASES):
             yield batch
             batch, asked = [], set()
-        batch.append(item)
+        batch.extend(item)
         asked |= asks
     if batch:
         yield batch
-
-
-def judge_batch(
-    method: Method,
-    cases: Sequence[Case],
-    system: SystemUnderTest,
-    *,
-    batch_size: int,
-    simulator: Simulator | None = None,
-) -> Iterator[Judged]:
-    """Make the frames of some cases, get the answers and yield the verdicts, in the order of the cases.
-
-    A frame source or drive that several of the cases hold is made and answered once.
-
-    Args:
-        method: The method that judges.
-        cases: The cases; all their frames are in memory at the same time.
-        system: The system under test.
-        batch_size: The most frames that the system gets at a time.
-        simulator: What answers cases that ask for a drive.
-    """
-    answering = _Answering(cases, system, batch_size, simulator)
-    for case in cases:
-        verdict = judge(method, case, answering.answer(case))
-        frames = answering.frames_of(case)
-        known = [frame.visual_change for frame in frames if frame.visual_change is not None]
-        if verdict.visual_change is None and known:
-            verdict = replace(verdict, visual_change=max(known))
-        yield Judged(case, verdict, frames)
 
 
 def judge(method: Method, case: Case, answers: Answers | Failed) -> Verdict:
@@ -205,42 +197,88 @@ def make_frame(source: FrameSource) -> Frame:
     return frame
 
 
+def key_of(source: FrameSource | Drive) -> Hashable:
+    """Return what a frame source or drive is known by: equal ones are made once.
+
+    Example:
+        >>> from functools import partial
+        >>> make = partial(print)
+        >>> key_of(make) == key_of(make), key_of(make) == key_of(partial(print))
+        (True, False)
+    """
+    try:
+        hash(source)
+    except TypeError:
+        return id(source)
+    return source
+
+
+def distinct_sources(cases: Iterable[Case]) -> list[FrameSource]:
+    """Return the frame sources of some cases, each once, in order."""
+    return list({key_of(source): source for case in cases for source in _sources(case)}.values())
+
+
+def make_frames(sources: Iterable[FrameSource]) -> list[Made]:
+    """Make the frames of some sources, in order."""
+    return [_timed(source) for source in sources]
+
+
 @dataclass(slots=True)
-class _Answering:
-    """The answers to a batch of cases; what is shared is found by the identity of a source or drive."""
+class Answered:
+    """A batch of cases with the answers of one system.
+
+    Attributes:
+        cases: The cases.
+        system: The system under test.
+        batch_size: The most frames that the system gets at a time.
+        made: The frames of the cases, by :func:`key_of` their sources.
+        simulator: What answers cases that ask for a drive.
+        seconds: How long the system took for all frames.
+        asked: How many frames it was asked about.
+    """
 
     cases: Sequence[Case]
     system: SystemUnderTest
     batch_size: int
-    simulator: Simulator | None
-    frames: dict[int, Frame | NotApplicable] = field(default_factory=dict)
-    predictions: dict[int, Prediction | SystemUnderTestError] = field(default_factory=dict)
-    drives: dict[int, Driven | Failed] = field(default_factory=dict)
+    made: Mapping[Hashable, Made]
+    simulator: Simulator | None = None
+    seconds: float = 0.0
+    asked: int = 0
+    _predictions: dict[Hashable, Prediction | SystemUnderTestError] = field(default_factory=dict)
+    _drives: dict[Hashable, Driven | Failed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        wanted: dict[Hashable, Frame] = {}
         for case in self.cases:
-            for source in _sources(case):
-                if id(source) not in self.frames:
-                    self.frames[id(source)] = _try_to_make(source)
-        wanted: dict[int, Frame] = {}
-        for case in self.cases:
-            own = {id(source): self.frames[id(source)] for source in _sources(case)}
+            own = {key_of(source): self.made[key_of(source)].frame for source in _sources(case)}
             made = {key: frame for key, frame in own.items() if isinstance(frame, Frame)}
             # A case that lacks one frame is not applicable: predicting the others would be wasted.
             if len(made) == len(own):
                 wanted.update(made)
+        start = time.perf_counter()
         answers = ask(self.system, list(wanted.values()), batch_size=self.batch_size)
-        self.predictions.update(zip(wanted, answers, strict=True))
+        self.seconds, self.asked = time.perf_counter() - start, len(wanted)
+        self._predictions.update(zip(wanted, answers, strict=True))
+
+    def judged(self, method: Method) -> Iterator[Judged]:
+        """Yield the verdicts, in the order of the cases."""
+        for case in self.cases:
+            verdict = judge(method, case, self.answer(case))
+            frames = self.frames_of(case)
+            known = [frame.visual_change for frame in frames if frame.visual_change is not None]
+            if verdict.visual_change is None and known:
+                verdict = replace(verdict, visual_change=max(known))
+            yield Judged(case, verdict, frames)
 
     def frames_of(self, case: Case) -> tuple[Frame, ...]:
         """Return the frames that could be made for a case."""
-        found = (self.frames[id(source)] for source in _sources(case))
+        found = (self.made[key_of(source)].frame for source in _sources(case))
         return tuple(frame for frame in found if isinstance(frame, Frame))
 
     def answer(self, case: Case) -> Answers | Failed:
         """Return the answers to a case, or the first reason why there are none."""
         for source in _sources(case):
-            frame = self.frames[id(source)]
+            frame = self.made[key_of(source)].frame
             if isinstance(frame, NotApplicable):
                 return frame
         items: list[Predicted | Driven] = []
@@ -255,7 +293,7 @@ class _Answering:
         frames: list[Frame] = []
         predictions: list[Prediction] = []
         for source in item.frames:
-            frame, prediction = self.frames[id(source)], self.predictions[id(source)]
+            frame, prediction = self.made[key_of(source)].frame, self._predictions[key_of(source)]
             if isinstance(prediction, SystemUnderTestError):
                 return prediction
             assert isinstance(frame, Frame)  # answer() has seen that all were made
@@ -266,19 +304,23 @@ class _Answering:
     def _drive(self, case: Case, item: Drive) -> Driven | Failed:
         if self.simulator is None:
             raise InputError(f"case {case.id!r} asks for a drive: expected a simulator, got None")
-        if id(item) not in self.drives:
+        key = key_of(item)
+        if key not in self._drives:
             try:
-                self.drives[id(item)] = Driven(self.simulator.drive(item.scenario, Guarded(self.system)))
+                self._drives[key] = Driven(self.simulator.drive(item.scenario, Guarded(self.system)))
             except (NotApplicable, SystemUnderTestError) as reason:
-                self.drives[id(item)] = reason
-        return self.drives[id(item)]
+                self._drives[key] = reason
+        return self._drives[key]
 
 
-def _try_to_make(source: FrameSource) -> Frame | NotApplicable:
+def _timed(source: FrameSource) -> Made:
+    start = time.perf_counter()
+    frame: Frame | NotApplicable
     try:
-        return make_frame(source)
+        frame = make_frame(source)
     except NotApplicable as reason:
-        return reason
+        frame = reason
+    return Made(frame, time.perf_counter() - start)
 
 
 def _sources(case: Case) -> Iterator[FrameSource]:

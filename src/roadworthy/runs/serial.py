@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,11 @@ from roadworthy._frozen import frozen
 from roadworthy.cases import Dataset, Method, Outcome, Requirement, Status
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.batches import Judged, group, judge_batch
+from roadworthy.runs.batches import Judged
+from roadworthy.runs.carrying import Work
 from roadworthy.runs.store import RunStore, read_verdicts
-from roadworthy.seeding import rng_for
 
-__all__ = ["ImageRetention", "RunResult", "run"]
+__all__ = ["ImageRetention", "RunResult", "check_arguments", "keeps_images", "run"]
 
 ImageRetention: TypeAlias = Literal["failures", "all", "none"]
 """Of which cases the frames are stored; failures are violations and errors."""
@@ -70,29 +70,25 @@ def run(
     Raises:
         InputError: An argument cannot be used; the message says which and why.
     """
-    _check_arguments(method, requirement, system, batch_size, images)
-    counts = dict.fromkeys(Status, 0)
+    check_arguments(method, [requirement], [system], batch_size, images)
+    pair = requirement.id, system.name
     with _folder(out) as folder:
         with RunStore(folder, requirement) as store:
-            cases = method.cases(requirement, data, rng_for(seed, "cases", requirement.id))
-            for batch in group(cases, batch_size):
-                for judged in judge_batch(method, batch, system, batch_size=batch_size, simulator=simulator):
-                    if judged.case.requirement_id != requirement.id:
-                        raise InputError(
-                            f"case {judged.case.id!r} must be on requirement {requirement.id!r}, "
-                            f"got {judged.case.requirement_id!r}"
-                        )
-                    keep = out is not None and _keeps_images(judged, images)
-                    store.append(
-                        judged.case, judged.verdict, [frame.image for frame in judged.frames] if keep else ()
-                    )
-                    counts[judged.verdict.status] += 1
-                    method.feedback(judged.case, judged.verdict)
-                if progress is not None:
-                    progress(frozen(dict(counts)))
+            work = Work(
+                method,
+                [requirement],
+                [system],
+                {pair: store},
+                lambda judged: out is not None and keeps_images(judged, images),
+                batch_size,
+                simulator,
+            )
+            if progress is not None:
+                work.progress = lambda: progress(frozen(dict(work.counts[pair])))
+            work.carry_out(data, seed=seed, processes=1)
         outcome = method.conclude(requirement, read_verdicts(folder))
         store.conclude(outcome)
-    return RunResult(outcome, frozen(counts), None if out is None else folder)
+    return RunResult(outcome, frozen(work.counts[pair]), None if out is None else folder)
 
 
 @contextmanager
@@ -104,29 +100,34 @@ def _folder(out: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _keeps_images(judged: Judged, images: ImageRetention) -> bool:
+def keeps_images(judged: Judged, images: ImageRetention) -> bool:
+    """Return whether the frames of a case are stored."""
     if images == "failures":
         return judged.verdict.status in (Status.VIOLATED, Status.ERROR)
     return images == "all"
 
 
-def _check_arguments(
+def check_arguments(
     method: Method,
-    requirement: Requirement,
-    system: SystemUnderTest,
+    requirements: Sequence[Requirement],
+    systems: Sequence[SystemUnderTest],
     batch_size: int,
     images: str,
 ) -> None:
+    """Refuse what no run can use."""
     if not isinstance(method, Method):
         raise InputError(
             f"method must have name, cases, judge, conclude and feedback, got {type(method).__name__}"
         )
-    if not isinstance(system, SystemUnderTest):
-        raise InputError(f"system must have a name and predict, got {type(system).__name__}")
-    if requirement.method != method.name:
-        raise InputError(
-            f"requirement {requirement.id!r} must be tested by {requirement.method!r}, got {method.name!r}"
-        )
+    for system in systems:
+        if not isinstance(system, SystemUnderTest):
+            raise InputError(f"system must have a name and predict, got {type(system).__name__}")
+    for requirement in requirements:
+        if requirement.method != method.name:
+            raise InputError(
+                f"requirement {requirement.id!r} must be tested by {requirement.method!r}, "
+                f"got {method.name!r}"
+            )
     if batch_size < 1:
         raise InputError(f"batch_size must be 1 or more, got {batch_size}")
     if images not in get_args(ImageRetention):

@@ -32,7 +32,7 @@ from roadworthy.images import encode_image
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["RunStore", "read_rows", "read_verdicts"]
+__all__ = ["RunStore", "image_path", "read_rows", "read_verdicts"]
 
 CORE_COLUMNS = {
     "requirement": "string",
@@ -60,6 +60,7 @@ class RunStore:
         folder: A folder that does not exist, is empty, or belongs to a run that never got to a case.
         requirement: What the run tests.
         shard_rows: The number of rows in a file; at most as many are lost when the process is killed.
+        images: The folder for images, which several runs may share; one of its own when left out.
 
     Raises:
         InputError: The folder holds something else or cannot be written.
@@ -76,8 +77,11 @@ class RunStore:
         [('lap 1', 'passed', 12.5)]
     """
 
-    def __init__(self, folder: Path, requirement: Requirement, *, shard_rows: int = 1000) -> None:
+    def __init__(
+        self, folder: Path, requirement: Requirement, *, shard_rows: int = 1000, images: Path | None = None
+    ) -> None:
         self.folder = folder
+        self._images = folder / "images" if images is None else images
         self._requirement = requirement
         self._shard_rows = shard_rows
         self._rows: list[Row] = []
@@ -85,7 +89,7 @@ class RunStore:
         self._kinds: dict[str, type] = {}
         _check_folder(folder)
         try:
-            for part in (folder, folder / "cases", folder / "images"):
+            for part in (folder, folder / "cases", self._images):
                 part.mkdir(parents=True, exist_ok=True)
             self._write_requirement(None)
         except OSError as error:
@@ -102,13 +106,20 @@ class RunStore:
     ) -> None:
         self.flush()
 
-    def append(self, case: Case, verdict: Verdict, images: Sequence[npt.NDArray[np.uint8]] = ()) -> None:
+    def append(
+        self, case: Case, verdict: Verdict, images: Sequence[npt.NDArray[np.uint8] | str] = ()
+    ) -> None:
         """Add the row of a case, and the images that go with it.
+
+        Args:
+            case: The case.
+            verdict: The verdict on it.
+            images: The images, or what :meth:`add_image` returned for those that are stored already.
 
         Raises:
             InputError: A column had another type in an earlier row.
         """
-        hashes = [self.add_image(image) for image in images]
+        hashes = [image if isinstance(image, str) else self.add_image(image) for image in images]
         row: Row = {
             "requirement": verdict.requirement_id,
             "case": verdict.case_id,
@@ -129,7 +140,7 @@ class RunStore:
         """Store an image as PNG, once, and return the SHA-256 of the file, which is its name."""
         content = encode_image(image, ".png")
         digest = hashlib.sha256(content).hexdigest()
-        place = self.folder / "images" / digest[:2] / f"{digest}.png"
+        place = image_path(self._images, digest)
         if not place.exists():
             place.parent.mkdir(exist_ok=True)
             # Not waiting for the disk: its name, the hash, shows whether an image is whole.
@@ -176,6 +187,11 @@ class RunStore:
                     f"{name} of case {row['case']!r} must be {known.__name__} as in earlier cases, "
                     f"got {value!r} of type {type(value).__name__}"
                 )
+
+
+def image_path(images: Path, digest: str) -> Path:
+    """Return where an image is stored, in the folder for images, by the SHA-256 that rows name it by."""
+    return images / digest[:2] / f"{digest}.png"
 
 
 def read_rows(folder: Path) -> Iterator[Row]:

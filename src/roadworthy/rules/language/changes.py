@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from roadworthy.ontology import ontology
 from roadworthy.rules.language.exchanges import ExchangeReader
 from roadworthy.rules.language.lexicon import (
     ABSENT,
@@ -89,9 +90,7 @@ class _ConditionReader(ExchangeReader):
 
     def clause(self) -> None:
         self.skip()
-        if self._environment_first():
-            return
-        if self._nominal():
+        if self._nominal() or self._environment_first():
             return
         if self.lower() == "there":
             self._existential()
@@ -112,8 +111,10 @@ class _ConditionReader(ExchangeReader):
         if is_environment(phrase.thing.element):
             self.at = stop
             self.environment(phrase.thing)
-            following = prepositional(self.words, self.at)
+            joined_by = 1 if self.lower() in ("and", ",") else 0
+            following = prepositional(self.words, self.at + joined_by)
             if following is not None and following[0].thing and is_environment(following[0].thing.element):
+                self.at += joined_by
                 return self._environment_first()
             if self.lower() == ",":
                 self.at += 1
@@ -142,7 +143,9 @@ class _ConditionReader(ExchangeReader):
 
     def _nominal(self) -> bool:
         """Read a noun that stands for a change: "the removal of the lane lines"."""
-        at = self.at + 1 if self.lower() in ("the", "a", "an") else self.at
+        at = self.at + 1 if self.lower() in ("in", "with", "given", "due", "upon") else self.at
+        while at < len(self.words) and self.words[at].lower in ("to", "the", "a", "an"):
+            at += 1
         if at + 1 >= len(self.words) or self.words[at + 1].lower != "of":
             return False
         op = NOMINALS.get(self.words[at].lower)
@@ -399,6 +402,10 @@ class _ConditionReader(ExchangeReader):
         if lemma == "approach":
             self._approaches(things, group, inner)
             return
+        if lemma == "turn" and not all(
+            ontology().is_a(self.resolved(one).element, "dynamic object") for one in things
+        ):
+            raise group.words.refuse("into what it turns is not understood", ["turns red"])
         if lemma in PRESENCE_VERBS | ADD_VERBS or (lemma in SEE_VERBS and group.passive):
             gone = group.negated or group.no_longer
             while self.lower() in _THERE:

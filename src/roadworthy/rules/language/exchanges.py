@@ -62,12 +62,8 @@ class ExchangeReader(WeatherReader):
             return
         assert new.thing is not None
         given = new.thing
-        if (
-            group.lemma == "substitute"
-            and not group.passive
-            and new.preposition == "for"
-            and len(things) == 1
-        ):
+        # "Trees are substituted for the buildings": what is named first comes.
+        if group.lemma == "substitute" and new.preposition == "for" and len(things) == 1:
             given, things = things[0], [given]
         for thing in things:
             self.exchange(thing, given, self.place(places) if places else None)

@@ -52,12 +52,17 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_SEEING = ("seeing", "encountering", "noticing", "spotting", "meeting", "approaching", "detecting")
+
 MARKERS: tuple[tuple[str, ...], ...] = (
     ("as", "soon", "as"),
     ("as", "long", "as"),
     ("in", "the", "event", "that"),
     ("in", "the", "event", "of"),
-    ("in", "the", "presence", "of"),
+    ("the", "moment", "that"),
+    ("the", "moment"),
+    ("the", "instant"),
+    *((first, second) for first in ("on", "upon") for second in _SEEING),
     ("in", "case", "of"),
     ("in", "case"),
     ("in", "situations", "where"),
@@ -242,7 +247,7 @@ DETERMINERS = words_of(
 PLAIN_ADJECTIVES = words_of(
     "other another new nearby single visible additional existing current present whole surrounding parked "
     "stationary standing stopped waiting moving walking driving outdoor overall local lone adjacent painted "
-    "roadside prevailing ambient nearest actual"
+    "roadside prevailing ambient nearest actual same said aforementioned mentioned very"
 )
 """Adjectives that ask for nothing that a picture could show."""
 
@@ -265,6 +270,9 @@ VALUES: Mapping[str, tuple[str, str]] = {
     "square": ("shape", "square"),
     "octagonal": ("shape", "octagon"),
     "triangular": ("shape", "triangle"),
+    "circle": ("shape", "circle"),
+    "octagon": ("shape", "octagon"),
+    "triangle": ("shape", "triangle"),
     "stop": ("type", "stop"),
     "yield": ("type", "yield"),
     "turn": ("type", "turn"),

@@ -62,7 +62,7 @@ def read_amount(part: Part, output: Output) -> Amount | None:
     used = {id(item) for amount in amounts for item in amount.items}
     alone = [item for item in part.of(*NEEDS_A_QUANTITY) if id(item) not in used]
     if len(amounts) == 1 and amounts[0].modifier is None and _is_suffix(alone) and alone[0] is part.items[-1]:
-        # "10% higher at most"
+        # It stands at the end, as in: 10% higher at most.
         amounts = [replace(amounts[0], modifier=cast(Modifier, alone[0].value))]
         alone = []
     if alone and not (amounts and all(item.kind == "limit" for item in alone)):

@@ -6,15 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from roadworthy.errors import RuleError
-from roadworthy.rules.language.outcome_words import (
-    LEXICON,
-    QUANTITY,
-    REASONS,
-    base_form,
-    is_gerund,
-    nearest,
-)
+from roadworthy.rules.language.outcome_words import LEXICON, QUANTITY, REASONS, nearest
 from roadworthy.rules.language.quantities import Found, with_quantities
+from roadworthy.rules.language.verb_forms import base_form, is_gerund
 from roadworthy.rules.language.words import Words
 
 __all__ = ["EXAMPLES", "Item", "Part", "parts"]
@@ -157,9 +151,12 @@ def _cut(words: Words, items: Sequence[Item]) -> list[Part]:
 
 
 def _check_joint(part: Part, joint: Item | None, after: Sequence[Item]) -> None:
-    """Refuse "10% or so", "slow down and": what is joined must say how much, or of what."""
-    if joint and joint.text[:1].isalpha() and not {item.kind for item in after} & {"quantity", "output"}:
-        raise part.refuse([joint, *after], f"something is missing after '{joint.text}'")
+    """Refuse "10% or so" and "stop, then proceed": what is joined must say how much, or of what."""
+    kinds = {item.kind for item in after}
+    if joint is None or kinds & {"quantity", "output"}:
+        return
+    if joint.text[:1].isalpha() or kinds - {"modifier", "before", "degree", "suffix"}:
+        raise part.refuse([joint, *after], "this is joined to an expectation and says nothing of its own")
 
 
 class _Scanner:

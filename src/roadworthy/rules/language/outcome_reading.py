@@ -8,20 +8,14 @@ from typing import cast
 from roadworthy.errors import InputError
 from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output
 from roadworthy.rules.language.outcome_amounts import UPPER, Amount, read_amount
-from roadworthy.rules.language.outcome_parts import EXAMPLES, Item, Part
+from roadworthy.rules.language.outcome_directions import FLIPPED, VERBS, read_direction
+from roadworthy.rules.language.outcome_parts import EXAMPLES, Part
 from roadworthy.rules.language.outcome_words import REASONS
 
 __all__ = ["Reading", "read_part"]
 
-BEFORE_A_QUANTITY = frozenset(["by", "to", "within", "modifier", "over", "beyond", "exceed", "degree"])
-SIDES = {"left": "decrease", "right": "increase"}
-VERBS = ("keep", "turn", "be", "move", "exceed", "limit")
 EFFECTS = frozenset({"affect", "influence", "impact", "effect", "cause", "lead to", "result in"})
-ADJECTIVES = frozenset(
-    {"slower", "slowly", "more slowly", "faster", "quicker", "more quickly", "higher", "same", "the same"}
-    | {"unchanged", "constant", "steady", "straight", "different", "down"}
-)
-FLIPPED = {"increase": "decrease", "decrease": "increase"}
+MULTIPLES = ("times", "twice", "thrice")
 
 
 @dataclass(frozen=True)
@@ -62,8 +56,8 @@ class _Part:
         self.part = part
         self.previous = previous
         self.default_output = default_output
-        self.degree = self._degree()
-        self.change, self.heads = self._change()
+        direction = read_direction(part, turning=previous is not None and previous.turning)
+        self.change, self.heads, self.degree = direction.change, direction.heads, direction.degree
         self.output = self._output()
 
     def read(self) -> Reading:
@@ -89,89 +83,6 @@ class _Part:
         limited = amount is not None and (amount.modifier in limits or amount.led_by("within"))
         if permitted and (negated or not limited):
             raise self.part.refuse(permitted, f"'{permitted[0].text}': {REASONS['may']}", EXAMPLES)
-
-    # Direction
-
-    def _degree(self) -> str | None:
-        degrees = self.part.of("degree")
-        if len({item.value for item in degrees}) > 1:
-            raise self.part.refuse(degrees, "more and less contradict each other")
-        if degrees:
-            return degrees[0].value
-        for first, second in zip(self.part.items, self.part.items[1:], strict=False):
-            going_on = first.kind == "keep" or first.text.startswith("continue")
-            slowing = second.kind == "change" and second.gerund and second.value in FLIPPED
-            if going_on and (slowing or second.kind == "infinitive"):
-                return "more"  # as in "keep slowing down" and "continue to slow down"
-        return None
-
-    def _change(self) -> tuple[ExpectedChange | None, tuple[Item, ...]]:
-        """Return the direction that is named and the items that name it."""
-        part = self.part
-        heads = part.of("change", "size", "factor", "side")
-        if not heads:
-            return self._change_without_head()
-        values = [self._direction(item) for item in heads]
-        sides = part.of("side")
-        if sides:
-            others = [item for item in heads if item.kind != "side" and item.value != "different"]
-            if others or part.of("keep"):
-                raise part.refuse(
-                    others or part.of("keep", "side"),
-                    "this does not go with a side",
-                    ("turn left", "steer right"),
-                )
-            turning = (self.previous is not None and self.previous.turning) or any(
-                word in sides[0].text for word in ("turn", "make", "take")
-            )
-            if not turning and not part.of("turn", "move", "be", "change"):
-                raise part.refuse(sides, "this does not say what should be done", ("turn left", "turn right"))
-            values = [self._direction(item) for item in sides]
-        for item, value in zip(sides or heads, values, strict=True):
-            if value != values[0]:
-                raise part.refuse([item], "this contradicts what stands before it", EXAMPLES)
-        self._check_adjectives(heads)
-        change = values[0]
-        if self.degree == "less":
-            if change not in FLIPPED:
-                raise part.refuse(part.of("degree"), "less of this cannot be judged")
-            change = cast(ExpectedChange, FLIPPED[change])
-        elif self.degree and change not in FLIPPED:
-            raise part.refuse(part.of("degree"), "more of this cannot be judged")
-        return change, heads
-
-    def _check_adjectives(self, heads: tuple[Item, ...]) -> None:
-        """Refuse adjectives that describe a state and compare it with nothing."""
-        for item in heads:
-            stays_slow = self.part.of("keep") and item.text in ("slow", "slowly") and not item.gerund
-            if item.text in ADJECTIVES and not self.part.of(*VERBS, "expect", "must"):
-                raise self.part.refuse([item], "this does not say what should be so", EXAMPLES)
-            is_straight = self.part.of("be") and item.text.startswith("straight")
-            if stays_slow or is_straight:
-                raise self.part.refuse([item], "this is compared with nothing", EXAMPLES)
-
-    def _direction(self, item: Item) -> ExpectedChange:
-        if item.kind == "side":
-            return cast(ExpectedChange, SIDES[item.value])
-        if item.kind == "factor":
-            return "decrease" if float(item.value) < 1 else "increase"
-        return cast(ExpectedChange, item.value)
-
-    def _change_without_head(self) -> tuple[ExpectedChange | None, tuple[Item, ...]]:
-        part = self.part
-        if part.of("turn"):
-            raise part.refuse(part.of("turn"), "to which side: left or right?", ("turn left", "turn right"))
-        degrees = part.of("degree")
-        if degrees and part.of("be"):  # "the speed should be less"
-            self.degree = None
-            return ("decrease" if degrees[0].value == "less" else "increase"), degrees
-        if degrees and not part.of("quantity"):
-            raise part.refuse(degrees, f"'{degrees[0].text}' of what?")
-        if part.of("keep") and not part.of("quantity"):
-            return "same", part.of("keep")
-        if part.of("keep", "be", "move", "exceed", "limit") and part.of("quantity"):
-            return None, ()
-        raise part.refuse((), "this does not say what the speed or the steering should do")
 
     # Output
 
@@ -271,7 +182,7 @@ class _Part:
         if amount.led_by("within") or (change == "same" and self.part.of("change")):
             change, modifier = self._tolerance(amount)
         elif measure == "value":
-            change, modifier = self._new_value(amount)
+            change, modifier = self._new_value(amount, negated)
         elif change is None:
             raise part.refuse(amount.items, "this does not say in which direction", ("decrease by 30%",))
         self._check_possible(amount, change, measure)
@@ -296,8 +207,8 @@ class _Part:
             return "change" if changes else "value"
         if amount.led_by("by", "within"):
             return "change"
-        if amount.led_by("at") and changes:
-            self._check_at(amount)
+        if changes:
+            self._check_prepositions(amount)
         if amount.led_by("to") or self.part.of("fast"):
             return "value"
         if self.part.of("side"):
@@ -314,12 +225,15 @@ class _Part:
             return "value" if amount.modifier == reached else "change"
         return "change"
 
-    def _check_at(self, amount: Amount) -> None:
-        """Refuse "slow down at 3 m/s"; "cut in half" and "at a 10% lower speed" are clear."""
+    def _check_prepositions(self, amount: Amount) -> None:
+        """Refuse "slow down at 3 m/s" and "accelerate up to 50 km/h", which can mean two things."""
         items = self.part.items
         ahead = [head for head in self.heads if items.index(head) < items.index(amount.items[0])]
         in_half = amount.items[0].text == "in" and amount.found and amount.found.number == "half"
-        if ahead and not in_half:
+        at_a_value = amount.led_by("at") and ahead and not in_half  # not "at a 10% lower speed"
+        up_to = self.change == "increase" and any(item.text == "up to" for item in amount.items)
+        accelerating = any(head.output == "speed" for head in self.heads) and not amount.quantity.relative
+        if at_a_value or (up_to and accelerating):
             raise self.part.refuse(amount.items, "by how much, or to which value?", ("by 3 m/s", "to 3 m/s"))
 
     def _is_noun(self, amount: Amount) -> bool:
@@ -343,7 +257,7 @@ class _Part:
             )
         return "same", "at most" if amount.modifier else None
 
-    def _new_value(self, amount: Amount) -> tuple[ExpectedChange | None, Modifier | None]:
+    def _new_value(self, amount: Amount, negated: bool) -> tuple[ExpectedChange | None, Modifier | None]:
         change, modifier, quantity = self.change, amount.modifier, amount.quantity
         if change not in FLIPPED:
             change = None
@@ -354,6 +268,10 @@ class _Part:
                 )
             if change and quantity.relative:
                 raise self.part.refuse(amount.items, "a share has no side", ("at least 5 degrees",))
+        if negated and (not quantity.value or (modifier is None and change is None)):
+            raise self.part.refuse(
+                amount.items, "all but one value: say at least, or at most", ("at least 5 m/s",)
+            )
         if modifier is None and change is None:
             if quantity.relative and quantity.value != 1:
                 modifier = "at most" if quantity.value < 1 else "at least"
@@ -369,6 +287,9 @@ class _Part:
 
     def _check_possible(self, amount: Amount, change: ExpectedChange | None, measure: Measure) -> None:
         ends = [end for end in (amount.quantity, amount.upper) if end is not None and end.relative]
+        multiple = amount.text.lower().endswith(MULTIPLES)
+        if multiple and measure == "change":
+            raise self.part.refuse(amount.items, "how often, or how much?", ("by 100%", "to at least twice"))
         if self.output != "speed" or not ends:
             return
         if measure == "change" and change == "decrease" and max(end.value for end in ends) > 1:

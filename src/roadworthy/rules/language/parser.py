@@ -16,7 +16,12 @@ from roadworthy.rules.reading import Block, Change, Rule
 __all__ = ["parse"]
 
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
-_COLON = re.compile(r"\b(if|then|when|given|expect|expected)\s*:", re.IGNORECASE)
+_COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
+_LABELS = (
+    (re.compile(r"\b(?:test )?(?:condition|scenario|trigger|situation)\s*:", re.IGNORECASE), "If"),
+    (re.compile(r"\bexpect(?:ed|ation)(?: (?:result|behaviou?r|outcome))?\s*:", re.IGNORECASE), "Then"),
+)
+"""What test plans write at the head of the two halves of a rule."""
 _ENDS = frozenset({".", ";", "!", "?"})
 _COMMAS = frozenset({",", ":", "–", "—", "->", "→", "=>"})
 _CONNECTORS = frozenset(
@@ -52,7 +57,10 @@ def parse(text: str) -> Rule:
         raise InputError(f"a rule must be text, got {type(text).__name__}")
     if not re.search(r"\w", text):
         raise RuleError("the rule is empty", text=text, span=(0, len(text)), suggestions=[_EXAMPLE])
-    words = analysed(_COLON.sub(lambda found: found[0][:-1] + " ", text))
+    plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
+    for label, instead in _LABELS:
+        plain = label.sub(lambda found, word=instead: word.ljust(len(found[0])), plain)  # type: ignore[misc]
+    words = analysed(plain)
     words = Words(text, words.items)
     label = _LABEL.match(text)
     if label is not None:
@@ -189,7 +197,7 @@ def _made(piece: Words, found: Condition, came: Outcome) -> Block:
 def _tried(
     condition: Words, outcome: Words, earlier: Sequence[Block]
 ) -> tuple[tuple[Condition, Outcome] | None, tuple[bool, RuleError] | None]:
-    """Read both halves of a block; where that fails, return whether the other half was understood, and why."""
+    """Read both halves of a block; else return whether one of them was understood, and what is wrong."""
     came: Outcome | None = None
     found: Condition | None = None
     trouble: RuleError | None = None
@@ -261,7 +269,7 @@ def _needs_subject(word: Word) -> bool:
 
 
 def _moved_over(outcome: Words, condition: Words) -> Iterator[tuple[Words, Words]]:
-    """Yield splits in which what an outcome ends with belongs to the condition: "slow down at night when …"."""
+    """Yield splits in which the end of the outcome is a condition: "slow down at night when …"."""
     for number in range(1, len(outcome)):
         if preposition(outcome, number) is not None:
             yield Words(outcome.text, outcome[number:].items + condition.items), outcome[:number]

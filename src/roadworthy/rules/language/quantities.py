@@ -219,11 +219,8 @@ class _Reader:
             raise words.refuse("the two ends have different units", ("between 10% and 40%",))
         ends = [end.value * (unit.factor if end.kind == "number" else end.factor) for end in (low, high)]
         if ends[0] > ends[1]:
-            raise words.refuse(
-                f"nothing lies between '{self.run(start + (self.text(start) == 'between'), low.stop)}' and less: "
-                "name the smaller end first",
-                ("between 10% and 40%",),
-            )
+            smaller = f"'{low.text}' is more than '{high.text}': name the smaller end first"
+            raise words.refuse(smaller, ("between 10% and 40%",))
         first, last = self.tokens[start].first, self.tokens[high.stop - 1].last
         if low is high:
             return Found(words, unit.kind, ends[0], None, low.text, first, last)

@@ -315,6 +315,15 @@ class Reader:
             return dataclasses.replace(thing, element=change.replacement or "")
         return dataclasses.replace(thing, element=change.target, properties=change.properties)
 
+    def known(self, thing: Thing) -> Thing:
+        """Return a thing with the properties that an earlier block gave it: "this sign"."""
+        if not self.refers(thing) or thing.determiner not in ("the", "this", "that", "these", "those"):
+            return thing
+        for change in reversed(self.earlier):
+            if change.target == thing.element and thing.properties.items() <= change.properties.items():
+                return dataclasses.replace(thing, properties=change.properties)
+        return thing
+
     def noted(self, thing: Thing, group: VerbGroup) -> None:
         """Note the subject of a verb."""
         self.result.found("NSUBJ", str(thing.words), str(group.words))
@@ -414,6 +423,9 @@ class Reader:
                 raise thing.words.refuse(
                     "weather that stops is not understood: say what it becomes", ["sunny"]
                 )
+            if tail.comparative is not None:
+                self.heavier(thing, tail.comparative, thing.words)
+                return
             level = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **level}))
             self.leftover(tail, allow_environment=True, allow_place=True)
@@ -425,7 +437,7 @@ class Reader:
                 raise thing.words.refuse("what changes about it is not said", ["gets closer"])
             self.result.infer(dataclasses.replace(before, position=where.position, reference=where.reference))
             return
-        thing = self.resolved(thing)
+        thing = self.known(self.resolved(thing))
         if self.is_ego(thing):
             raise thing.words.refuse("the ego-vehicle itself cannot be added or removed", ["a car"])
         self.check_element(thing)

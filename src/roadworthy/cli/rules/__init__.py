@@ -1,0 +1,8 @@
+"""``roadworthy rules``: reading and running rules, a file for each command."""
+
+from __future__ import annotations
+
+from roadworthy.cli.rules import combining, parsing, run, study, truth
+from roadworthy.cli.rules._group import app
+
+__all__ = ["app", "combining", "parsing", "run", "study", "truth"]

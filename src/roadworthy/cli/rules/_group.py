@@ -1,0 +1,81 @@
+"""The group of commands about rules, and the options that several of them take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roadworthy.cli._commands import Group
+
+__all__ = [
+    "AllowCommands",
+    "CutOuts",
+    "Data",
+    "Engines",
+    "Models",
+    "Out",
+    "Processes",
+    "Rules",
+    "RulesFile",
+    "Same",
+    "Sample",
+    "Seed",
+    "app",
+]
+
+HELP = "Read testing rules in plain English, run them on models, and look at what violates them."
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
+
+Rules = Annotated[
+    list[str] | None, typer.Option("--rule", "-r", metavar="SENTENCE", help="A rule; repeatable.")
+]
+RulesFile = Annotated[
+    list[Path] | None, typer.Option("--rules", metavar="FILE", help="A file of rules; repeatable.")
+]
+Data = Annotated[
+    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="A model: a name, kind:path or a model.yaml; repeatable. dave2 when left out.",
+    ),
+]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new.")]
+Sample = Annotated[
+    int | None, typer.Option(metavar="N", help="How many frames, spread over the data set; all if left out.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="The same seed makes the same images.")]
+Same = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OUTPUT=DELTA",
+        help="How far answers that are the same may differ: steering=1.39 (degrees), speed=10%; repeatable.",
+    ),
+]
+Engines = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A YAML file of image engines of your own.")
+]
+AllowCommands = Annotated[
+    bool, typer.Option("--allow-commands", help="Let these engines run programs and code of yours.")
+]
+CutOuts = Annotated[
+    str,
+    typer.Option(
+        "--gallery", metavar="FOLDERS", help="Galleries of cut-outs, joined by commas; see `gallery harvest`."
+    ),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Processes that make images; as many as there are cores if left out."),
+]
+
+
+@app.callback()
+def _group() -> None:
+    """Read testing rules in plain English, run them on models, and look at what violates them."""

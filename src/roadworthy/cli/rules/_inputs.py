@@ -1,0 +1,249 @@
+"""What commands that run rules take in: rules, models, frames and engines, checked before images are made."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roadworthy.cli._console import parse_options
+from roadworthy.cli._datasets import opened, spread
+from roadworthy.cli.models._group import history_of
+from roadworthy.errors import InputError, RuleError, SystemUnderTestError, suggest
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Dataset
+    from roadworthy.frames import Frame
+    from roadworthy.models import SystemUnderTest
+    from roadworthy.rules.expectation import Quantity
+    from roadworthy.rules.generation import Plan
+    from roadworthy.transforms import Transform, UserEngine
+
+__all__ = [
+    "frames_of",
+    "opened_models",
+    "plans_of",
+    "predicted_outputs",
+    "processes_for",
+    "read_engines_file",
+    "share",
+    "tolerances",
+    "transform_named",
+]
+
+_FEW = 200  # images: making so many takes no longer than starting processes
+_MOST_PROCESSES = 8
+
+
+def plans_of(
+    sentences: Sequence[str],
+    files: Sequence[Path],
+    *,
+    only: Sequence[str] = (),
+    engines: Sequence[UserEngine] = (),
+    same: Mapping[str, Quantity] | None = None,
+    gallery: str = "shipped",
+    skip: bool = False,
+) -> tuple[dict[str, Plan], dict[str, str]]:
+    """Return how the rules that are given are tried, by their ids, and why others cannot be.
+
+    Raises:
+        InputError: There are none, one is not understood, or one cannot be tried and none is to be skipped.
+    """
+    from roadworthy.rules import parse, read_rules
+    from roadworthy.rules.generation import plan_for
+
+    texts = {f"rule {number}": text for number, text in enumerate(sentences, 1)}
+    for file in files:
+        for one in read_rules(file):
+            if one.id in texts:
+                raise InputError(f"{file}:{one.line}: the id {one.id!r} is used twice; give one another")
+            texts[one.id] = one.text
+    if not texts:
+        raise InputError('give a rule by --rule "If …, then …", or a file of rules by --rules FILE')
+    for name in only:
+        if name not in texts:
+            raise InputError(f"--only: there is no rule {name!r}; {suggest(name, texts)}")
+    plans: dict[str, Plan] = {}
+    skipped: dict[str, str] = {}
+    for id, text in texts.items():
+        if only and id not in only:
+            continue
+        try:
+            plans[id] = plan_for(parse(text), engines, gallery=gallery).with_tolerances(same or {})
+        except RuleError as error:
+            raise InputError(f"{id}: {error}") from error
+        except InputError as error:
+            if not skip:
+                raise InputError(f"{id}: {error}; --skip leaves out such rules") from error
+            skipped[id] = str(error)
+    if not plans:
+        raise InputError("none of the rules can be tried: " + "; ".join(skipped.values()))
+    return plans, skipped
+
+
+def read_engines_file(file: Path | None, *, allow_commands: bool) -> tuple[UserEngine, ...]:
+    """Return the engines of a file, or none."""
+    from roadworthy.transforms import read_engines
+
+    return () if file is None else read_engines(file, allow_commands=allow_commands)
+
+
+def transform_named(text: str, engines: Sequence[UserEngine]) -> Transform:
+    """Return a transform as commands take it, or what an engine does: ``engine:NAME``.
+
+    Raises:
+        InputError: There is no such transform or engine, or the engine does more than one thing.
+    """
+    from roadworthy.transforms import parse_transform
+    from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
+
+    kind, _, name = text.partition(":")
+    if kind != "engine":
+        return parse_transform(text)
+    found = {one.name: one for one in engines}
+    if name not in found:
+        raise InputError(f"--engines has no engine {name!r}; {suggest(name, found)}")
+    if len(found[name].supported) != 1:
+        raise InputError(
+            f"the engine {name!r} supports {len(found[name].supported)} operations, so it is not clear which "
+            "is meant: describe it once more, under another name, with that one alone"
+        )
+    (support,) = found[name].supported
+    if support.operation == "remove":
+        return found[name].transform(RemoveOperation(str(support.element)))
+    if support.operation == "add":
+        return found[name].transform(
+            AddOperation(str(support.element), support.relation or "on", support.reference or "roadside")
+        )
+    if support.by is None:
+        raise InputError(f"the engine {name!r} does not say what it replaces {support.element} by")
+    return found[name].transform(ReplaceOperation(str(support.element), str(support.by)))
+
+
+def opened_models(references: Sequence[str] | None) -> list[SystemUnderTest]:
+    """Open the models, each with a name of its own."""
+    from roadworthy.models import load_model
+
+    systems = [load_model(one) for one in references or ["dave2"]]
+    names = [one.name for one in systems]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"two models are called {name!r}: give one a name of its own in a model.yaml, or leave it out"
+            )
+    return systems
+
+
+def predicted_outputs(system: SystemUnderTest, frame: Frame) -> frozenset[str] | None:
+    """Return what a model predicts, seen from its answer to one frame; None if it gave none.
+
+    Raises:
+        InputError: It answers with something that no rule speaks of.
+    """
+    from roadworthy.frames import Signals
+    from roadworthy.models import task_of
+    from roadworthy.runs.batches import ask
+
+    (answer,) = ask(system, [frame], batch_size=1)
+    if isinstance(answer, SystemUnderTestError):
+        # Whether that is this frame's or every frame's fault, the run will show.
+        return None
+    if not isinstance(answer, Signals):
+        raise InputError(
+            f"{system.name} is a model for {task_of(answer)}, and rules speak of speed and steering: give a "
+            "model that predicts these"
+        )
+    return frozenset(answer.as_dict())
+
+
+def frames_of(
+    reference: str, options: list[str] | None, systems: Sequence[SystemUnderTest], sample: int | None
+) -> Dataset:
+    """Open the data set with as many earlier frames as the models want, or a sample of it."""
+    if sample is not None and sample < 1:
+        raise InputError(f"--sample must be 1 or more, got {sample}")
+    history = max((history_of(one) or 0 for one in systems), default=0)
+    data = opened(reference, options, count=sample, history=history or None)
+    if not len(data):
+        raise InputError(f"{data.name} has no frames")
+    if sample is None or sample >= len(data):
+        return data
+    return _Chosen(data, tuple(spread(len(data), sample)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """Some frames of a data set."""
+
+    data: Dataset
+    indices: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{len(self.indices)} frames of {self.data.name}"
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        known = self.data.ids  # type: ignore[attr-defined]  # without it, there is none here either
+        return tuple(known[index] for index in self.indices)
+
+    @property
+    def on_error(self) -> str:
+        return getattr(self.data, "on_error", "raise")
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: int, /) -> Frame:
+        return self.data[self.indices[index]]
+
+    def __iter__(self) -> Iterator[Frame]:
+        return map(self.data.__getitem__, self.indices)
+
+
+def processes_for(asked: int | None, images: int) -> int:
+    """Return how many processes make images: one for few of them."""
+    if asked is not None:
+        if asked < 1:
+            raise InputError(f"--processes must be 1 or more, got {asked}")
+        return asked
+    return 1 if images <= _FEW else min(_MOST_PROCESSES, os.cpu_count() or 1)
+
+
+def share(name: str, text: str) -> float:
+    """Return a share that is written as 10% or 0.1.
+
+    Example:
+        >>> share("--allow", "10%"), share("--allow", "0.1")
+        (0.1, 0.1)
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    if not 0 <= value <= 1:
+        raise InputError(f"{name} must be a share such as 10% or 0.1, got {text!r}")
+    return value
+
+
+def tolerances(given: Sequence[str]) -> dict[str, Quantity]:
+    """Return δ by output, as --same gives them."""
+    from roadworthy.rules.expectation import TOLERANCES, Quantity
+
+    found: dict[str, Quantity] = {}
+    for output, text in parse_options(given).items():
+        if output not in TOLERANCES:
+            raise InputError(f"--same: unknown output {output!r}; {suggest(output, TOLERANCES)}")
+        words = str(text).strip()
+        if words.endswith("%"):
+            found[output] = Quantity(share("--same", words), relative=True)
+            continue
+        try:
+            found[output] = Quantity(float(words))
+        except (ValueError, InputError):
+            raise InputError(
+                f"--same {output} must be a number in degrees or m/s, or a percentage, got {text!r}"
+            ) from None
+    return found

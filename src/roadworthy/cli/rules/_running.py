@@ -1,0 +1,246 @@
+"""What the commands that run rules share: running them, counting, printing and writing what was found."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roadworthy.cli._console import console, make_folder, plain_table
+from roadworthy.cli.rules._inputs import predicted_outputs
+from roadworthy.errors import InputError
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Dataset, Requirement, Scalar
+    from roadworthy.models import SystemUnderTest
+    from roadworthy.rules.generation import Plan
+    from roadworthy.rules.tables import ResultTable, Spent, Tally
+    from roadworthy.runs import ImageRetention, SeveralResults
+
+__all__ = ["Campaign", "exit_code", "print_tables", "write_document"]
+
+RESULT_FILE = "result.json"
+_BATCH = 64
+
+
+@dataclass
+class Campaign:
+    """Rules tried on models, and what came of it.
+
+    Attributes:
+        plans: How the rules are tried, by their ids.
+        systems: The models.
+        data: The frames.
+        out: Where everything is written.
+        seed: The same seed makes the same images.
+        allow: The share of frames that may violate a rule.
+        thresholds: At which of them rules are judged as well.
+        unable: Which models do not predict what a rule speaks of, with what that is.
+        tallies: What became of the frames, by rule and model.
+        seconds: How long everything took.
+    """
+
+    plans: Mapping[str, Plan]
+    systems: Sequence[SystemUnderTest]
+    data: Dataset
+    out: Path
+    seed: int = 0
+    allow: float = 0.0
+    thresholds: Sequence[float] = ()
+    unable: dict[tuple[str, str], str] = field(default_factory=dict)
+    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        for system in self.systems:
+            known = predicted_outputs(system, self.data[0])
+            for id, plan in self.plans.items():
+                missing = [] if known is None else [one for one in plan.outputs if one not in known]
+                if missing:
+                    self.unable[id, system.name] = " and ".join(missing)
+        if len(self.unable) == len(self.plans) * len(self.systems):
+            lacking = " or ".join(sorted(set(self.unable.values())))
+            names = ", ".join(one.name for one in self.systems)
+            raise InputError(f"no model here predicts {lacking}, which the rules speak of: got {names}")
+
+    @property
+    def models(self) -> list[str]:
+        """The names of the models."""
+        return [one.name for one in self.systems]
+
+    @property
+    def images(self) -> int:
+        """How many images are made at most."""
+        return len(self.data) * len({one for plan in self.plans.values() for one in plan.scenarios})
+
+    def requirement(self, id: str) -> Requirement:
+        """Return a rule as a requirement."""
+        from roadworthy.cases import Requirement
+
+        return Requirement(id, self.plans[id].rule.text, "rules", {"allow": self.allow})
+
+    def run(self, *, images: ImageRetention, passes: int, processes: int) -> SeveralResults:
+        """Try all rules on all models that predict what they speak of."""
+        from roadworthy.rules.method import RulesMethod
+        from roadworthy.rules.tables import read_tally
+        from roadworthy.runs import read_rows, run_several
+
+        start = time.perf_counter()
+        with _progress("Trying rules", len(self.data) * len(self.plans)) as told:
+            found = run_several(
+                RulesMethod(self.plans),
+                [self.requirement(id) for id in self.plans],
+                self.data,
+                self.systems,
+                out=self.out,
+                seed=self.seed,
+                batch_size=_BATCH,
+                images=images,
+                passes=min(1.0, passes / len(self.data)),
+                processes=processes,
+                tested=lambda rule, system: (rule.id, system.name) not in self.unable,
+                progress=told,
+            )
+        self.seconds = time.perf_counter() - start
+        for (rule, model), result in found.results.items():
+            assert result.folder is not None
+            rows = read_rows(result.folder)
+            self.tallies[rule, model] = read_tally(self.plans[rule], rows, self.thresholds)
+        return found
+
+    def spent(self, found: SeveralResults) -> tuple[dict[str, Spent], float]:
+        """Return the seconds for each rule, and those for the original frames."""
+        from roadworthy.rules.tables import Spent
+
+        spent = {
+            rule: Spent(sum(cost.making[1:]), sum(cost.evaluating.values()) / max(1, len(cost.evaluating)))
+            for rule, cost in found.costs.items()
+        }
+        return spent, max((cost.making[0] for cost in found.costs.values() if cost.making), default=0.0)
+
+    def worst(self, folder: Path, count: int) -> list[dict[str, Scalar]]:
+        """Return the stored rows with the smallest margins among the violations."""
+        from roadworthy.runs import read_rows
+
+        violations = (row for row in read_rows(folder) if row["status"] == "violated")
+        return nsmallest(count, violations, key=lambda row: float(str(row["margin"])))
+
+    def notes(self) -> list[str]:
+        """Return what is not in the tables, and why, a sentence each."""
+        left_out: dict[tuple[str, str], list[str]] = {}
+        for (rule, model), missing in self.unable.items():
+            left_out.setdefault((model, missing), []).append(rule)
+        return [
+            f"{model} does not predict {missing}, so it is not tested by {', '.join(rules)}."
+            for (model, missing), rules in left_out.items()
+        ]
+
+    def document(self, found: SeveralResults) -> dict[str, object]:
+        """Return everything for scripts."""
+        return {
+            "data": self.data.name,
+            "frames": len(self.data),
+            "seed": self.seed,
+            "allow": self.allow,
+            "models": self.models,
+            "rules": {
+                id: {
+                    "text": plan.rule.text,
+                    "reading": str(plan.rule),
+                    "changes": [str(one) for one in plan.scenarios],
+                    "outputs": [one.output for one in plan.expectations],
+                    "formulas": [one.formula for one in plan.expectations],
+                }
+                for id, plan in self.plans.items()
+            },
+            "results": [self._result(pair, found) for pair in found.results],
+            "seconds": round(self.seconds, 3),
+            "notes": self.notes(),
+        }
+
+    def _result(self, pair: tuple[str, str], found: SeveralResults) -> dict[str, object]:
+        from roadworthy.cases import Status
+
+        result, tally = found.results[pair], self.tallies[pair]
+        assert result.folder is not None
+        return {
+            "rule": pair[0],
+            "model": pair[1],
+            "status": str(result.outcome.status),
+            "summary": result.outcome.summary,
+            "violations": tally.violations,
+            "judged": tally.judged,
+            "ratio": tally.violations / tally.judged if tally.judged else None,
+            "errors": tally.counts[Status.ERROR],
+            "not_applicable": tally.counts[Status.NOT_APPLICABLE],
+            "reasons": {reason: count for (_, reason), count in tally.reasons.items()},
+            "thresholds": {
+                f"{one:g}": {"violations": violations, "judged": judged}
+                for one, (violations, judged) in tally.thresholds.items()
+            },
+            "worst_margin": result.outcome.measures.get("worst_margin"),
+            "folder": str(result.folder.relative_to(self.out)),
+        }
+
+
+def exit_code(found: SeveralResults) -> int:
+    """Return 1 if a rule is violated, 0 if none is.
+
+    Raises:
+        InputError: Nothing was tried, because no frame qualifies.
+    """
+    from roadworthy.cases import OutcomeStatus, Status
+
+    counts = [one.counts for one in found.results.values()]
+    if all(one[Status.NOT_APPLICABLE] == sum(one.values()) for one in counts):
+        raise InputError(
+            "no frame qualifies, so no rule was tried: use other data; the reasons are in tables.md and "
+            f"{RESULT_FILE} of the run"
+        )
+    violated = any(one.outcome.status is OutcomeStatus.VIOLATED for one in found.results.values())
+    return 1 if violated else 0
+
+
+def print_tables(tables: Sequence[ResultTable]) -> None:
+    """Write tables for people."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    for table in tables:
+        out.print(Text(table.title, style="bold"))
+        drawn = plain_table(*table.columns)
+        for row in table.rows:
+            drawn.add_row(*(Text(cell) for cell in row))
+        out.print(Padding(drawn, (0, 0, 0, 2)))
+        if table.note:
+            out.print(Padding(Text(table.note, style="dim"), (0, 0, 0, 2)))
+        out.print()
+
+
+def write_document(out: Path, document: Mapping[str, object], tables: Sequence[ResultTable]) -> None:
+    """Write what was found beside the rows: for scripts, and for people."""
+    make_folder(out)
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+        (out / RESULT_FILE).write_text(text + "\n", encoding="utf-8")
+        (out / "tables.md").write_text("\n".join(one.markdown() for one in tables), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write to {out}: {error.strerror}") from error
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Give what shows how many are done, on a terminal; nothing is shown in a pipe."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    err = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,106 @@
+"""Pictures of what violates a rule: the original, what was made of it, and what the model answers to each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Scalar
+    from roadworthy.frames import Frame
+    from roadworthy.report import Image, Tile
+    from roadworthy.rules.generation import Plan
+    from roadworthy.rules.shrinking import Shrunk
+
+__all__ = ["shrunk_sheet", "violation_sheet"]
+
+_TILE_WIDTH = 480
+_UNITS = {"speed": (3.6, "km/h"), "steering": (1.0, "°")}
+
+
+def violation_sheet(
+    plan: Plan, rows: Sequence[Mapping[str, Scalar]], images: Path, *, title: str, note: str = ""
+) -> Image:
+    """Return a row for each of some violations: the original, its follow-ups, and where the last one differs.
+
+    Args:
+        plan: How the rule is tried.
+        rows: Stored rows of the violations, with images.
+        images: The folder with the images.
+        title: A heading.
+        note: A quieter line at the right of the heading.
+    """
+    from roadworthy.frames import Frame
+    from roadworthy.images import read_image
+    from roadworthy.report import Tile, contact_sheet, draw_difference
+    from roadworthy.runs import image_path
+
+    tiles: list[Tile] = []
+    for row in rows:
+        pictures = [read_image(image_path(images, one)) for one in str(row["images"]).split()]
+        frames = [Frame(str(row["case"]), picture) for picture in pictures]
+        answers = _answers(plan, row)
+        tiles += _tiles(plan, frames, answers, plan.words)
+        scale = _TILE_WIDTH / frames[0].width
+        tiles.append(Tile(draw_difference(frames[0], frames[-1], scale), "difference", _seen(row)))
+    return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
+
+
+def shrunk_sheet(plan: Plan, found: Sequence[Shrunk], *, title: str, note: str = "") -> Image:
+    """Return a row for each shrunk violation: the original, and the least change that still violates."""
+    from roadworthy.report import Tile, contact_sheet, draw_difference
+
+    tiles: list[Tile] = []
+    for one in found:
+        answers = [
+            {output: values[place] for output, values in one.predictions.items()}
+            for place in range(len(one.frames))
+        ]
+        tiles += _tiles(plan, one.frames, answers, one.changes)
+        scale = _TILE_WIDTH / one.frames[0].width
+        about = f"{one.amount:.0%} of the change violates"
+        tiles.append(Tile(draw_difference(one.frames[0], one.frames[-1], scale), about))
+    return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
+
+
+def _answers(plan: Plan, row: Mapping[str, Scalar]) -> list[dict[str, float]]:
+    """Return what the model answered to each of the frames, as far as the rule speaks of it."""
+    answers: list[dict[str, float]] = [{} for _ in range(len(plan.scenarios) + 1)]
+    for number, expectation in enumerate(plan.expectations, 1):
+        for place, name in ((number - 1, "before"), (number, "after")):
+            value = row[f"measure.{name}.{number}"]
+            assert isinstance(value, int | float)
+            answers[place][expectation.output] = float(value)
+    return answers
+
+
+def _tiles(
+    plan: Plan, frames: Sequence[Frame], answers: Sequence[Mapping[str, float]], changes: Sequence[str]
+) -> list[Tile]:
+    from roadworthy.frames import Signals
+    from roadworthy.report import Tile, draw_frame
+
+    tiles = []
+    for place, (frame, answer) in enumerate(zip(frames, answers, strict=True)):
+        shown = frame.replace(signals=Signals(speed=answer.get("speed"), steering=answer.get("steering")))
+        drawn = draw_frame(shown, "signals", min(4.0, _TILE_WIDTH / frame.width))
+        if place == 0:
+            tiles.append(Tile(drawn, frame.id))
+        else:
+            tiles.append(Tile(drawn, _reaction(plan, answers, place), changes[place - 1]))
+    return tiles
+
+
+def _reaction(plan: Plan, answers: Sequence[Mapping[str, float]], place: int) -> str:
+    """Return how the answer differs from the one before, in the unit that people use."""
+    expectation = plan.expectations[place - 1]
+    before, after = (answers[one][expectation.output] for one in (place - 1, place))
+    factor, unit = _UNITS[expectation.output]
+    words = f"{(after - before) * factor:+.1f} {unit}".replace(" °", "°")
+    return f"{words}, violates" if not expectation.holds(before, after) else words
+
+
+def _seen(row: Mapping[str, Scalar]) -> str:
+    change = row["visual_change"]
+    return "" if change is None else f"Δv {float(change):.2f}"

@@ -1,0 +1,272 @@
+"""``roadworthy rules run``: rules tried on models, with tables, rows, images and the worst violations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from roadworthy.cli._commands import Command
+from roadworthy.cli._console import console, examples, make_folder, print_json, tracked
+from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli.rules._group import (
+    AllowCommands,
+    CutOuts,
+    Data,
+    Engines,
+    Models,
+    Out,
+    Processes,
+    Rules,
+    RulesFile,
+    Same,
+    Sample,
+    Seed,
+    app,
+)
+from roadworthy.cli.rules._inputs import (
+    frames_of,
+    opened_models,
+    plans_of,
+    processes_for,
+    read_engines_file,
+    share,
+    tolerances,
+)
+from roadworthy.cli.rules._running import Campaign, exit_code, print_tables, write_document
+from roadworthy.errors import InputError
+
+if TYPE_CHECKING:
+    from roadworthy.rules.shrinking import Shrunk
+    from roadworthy.rules.tables import ResultTable
+    from roadworthy.runs import SeveralResults
+
+__all__ = ["run"]
+
+Worst = Annotated[
+    int, typer.Option(metavar="N", help="Violations on each sheet, the worst ones; 0 draws no sheets.")
+]
+Passes = Annotated[
+    int,
+    typer.Option(metavar="N", help="About so many frames that pass are stored with images, for a study."),
+]
+Allow = Annotated[
+    str, typer.Option(metavar="SHARE", help="The share of frames that may violate a rule, such as 5%.")
+]
+Images = Annotated[
+    str, typer.Option(metavar="WHICH", help="Of which frames images are stored: failures, all or none.")
+]
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        'roadworthy rules run --rule "If a pedestrian appears on the roadside, the car should slow down."',
+        "roadworthy rules run --rules examples/rules/paper.rules --model dave2 --model epoch --sample 100",
+        "roadworthy rules run --rules mine.rules --threshold 0,10%,20% --shrink 3 --allow 5%",
+        "roadworthy rules run --rules paper.rules --only R5 --data camvid:path --model dave2-udacity",
+    ),
+)
+def run(
+    rule: Rules = None,
+    rules: RulesFile = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Of the rules, only this one; repeatable.")
+    ] = None,
+    data: Data = "world",
+    option: Options = None,
+    model: Models = None,
+    out: Out = Path("rules-out"),
+    threshold: Annotated[
+        str, typer.Option(metavar="LIST", help="Thresholds to judge at as well, such as 0,10%,20%.")
+    ] = "",
+    sample: Sample = None,
+    seed: Seed = 0,
+    allow: Allow = "0",
+    same: Same = None,
+    shrink: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Shrink the N worst violations of each rule and model to the least change."
+        ),
+    ] = 0,
+    worst: Worst = 6,
+    images: Images = "failures",
+    passes: Passes = 100,
+    gallery: CutOuts = "shipped",
+    engines: Engines = None,
+    allow_commands: AllowCommands = False,
+    skip: Annotated[
+        bool, typer.Option("--skip", help="Leave out rules whose changes nothing here can make.")
+    ] = False,
+    processes: Processes = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try rules on models: make the images, ask the models, judge their answers, show what violates.
+
+    All models see the same images, and so do rules about the same change. The folder gets the rows of every
+    rule and model, the images of the violations, sheets with the worst of them, tables.md and result.json.
+    The exit code is 1 if a rule is violated by more frames than are allowed, 0 if none is.
+    """
+    for name, value in (("--shrink", shrink), ("--worst", worst), ("--passes", passes)):
+        if value < 0:
+            raise InputError(f"{name} must be 0 or more, got {value}")
+    plans, skipped = plans_of(
+        rule or [],
+        rules or [],
+        only=only or [],
+        engines=read_engines_file(engines, allow_commands=allow_commands),
+        same=tolerances(same or []),
+        gallery=gallery,
+        skip=skip,
+    )
+    systems = opened_models(model)
+    campaign = Campaign(
+        plans,
+        systems,
+        frames_of(data, option, systems, sample),
+        out,
+        seed,
+        share("--allow", allow),
+        [share("--threshold", one) for one in threshold.split(",") if one.strip()],
+    )
+    found = campaign.run(
+        images=images,  # type: ignore[arg-type]  # checked where it is used
+        passes=passes,
+        processes=processes_for(processes, campaign.images),
+    )
+    tables = _tables(campaign, found)
+    document = campaign.document(found) | {"skipped": skipped}
+    document["sheets"] = _sheets(campaign, found, worst if images != "none" else 0)
+    shrunk = _shrunk(campaign, found, shrink)
+    document["shrunk"] = shrunk
+    if shrunk:
+        tables.append(_shrunk_table(shrunk))
+    write_document(out, document, tables)
+    if as_json:
+        print_json({"folder": str(out), **document})
+    else:
+        print_tables(tables)
+        _print_notes(campaign, document)
+    raise typer.Exit(exit_code(found))
+
+
+def _tables(campaign: Campaign, found: SeveralResults) -> list[ResultTable]:
+    from roadworthy.rules.tables import (
+        cost_table,
+        is_composed,
+        reasons_table,
+        threshold_table,
+        violation_table,
+    )
+
+    plans, models, tallies = campaign.plans, campaign.models, campaign.tallies
+    simple = [id for id in plans if not is_composed(plans[id])]
+    composed = [id for id in plans if is_composed(plans[id])]
+    tables: list[ResultTable | None] = []
+    if simple:
+        tables.append(violation_table("Violations", simple, models, tallies))
+    if campaign.thresholds:
+        tables.append(threshold_table(list(plans), models, tallies, campaign.thresholds))
+    if composed:
+        tables.append(violation_table("Violations of composed rules", composed, models, tallies))
+    tables += [reasons_table(list(plans), models, tallies), cost_table(plans, *campaign.spent(found))]
+    return [one for one in tables if one is not None]
+
+
+def _sheets(campaign: Campaign, found: SeveralResults, count: int) -> list[str]:
+    """Draw the worst violations of each rule and model; return where they are."""
+    from roadworthy.cli.rules._sheets import violation_sheet
+    from roadworthy.images import write_image
+
+    written: list[str] = []
+    for (rule, model), result in tracked(list(found.results.items()) if count else [], "Drawing violations"):
+        assert result.folder is not None
+        rows = campaign.worst(result.folder, count)
+        if not rows:
+            continue
+        tally = campaign.tallies[rule, model]
+        path = make_folder(campaign.out / "sheets") / f"{_name(rule)}-{_name(model)}.png"
+        sheet = violation_sheet(
+            campaign.plans[rule],
+            rows,
+            found.images,
+            title=f"{rule} · {model} · {tally.cell} violate it",
+            note=campaign.plans[rule].rule.text,
+        )
+        write_image(path, sheet)
+        written.append(str(path.relative_to(campaign.out)))
+    return written
+
+
+def _shrunk(campaign: Campaign, found: SeveralResults, count: int) -> list[dict[str, object]]:
+    """Shrink the worst violations of each rule and model; return what is left of the changes."""
+    from roadworthy.cli.rules._sheets import shrunk_sheet
+    from roadworthy.images import write_image
+    from roadworthy.rules.shrinking import Shrinking, Violation
+    from roadworthy.runs import run as run_one
+
+    systems = {one.name: one for one in campaign.systems}
+    shrunk: list[dict[str, object]] = []
+    for (rule, model), result in tracked(
+        list(found.results.items()) if count else [], "Shrinking violations"
+    ):
+        assert result.folder is not None
+        rows = campaign.worst(result.folder, count)
+        violations = [Violation(str(row["param.frame"]), int(str(row["param.seed"]))) for row in rows]
+        if not violations:
+            continue
+        search = Shrinking(campaign.plans[rule], violations)
+        folder = campaign.out / "shrunk" / f"{_name(rule)}-{_name(model)}"
+        run_one(search, campaign.requirement(rule), campaign.data, systems[model], out=folder)
+        # Where shrinking finds no violation at all, the model answers differently every time.
+        ordered = [search.smallest[one.frame_id] for one in violations if one.frame_id in search.smallest]
+        if ordered:
+            path = campaign.out / "sheets" / f"{_name(rule)}-{_name(model)}-shrunk.png"
+            make_folder(path.parent)
+            title = f"{rule} · {model} · the least change that still violates it"
+            write_image(path, shrunk_sheet(campaign.plans[rule], ordered, title=title))
+        shrunk += [_shrunk_document(rule, model, one) for one in ordered]
+    return shrunk
+
+
+def _shrunk_table(shrunk: Sequence[Mapping[str, Any]]) -> ResultTable:
+    from roadworthy.rules.tables import ResultTable
+
+    rows = tuple(
+        (one["rule"], one["model"], one["frame"], f"{one['amount']:.0%}", "; ".join(one["changes"]))
+        for one in shrunk
+    )
+    columns = ("rule", "model", "frame", "amount", "what is left of the change")
+    return ResultTable("The least change that still violates", columns, rows)
+
+
+def _shrunk_document(rule: str, model: str, one: Shrunk) -> dict[str, object]:
+    return {
+        "rule": rule,
+        "model": model,
+        "frame": one.violation.frame_id,
+        "seed": one.violation.seed,
+        "amount": one.amount,
+        "changes": list(one.changes),
+        "predictions": {output: list(values) for output, values in one.predictions.items()},
+        "margin": one.margin,
+    }
+
+
+def _print_notes(campaign: Campaign, document: dict[str, object]) -> None:
+    out = console()
+    for note in campaign.notes():
+        out.print(note, soft_wrap=True)
+    skipped = document["skipped"]
+    assert isinstance(skipped, dict)
+    for id, reason in skipped.items():
+        out.print(f"{id} is left out: {reason}", soft_wrap=True)
+    out.print(f"Wrote {campaign.out} in {campaign.seconds:.1f} s", soft_wrap=True)
+
+
+def _name(words: str) -> str:
+    return re.sub(r"[^\w.]+", "-", words.lower()).strip("-.")

@@ -1,0 +1,48 @@
+"""How a rule is read, on the command line."""
+
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner, Result
+
+from roadworthy.cli import app
+
+RULE = "If a red car appears ahead, slow down by at least 10%. If it gets closer, slow down more."
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(app, ["rules", *args], env={"COLUMNS": "100"})
+
+
+def test_parse_says_it_in_plain_words() -> None:
+    result = run("parse", RULE)
+    assert result.exit_code == 0
+    assert "add a red car in front of the ego-vehicle, closer to the camera than before" in result.output
+    assert "(x1 - x2)/x1 >= 10%" in result.output
+    assert "ADD(vehicle, ego-vehicle, front)" in result.output
+    assert "compared with the image of the block before" in result.output
+
+
+def test_parse_for_scripts() -> None:
+    document = json.loads(run("parse", RULE, "--json").output)
+    first, second = document["blocks"]
+    assert first["changes"][0]["properties"] == {"type": "car", "color": "red"}
+    assert second["changes"][0]["comparative"] == "closer"
+    assert first["expectation"]["output"] == "speed"
+    assert {"predicate": "CHANGE", "arguments": ["decrease"]} in first["propositions"]
+
+
+def test_a_refusal_underlines_and_ends_with_two() -> None:
+    result = run("parse", "If a dragon appears, slow down.")
+    assert result.exit_code == 2
+    assert "     ^^^^^^" in result.output
+    document = json.loads(run("parse", "If a dragon appears, slow down.", "--json").output)
+    assert document["refused"]["words"] == "dragon"
+    assert document["refused"]["suggestions"]
+
+
+def test_explain_draws_the_grammar() -> None:
+    lines = run("explain", "Drive more slowly at night.").output.splitlines()
+    assert lines[0].startswith("Drive  (ROOT")
+    assert any(line.endswith("night  (pobj, NN)") for line in lines)

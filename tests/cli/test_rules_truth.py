@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from roadworthy.cli.rules import app
+from roadworthy.rules import truth_matrix as module
+from roadworthy.rules.truth_matrix import CAREFUL, TruthMatrix, TruthRow
+from roadworthy.rules.truth_rules import TRUTH_RULES
+from roadworthy.world.faulty_drivers import FAULTS
+
+
+def _run(*args: str) -> Result:
+    return CliRunner().invoke(app, ["truth", *args], env={"COLUMNS": "80"})
+
+
+def _matrix(night_blind: int, careful: int) -> TruthMatrix:
+    (rule,) = (one for one in TRUTH_RULES if one.id == "R7")
+    row = TruthRow(rule, 1000)
+    row.reasons["it is night already"] = 333
+    row.violations.update({"night-blind": night_blind, CAREFUL: careful})
+    return TruthMatrix(1333, (row,), (CAREFUL, "night-blind"))
+
+
+def test_it_prints_the_matrix() -> None:
+    result = _run("--frames", "30", "--seed", "3", "--reasons")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert all(len(line) <= 80 for line in lines if not line.startswith("  "))
+    rows = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
+    assert rows["R5"] == ["30", "0", "0", "0", "0", "100%", "0"]
+    assert rows["sensitivity"] == ["100%"] * 5
+    assert rows["R7:"][1:] == ["it", "is", "night", "already"]
+    assert lines[-1] == "All verdicts are true."
+
+
+def test_it_writes_json() -> None:
+    result = _run("--frames", "30", "--seed", "3", "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.output)
+    assert (document["frames"], document["seed"], document["passed"]) == (30, 3, True)
+    assert document["shortfalls"] == []
+    assert [one["id"] for one in document["rules"]] == [one.id for one in TRUTH_RULES]
+    assert [one["name"] for one in document["drivers"]] == [CAREFUL, *FAULTS]
+    careful, night = document["drivers"][0], document["drivers"][3]
+    assert (careful["sensitivity"], careful["false_alarms"]) == ({}, 0)
+    assert night["sensitivity"] == {"R7": 1.0, "CR3": 1.0, "rain-night": 1.0}
+    assert night["caught"] == night["qualify"] > 30
+    r7 = document["rules"][6]
+    assert r7["depends_on"] == ["night-blind"]
+    assert r7["violations"] == {CAREFUL: 0, **dict.fromkeys(FAULTS, 0), "night-blind": r7["qualify"]}
+    assert r7["reasons"] == {"it is night already": 30 - r7["qualify"]}
+
+
+@pytest.mark.parametrize(
+    ("night_blind", "careful", "code", "shown"),
+    [
+        (1000, 0, 0, "All verdicts are true."),
+        (995, 0, 0, "99.50%"),
+        (989, 0, 1, "R7 catches 'night-blind' in 989 of 1000 frames (98.90%, expected 99% or more)"),
+        (1000, 1, 1, "R7 wrongly catches 'careful' in 1 of 1000 frames"),
+    ],
+)
+def test_it_fails_where_a_bar_is_missed(
+    night_blind: int, careful: int, code: int, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "truth_matrix", lambda *_, **__: _matrix(night_blind, careful))
+    result = _run()
+    assert result.exit_code == code
+    assert shown in result.output
+    result = _run("--json")
+    assert result.exit_code == code
+    assert json.loads(result.output)["passed"] == (code == 0)
