@@ -402,10 +402,10 @@ class _ConditionReader(ExchangeReader):
         if lemma == "approach":
             self._approaches(things, group, inner)
             return
-        if lemma == "turn" and not all(
-            ontology().is_a(self.resolved(one).element, "dynamic object") for one in things
-        ):
-            raise group.words.refuse("into what it turns is not understood", ["turns red"])
+        moving = [one for one in things if ontology().is_a(self.resolved(one).element, "dynamic object")]
+        if lemma == "turn" and moving != things:
+            where = group.words if self.over() else self.rest()
+            raise where.refuse("into what it turns is not understood", ["turns red"])
         if lemma in PRESENCE_VERBS | ADD_VERBS or (lemma in SEE_VERBS and group.passive):
             gone = group.negated or group.no_longer
             while self.lower() in _THERE:

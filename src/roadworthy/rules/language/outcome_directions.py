@@ -116,7 +116,7 @@ def _check_sides(part: Part, heads: tuple[Item, ...], turning: bool) -> None:
 
 
 def _check_words(part: Part, heads: tuple[Item, ...]) -> None:
-    """Refuse words that describe a state and compare it with nothing, and "stop braking", which is no stop."""
+    """Refuse words that compare a state with nothing, and "stop braking", which is no stop."""
     for item in heads:
         if item.text in ADJECTIVES and not part.of(*VERBS, "expect", "must"):
             raise part.refuse([item], "this does not say what should be so", EXAMPLES)

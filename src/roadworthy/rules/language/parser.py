@@ -17,10 +17,10 @@ __all__ = ["parse"]
 
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
-_LABELS = (
-    (re.compile(r"\b(?:test )?(?:condition|scenario|trigger|situation)\s*:", re.IGNORECASE), "If"),
-    (re.compile(r"\bexpect(?:ed|ation)(?: (?:result|behaviou?r|outcome))?\s*:", re.IGNORECASE), "Then"),
-)
+_LABELS = {
+    r"\b(?:test )?(?:condition|scenario|trigger|situation)\s*:": "If",
+    r"\bexpect(?:ed|ation)(?: (?:result|behaviou?r|outcome))?\s*:": "Then",
+}
 """What test plans write at the head of the two halves of a rule."""
 _ENDS = frozenset({".", ";", "!", "?"})
 _COMMAS = frozenset({",", ":", "–", "—", "->", "→", "=>"})
@@ -57,10 +57,7 @@ def parse(text: str) -> Rule:
         raise InputError(f"a rule must be text, got {type(text).__name__}")
     if not re.search(r"\w", text):
         raise RuleError("the rule is empty", text=text, span=(0, len(text)), suggestions=[_EXAMPLE])
-    plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
-    for label, instead in _LABELS:
-        plain = label.sub(lambda found, word=instead: word.ljust(len(found[0])), plain)  # type: ignore[misc]
-    words = analysed(plain)
+    words = analysed(_without_headings(text))
     words = Words(text, words.items)
     label = _LABEL.match(text)
     if label is not None:
@@ -86,6 +83,18 @@ def parse(text: str) -> Rule:
     if not blocks:
         raise words.refuse("the rule is empty", [_EXAMPLE])
     return Rule(text, tuple(blocks))
+
+
+def _without_headings(text: str) -> str:
+    """Return a text in which the headings of test plans are plain words, each in its place."""
+    plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
+    for heading, instead in _LABELS.items():
+
+        def padded(found: re.Match[str], instead: str = instead) -> str:
+            return instead.ljust(len(found[0]))
+
+        plain = re.sub(heading, padded, plain, flags=re.IGNORECASE)
+    return plain
 
 
 def _pieces(words: Words) -> Iterator[Words]:
