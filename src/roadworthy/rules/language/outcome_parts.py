@@ -14,26 +14,15 @@ from roadworthy.rules.language.words import Words
 __all__ = ["EXAMPLES", "Item", "Part", "parts"]
 
 EXAMPLES = ("slow down", "the speed should stay the same", "turn left", "the steering should not change")
-PLACES = frozenset(
-    [
-        "for",
-        "near",
-        "at",
-        "before",
-        "behind",
-        "beside",
-        "around",
-        "past",
-        "toward",
-        "towards",
-        "because",
-        "of",
-        "due",
-        "to",
-        "in",
-        "front",
-    ]
-)
+CAUSES = tuple(
+    phrase.split()
+    for phrase in (
+        "for", "near", "at", "before", "behind", "beside", "around", "past", "toward", "towards",
+        "because of", "due to", "in front of", "in response to",
+    )
+)  # fmt: skip
+"""What can lead to something that the if-part names: "slow down for the pedestrian"."""
+NEVER_A_CAUSE = frozenset({"left", "right", "speed", "steering"})
 DETERMINERS = frozenset(["the", "a", "an", "this", "that", "these", "those", "its", "their"])
 PRONOUNS = frozenset(["it", "him", "her", "them", "this", "that"])
 PURPOSES = frozenset(["let", "avoid", "allow", "prevent", "ensure", "give", "protect"])
@@ -213,15 +202,13 @@ class _Scanner:
 
     def cause(self, place: int) -> int:
         """Return the end of "for the pedestrian" and the like, or 0."""
-        start = place
-        while place < len(self.bases) and self.bases[place] in PLACES:
-            place += 1
-        if place == start:
-            return 0
-        if place < len(self.bases) and self.bases[place] in PRONOUNS:
-            # "for it", but not "at its speed", nor "than it was"
-            return place + 1 if self.bases[start] in ("for", "because", "due", "near", "behind") else 0
-        return self.thing(place) if place < len(self.bases) else 0
+        for phrase in CAUSES:
+            stop = place + len(phrase)
+            if self.bases[place:stop] == phrase and stop < len(self.bases):
+                if self.bases[stop] in PRONOUNS:  # but not "before it was", nor "at this speed"
+                    return stop + 1 if phrase[0] in ("for", "because", "due", "near", "behind") else 0
+                return self.thing(stop)
+        return 0
 
     def thing(self, place: int) -> int:
         """Return the end of "the pedestrian" and the like, or 0."""
@@ -236,8 +223,8 @@ class _Scanner:
         piece = self.pieces[place]
         if isinstance(piece, Found):
             return False
-        lemma = self.words[piece.first].lemma
-        return piece.text in self.mentioned or lemma in self.mentioned
+        names = {piece.text, self.words[piece.first].lemma}
+        return bool(names & set(self.mentioned)) and not names & NEVER_A_CAUSE
 
     def reason(self, place: int) -> int:
         """Return the end of "because you cannot see far" and the like, or 0."""
