@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from roadworthy.cli.demo import busy_scene, counterfactual_pairs, ground_truth_sheet
-from roadworthy.images import write_image
+from roadworthy.cli.rules._demo import try_paper_rules
+from roadworthy.images import read_image, write_image
 from roadworthy.report import Image, Tile, contact_sheet, pair_sheet
 from roadworthy.world import TIMES, WEATHERS, Camera, Conditions, make_scene, render
 
@@ -50,10 +52,18 @@ def tracks() -> Image:
             "meadow": (20, 300, 560, 900),
             "town": (20, 275, 560, 933),
             "mountain": (58, 400, 700, 1050),
+            "coast": (20, 420, 640, 980),
+            "village": (60, 300, 560, 900),
         }.items()
         for s in places
     ]
     return contact_sheet(tiles, columns=4)
+
+
+def rule_violations() -> Image:
+    """What the demonstration shows of the first rule and the first network."""
+    with TemporaryDirectory() as folder:
+        return read_image(try_paper_rules(Path(folder) / "rules").sheets[0])
 
 
 def pictures() -> Iterator[tuple[str, Image]]:
@@ -63,6 +73,7 @@ def pictures() -> Iterator[tuple[str, Image]]:
     yield "tracks", tracks()
     yield "ground-truth", ground_truth_sheet()
     yield "counterfactuals", pair_sheet(counterfactual_pairs(), scale=1.25)
+    yield "rule-violations", rule_violations()
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import typer
 from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json, tracked
 
 if TYPE_CHECKING:
+    from roadworthy.cli.rules._demo import RulesTried
     from roadworthy.frames import Frame, Signals
     from roadworthy.report import Image, Pair
     from roadworthy.world import Scene
@@ -24,7 +25,8 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("demo-out"),
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
 ) -> None:
-    """Draw the built-in world, its ground truth, and what one change does to a careful driver."""
+    """Draw the built-in world, and try seven traffic rules on two networks that come with the package."""
+    from roadworthy.cli.rules._demo import try_paper_rules
     from roadworthy.images import write_image
     from roadworthy.report import frame_sheet, pair_sheet
 
@@ -45,10 +47,14 @@ def demo(
     paths = {name: out / f"{name}.png" for name in sheets}
     for name, sheet in sheets.items():
         write_image(paths[name], sheet)
+    tried = try_paper_rules(out / "rules")
     if as_json:
-        print_json(_document(paths, pairs))
+        print_json(
+            _document(paths, pairs) | {"rules": tried.document, "violations": list(map(str, tried.sheets))}
+        )
     else:
         _print_summary(paths, pairs)
+        _print_rules(tried)
 
 
 def _world_frames() -> list[Frame]:
@@ -176,4 +182,23 @@ def _print_summary(paths: dict[str, Path], pairs: Sequence[Pair]) -> None:
         )
     out.print(Padding(table, (0, 0, 1, 2)))
     for path in paths.values():
+        out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)
+
+
+def _print_rules(tried: RulesTried) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from roadworthy.cli.rules._running import print_tables
+
+    out = console()
+    out.print()
+    out.print(Text("Seven rules, tried on two networks", style="bold"))
+    table = plain_table("", "")
+    table.show_header = False
+    for id, text in tried.rules.items():
+        table.add_row(id, Text(text))
+    out.print(Padding(table, (0, 0, 1, 2)))
+    print_tables([tried.table])
+    for path in tried.sheets:
         out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roadworthy.rules.tables import ResultTable, Spent, Tally
     from roadworthy.runs import ImageRetention, SeveralResults
 
-__all__ = ["Campaign", "exit_code", "print_tables", "write_document"]
+__all__ = ["RESULT_FILE", "Campaign", "exit_code", "print_tables", "write_document"]
 
 RESULT_FILE = "result.json"
 _BATCH = 64

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roadworthy.cli._console import make_folder, tracked
+
 if TYPE_CHECKING:
     from roadworthy.cases import Scalar
+    from roadworthy.cli.rules._running import Campaign
     from roadworthy.frames import Frame
     from roadworthy.report import Image, Tile
     from roadworthy.rules.generation import Plan
     from roadworthy.rules.shrinking import Shrunk
+    from roadworthy.runs import SeveralResults
 
-__all__ = ["shrunk_sheet", "violation_sheet"]
+__all__ = ["file_name", "shrunk_sheet", "violation_sheet", "write_sheets"]
 
 _TILE_WIDTH = 480
 _UNITS = {"speed": (3.6, "km/h"), "steering": (1.0, "°")}
@@ -104,3 +109,37 @@ def _reaction(plan: Plan, answers: Sequence[Mapping[str, float]], place: int) ->
 def _seen(row: Mapping[str, Scalar]) -> str:
     change = row["visual_change"]
     return "" if change is None else f"Δv {float(change):.2f}"
+
+
+def write_sheets(campaign: Campaign, found: SeveralResults, count: int) -> list[str]:
+    """Draw the worst violations of each rule and model; return where they are."""
+    from roadworthy.images import write_image
+
+    written: list[str] = []
+    for (rule, model), result in tracked(list(found.results.items()) if count else [], "Drawing violations"):
+        assert result.folder is not None
+        rows = campaign.worst(result.folder, count)
+        if not rows:
+            continue
+        tally = campaign.tallies[rule, model]
+        path = make_folder(campaign.out / "sheets") / f"{file_name(rule)}-{file_name(model)}.png"
+        sheet = violation_sheet(
+            campaign.plans[rule],
+            rows,
+            found.images,
+            title=f"{rule} · {model} · {tally.cell} violate it",
+            note=campaign.plans[rule].rule.text,
+        )
+        write_image(path, sheet)
+        written.append(str(path.relative_to(campaign.out)))
+    return written
+
+
+def file_name(words: str) -> str:
+    """Return words as a part of a file's name.
+
+    Example:
+        >>> file_name("Rule 1 (mine)")
+        'rule-1-mine'
+    """
+    return re.sub(r"[^\w.]+", "-", words.lower()).strip("-.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +24,7 @@ from roadworthy.cli.rules._group import (
     Same,
     Sample,
     Seed,
+    Traffic,
     app,
 )
 from roadworthy.cli.rules._inputs import (
@@ -37,6 +37,7 @@ from roadworthy.cli.rules._inputs import (
     tolerances,
 )
 from roadworthy.cli.rules._running import Campaign, exit_code, print_tables, write_document
+from roadworthy.cli.rules._sheets import file_name, write_sheets
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def run(
     images: Images = "failures",
     passes: Passes = 100,
     gallery: CutOuts = "shipped",
+    traffic: Traffic = "right",
     engines: Engines = None,
     allow_commands: AllowCommands = False,
     skip: Annotated[
@@ -121,6 +123,7 @@ def run(
         engines=read_engines_file(engines, allow_commands=allow_commands),
         same=tolerances(same or []),
         gallery=gallery,
+        traffic=traffic,
         skip=skip,
     )
     systems = opened_models(model)
@@ -140,7 +143,7 @@ def run(
     )
     tables = _tables(campaign, found)
     document = campaign.document(found) | {"skipped": skipped}
-    document["sheets"] = _sheets(campaign, found, worst if images != "none" else 0)
+    document["sheets"] = write_sheets(campaign, found, worst if images != "none" else 0)
     shrunk = _shrunk(campaign, found, shrink)
     document["shrunk"] = shrunk
     if shrunk:
@@ -177,31 +180,6 @@ def _tables(campaign: Campaign, found: SeveralResults) -> list[ResultTable]:
     return [one for one in tables if one is not None]
 
 
-def _sheets(campaign: Campaign, found: SeveralResults, count: int) -> list[str]:
-    """Draw the worst violations of each rule and model; return where they are."""
-    from roadworthy.cli.rules._sheets import violation_sheet
-    from roadworthy.images import write_image
-
-    written: list[str] = []
-    for (rule, model), result in tracked(list(found.results.items()) if count else [], "Drawing violations"):
-        assert result.folder is not None
-        rows = campaign.worst(result.folder, count)
-        if not rows:
-            continue
-        tally = campaign.tallies[rule, model]
-        path = make_folder(campaign.out / "sheets") / f"{_name(rule)}-{_name(model)}.png"
-        sheet = violation_sheet(
-            campaign.plans[rule],
-            rows,
-            found.images,
-            title=f"{rule} · {model} · {tally.cell} violate it",
-            note=campaign.plans[rule].rule.text,
-        )
-        write_image(path, sheet)
-        written.append(str(path.relative_to(campaign.out)))
-    return written
-
-
 def _shrunk(campaign: Campaign, found: SeveralResults, count: int) -> list[dict[str, object]]:
     """Shrink the worst violations of each rule and model; return what is left of the changes."""
     from roadworthy.cli.rules._sheets import shrunk_sheet
@@ -220,12 +198,12 @@ def _shrunk(campaign: Campaign, found: SeveralResults, count: int) -> list[dict[
         if not violations:
             continue
         search = Shrinking(campaign.plans[rule], violations)
-        folder = campaign.out / "shrunk" / f"{_name(rule)}-{_name(model)}"
+        folder = campaign.out / "shrunk" / f"{file_name(rule)}-{file_name(model)}"
         run_one(search, campaign.requirement(rule), campaign.data, systems[model], out=folder)
         # Where shrinking finds no violation at all, the model answers differently every time.
         ordered = [search.smallest[one.frame_id] for one in violations if one.frame_id in search.smallest]
         if ordered:
-            path = campaign.out / "sheets" / f"{_name(rule)}-{_name(model)}-shrunk.png"
+            path = campaign.out / "sheets" / f"{file_name(rule)}-{file_name(model)}-shrunk.png"
             make_folder(path.parent)
             title = f"{rule} · {model} · the least change that still violates it"
             write_image(path, shrunk_sheet(campaign.plans[rule], ordered, title=title))
@@ -266,7 +244,3 @@ def _print_notes(campaign: Campaign, document: dict[str, object]) -> None:
     for id, reason in skipped.items():
         out.print(f"{id} is left out: {reason}", soft_wrap=True)
     out.print(f"Wrote {campaign.out} in {campaign.seconds:.1f} s", soft_wrap=True)
-
-
-def _name(words: str) -> str:
-    return re.sub(r"[^\w.]+", "-", words.lower()).strip("-.")
