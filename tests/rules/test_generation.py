@@ -75,6 +75,15 @@ def adding(target: str, position: Any = None, reference: str | None = None, **mo
             adding("bicyclist", "on", "sidewalk", reference_properties={"position": "right"}),
             AddOperation("bicyclist", "on", "roadside", "right"),
         ),
+        (
+            adding("traffic light", "front", "ego-vehicle"),
+            AddOperation("traffic light", "on", "roadside", "right"),
+        ),
+        (adding("traffic sign", "on", "road"), AddOperation("traffic sign", "on", "roadside", "right")),
+        (
+            adding("pedestrian", "front", "ego-vehicle"),
+            AddOperation("pedestrian", "in front of", "ego-vehicle"),
+        ),
         (adding("pedestrian", "in", "crosswalk"), AddOperation("pedestrian", "on", "crosswalk")),
         (adding("pedestrian", "beside", "road"), AddOperation("pedestrian", "beside", "road")),
         (adding("pedestrian", "behind", "vehicle"), AddOperation("pedestrian", "behind", "vehicle")),
@@ -98,6 +107,14 @@ def adding(target: str, position: Any = None, reference: str | None = None, **mo
 )
 def test_what_a_change_asks_of_images(change: Change, expected: object) -> None:
     assert operation_of(change) == expected
+
+
+def test_signs_stand_where_one_drives_unless_a_side_is_said() -> None:
+    sign = adding("traffic sign", "on", "sidewalk")
+    assert operation_of(sign, "left") == AddOperation("traffic sign", "on", "roadside", "left")
+    said = dataclasses.replace(sign, reference_properties={"position": "right"})
+    assert operation_of(said, "left") == AddOperation("traffic sign", "on", "roadside", "right")
+    assert plan_for(rule((sign, SLOWER)), traffic="left").scenarios[0].steps[0].settings["side"] == "left"
 
 
 def test_every_block_has_a_scenario_from_the_original_frame(frames: list[Frame]) -> None:
@@ -369,3 +386,10 @@ class TestAmounts:
             Moved(make_transform("rain"), (0.5,))
         with pytest.raises(InputError, match="must be from 0 to 1"):
             Faded(make_transform("rain"), 2.0)
+
+
+def test_cut_outs_may_come_from_another_gallery(tmp_path: Any) -> None:
+    crossing = Rule("R1", (Block((PEDESTRIAN,), SLOWER),))
+    assert plan_for(crossing).scenarios[0].steps[0].settings["gallery"] == "shipped"
+    with pytest.raises(InputError, match=r"nowhere"):
+        plan_for(crossing, gallery=str(tmp_path / "nowhere"))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.cases import Answers, OutcomeStatus, Predicted, Requirement, Status
+from roadworthy.cases import Answers, Case, OutcomeStatus, Predicted, Requirement, Status
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable, RuleError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
@@ -203,6 +203,15 @@ def test_requirements_are_read_from_their_text() -> None:
             load("world"),
             Driver(),
         )
+
+
+def test_cases_can_be_judged_in_another_process() -> None:
+    text = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
+    requirement = Requirement("R1", text, "rules")
+    (case,) = RulesMethod().cases(requirement, load("world", count=1), np.random.default_rng(0))
+    assert isinstance(case, Case)
+    assert case.parameters["rule"] == text
+    assert RulesMethod().judge(case, answers(10.0, 8.0)).margin == 2.0
 
 
 def test_data_sets_without_ids_work_too(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Literal, TypeAlias
 
 import cv2
 import numpy as np
@@ -32,13 +33,16 @@ from roadworthy.transforms import Composition, Engine, Operation, Transform, tra
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.wording import Description
 
-__all__ = ["FollowUp", "Original", "Plan", "Scenario", "operation_of", "plan_for"]
+__all__ = ["FollowUp", "Original", "Plan", "Scenario", "Traffic", "operation_of", "plan_for"]
+
+Traffic: TypeAlias = Literal["right", "left"]
 
 _LEAST_CONTRAST = 32  # levels; as the transform that adds things has it
 _LEVELS = ("light", "normal", "heavy")
 _ROADSIDE = ("on", "roadside")
 _AHEAD = ("in front of", "ego-vehicle")
 _RELATIONS = {"on": "on", "in": "on", "front": "in front of", "behind": "behind", "beside": "beside"}
+_OUR_WAY = ("ego-vehicle", "road", "lane")
 _LAST = ("weather", "time")
 """What comes over everything else: what is added stands in the rain, too."""
 
@@ -254,13 +258,16 @@ class FollowUp:
         return self.scenario(frame, self.seed)
 
 
-def plan_for(rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "shipped") -> Plan:
+def plan_for(
+    rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "shipped", traffic: Traffic = "right"
+) -> Plan:
     """Return how a rule is tried.
 
     Args:
         rule: The rule, as it was read.
         engines: Image engines that users bring; they go before what is built in.
         gallery: Where the cut-outs of things come from: "shipped", or folders joined by commas.
+        traffic: The side of the road that one drives on: signs and lights for us stand there.
 
     Raises:
         InputError: Something that the rule changes cannot be changed, or not so; says what would help.
@@ -272,14 +279,14 @@ def plan_for(rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "ship
         >>> [str(scenario) for scenario in plan_for(rule).scenarios]
         ['add(element=pedestrian)', 'add(element=pedestrian), 0.6 times as far away']
     """
-    engines = tuple(engines)
+    make = _Maker(tuple(engines), gallery, traffic)
     blocks: list[list[_Made]] = []
     for block in rule.blocks:
         made: list[_Made] = []
         for change in sorted(block.changes, key=_order):
             earlier = (one for steps in reversed(blocks) for one in steps if one.is_about(change))
             try:
-                made.append(_made(change, next(earlier, None), engines, gallery))
+                made.append(make(change, next(earlier, None)))
             except InputError as error:
                 raise InputError(
                     f"the rule {rule.text!r} cannot be tried ({change}): {error}; image engines of your own "
@@ -311,25 +318,37 @@ class _Made:
         return (self.change.op, self.change.target) == (change.op, change.target)
 
 
-def _made(change: Change, earlier: _Made | None, engines: Sequence[Engine], gallery: str) -> _Made:
-    if change.comparative is None:
-        return _Made(change, transform_for(operation_of(change), engines, gallery=gallery))
-    if earlier is None:
-        raise InputError(f"no earlier block says what it is {change.comparative} than")
-    if change.comparative in ("heavier", "lighter"):
-        levelled = _levelled(change, earlier.change)
-        return _Made(levelled, transform_for(operation_of(levelled), engines))
-    if can_be_moved(earlier.transform):
-        factors = CLOSER if change.comparative == "closer" else FARTHER
-        return _Made(earlier.change, Moved(earlier.transform, factors))
-    # Whatever an engine of the user makes can be nearer only if the engine can make that, too.
-    operation = operation_of(earlier.change)
-    if isinstance(operation, AddOperation):
-        nearer = dataclasses.replace(operation, relation=change.comparative)
-        for engine in engines:
-            if engine.supports(nearer):
-                return _Made(earlier.change, engine.transform(nearer))
-    raise InputError(f"only a thing that is added can be {change.comparative}, and not by every engine")
+@dataclass(frozen=True)
+class _Maker:
+    """Finds the transforms that make changes."""
+
+    engines: tuple[Engine, ...]
+    gallery: str
+    traffic: Traffic
+
+    def __call__(self, change: Change, earlier: _Made | None) -> _Made:
+        """Return a change with its transform; `earlier` is what a comparative refers to."""
+        if change.comparative is None:
+            return self._plain(change)
+        if earlier is None:
+            raise InputError(f"no earlier block says what it is {change.comparative} than")
+        if change.comparative in ("heavier", "lighter"):
+            return self._plain(_levelled(change, earlier.change))
+        if can_be_moved(earlier.transform):
+            factors = CLOSER if change.comparative == "closer" else FARTHER
+            return _Made(earlier.change, Moved(earlier.transform, factors))
+        # Whatever an engine of the user makes can be nearer only if the engine can make that, too.
+        operation = operation_of(earlier.change, self.traffic)
+        if isinstance(operation, AddOperation):
+            nearer = dataclasses.replace(operation, relation=change.comparative)
+            for engine in self.engines:
+                if engine.supports(nearer):
+                    return _Made(earlier.change, engine.transform(nearer))
+        raise InputError(f"only a thing that is added can be {change.comparative}, and not by every engine")
+
+    def _plain(self, change: Change) -> _Made:
+        operation = operation_of(change, self.traffic)
+        return _Made(change, transform_for(operation, self.engines, gallery=self.gallery))
 
 
 def _levelled(change: Change, earlier: Change) -> Change:
@@ -345,15 +364,19 @@ def _levelled(change: Change, earlier: Change) -> Change:
     )
 
 
-def operation_of(change: Change) -> Operation:
+def operation_of(change: Change, traffic: Traffic = "right") -> Operation:
     """Return the operation on images that a change of a rule asks for.
+
+    Args:
+        change: The change.
+        traffic: The side of the road that one drives on: signs and lights for us stand there.
 
     Raises:
         InputError: The change makes no sense.
 
     Example:
         >>> operation_of(Change("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
-        AddOperation(element='stop sign', relation='on', reference='roadside', side='either', distance=0.0)
+        AddOperation(element='stop sign', relation='on', reference='roadside', side='right', distance=0.0)
         >>> operation_of(Change("replace", "weather", {"level": "heavy"}, replacement="rainy"))
         ReplaceOperation(element='weather', by='downpour')
     """
@@ -371,7 +394,13 @@ def operation_of(change: Change) -> Operation:
         properties.pop("position", None) if change.target != "lane" else None
     )
     relation, reference = _place(change, around)
+    if side is None and reference == "roadside" and _is_for_drivers(change.target):
+        side = traffic
     return AddOperation(_words(change.target, properties), relation, reference, side or "either")
+
+
+def _is_for_drivers(element: str) -> bool:
+    return ontology().is_a(element, "traffic infrastructure")
 
 
 def _place(change: Change, around: Mapping[str, str]) -> tuple[str, str]:
@@ -385,6 +414,9 @@ def _place(change: Change, around: Mapping[str, str]) -> tuple[str, str]:
         reference = "ego-vehicle"
     if reference == "sidewalk" and position in (None, "on", "in", "beside"):
         # Rules do not tell the sidewalk from the roadside, and not every road has a sidewalk.
+        return _ROADSIDE
+    if reference in _OUR_WAY and position != "above" and _is_for_drivers(change.target):
+        # "A stop sign ahead" stands at the roadside, and not in our lane.
         return _ROADSIDE
     return _RELATIONS.get(position or "on", str(position)), _words(reference, around)
 

@@ -70,11 +70,14 @@ class RulesMethod(BaseMethod):
             RuleError: Its text is no rule.
             InputError: What it changes cannot be changed.
         """
-        if requirement.id not in self._plans:
+        return self._plan(requirement.id, requirement.text)
+
+    def _plan(self, id: str, text: str) -> Plan:
+        if id not in self._plans:
             from roadworthy.rules import parse
 
-            self._plans[requirement.id] = plan_for(parse(requirement.text), self._engines)
-        return self._plans[requirement.id]
+            self._plans[id] = plan_for(parse(text), self._engines)
+        return self._plans[id]
 
     def cases(
         self, requirement: Requirement, data: Dataset, rng: np.random.Generator
@@ -93,7 +96,8 @@ class RulesMethod(BaseMethod):
             NotApplicable: A relation says nothing about these answers: a percentage of 0.
             SystemUnderTestError: The system does not predict what the rule speaks of.
         """
-        return judged(self._plans[case.requirement_id], case, answers)
+        # The text comes along because this may be another process than that of `cases`.
+        return judged(self._plan(case.requirement_id, str(case.parameters["rule"])), case, answers)
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Return the outcome of a rule that so many frames may violate."""
@@ -104,7 +108,8 @@ def rule_case(plan: Plan, requirement_id: str, frame_id: str, original: FrameSou
     """Return the case that tries a plan on a frame."""
     changes = {f"change.{number}": str(one) for number, one in enumerate(plan.scenarios, 1)}
     asks = (Predict(plan.sources(original, seed)),)
-    return Case(frame_id, requirement_id, asks, {"frame": frame_id, "seed": seed, **changes})
+    known: dict[str, Scalar] = {"rule": plan.rule.text, "frame": frame_id, "seed": seed, **changes}
+    return Case(frame_id, requirement_id, asks, known)
 
 
 def judged(plan: Plan, case: Case, answers: Answers) -> Verdict:

@@ -146,12 +146,15 @@ class Engine(Protocol):
         """
 
 
-def transform_for(operation: Operation, engines: Iterable[Engine] = ()) -> Transform:
+def transform_for(
+    operation: Operation, engines: Iterable[Engine] = (), *, gallery: str = "shipped"
+) -> Transform:
     """Return the transform that does an operation.
 
     Args:
         operation: What to do.
         engines: What users bring; the first that supports the operation is taken, before what is built in.
+        gallery: Where the cut-outs of things come from, as `Add` and `Replace` take it.
 
     Raises:
         InputError: Nothing does it, or it is no operation.
@@ -181,6 +184,7 @@ def transform_for(operation: Operation, engines: Iterable[Engine] = ()) -> Trans
             reference=operation.reference,
             side=operation.side,
             distance=operation.distance,
+            gallery=gallery,
         )
     if isinstance(operation, RemoveOperation):
         if _is_condition(operation.what):
@@ -189,7 +193,9 @@ def transform_for(operation: Operation, engines: Iterable[Engine] = ()) -> Trans
                 f"{{operation: remove, element: {operation.what}}}, or replace it by another weather or time"
             )
         return make_transform("remove", element=operation.element)
-    return _condition(operation.new) or make_transform("replace", element=operation.element, by=operation.by)
+    return _condition(operation.new) or make_transform(
+        "replace", element=operation.element, by=operation.by, gallery=gallery
+    )
 
 
 def _is_condition(what: Description) -> bool:

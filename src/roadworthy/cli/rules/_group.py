@@ -22,6 +22,7 @@ __all__ = [
     "Same",
     "Sample",
     "Seed",
+    "Traffic",
     "app",
 ]
 
@@ -69,6 +70,9 @@ CutOuts = Annotated[
     typer.Option(
         "--gallery", metavar="FOLDERS", help="Galleries of cut-outs, joined by commas; see `gallery harvest`."
     ),
+]
+Traffic = Annotated[
+    str, typer.Option(metavar="SIDE", help="The side that one drives on, where signs stand: right or left.")
 ]
 Processes = Annotated[
     int | None,

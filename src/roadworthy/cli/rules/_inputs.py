@@ -46,6 +46,7 @@ def plans_of(
     engines: Sequence[UserEngine] = (),
     same: Mapping[str, Quantity] | None = None,
     gallery: str = "shipped",
+    traffic: str = "right",
     skip: bool = False,
 ) -> tuple[dict[str, Plan], dict[str, str]]:
     """Return how the rules that are given are tried, by their ids, and why others cannot be.
@@ -53,8 +54,7 @@ def plans_of(
     Raises:
         InputError: There are none, one is not understood, or one cannot be tried and none is to be skipped.
     """
-    from roadworthy.rules import parse, read_rules
-    from roadworthy.rules.generation import plan_for
+    from roadworthy.rules import read_rules
 
     texts = {f"rule {number}": text for number, text in enumerate(sentences, 1)}
     for file in files:
@@ -73,7 +73,7 @@ def plans_of(
         if only and id not in only:
             continue
         try:
-            plans[id] = plan_for(parse(text), engines, gallery=gallery).with_tolerances(same or {})
+            plans[id] = _plan(text, engines, gallery, traffic).with_tolerances(same or {})
         except RuleError as error:
             raise InputError(f"{id}: {error}") from error
         except InputError as error:
@@ -83,6 +83,15 @@ def plans_of(
     if not plans:
         raise InputError("none of the rules can be tried: " + "; ".join(skipped.values()))
     return plans, skipped
+
+
+def _plan(text: str, engines: Sequence[UserEngine], gallery: str, traffic: str) -> Plan:
+    from roadworthy.rules import parse
+    from roadworthy.rules.generation import plan_for
+
+    if traffic not in ("right", "left"):
+        raise InputError(f"--traffic must be right or left, got {traffic!r}")
+    return plan_for(parse(text), engines, gallery=gallery, traffic=traffic)  # type: ignore[arg-type]
 
 
 def read_engines_file(file: Path | None, *, allow_commands: bool) -> tuple[UserEngine, ...]:

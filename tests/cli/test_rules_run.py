@@ -1,0 +1,356 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from roadworthy.images import read_image
+from roadworthy.runs import read_rows
+
+Run = Callable[..., Result]
+
+RULE_1 = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
+RULE_3 = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
+RULE_4 = f"{RULE_1} If he gets closer to the ego-vehicle, then the speed should decrease more."
+RULE_5 = "If lane lines are removed from the road, then the steering angle should keep the same."
+RAIN = "If it rains, the steering angle should stay the same."
+FEW = ("--sample", "4", "--worst", "1")
+
+
+@pytest.fixture
+def drivers(tmp_path: Path) -> None:
+    """Models in a file: one that never reacts, one that sees pedestrians, and others."""
+    (tmp_path / "drivers.py").write_text(
+        "from roadworthy.frames import Signals\n"
+        "def still(frames):\n"
+        "    return [Signals(speed=10.0, steering=0.0) for _ in frames]\n"
+        "def tall(frame):\n"
+        "    boxes = zip(frame.boxes.classes, frame.boxes.xyxy)\n"
+        "    return sum(float(box[3] - box[1]) for name, box in boxes if name == 'pedestrian')\n"
+        "def seeing(frames):\n"
+        "    return [Signals(speed=10.0 / (1 + tall(frame) / 20), steering=0.0) for frame in frames]\n"
+        "def steers(frames):\n"
+        "    return [Signals(steering=float(frame.image.mean())) for frame in frames]\n"
+        "def crashes(frames):\n"
+        "    raise ValueError('no')\n"
+    )
+
+
+STILL, SEEING, STEERS = (f"callable:drivers.py:{name}" for name in ("still", "seeing", "steers"))
+
+
+@pytest.mark.usefixtures("drivers")
+def test_a_violated_rule_gives_tables_rows_images_and_a_sheet(roadworthy: Run) -> None:
+    result = roadworthy(
+        "rules", "run", "--rule", RULE_1, "--model", STILL, "--model", SEEING, *FEW, "--out", "out"
+    )
+    assert result.exit_code == 1, result.output
+    words = " ".join(result.stdout.split())
+    assert "rule 1 4 of 4 4 (100.00%) 0 (0.00%)" in words
+    assert "Wrote out in" in words
+    (still,) = (path for path in Path("out/runs/rule-1").iterdir() if "still" in path.name)
+    rows = list(read_rows(still))
+    assert [row["status"] for row in rows] == ["violated"] * 4
+    for row in rows:
+        assert {"param.seed", "param.frame", "param.change.1", "measure.before.1", "measure.pixels.1"} <= set(
+            row
+        )
+        assert row["visual_change"] is not None
+        for digest in str(row["images"]).split():
+            assert read_image(f"out/images/{digest[:2]}/{digest}.png").shape == (160, 320, 3)
+    (sheet,) = Path("out/sheets").iterdir()
+    assert read_image(sheet).shape[1] > 3 * 480
+    assert "| rule 1 | 4 of 4 | 4 (100.00%) | 0 (0.00%) |" in Path("out/tables.md").read_text()
+
+
+@pytest.mark.usefixtures("drivers")
+def test_rules_that_hold_end_with_0_and_draw_nothing(roadworthy: Run) -> None:
+    result = roadworthy("rules", "run", "--rule", RULE_1, "--model", SEEING, *FEW, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    (found,) = document["results"]
+    assert (found["status"], found["violations"], found["judged"], found["ratio"]) == ("passed", 0, 4, 0.0)
+    assert document["sheets"] == []
+    assert document["rules"]["rule 1"]["formulas"] == ["x1 > x2"]
+    assert document["rules"]["rule 1"]["changes"] == ["add(element=pedestrian)"]
+    assert json.loads(Path("rules-out/result.json").read_text()) == {
+        key: value for key, value in document.items() if key != "folder"
+    }
+
+
+@pytest.mark.usefixtures("drivers")
+def test_violations_may_be_allowed(roadworthy: Run) -> None:
+    result = roadworthy(
+        "rules", "run", "--rule", RULE_1, "--model", STILL, *FEW, "--allow", "100%", "--out", "out"
+    )
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.usefixtures("drivers")
+def test_several_rules_models_and_thresholds_in_one_run(roadworthy: Run) -> None:
+    Path("my.rules").write_text(f"R1: {RULE_1}\n\nR3: {RULE_3}\n\nR4: {RULE_4}\n\nR5: {RULE_5}\n")
+    result = roadworthy(
+        "rules", "run", "--rules", "my.rules", "--model", SEEING, "--model", STEERS, *FEW,
+        "--threshold", "0,10%,0.5", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 1, result.output
+    document = json.loads(result.stdout)
+    pairs = [(one["rule"], one["model"].rpartition(":")[2]) for one in document["results"]]
+    # A model that only steers is tested by the rule about steering alone.
+    assert pairs == [("R1", "seeing"), ("R3", "seeing"), ("R4", "seeing"), ("R5", "seeing"), ("R5", "steers")]
+    assert len(document["notes"]) == 1
+    assert document["notes"][0].endswith("does not predict speed, so it is not tested by R1, R3, R4.")
+    by_rule = {one["rule"]: one for one in document["results"] if "seeing" in one["model"]}
+    assert set(by_rule["R1"]["thresholds"]) == {"0", "0.1", "0.5"}
+    assert by_rule["R3"]["thresholds"] == by_rule["R4"]["thresholds"] == {}
+    assert by_rule["R5"]["thresholds"]["0.1"] == {"violations": 0, "judged": by_rule["R5"]["judged"]}
+    text = Path("rules-out/tables.md").read_text()
+    for heading in (
+        "## Violations\n",
+        "## Violations at several thresholds",
+        "## Violations of composed rules",
+    ):
+        assert heading in text
+    assert "| R1 & R3 |" in text
+
+
+@pytest.mark.usefixtures("drivers")
+def test_the_tables_read_well_on_a_terminal(roadworthy: Run) -> None:
+    result = roadworthy("rules", "run", "--rule", RULE_4, "--rule", RAIN, "--model", STILL, *FEW)
+    assert result.exit_code == 1, result.output
+    assert all(len(line) <= 80 for line in result.stdout.splitlines() if "Wrote" not in line)
+    for words in ("Violations of composed rules", "generating images", "evaluating", "Seconds"):
+        assert words in result.stdout
+
+
+@pytest.mark.usefixtures("drivers")
+def test_violations_are_shrunk(roadworthy: Run) -> None:
+    result = roadworthy(
+        "rules", "run", "--rule", RAIN, "--model", STEERS, "--sample", "3", "--shrink", "2", "--json"
+    )
+    assert result.exit_code == 1, result.output
+    shrunk = json.loads(result.stdout)["shrunk"]
+    assert len(shrunk) == 2
+    for one in shrunk:
+        assert 0 < one["amount"] < 1
+        before, after = one["predictions"]["steering"]
+        assert abs(after - before) > 1.39
+        assert one["margin"] == pytest.approx(1.39 - abs(after - before))
+    assert [path.name for path in sorted(Path("rules-out/sheets").iterdir()) if "shrunk" in path.name]
+
+
+@pytest.mark.usefixtures("drivers")
+def test_delta_is_a_setting(roadworthy: Run) -> None:
+    options = ("rules", "run", "--rule", RAIN, "--model", STEERS, *FEW, "--json")
+    loose = roadworthy(*options, "--same", "steering=200", "--out", "loose")
+    assert loose.exit_code == 0, loose.output
+    assert json.loads(loose.stdout)["rules"]["rule 1"]["formulas"] == ["|x1 - x2| <= 200 degrees"]
+    assert roadworthy(*options, "--same", "steering=0.5", "--out", "strict").exit_code == 1
+
+
+@pytest.mark.usefixtures("drivers")
+def test_the_same_seed_makes_the_same_run(roadworthy: Run) -> None:
+    def images(seed: str, out: str, *more: str) -> list[str]:
+        roadworthy(
+            "rules", "run", "--rule", RULE_1, "--model", STILL, *FEW, "--seed", seed, "--out", out, *more
+        )
+        return sorted(path.name for path in Path(out, "images").rglob("*.png"))
+
+    assert images("1", "a") == images("1", "b", "--processes", "2")
+    assert images("1", "c") != images("2", "d")
+
+
+@pytest.mark.usefixtures("drivers")
+def test_a_model_that_crashes_fails_and_is_told_of(roadworthy: Run) -> None:
+    result = roadworthy(
+        "rules", "run", "--rule", RULE_1, "--model", "callable:drivers.py:crashes", *FEW, "--json"
+    )
+    assert result.exit_code == 1, result.output
+    (found,) = json.loads(result.stdout)["results"]
+    assert (found["errors"], found["judged"], found["status"]) == (4, 0, "violated")
+
+
+@pytest.mark.usefixtures("drivers")
+def test_frames_that_do_not_qualify_are_counted_with_reasons(roadworthy: Run) -> None:
+    rule = "If the buildings are replaced with trees, the steering should keep the same."
+    result = roadworthy("rules", "run", "--rule", rule, "--model", STILL, "--sample", "8")
+    assert result.exit_code == 0, result.output
+    assert "there is no building in the frame" in result.stdout
+
+
+@pytest.mark.usefixtures("drivers")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), 'give a rule by --rule "If …, then …", or a file of rules by --rules FILE'),
+        (("--rule", "If a unicorn appears, slow down."), "rule 1: 'unicorn' is"),
+        (("--rule", "If it rains, slow down.", "--only", "R1"), "--only: there is no rule 'R1'"),
+        (("--rule", "If the time changes to day, drive faster."), "nothing built in makes it 'day'"),
+        (("--rule", RAIN, "--model", "detector"), "detector is a model for detection"),
+        (("--rule", RULE_1, "--model", STEERS), "no model here predicts speed, which the rules speak of"),
+        (("--rule", RAIN, "--model", STILL, "--model", STILL), "two models are called"),
+        (("--rule", RAIN, "--sample", "0"), "--sample must be 1 or more, got 0"),
+        (("--rule", RAIN, "--shrink", "-1"), "--shrink must be 0 or more, got -1"),
+        (("--rule", RAIN, "--allow", "7"), "--allow must be a share such as 10% or 0.1, got '7'"),
+        (("--rule", RAIN, "--threshold", "0,x"), "--threshold must be a share such as 10% or 0.1, got 'x'"),
+        (("--rule", RAIN, "--same", "brake=1"), "--same: unknown output 'brake'"),
+        (("--rule", RAIN, "--same", "speed=much"), "--same speed must be a number in degrees or m/s"),
+        (("--rule", RAIN, "--images", "few", "--sample", "2"), "images must be one of failures, all, none"),
+        (("--rule", RAIN, "--processes", "0", "--sample", "2"), "--processes must be 1 or more, got 0"),
+        (("--rule", RAIN, "-o", "weather=rain", "--sample", "2"), "no frame qualifies, so no rule was tried"),
+        (("--rule", RAIN, "--traffic", "up"), "--traffic must be right or left, got 'up'"),
+        (("--rule", RAIN, "--engines", "none.yaml"), "none.yaml"),
+        (("--rule", RAIN, "--out", "drivers.py"), "drivers.py"),
+    ],
+)
+def test_what_cannot_be_run_is_said_and_ends_with_2(
+    roadworthy: Run, options: tuple[str, ...], message: str
+) -> None:
+    result = roadworthy("rules", "run", *options)
+    assert result.exit_code == 2, result.output
+    assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.usefixtures("drivers")
+def test_a_folder_with_a_run_is_not_overwritten(roadworthy: Run) -> None:
+    options = ("rules", "run", "--rule", RAIN, "--model", STILL, "--sample", "2")
+    assert roadworthy(*options).exit_code == 0
+    again = roadworthy(*options)
+    assert again.exit_code == 2
+    assert "rules-out must be empty or new" in again.stderr
+
+
+@pytest.mark.usefixtures("drivers")
+def test_rules_that_nothing_can_try_may_be_left_out(roadworthy: Run) -> None:
+    Path("my.rules").write_text(f"day: If the time changes to day, drive faster.\n\nrain: {RAIN}\n")
+    options = ("rules", "run", "--rules", "my.rules", "--model", STILL, "--sample", "2")
+    assert roadworthy(*options).exit_code == 2
+    result = roadworthy(*options, "--skip", "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert list(document["skipped"]) == ["day"]
+    assert [one["rule"] for one in document["results"]] == ["rain"]
+
+
+def write_engine(level: int) -> None:
+    Path("mine.py").write_text(
+        "import numpy as np\n"
+        f"def grey(frame, operation, rng):\n    return np.full_like(frame.image, {level})\n"
+    )
+    Path("engines.yaml").write_text(
+        "engines:\n  mine:\n    entry: mine.py:grey\n"
+        "    supports: [{operation: replace, element: weather, by: rainy}]\n"
+    )
+
+
+@pytest.mark.usefixtures("drivers")
+def test_engines_of_users_make_the_change(roadworthy: Run) -> None:
+    write_engine(200)
+    options = ("rules", "run", "--rule", RAIN, "--model", STEERS, *FEW, "--engines", "engines.yaml")
+    refused = roadworthy(*options)
+    assert refused.exit_code == 2
+    assert "calls your code" in refused.stderr
+    result = roadworthy(*options, "--allow-commands", "--out", "out")
+    assert result.exit_code == 1, result.output
+    (folder,) = Path("out/runs/rule-1").iterdir()
+    assert {row["measure.after.1"] for row in read_rows(folder)} == {200.0}
+
+
+@pytest.mark.usefixtures("drivers")
+def test_compare_has_a_column_for_each_way_to_make_the_change(roadworthy: Run) -> None:
+    write_engine(200)
+    result = roadworthy(
+        "rules", "compare", "--rule", RAIN, "--by", "brightness(bias=1)", "--by", "engine:mine",
+        "--sample", "3", "--model", STEERS, "--engines", "engines.yaml", "--allow-commands", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 1, result.output
+    (table,) = json.loads(result.stdout)["tables"]
+    assert table["columns"] == ["model", "built in", "brightness(bias=1)", "engine:mine"]
+    assert table["rows"][0][1:] == ["3 (100.00%)", "0 (0.00%)", "3 (100.00%)"]
+
+
+@pytest.mark.usefixtures("drivers")
+def test_compose_tries_a_rule_on_top_of_others_changes(roadworthy: Run) -> None:
+    result = roadworthy(
+        "rules", "compose", "--rule", RULE_1, "--first", "rain:heavy", "--first", "fog", "--sample", "3",
+        "--model", SEEING, "--model", STILL, "--json",
+    )  # fmt: skip
+    assert result.exit_code == 1, result.output
+    (table, *_) = json.loads(result.stdout)["tables"]
+    assert table["columns"] == ["model", "rain:heavy", "rain:heavy, then rule 1", "fog", "fog, then rule 1"]
+    # Rain alone does not slow down one that minds pedestrians only, and both relations must hold.
+    assert table["rows"][0][1:3] == ["3 (100.00%)", "3 (100.00%)"]
+    rows: list[Any] = list(
+        read_rows(next(Path("rules-composed/runs/rule-1-after-rain-heavy").glob("*seeing*")))
+    )
+    assert all(row["measure.after.2"] < row["measure.before.2"] == row["measure.before.1"] for row in rows)
+
+
+@pytest.mark.usefixtures("drivers")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("compare", "--rule", RULE_4, "--by", "rain"), "only the change of a rule with one change"),
+        (("compare", "--rule", RAIN, "--by", "engine:none"), "--engines has no engine 'none'"),
+        (("compare", "--rule", RAIN, "--by", "drizzle"), "transforms has no 'drizzle'"),
+        (("compose", "--rule", RAIN, "--first", "rain:hevy"), "rain has no preset 'hevy'"),
+    ],
+)
+def test_what_cannot_be_combined_is_refused(roadworthy: Run, options: tuple[str, ...], message: str) -> None:
+    result = roadworthy("rules", *options, "--model", STILL, "--sample", "2")
+    assert result.exit_code == 2, result.output
+    assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.usefixtures("drivers")
+def test_a_study_is_planned_from_a_run_and_its_ratings_are_read(roadworthy: Run) -> None:
+    rule = "If a pedestrian appears on the roadside, the ego-vehicle should slow down by at least 40%."
+    result = roadworthy("rules", "run", "--rule", rule, "--model", SEEING, "--sample", "16", "--worst", "0")
+    assert result.exit_code == 1, result.output
+    plan = roadworthy(
+        "rules",
+        "study",
+        "rules-out",
+        "--pairs",
+        "8",
+        "--groups",
+        "2",
+        "--raters",
+        "2",
+        "--balanced",
+        "--json",
+    )
+    assert plan.exit_code == 0, plan.output
+    about = json.loads(plan.stdout)
+    assert (about["pairs"], about["violations"], about["rules"]) == (8, 4, ["rule 1"])
+    assert len(list(Path("study/raters/images").glob("*.png"))) == 16
+    key = json.loads(Path("study/key.json").read_text())
+    lines = ["item,rater,authenticity,reasonability"]
+    for item in key["items"]:
+        lines += [f"{item['id']},{rater},6,{2 if item['violated'] else 6}" for rater in ("ann", "bob")]
+    Path("ratings.csv").write_text("\n".join(lines))
+    read = roadworthy("rules", "ratings", "study", "ratings.csv", "--json")
+    assert read.exit_code == 0, read.output
+    found = json.loads(read.stdout)
+    assert (found["raters"], found["missing"]) == (2, 0)
+    assert found["authenticity"]["rule 1"]["mean"] == 6.0
+    assert {(one["violated"], one["mean"]) for one in found["reasonability"]} == {(True, 2.0), (False, 6.0)}
+    assert found["agreement"]["reasonability"]["mean"] == pytest.approx(1.0)
+    assert found["agreement"]["authenticity"]["mean"] is None
+    shown = roadworthy("rules", "ratings", "study", "ratings.csv")
+    assert "not defined" in shown.stdout
+    assert "violates" in shown.stdout
+
+
+def test_studies_of_other_folders_are_refused(roadworthy: Run) -> None:
+    for options, message in (
+        (("study", "."), ". is not the folder of a run of rules: expected result.json in it"),
+        (("ratings", ".", "none.csv"), "none.csv"),
+    ):
+        result = roadworthy("rules", *options)
+        assert result.exit_code == 2, result.output
+        assert message in " ".join(result.stderr.split())
