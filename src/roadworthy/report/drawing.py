@@ -234,7 +234,7 @@ def draw_signals(signals: Signals, width: int, label: str = "") -> Image:
         draw_text(strip, f"{abs(steering):.1f}°{side}", x + 38, 17, 10, BRIGHT)
         x += 38 + text_width("00.0° right", 10) + 20
     if speed is not None:
-        words = f"{speed * 3.6:.0f} km/h"
+        words = f"{round(speed * 3.6)} km/h"
         end = width - 12.0 - text_width("000 km/h", 10) - 8
         if end - x > 24:
             round_rectangle(strip, (x, 14), (end, 20), 3, (60, 65, 76))

@@ -2,7 +2,7 @@
 
 ::
 
-    rule = parse("If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%.")
+    rule = parse("If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%.")
     rule.blocks[0].changes[0].target                # 'pedestrian'
     rule.blocks[0].expectation.holds(10.0, 6.5)     # True
 """

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from roadworthy._files import read_json
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.models import Network
@@ -80,3 +81,26 @@ def test_shipped_networks_run_without_torch(name: str) -> None:
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
     )
     assert shown.stdout == "2\n"
+
+
+def test_all_of_them_ship_within_twelve_megabytes() -> None:
+    assert set(SHIPPED) == set(PRESENT)
+    assert sum((weights_folder() / f"{name}.onnx").stat().st_size for name in PRESENT) <= 12e6
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_every_card_says_how_good_the_network_is_on_what_it_has_not_seen(name: str) -> None:
+    card = read_json(weights_folder() / f"{name}.json")
+    roles = {one["role"]: one["name"] for one in card["data"]}
+    assert set(roles) == {"training", "validation", "evaluation"}
+    measures = {one["name"]: one["value"] for one in card["measures"]}
+    if name.endswith("udacity"):
+        assert measures["steering RMSE"] < measures["steering RMSE of always 0"]
+        return
+    assert "coast,village" in roles["evaluation"]
+    assert "coast" not in roles["training"] + roles["validation"]
+    if card["laps"]:
+        assert measures["steering RMSE"] < 0.2 * measures["steering RMSE of always 0"]
+        assert all(lap["share"] >= 1 for lap in card["laps"])
+    else:
+        assert max(measures.get("mAP@0.5", 0), measures.get("accuracy", 0)) > 0.8

