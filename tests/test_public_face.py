@@ -31,6 +31,12 @@ def test_everything_that_is_promised_is_there() -> None:
     assert rw.world.TRACK_NAMES == ("meadow", "town", "mountain")
 
 
+def test_rules_are_reached_from_the_package_alone() -> None:
+    code = "import roadworthy; print(roadworthy.rules.parse('If it rains, slow down.'))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "rainy" in result.stdout
+
+
 def test_what_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'laod'"):
         rw.laod  # type: ignore[attr-defined]  # noqa: B018

@@ -21,7 +21,7 @@ from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import Ontology, use_ontology
 
 if TYPE_CHECKING:
-    from roadworthy import world
+    from roadworthy import rules, world
     from roadworthy.datasets import load
     from roadworthy.models import load_model
     from roadworthy.runs import run
@@ -42,6 +42,7 @@ __all__ = [
     "__version__",
     "load",
     "load_model",
+    "rules",
     "run",
     "use_ontology",
     "world",
@@ -51,6 +52,7 @@ __all__ = [
 _LATER = {
     "load": "roadworthy.datasets",
     "load_model": "roadworthy.models",
+    "rules": "roadworthy.rules",
     "run": "roadworthy.runs",
     "world": "roadworthy.world",
 }
@@ -62,7 +64,7 @@ if not TYPE_CHECKING:  # type checkers would take any misspelt name for one that
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module = import_module(_LATER[name])
-        return module if name == "world" else getattr(module, name)
+        return module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
 
 
 def __dir__() -> list[str]:

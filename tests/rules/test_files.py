@@ -40,9 +40,19 @@ def test_rules_are_read(text: str | bytes, expected: list[tuple[str, str, int]],
 
 def test_the_words_if_and_then_are_no_ids(tmp_path: Path) -> None:
     text = "If: it rains,\nThen: slow down.\nWHEN: it snows,\nthen: stop.\n\nR2: If: it rains\nThen: stop."
-    first, second = read(tmp_path, text)
-    assert first == ("line-1", "If: it rains, Then: slow down. WHEN: it snows, then: stop.", 1)
-    assert second == ("R2", "If: it rains Then: stop.", 6)
+    assert [tuple(rule) for rule in read(tmp_path, text)] == [
+        ("line-1", "If: it rains, Then: slow down.", 1),
+        ("line-3", "WHEN: it snows, then: stop.", 3),
+        ("R2", "If: it rains Then: stop.", 6),
+    ]
+
+
+def test_without_ids_a_line_is_a_rule_unless_it_goes_on(tmp_path: Path) -> None:
+    text = f"{RAIN}\n{NIGHT}\n    If it gets foggy, slow down more.\n"
+    assert [rule.text for rule in read(tmp_path, text)] == [
+        RAIN,
+        f"{NIGHT} If it gets foggy, slow down more.",
+    ]
 
 
 @pytest.mark.parametrize(

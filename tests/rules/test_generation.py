@@ -255,6 +255,14 @@ def test_earlier_frames_are_changed_alike(frames: list[Frame]) -> None:
         (Change("add", "pedestrian", position="behind", reference="ego-vehicle"), r"is not in the image"),
         (Change("add", "traffic light", position="above", reference="road"), r"above"),
         (Change("add", "building", position="on", reference="road"), r"gallery"),
+        (Change("remove", "tree", position="beside", reference="building"), r"wherever they are"),
+        (
+            Change(
+                "replace", "building", replacement="tree", position="on", reference="sidewalk",
+                reference_properties={"position": "left"},
+            ),
+            r"wherever they are",
+        ),
     ],
 )  # fmt: skip
 def test_what_nothing_can_change_is_refused_before_any_frame_is_read(change: Change, message: str) -> None:

@@ -12,7 +12,7 @@ __all__ = ["Truth"]
 
 
 @models.register(
-    "truth", summary="answers with each frame's own signals: the driver every rule should accept"
+    "truth", summary="answers with each frame's own signals, which a changed image keeps: to check data with"
 )
 class Truth:
     """Answers with each frame's own signals.

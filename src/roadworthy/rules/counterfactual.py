@@ -34,7 +34,6 @@ __all__ = ["Counterfactuals"]
 
 _CONDITIONS = ("weather", "time")
 _ROUGH = ("rainy", "snowy", "foggy")  # weather that asks for caution
-_GROUND = ("road", "lane", "sidewalk", "terrain")
 _MARKINGS = {"crosswalk": classes.CROSSWALK, "stop line": classes.STOP_LINE}
 
 
@@ -240,7 +239,7 @@ def _levelled(change: Change, earlier: Change) -> Change:
 
 
 def _without_or_replaced(scene: Scene, change: Change) -> Scene:
-    if change.reference is not None and change.reference not in _GROUND:
+    if change.chooses:
         raise InputError(f"the world changes all things of a kind, wherever they are; cannot {change}")
     if change.op == "remove":
         return remove(scene, _word(change.target, change.properties))

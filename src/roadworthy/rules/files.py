@@ -1,4 +1,4 @@
-"""Rules from text files: one rule to a paragraph, "id: sentence"."""
+"""Rules from text files, "id: sentence"."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ class WrittenRule(NamedTuple):
 def read_rules(path: str | PathLike[str]) -> tuple[WrittenRule, ...]:
     r"""Return the rules of a file, in its order. They are not parsed.
 
-    A rule is a paragraph, or starts with an id and a colon: "R1: If …", "Rule 1: If …". It may go over
-    several lines. Lines that start with # are comments.
+    A rule starts with an id and a colon, "R1: If …", "Rule 1: If …", and goes on to the next id or empty
+    line. Without an id it ends where a line ends a sentence, unless the next is indented or starts with
+    "then". Lines that start with # are comments.
 
     Raises:
         InputError: The file cannot be read, holds no rule, uses an id twice, or has an id without a sentence.
@@ -67,11 +68,14 @@ def read_rules(path: str | PathLike[str]) -> tuple[WrittenRule, ...]:
 def _rules(path: Path) -> Iterator[WrittenRule]:
     name, start, words = "", 0, list[str]()
     # The empty line at the end closes the last rule.
-    for number, line in enumerate([*(one.strip() for one in read_text(path).splitlines()), ""], start=1):
+    for number, written in enumerate([*read_text(path).splitlines(), ""], start=1):
+        line = written.strip()
         if line.startswith("#"):
             continue
         head = _head(line)
-        if start and (head or not line):
+        ended = bool(words) and words[-1].endswith((".", "!", "?")) and not line.lower().startswith("then")
+        another = not name and ended and not written[:1].isspace()
+        if start and (head or not line or another):
             if not words:
                 raise InputError(f"{path}:{start}: expected a rule after '{name}:', got none")
             yield WrittenRule(name or f"line-{start}", " ".join(words), start)

@@ -372,7 +372,7 @@ def operation_of(change: Change, traffic: Traffic = "right") -> Operation:
         traffic: The side of the road that one drives on: signs and lights for us stand there.
 
     Raises:
-        InputError: The change makes no sense.
+        InputError: The change makes no sense, or is one of some things of a kind only.
 
     Example:
         >>> operation_of(Change("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
@@ -380,6 +380,9 @@ def operation_of(change: Change, traffic: Traffic = "right") -> Operation:
         >>> operation_of(Change("replace", "weather", {"level": "heavy"}, replacement="rainy"))
         ReplaceOperation(element='weather', by='downpour')
     """
+    # All that a camera sees is in front of the ego-vehicle.
+    if change.chooses and (change.position, change.reference) != ("front", "ego-vehicle"):
+        raise InputError("all things of a kind are changed, wherever they are")
     if change.op == "remove":
         return RemoveOperation(_words(change.target, change.properties))
     if change.op == "replace":

@@ -16,6 +16,8 @@ Op: TypeAlias = Literal["add", "remove", "replace"]
 Position: TypeAlias = Literal["on", "front", "behind", "beside", "above", "in"]
 Comparative: TypeAlias = Literal["closer", "farther", "heavier", "lighter"]
 
+_GROUND = ("road", "lane", "sidewalk", "terrain")
+
 
 @dataclass(frozen=True)
 class Change:
@@ -57,6 +59,20 @@ class Change:
             raise InputError("a replacement is needed to replace something, and only then")
         for name in ("properties", "target_properties", "reference_properties"):
             object.__setattr__(self, name, frozen(dict(getattr(self, name))))
+
+    @property
+    def chooses(self) -> bool:
+        """Whether only some things of a kind go or give way, by where they are: those behind a truck.
+
+        Example:
+            >>> Change("remove", "tree", position="beside", reference="building").chooses
+            True
+            >>> Change("remove", "line", position="on", reference="road").chooses
+            False
+        """
+        if self.op == "add" or self.reference is None:
+            return False
+        return self.reference not in _GROUND or bool(self.reference_properties)
 
     def __str__(self) -> str:
         from roadworthy.rules.wording import change_in_words

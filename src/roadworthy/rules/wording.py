@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from roadworthy.rules.reading import Change, Rule
 
-__all__ = ["change_in_words", "rule_in_words", "thing_in_words"]
+__all__ = ["change_in_brief", "change_in_words", "rule_in_words", "thing_in_words"]
 
 _POSITIONS = {
     "on": "on",
@@ -76,6 +76,27 @@ def change_in_words(change: Change) -> str:
     old = thing_in_words(change.target, change.target_properties)
     new = thing_in_words(change.replacement or "", change.properties)
     return f"replace every {old}{where} by {_article(new)}{compared}"
+
+
+def change_in_brief(change: Change) -> str:
+    """Return a change in a few words, for captions.
+
+    Example:
+        >>> from roadworthy.rules.reading import Change
+        >>> change_in_brief(Change("add", "vehicle", {"type": "truck"}, comparative="closer"))
+        '+ truck, closer'
+        >>> change_in_brief(Change("replace", "building", replacement="tree"))
+        'building → tree'
+    """
+    compared = "" if change.comparative is None else f", {change.comparative}"
+    if change.target in ("weather", "time"):
+        return " ".join([*change.properties.values(), str(change.replacement)]) + compared
+    if change.op == "replace":
+        old = thing_in_words(change.target, change.target_properties)
+        return f"{old} → {thing_in_words(change.replacement or '', change.properties)}{compared}"
+    return (
+        f"{'+' if change.op == 'add' else '-'} {thing_in_words(change.target, change.properties)}{compared}"
+    )
 
 
 def rule_in_words(rule: Rule) -> str:

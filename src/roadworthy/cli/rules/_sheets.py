@@ -46,7 +46,7 @@ def violation_sheet(
         pictures = [read_image(image_path(images, one)) for one in str(row["images"]).split()]
         frames = [Frame(str(row["case"]), picture) for picture in pictures]
         answers = _answers(plan, row)
-        tiles += _tiles(plan, frames, answers, plan.words)
+        tiles += _tiles(plan, frames, answers, _brief(plan))
         scale = _TILE_WIDTH / frames[0].width
         tiles.append(Tile(draw_difference(frames[0], frames[-1], scale), "difference", _seen(row)))
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
@@ -67,6 +67,16 @@ def shrunk_sheet(plan: Plan, found: Sequence[Shrunk], *, title: str, note: str =
         about = f"{one.amount:.0%} of the change violates"
         tiles.append(Tile(draw_difference(one.frames[0], one.frames[-1], scale), about))
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
+
+
+def _brief(plan: Plan) -> Sequence[str]:
+    """Return what each follow-up changes, in so few words that they fit below it."""
+    from roadworthy.rules.wording import change_in_brief
+
+    blocks = plan.rule.blocks
+    if len(blocks) != len(plan.words):
+        return plan.words
+    return [", ".join(change_in_brief(change) for change in block.changes) for block in blocks]
 
 
 def _answers(plan: Plan, row: Mapping[str, Scalar]) -> list[dict[str, float]]:
@@ -108,7 +118,7 @@ def _reaction(plan: Plan, answers: Sequence[Mapping[str, float]], place: int) ->
 
 def _seen(row: Mapping[str, Scalar]) -> str:
     change = row["visual_change"]
-    return "" if change is None else f"Δv {float(change):.2f}"
+    return "" if change is None else f"visual change {float(change):.2f}"
 
 
 def write_sheets(campaign: Campaign, found: SeveralResults, count: int) -> list[str]:
@@ -127,7 +137,7 @@ def write_sheets(campaign: Campaign, found: SeveralResults, count: int) -> list[
             campaign.plans[rule],
             rows,
             found.images,
-            title=f"{rule} · {model} · {tally.cell} violate it",
+            title=f"{rule} · {model} · {tally.violations} of {tally.judged} violate it, the worst first",
             note=campaign.plans[rule].rule.text,
         )
         write_image(path, sheet)

@@ -244,3 +244,5 @@ def _print_notes(campaign: Campaign, document: dict[str, object]) -> None:
     for id, reason in skipped.items():
         out.print(f"{id} is left out: {reason}", soft_wrap=True)
     out.print(f"Wrote {campaign.out} in {campaign.seconds:.1f} s", soft_wrap=True)
+    if document["sheets"]:
+        out.print(f"Look at the worst violations in {campaign.out / 'sheets'}", soft_wrap=True)

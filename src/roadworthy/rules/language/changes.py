@@ -180,7 +180,7 @@ class _ConditionReader(ExchangeReader):
             # "There is drizzle": a noun after all.
             self.at = begin + len(group.words) - 1
             group = dataclasses.replace(group, lemma="be", words=group.words[:-1])
-        if group.lemma not in PRESENCE_VERBS and not (group.lemma == "remain"):
+        if group.lemma not in PRESENCE_VERBS:
             raise group.words.refuse("'there' needs a verb of presence", ["there is", "there appears"])
         self.skip()
         gone = group.negated or group.no_longer
@@ -256,6 +256,7 @@ class _ConditionReader(ExchangeReader):
             at += 1
             found = verb_group(self.words, at)
             if found is not None and (found[0].lemma in PRESENCE_VERBS or found[0].passive):
+                self.affirmed(found[0])
                 self.at = found[1]
                 return self.tail()
             return None
@@ -280,8 +281,8 @@ class _ConditionReader(ExchangeReader):
         lemma = group.lemma
         if lemma in ("get", "come", "move", "go", "draw", "be") and self._comparison(group):
             return
-        if group.negated and lemma not in SEE_VERBS:
-            raise group.words.refuse("something that does not happen is no change", UNDERSTOOD)
+        if lemma not in SEE_VERBS | {"have"}:
+            self.affirmed(group)
         if lemma in MOTION_VERBS and not self._object_follows():
             tail = self.tail()
             if not tail.phrases:
@@ -319,6 +320,7 @@ class _ConditionReader(ExchangeReader):
             tail = self.tail()
             for thing in things:
                 if ego and lemma == "approach" and self.refers(thing):
+                    self.affirmed(group)
                     self.compare(thing, "closer")
                     continue
                 self.result.found("DOBJ", str(thing.words), str(group.words))
@@ -363,12 +365,14 @@ class _ConditionReader(ExchangeReader):
             and prepositional(self.words, self.at) is None
         ):
             # "Trees replace the buildings": the subject comes, the object goes.
+            self.affirmed(group)
             olds = self.things()
             for old in olds:
                 self.exchange(old, first)
             if olds and len(things) == 1:
                 return
         if lemma == "take" and tuple(self.lower(k) for k in range(3)) == ("the", "place", "of"):
+            self.affirmed(group)
             self.at += 3
             for old in self.things():
                 self.exchange(old, first)
@@ -380,20 +384,21 @@ class _ConditionReader(ExchangeReader):
             return
         self.skip()
         if lemma == "have":
-            self._has(group)
+            self._has(things, group)
             return
         if lemma == "be" and self.lower() in ABSENT | {"away"}:
             self.at += 1
             self._remove(things, group, inner)
             return
+        removed = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
         if (
             lemma in VANISH_VERBS
-            or (lemma in REMOVE_VERBS - {"cut", "clear"} and lemma not in ("get",))
+            or (removed and lemma in REMOVE_VERBS - {"cut", "clear", "get"})  # not "hides behind a car"
             or (lemma == "go" and group.particle == "away")
         ):
             self._remove(things, group, inner)
             return
-        if lemma in CHANGE_VERBS | {"be"} and self._becomes(things, group):
+        if lemma in CHANGE_VERBS | {"be"} and self._becomes(things, group, inner):
             return
         if lemma in CHANGE_VERBS - PRESENCE_VERBS - ADD_VERBS:
             raise self.words[group.words[0].index - self.words[0].index : self.at].refuse(
@@ -406,11 +411,14 @@ class _ConditionReader(ExchangeReader):
         if lemma == "turn" and moving != things:
             where = group.words if self.over() else self.rest()
             raise where.refuse("into what it turns is not understood", ["turns red"])
+        if lemma == "cover" and group.passive:
+            self._covered(group)
+            return
         if lemma in PRESENCE_VERBS | ADD_VERBS or (lemma in SEE_VERBS and group.passive):
             gone = group.negated or group.no_longer
-            while self.lower() in _THERE:
-                gone = gone or self.lower() in ("anymore", "longer")
-                self.at += 1
+            while self.lower() in _THERE or (self.lower() == "any" and self.lower(1) in ("more", "longer")):
+                gone = gone or self.lower() in ("any", "anymore", "longer")
+                self.at += 2 if self.lower() == "any" else 1
             tail = self._crossed(group) or self.tail()
             for thing in things:
                 op: Op = "remove" if gone != thing.negated else "add"
@@ -418,14 +426,33 @@ class _ConditionReader(ExchangeReader):
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
 
-    def _has(self, group: VerbGroup) -> None:
+    def _covered(self, group: VerbGroup) -> None:
+        """Read "the road is covered with snow": snow lies where it has snowed."""
+        self.affirmed(group)
+        for phrase in self.tail().phrases:
+            if phrase.thing is None or not is_environment(phrase.thing.element):
+                raise phrase.words.refuse("what covers a thing cannot be changed", ["it snows"])
+            self.environment(phrase.thing)
+
+    def _has(self, things: list[Thing], group: VerbGroup) -> None:
         """Read "the road has no lane lines": the subject is where the object is."""
+        subject = things[0]
+        if len(things) > 1 or subject.element not in (SCENE, "road", "sidewalk", "lane", "crosswalk"):
+            raise group.words.refuse(
+                f"what the {subject.element or subject.words} has cannot be changed",
+                ["there is a pedestrian"],
+            )
         objects = self.things()
         if not objects:
             raise self.rest().refuse("what there is, is not said", ["a pedestrian"])
         gone = group.negated or group.no_longer
+        tail = self.tail()
         for thing in objects:
-            self.put("remove" if gone != thing.negated else "add", thing, self.tail(), str(group.words))
+            op: Op = "remove" if gone != thing.negated else "add"
+            here = op == "add" and subject.element != SCENE and not tail.phrases
+            position: Position = "in" if subject.element == "lane" else "on"
+            place = Place(position, subject.element, subject.properties) if here else None
+            self.put(op, thing, tail, str(group.words), place)
 
     def _crossed(self, group: VerbGroup) -> Tail | None:
         """Read the object of verbs that say where: "crosses the road", "enters the lane"."""
@@ -445,6 +472,7 @@ class _ConditionReader(ExchangeReader):
         return tail
 
     def _approaches(self, things: list[Thing], group: VerbGroup, inner: Tail | None) -> None:
+        self.affirmed(group)
         target: Thing | None = None
         if not self.over() and prepositional(self.words, self.at) is None:
             target = self.thing()
@@ -461,8 +489,7 @@ class _ConditionReader(ExchangeReader):
             self.put("add", thing, joined(inner, tail), str(group.words), place)
 
     def _remove(self, things: list[Thing], group: VerbGroup, inner: Tail | None) -> None:
-        if group.negated:
-            raise group.words.refuse("something that does not happen is no change", UNDERSTOOD)
+        self.affirmed(group)
         tail = self.tail()
         kept = [one for one in tail.phrases if one.preposition not in ("from", "off", "out of")]
         tail = dataclasses.replace(tail, phrases=kept)
@@ -480,6 +507,7 @@ class _ConditionReader(ExchangeReader):
             self.at += 1
             kind = COMPARATIVES[self.lower()]
         if kind in ("heavier", "lighter") and things and not things[0].element:
+            self.affirmed(group)
             self.at += 1
             self.leftover(self.tail())
             self.heavier(dataclasses.replace(things[0], element="weather"), kind, things[0].words)
@@ -490,6 +518,7 @@ class _ConditionReader(ExchangeReader):
         if away and kind is None and (group.lemma == "go" and not self._has_reference()):
             self.at = begin
             return False
+        self.affirmed(group)
         if kind is not None:
             self.at += 1
         if self.lower() == "away":
@@ -504,6 +533,9 @@ class _ConditionReader(ExchangeReader):
         for phrase in others:
             if phrase.thing is None or not self.is_ego(phrase.thing):
                 raise phrase.words.refuse("these words are not understood here")
+        for thing in toward:
+            if any(not self.is_ego(one) for one in things) and not self.is_ego(thing):
+                raise thing.words.refuse("only how far it is from the ego-vehicle can be changed")
         named = [one for one in (*things, *toward) if not self.is_ego(one) and one.element != SCENE]
         if not named and not things:
             # "If it gets closer": the ego-vehicle to the thing, or the thing to the ego-vehicle.

@@ -14,7 +14,6 @@ __all__ = [
     "ACTORS",
     "ADD_VERBS",
     "ANIMATE_PRONOUNS",
-    "AUXILIARIES",
     "CHANGE_VERBS",
     "COMPARATIVES",
     "DETERMINERS",
@@ -26,6 +25,7 @@ __all__ = [
     "MOTION_VERBS",
     "NOMINALS",
     "NOUNS",
+    "ONES",
     "PARTICLES",
     "PLAIN_ADJECTIVES",
     "PREPOSITIONS",
@@ -198,6 +198,8 @@ NOUNS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "bicycle": ("bicyclist", {}),
     "bike": ("bicyclist", {}),
     "pushbike": ("bicyclist", {}),
+    "coach": ("vehicle", {"type": "bus"}),
+    "minibus": ("vehicle", {"type": "bus"}),
     "zebra": ("crosswalk", {}),
     "give way": ("traffic sign", {"type": "yield"}),
     "give way sign": ("traffic sign", {"type": "yield"}),
@@ -408,18 +410,16 @@ PREPOSITIONS: tuple[tuple[tuple[str, ...], Position | None], ...] = (
 )
 """Prepositions with the position they stand for, longest first."""
 
+ONES = words_of("one ones")
+"""What stands for a noun that was named before: "a red one"."""
 ACTORS = words_of("you we i one tester engineer driver user")
 ANIMATE_PRONOUNS = words_of("he she him her")
 PRONOUNS = ANIMATE_PRONOUNS | words_of("it they them this that these those")
-AUXILIARIES = words_of(
-    "be have do will would shall can could may might should must start begin happen seem tend continue "
-    "become get keep "
-)
 FILLERS = words_of(
     "suddenly now then also just ever currently already directly immediately straight too "
     "quickly slowly unexpectedly completely entirely fully gradually simply simultaneously together "
     "eventually thereby really actually all both altogether again additionally furthermore moreover "
     "subsequently afterwards afterward newly clearly closely safely virtually digitally still even "
-    "quietly today today's please digitally permanently temporarily"
+    "quietly today today's please permanently temporarily"
 )
 """Adverbs that change nothing about what is seen."""

@@ -22,7 +22,7 @@ from roadworthy.rules.language.lexicon import (
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Comparative
 
-__all__ = ["Thing", "described_value", "is_environment", "is_pronoun", "noun_phrase"]
+__all__ = ["ASPECTS", "SCENE", "Thing", "is_environment", "is_pronoun", "noun_phrase"]
 
 SCENE = "scene"
 """The element of phrases such as "in the picture", which say nothing about where."""
@@ -41,9 +41,9 @@ _AMOUNTS: Mapping[str, Comparative] = {
 }
 _ALIKE = 0.7  # what is less like a word is no hint
 _USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light", "tree")
-_ASPECTS = frozenset({"colour", "color", "type", "shape", "state", "kind", "look"})
+ASPECTS = frozenset({"colour", "color", "type", "shape", "state", "kind", "look"})
+"""What a thing has a value of: "the colour of the light"."""
 _SOMEONE = frozenset({"someone", "somebody", "anyone", "anybody"})
-_COUNTS = frozenset({"NUM"})
 _NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 _MODIFIER_TAGS = _NOUN_TAGS | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD"}
 
@@ -108,9 +108,9 @@ def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
         at += 1
         if at + 1 < len(words) and words[at].lower == "of" and words[at + 1].lower in DETERMINERS:
             at += 1
-    if at < len(words) and (words[at].pos in _COUNTS or words[at].lower in ("two", "three", "four", "five")):
+    if at < len(words) and (words[at].pos == "NUM" or words[at].lower in ("two", "three", "four", "five")):
         raise words[at : at + 1].refuse("how many there are cannot be asked for", ["a", "some"])
-    if at + 1 < len(words) and words[at].lower in _ASPECTS and words[at + 1].lower == "of":
+    if at + 1 < len(words) and words[at].lower in ASPECTS and words[at + 1].lower == "of":
         # "The colour of the light": what is said of it is said of the light.
         return noun_phrase(words, at + 2)
     comparative: Comparative | None = None
@@ -130,13 +130,6 @@ def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
             element, properties, also, stop = owned
             determiner = "the"
     return Thing(element, words[begin:stop], properties, determiner, also, comparative), stop
-
-
-def described_value(words: Words, at: int) -> tuple[tuple[str, str], int] | None:
-    """Return the property and value that a word names, and where it ends: "red", "dashed"."""
-    if at < len(words) and (value := VALUES.get(words[at].lower)):
-        return value, at + 1
-    return None
 
 
 def _described(words: Words, at: int) -> tuple[str, dict[str, str], str, int] | None:

@@ -129,7 +129,12 @@ class _Part:
             said = any(head in part.items[: part.items.index(negation)] for head in self.heads)
             if negation.kind == "no":
                 named = [item for item in after if item.kind != "output"]  # "no steering change"
-                clear = not said and bool(named) and named[0].kind in ("change", "size")
+                kinds = (
+                    "change",
+                    "size",
+                    *(("degree",) if part.of("be") else ()),
+                )  # "be no less than before"
+                clear = not said and bool(named) and named[0].kind in kinds
             else:
                 wanted = VERBS if said else (*VERBS, "change", "size", "factor", "side")
                 clear = any(item.kind in wanted for item in after) or negation.text.startswith("be ")

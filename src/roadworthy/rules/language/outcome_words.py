@@ -127,14 +127,14 @@ ENTRIES: tuple[tuple[str, str, str | None, str], ...] = (
         speed up(?! to {QUANTITY})
         (?:^|(?<=should )|(?<=must )|(?<=not )|(?<=to )|(?<=shall )|(?<=will )|(?<=car ))speed up
         accelerate|acceleration|faster|quicker|more (?:quickly|rapidly)|less slowly|quicken|hurry(?: up)?
-        (?:pick up|gain) {D}speed|(?:press|push|step on) {D}{PEDAL}
+        (?:pick up|gain) {D}speed|(?:press|push|step on) {D}{PEDAL}|(?:exceed|surpass) {D}{EARLIER} {SPEED}
     """),
     ("change", "increase", None, rf"""
         increase|raise|rise|grow|gain|boost|climb|higher
         (?:go|come|bring|get) up|(?:above|over|beyond) {BEFORE}
     """),
     ("size", "decrease", None, r"smaller"),
-    ("size", "increase", None, r"larger|bigger|greater"),
+    ("size", "increase", None, rf"larger|bigger|greater|(?:exceed|surpass) {BEFORE}"),
     ("factor", "0.5", None, r"halve"),
     ("factor", "1", None, r"double"),
     ("factor", "2", None, r"triple"),

@@ -10,6 +10,7 @@ from roadworthy.rules.language.changes import Condition, read_condition
 from roadworthy.rules.language.lexicon import ADD_VERBS, MARKERS, NOMINALS, REMOVE_VERBS, REPLACE_VERBS
 from roadworthy.rules.language.outcomes import Outcome, read_outcome
 from roadworthy.rules.language.phrases import preposition
+from roadworthy.rules.language.verb_forms import VERBS, base_form
 from roadworthy.rules.language.words import Word, Words, analysed
 from roadworthy.rules.reading import Block, Change, Rule
 
@@ -180,14 +181,16 @@ def _without_reason(piece: Words) -> Words:
 def _block(piece: Words, earlier: Sequence[Block]) -> Block:
     """Read one if-then."""
     trials = list(_splits(piece))
-    errors: list[tuple[int, RuleError]] = []
+    errors: list[tuple[bool, RuleError]] = []
     for condition, outcome in trials:
         understood, error = _tried(condition, outcome, earlier)
         if error is None:
             assert understood is not None
             return _made(piece, *understood)
-        errors.append((_standing(error), error[1]))
+        errors.append(error)
     if not errors:
+        raise _half(piece)
+    if _is_condition(piece, earlier):
         raise _half(piece)
     # The split in which most was understood tells best what is wrong.
     raise max(errors, key=lambda one: one[0])[1]
@@ -239,11 +242,6 @@ def _may_be_called_car(change: Change) -> bool:
     return change.target == "vehicle" and change.properties.get("type", "car") == "car"
 
 
-def _standing(error: tuple[bool, RuleError]) -> int:
-    """Return how much of a split was understood."""
-    return 1 if error[0] else 0
-
-
 def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
     """Yield the ways in which a sentence may divide into condition and outcome, the likeliest first."""
     opened = _marker(piece, 0)
@@ -266,7 +264,8 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
         if body[number].lower in _COMMAS and number + 1 < len(body):
             yield body[:number], _trimmed(body[number + 1 :])
     for number in range(1, len(body)):
-        if body[number].lower not in _COMMAS and not _needs_subject(body[number]):
+        word = body[number]
+        if word.lower not in _COMMAS and not _needs_subject(word) and _is_clause(body[number:]):
             yield _trimmed(body[:number]), body[number:]
 
 
@@ -275,6 +274,19 @@ def _needs_subject(word: Word) -> bool:
     return (
         word.tag == "MD" or word.lemma in ("be", "have") or word.lower in ("not", "n't", "to", "and", "then")
     )
+
+
+def _is_clause(words: Words) -> bool:
+    """Return whether words have a verb before anything cuts them off.
+
+    "If a car overtakes us, slow down" does not divide before "us".
+    """
+    for word in words:
+        if word.lower in _COMMAS or word.lower == "then":
+            return False
+        if word.pos in ("VERB", "AUX") or word.tag == "MD" or base_form(word.lower) in VERBS:
+            return True
+    return True
 
 
 def _moved_over(outcome: Words, condition: Words) -> Iterator[tuple[Words, Words]]:
@@ -312,6 +324,18 @@ def _trimmed(words: Words) -> Words:
     while len(words) and words[0].lower in _COMMAS:
         words = words[1:]
     return words
+
+
+def _is_condition(piece: Words, earlier: Sequence[Block]) -> bool:
+    """Return whether all of a sentence is a condition, so that what should come of it is missing."""
+    opened = _marker(piece, 0)
+    if opened is None:
+        return False
+    try:
+        read_condition(piece[opened:], [block.changes for block in earlier])
+    except RuleError:
+        return False
+    return True
 
 
 def _half(piece: Words) -> RuleError:

@@ -9,9 +9,11 @@ from roadworthy.rules.language.lexicon import (
     ABSENT,
     ADD_VERBS,
     CHANGE_VERBS,
+    DETERMINERS,
     FILLERS,
     HEAVIER_VERBS,
     LIGHTER_VERBS,
+    ONES,
     PARTICLES,
     PREPOSITIONS,
     PRESENCE_VERBS,
@@ -253,8 +255,6 @@ def _is_particle(words: Words, at: int, lemma: str) -> bool:
     """Return whether a word belongs to the verb before it and opens no phrase of its own."""
     lower = words[at].lower
     if lower in ("up", "out", "away", "down", "off"):
-        if lower == "out" and at + 1 < len(words) and words[at + 1].lower == "of":
-            return True
         return True
     if lower == "in" and lemma in ("come", "roll", "set", "cut", "pull", "move"):
         return at + 1 >= len(words) or noun_begins(words, at + 1) is False
@@ -290,7 +290,7 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     at = after_fillers(words, at, ("right", "just", "directly"))
     for adverb, place in _ADVERB_PLACES.items():
         stop = at + len(adverb)
-        if tuple(word.lower for word in words[at:stop]) == adverb and not _goes_on(words, stop):
+        if tuple(word.lower for word in words[at:stop]) == adverb and not _goes_on(words, adverb, stop):
             here = Thing("ego-vehicle", words[at:stop], {}, "the")
             return Phrase(" ".join(adverb), place, words[begin:stop], here), stop
     found = preposition(words, at)
@@ -304,19 +304,26 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     if inner < len(words) and words[inner].lower in ("us", "you", "me", "yourself", "itself"):
         thing = Thing("ego-vehicle", words[inner : inner + 1], {}, "the")
         return Phrase(text, position, words[begin : inner + 1], thing), inner + 1
-    if text in ("to", "into", "from", "with", "by") and (value := _value(words, inner)) is not None:
+    if text in ("to", "into", "from", "with", "by", "for") and (value := _value(words, inner)) is not None:
         return Phrase(text, position, words[begin : value[1]], value=value[0]), value[1]
     noun = noun_phrase(words, inner)
     if noun is None:
         return None
-    return Phrase(text, position, words[begin : noun[1]], noun[0]), noun[1]
+    thing, stop = noun
+    if thing.words[-1].lower == "side" and stop < len(words) and words[stop].lower == "of":
+        # "On the left side of the truck"; that of the road is one phrase, and the roadside.
+        owner = noun_phrase(words, stop + 1)
+        if owner is not None:
+            return Phrase(text, "beside", words[begin : owner[1]], owner[0]), owner[1]
+    return Phrase(text, position, words[begin:stop], thing), stop
 
 
-def _goes_on(words: Words, at: int) -> bool:
+def _goes_on(words: Words, adverb: tuple[str, ...], at: int) -> bool:
     """Return whether an adverb of place is in truth a preposition: "behind the car", "ahead of us"."""
     if at >= len(words):
         return False
-    return words[at].lower == "of" or noun_begins(words, at)
+    alone = any(adverb == phrase for phrase, _ in PREPOSITIONS)
+    return words[at].lower == "of" or (alone and noun_begins(words, at))
 
 
 def noun_follows(words: Words, at: int) -> bool:
@@ -336,11 +343,13 @@ def noun_follows(words: Words, at: int) -> bool:
 
 
 def _value(words: Words, at: int) -> tuple[tuple[str, str], int] | None:
-    """Return the value of a property that stands by itself: "to red", not "to a red car"."""
+    """Return the value of a property that stands by itself: "to red", "a red one", not "a red car"."""
+    if at + 2 < len(words) and words[at].lower in DETERMINERS and words[at + 2].lower in ONES:
+        at += 1
     if at >= len(words) or words[at].lower not in VALUES:
         return None
     following = at + 1
-    if following < len(words) and words[following].lower in ("one", "ones"):
+    if following < len(words) and words[following].lower in ONES:
         following += 1
     elif (
         following < len(words)

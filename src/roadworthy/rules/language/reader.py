@@ -140,6 +140,11 @@ class Reader:
         self.at = found[1]
         return found[0]
 
+    def affirmed(self, group: VerbGroup) -> None:
+        """Refuse a verb that is negated where nothing would change then."""
+        if group.negated or group.no_longer:
+            raise group.words.refuse("something that does not happen is no change", UNDERSTOOD)
+
     def compare(self, thing: Thing, kind: Comparative) -> None:
         """Change what an earlier block changed, by more or less."""
         plural = not thing.element and thing.words[-1].lower in ("they", "them", "these", "those")
@@ -164,8 +169,7 @@ class Reader:
                 if change.op == "remove":
                     continue
                 return change
-            described = {**change.properties}
-            if change.target == thing.element and thing.properties.items() <= described.items():
+            if change.target == thing.element and thing.properties.items() <= change.properties.items():
                 return change
             if change.target == "weather" and change.replacement == thing.element:
                 return change
@@ -261,11 +265,11 @@ class Reader:
                     else None
                 )
             except RuleError:
-                if begin and self._verb_before_end(begin):
+                if self._verb_before(begin):
                     self.at = begin
                     break
                 raise
-            if following is None or (len(found) and self._own_clause(begin)):
+            if following is None or self._own_clause(begin):
                 self.at = begin
                 break
             found.append(following)
@@ -273,11 +277,10 @@ class Reader:
 
     def _own_clause(self, begin: int) -> bool:
         """Return whether what was joined has a verb of its own while a verb stood before it already."""
-        before = any(is_verb(word) and word.pos in ("VERB", "AUX") for word in self.words[:begin])
         after = verb_group(self.words, after_fillers(self.words, self.at))
-        return before and after is not None
+        return self._verb_before(begin) and after is not None
 
-    def _verb_before_end(self, begin: int) -> bool:
+    def _verb_before(self, begin: int) -> bool:
         return any(is_verb(word) and word.pos in ("VERB", "AUX") for word in self.words[:begin])
 
     def thing(self) -> Thing | None:
@@ -300,6 +303,8 @@ class Reader:
         if thing.element == "ego-vehicle":
             return True
         if thing.element != "vehicle" or thing.determiner not in ("the", "your", "our", "my"):
+            return False
+        if thing.words[-1].tag in ("NNS", "NNPS"):
             return False
         if any(one.target == "vehicle" for one in (*self.earlier, *self.result.changes)):
             return False
@@ -404,7 +409,7 @@ class Reader:
             if place is not None:
                 if _same_place(place, here):
                     continue
-                place, here = _nearer(place, here, phrase)
+                place = _nearer(place, here, phrase)
             else:
                 place = here
         return place or Place()
@@ -443,20 +448,19 @@ class Reader:
         self.check_element(thing)
         self.result.found("ONTOLOGY", str(thing.words), thing.element)
         self.result.found("TRANSFORMATION", verb, op)
-        for key, value in thing.properties.items():
-            self.result.found("AMOD", value, thing.element if key else "")
+        for value in thing.properties.values():
+            self.result.found("AMOD", value, thing.element)
         where = place or self.place(tail.phrases)
         if tail.level:
             raise thing.words.refuse(f"a {thing.element} cannot be {tail.level}")
         if where.position is not None and where.reference is not None:
             self.result.found(where.position.upper(), where.reference, verb)
-        comparative = tail.comparative if tail.comparative in ("closer", "farther") else None
         if tail.comparative is not None:
-            if comparative is None or not self.refers(thing):
+            if tail.comparative not in ("closer", "farther") or not self.refers(thing):
                 raise thing.words.refuse(
                     f"{tail.comparative} than what is not said: an earlier part of the rule must say it"
                 )
-            self.compare(thing, comparative)
+            self.compare(thing, tail.comparative)
             return
         self.result.infer(
             Change(
@@ -484,10 +488,10 @@ def _same_place(one: Place, other: Place) -> bool:
     return one.reference == other.reference and one.position == other.position
 
 
-def _nearer(place: Place, here: Place, phrase: Phrase) -> tuple[Place, Place]:
-    """Choose between two places: the one about a thing wins over "ahead"; else the second is refused."""
+def _nearer(place: Place, here: Place, phrase: Phrase) -> Place:
+    """Choose between two places: one about the ego-vehicle tells more than the road; others are refused."""
     if here.reference == "ego-vehicle" and place.reference in ("road", "lane"):
-        return here, place
+        return here
     if place.reference == "ego-vehicle" and here.reference in ("road", "lane"):
-        return place, here
+        return place
     raise phrase.words.refuse("a thing can be at one place only", ["on the roadside"])

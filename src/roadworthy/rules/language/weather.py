@@ -28,11 +28,11 @@ from roadworthy.rules.reading import Comparative
 
 __all__ = ["WeatherReader"]
 
-_SUN_DOWN = frozenset({"set", "fall"})
+_SUN_DOWN = frozenset({"set", "fall", "go"})
 _SUN_UP = frozenset({"rise", "break"})
 _COMES = words_of(
     "fall start begin set roll come arrive appear occur happen be pour shine show cover move exist descend "
-    "develop form emerge hang present continue"
+    "develop form emerge hang present continue break become"
 )
 
 
@@ -94,6 +94,7 @@ class WeatherReader(Reader):
         lemma = group.lemma
         self.result.found("TRANSFORMATION", str(group.words), "replace")
         if lemma in HEAVIER_VERBS | LIGHTER_VERBS:
+            self.affirmed(group)
             kind: Comparative = "heavier" if lemma in HEAVIER_VERBS else "lighter"
             self.leftover(self.tail())
             self.heavier(thing, kind, words)
@@ -103,7 +104,7 @@ class WeatherReader(Reader):
             or group.no_longer
             or lemma in VANISH_VERBS | {"stop", "clear", "end"} | REMOVE_VERBS - {"get"}
         ):
-            if lemma in ("clear",) and thing.element == "weather":
+            if lemma == "clear" and thing.element == "weather":
                 self.become("sunny", {}, None, words)
                 self.leftover(self.tail())
                 return
@@ -111,9 +112,7 @@ class WeatherReader(Reader):
                 "weather that stops is not understood: say what it becomes", ["the weather becomes sunny"]
             )
         self.skip()
-        if (lemma in ("set", "go") and thing.element == "sunny") or (
-            lemma in _SUN_DOWN and thing.element == "sunny"
-        ):
+        if lemma in _SUN_DOWN and thing.element == "sunny":
             self.become("night", {}, None, words)
             self.leftover(self.tail())
             return
@@ -145,7 +144,7 @@ class WeatherReader(Reader):
         if not self.over() and prepositional(self.words, self.at) is None:
             noun = noun_phrase(self.words, self.at)
         if noun is not None and noun[0].element and not is_environment(noun[0].element):
-            if lemma in ("cover",) or noun[0].element == SCENE:
+            if lemma == "cover" or noun[0].element == SCENE:
                 self.at = noun[1]
                 self.environment(thing)
                 return
@@ -175,12 +174,7 @@ class WeatherReader(Reader):
             return
         if thing.element in ("weather", "time"):
             raise words.refuse(f"what the {thing.element} becomes is not said", ["rainy", "night"])
-        if lemma in _COMES | PRESENCE_VERBS | ADD_VERBS | SEE_VERBS | {
-            "fall",
-            "set",
-            "break",
-            "become",
-        }:
+        if lemma in _COMES | PRESENCE_VERBS | ADD_VERBS | SEE_VERBS:
             more = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))
             self.leftover(tail, allow_environment=True, allow_place=True)
