@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
@@ -46,3 +47,11 @@ def test_explain_draws_the_grammar() -> None:
     lines = run("explain", "Drive more slowly at night.").output.splitlines()
     assert lines[0].startswith("Drive  (ROOT")
     assert any(line.endswith("night  (pobj, NN)") for line in lines)
+
+
+def test_a_file_is_not_a_rule(tmp_path: Path) -> None:
+    file = tmp_path / "mine.rules"
+    file.write_text("If it rains, slow down.")
+    result = run("parse", str(file))
+    assert result.exit_code == 2
+    assert "is a file, and one rule is expected here" in " ".join(result.output.split())

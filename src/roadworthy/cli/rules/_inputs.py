@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,10 +135,15 @@ def transform_named(text: str, engines: Sequence[UserEngine]) -> Transform:
 
 
 def opened_models(references: Sequence[str] | None) -> list[SystemUnderTest]:
-    """Open the models, each with a name of its own."""
-    from roadworthy.models import load_model
+    """Open the models, each with a name of its own: what was written where two are called the same."""
+    from roadworthy.models import Network, load_model
 
-    systems = [load_model(one) for one in references or ["dave2"]]
+    written = list(references or ["dave2"])
+    systems = [load_model(one) for one in written]
+    called = Counter(one.name for one in systems)
+    for system, reference in zip(systems, written, strict=True):
+        if called[system.name] > 1 and isinstance(system, Network):
+            system.name = reference
     names = [one.name for one in systems]
     for name in names:
         if names.count(name) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +11,7 @@ from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.rules._group import app
-from roadworthy.errors import RuleError
+from roadworthy.errors import InputError, RuleError
 
 if TYPE_CHECKING:
     from roadworthy.rules import Block, Rule
@@ -34,6 +35,10 @@ def parse(rule: Sentence, as_json: AsJson = False) -> None:
     """Say in plain words how a rule is read, or what in it is not understood and what would be."""
     from roadworthy.rules import parse as read
 
+    if Path(rule).suffix and Path(rule).is_file():
+        raise InputError(
+            f"{rule} is a file, and one rule is expected here: rules run --rules {rule} tries a file"
+        )
     try:
         found = read(rule)
     except RuleError as error:
