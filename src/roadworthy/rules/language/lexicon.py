@@ -339,6 +339,7 @@ WEATHER_VERBS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "drizzle": ("rainy", {"level": "light"}),
     "pour": ("rainy", {"level": "heavy"}),
     "snow": ("snowy", {}),
+    "cloud": ("cloudy", {}),
 }
 HEAVIER_VERBS = words_of("intensify strengthen worsen thicken increase")
 LIGHTER_VERBS = words_of("ease weaken lessen thin subside decrease")

@@ -161,10 +161,18 @@ class _Scanner:
 
     def items(self) -> list[Item]:
         found: list[Item] = []
+        unknown: RuleError | None = None
         place = 0
         while place < len(self.pieces):
-            item, place = self.item(place)
+            try:
+                item, place = self.item(place)
+            except RuleError as error:
+                unknown, place = unknown or error, place + 1
+                continue
             found.append(item)
+        if unknown is not None and not any(item.kind == "unpredicted" for item in found):
+            raise unknown
+        # "Switch on its headlights": the headlights tell better what is wrong than the switch.
         return found
 
     def make(self, kind: str, start: int, stop: int, value: str = "", output: str | None = None) -> Item:

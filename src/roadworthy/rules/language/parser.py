@@ -308,7 +308,7 @@ def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
                 yield piece[:number], piece[number:]
     for number in range(1, len(piece)):
         if piece[number].lower in _COMMAS and number + 1 < len(piece):
-            yield piece[:number], piece[number + 1 :]
+            yield piece[:number], _trimmed(piece[number + 1 :])
     for number in range(1, len(piece)):
         if preposition(piece, number) is not None:
             yield piece[number:], piece[:number]
@@ -321,7 +321,7 @@ def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
 def _trimmed(words: Words) -> Words:
     while len(words) and (words[-1].lower in _COMMAS or words[-1].lower == "and"):
         words = words[:-1]
-    while len(words) and words[0].lower in _COMMAS:
+    while len(words) and words[0].lower in (*_COMMAS, "so", "therefore", "hence"):
         words = words[1:]
     return words
 

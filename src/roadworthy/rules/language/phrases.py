@@ -124,7 +124,7 @@ def after_fillers(words: Words, at: int, more: Sequence[str] = ()) -> int:
 
 def is_verb(word: Word) -> bool:
     """Return whether a word can be the verb of a condition."""
-    if word.lower == "near":
+    if word.lower in ("near", "nearer"):
         return False
     return word.lemma in _VERBS or _stem(word) in _VERBS or word.lower in _BE
 

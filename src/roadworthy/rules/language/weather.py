@@ -93,6 +93,11 @@ class WeatherReader(Reader):
         """Read what the weather or the time of day does."""
         lemma = group.lemma
         self.result.found("TRANSFORMATION", str(group.words), "replace")
+        if lemma in WEATHER_VERBS and thing.element == "weather":
+            # "The sky clouds over."
+            self.become(*WEATHER_VERBS[lemma], None, words)
+            self.leftover(self.tail())
+            return
         if lemma in HEAVIER_VERBS | LIGHTER_VERBS:
             self.affirmed(group)
             kind: Comparative = "heavier" if lemma in HEAVIER_VERBS else "lighter"
