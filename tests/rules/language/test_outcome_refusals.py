@@ -120,7 +120,7 @@ REFUSED = {
     "slow down by [³] m/s": "",
     "slow down by 30 km/h[/]s": "",
     "slow down by 3 metres per second [per] second": "",
-    "drive 10 km/h slower [than] the speed limit": "",
+    "drive 10 km/h slower than [the speed limit]": "",
     "[traffic] must stop": "traffic",
     "the car in [front] should slow down": "front",
     "the car should slow down in the same [way]": "way",
