@@ -1,0 +1,35 @@
+"""Coverage: what a set of images made a network do, and what it has never done.
+
+::
+
+    observed = Observed(load_model("dave2"))
+    predictions, activations = observed.observe(frames)    # one forward pass
+    coverage = NeuronCoverage(activations.layers)          # of roadworthy.coverage.criteria
+    coverage.update(activations)
+    coverage.value                                         # the share of neurons that were activated
+"""
+
+from __future__ import annotations
+
+from roadworthy.coverage.activations import (
+    COUNTINGS,
+    Activations,
+    Counting,
+    Layer,
+    Recorder,
+    counting_named,
+    join,
+)
+from roadworthy.coverage.observed import Observed, recorder
+
+__all__ = [
+    "Activations",
+    "COUNTINGS",
+    "Counting",
+    "Layer",
+    "Observed",
+    "Recorder",
+    "counting_named",
+    "join",
+    "recorder",
+]

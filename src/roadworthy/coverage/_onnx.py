@@ -1,0 +1,310 @@
+"""Activations of an ONNX network: what its layers give becomes further outputs of the graph.
+
+Feature maps are averaged inside the graph, so that ONNX Runtime never hands out a whole map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.coverage.activations import (
+    Activations,
+    Assembler,
+    Counting,
+    Kind,
+    Reduced,
+    input_layer,
+    reduced,
+)
+from roadworthy.errors import InputError, MissingExtraError
+from roadworthy.models.outputs import Arrays
+
+__all__ = ["OnnxRecorder", "has_dropout"]
+
+_CONVOLUTIONS = {"Conv", "ConvTranspose"}
+_DENSE = {"Gemm", "MatMul"}
+_RECURRENT = {"LSTM", "GRU", "RNN"}
+_ACTIVATIONS = {
+    *("Relu", "Elu", "LeakyRelu", "PRelu", "Selu", "Celu", "Gelu", "Mish", "Softplus", "Sigmoid", "Tanh"),
+    *("HardSwish", "HardSigmoid", "Softsign", "Clip", "ThresholdedRelu"),
+}
+_TRANSPARENT = {"BatchNormalization", "InstanceNormalization", "Dropout", "Identity"}
+_PREFIX = "roadworthy_coverage_"
+_AXES_ARE_INPUT = 18  # the opset from which reductions take their axes as an input
+
+
+@dataclass(frozen=True)
+class _Tap:
+    """Where a layer's output can be read: the names of further outputs of the graph."""
+
+    name: str
+    kind: Kind
+    outputs: tuple[str, ...]
+    batch_first: bool = True
+
+
+class OnnxRecorder:
+    """Runs an ONNX network and tells what its neurons answered.
+
+    Args:
+        path: The file.
+        counting: Which outputs count as neurons.
+        device: Where it runs.
+        threads: How many threads it uses; 0 for as many as there are cores.
+        axes: Of its input, a letter each, such as "nchw".
+
+    Raises:
+        InputError: The file is missing or broken; or dropout layers are to be counted, and it has none.
+        MissingExtraError: onnx is not installed.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        counting: Counting,
+        *,
+        device: Literal["cpu", "cuda"] = "cpu",
+        threads: int = 0,
+        axes: str = "nchw",
+    ) -> None:
+        import onnxruntime
+
+        model = read_graph(path)
+        if counting.dropout and not has_dropout(model):
+            raise InputError(
+                f"{path} has no dropout layers to count: exporters leave them out of networks that are done "
+                "training. Give the torch module, use the counting 'distinct', or Counting(dropout=False) if "
+                "the network never had any"
+            )
+        self.counting = counting
+        self.axes = axes
+        self._assembler = Assembler(counting)
+        self._names = [str(one.name) for one in model.graph.output]
+        self._taps = _Tapping(model, counting).taps
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        providers = ["CUDAExecutionProvider"] if device == "cuda" else []
+        try:
+            self._session: Any = onnxruntime.InferenceSession(
+                model.SerializeToString(),
+                sess_options=options,
+                providers=[*providers, "CPUExecutionProvider"],
+            )
+        except Exception as error:
+            # ONNX Runtime raises a different class for each stage of loading.
+            raise InputError(f"cannot watch the layers of {path}: {str(error).splitlines()[0]}") from error
+
+    def run(self, images: NDArray[Any], frames: Sequence[str] = ()) -> tuple[Arrays, Activations]:
+        """Return the network's outputs for a batch of images, and the activations.
+
+        Raises:
+            InputError: The network has no layers to count, or other neurons than before.
+            SystemUnderTestError: A neuron answered with NaN or infinity.
+        """
+        wanted = [*self._names, *(name for tap in self._taps for name in tap.outputs)]
+        feed = {self._session.get_inputs()[0].name: images}
+        arrays = dict(zip(wanted, self._session.run(wanted, feed), strict=True))
+        layers = [_read(tap, arrays) for tap in self._taps]
+        if self.counting.inputs:
+            layers.insert(0, input_layer(images, self.axes))
+        activations = self._assembler.assemble(layers, len(images), frames)
+        return {name: arrays[name] for name in self._names}, activations
+
+
+def _read(tap: _Tap, arrays: Arrays) -> Reduced:
+    found = [np.asarray(arrays[name], np.float32) for name in tap.outputs]
+    if tap.kind == "recurrent":
+        # Steps, directions, batch, units; or batch, steps, directions, units.
+        steps = found[0] if tap.batch_first else found[0].transpose(2, 0, 1, 3)
+        return reduced(tap.name, tap.kind, steps.reshape(*steps.shape[:2], -1))
+    if len(found) == 1:
+        return reduced(tap.name, tap.kind, found[0])
+    units, lows, highs = found
+    return Reduced(tap.name, tap.kind, units[:, None], lows, highs)
+
+
+def read_graph(path: Path) -> Any:
+    """Return what an ONNX file holds.
+
+    Raises:
+        InputError: The file is missing or broken.
+        MissingExtraError: onnx is not installed.
+    """
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("onnx", extra="torch", purpose="watch the layers of an ONNX file") from error
+    try:
+        return onnx.load(path)
+    except Exception as error:
+        # protobuf raises classes of its own.
+        raise InputError(f"cannot read the ONNX network {path}: {str(error).splitlines()[0]}") from error
+
+
+def has_dropout(model: Any) -> bool:
+    """Return whether an ONNX network has dropout layers."""
+    return any(node.op_type == "Dropout" for node in model.graph.node)
+
+
+class _Tapping:
+    """Adds outputs to a graph: one number per unit for every layer that counts."""
+
+    def __init__(self, model: Any, counting: Counting) -> None:
+        self.graph = model.graph
+        self.counting = counting
+        self.taps: list[_Tap] = []
+        versions = [one.version for one in model.opset_import if one.domain in ("", "ai.onnx")]
+        self._axes_are_input = max(versions, default=1) >= _AXES_ARE_INPUT
+        self._constants = self._find_constants()
+        self._readers: dict[str, list[Any]] = {}
+        self._count = 0
+        for node in self.graph.node:
+            for name in node.input:
+                self._readers.setdefault(name, []).append(node)
+        self._numbers = 0
+        for node in list(self.graph.node):
+            self._tap(node)
+        self._tell_stacked_apart()
+
+    def _find_constants(self) -> set[str]:
+        found = {one.name for one in self.graph.initializer}
+        for node in self.graph.node:
+            inputs = [name for name in node.input if name]
+            if node.op_type == "Constant" or (
+                # Weights may be shared, turned or unpacked on their way.
+                node.op_type in ("Identity", "Transpose", "Cast", "Reshape", "DequantizeLinear")
+                and all(name in found for name in inputs)
+            ):
+                found.update(node.output)
+        return found
+
+    def _tap(self, node: Any) -> None:
+        kind = node.op_type
+        if kind in _RECURRENT:
+            self._tap_recurrent(node)
+        elif kind in _CONVOLUTIONS:
+            self._tap_layer(node, "conv", node.output[0])
+        elif kind in _DENSE and node.input[1] in self._constants:
+            self._tap_layer(node, "dense", self._biased(node))
+        elif kind in _ACTIVATIONS and self.counting.activations:
+            self._expose(f"activation {self._numbers}", "activation", node.output[0])
+            self._numbers += 1
+        elif kind == "Dropout" and self.counting.dropout:
+            self._expose(node.name or node.output[0], "dropout", node.output[0])
+
+    def _biased(self, node: Any) -> str:
+        """Return the output of a matrix product with the bias that is added to it."""
+        output = str(node.output[0])
+        readers = self._readers.get(output, [])
+        if node.op_type == "MatMul" and len(readers) == 1 and readers[0].op_type == "Add":
+            (other,) = [name for name in readers[0].input if name != output] or [output]
+            if other in self._constants:
+                return str(readers[0].output[0])
+        return output
+
+    def _tap_layer(self, node: Any, kind: Kind, output: str) -> None:
+        self._expose(
+            self._name_of(node), kind, output if self.counting.activations else self._activated(output)
+        )
+
+    def _activated(self, output: str) -> str:
+        """Return the output of the activation function that directly follows; the one given if none does."""
+        last = output
+        while True:
+            readers = self._readers.get(last, [])
+            for reader in readers:
+                if reader.op_type in _ACTIVATIONS and reader.input[0] == last:
+                    return self._gated(last, str(reader.output[0]))
+            through = [one for one in readers if one.op_type in _TRANSPARENT and one.input[0] == last]
+            if not through:
+                return last
+            last = str(through[0].output[0])
+
+    def _gated(self, before: str, after: str) -> str:
+        """Return x · sigmoid(x) where that is computed: ONNX has no SiLU of its own."""
+        for reader in self._readers.get(after, []):
+            if reader.op_type == "Mul" and set(reader.input) == {before, after}:
+                return str(reader.output[0])
+        return after
+
+    def _name_of(self, node: Any) -> str:
+        for name in node.input[1:]:
+            if name.endswith(".weight"):
+                return str(name.removesuffix(".weight"))
+        for reader in self._readers.get(node.output[0], []):
+            for name in reader.input:
+                if name.endswith(".bias"):
+                    return str(name.removesuffix(".bias"))
+        parts = [part for part in node.name.split("/") if part]
+        # "/dense/dense.0/Gemm" is of the layer "dense.0".
+        return parts[-2] if len(parts) > 1 else node.name or str(node.output[0])
+
+    def _tap_recurrent(self, node: Any) -> None:
+        if not node.output[0]:
+            node.output[0] = self._fresh()
+        layout = next((one.i for one in node.attribute if one.name == "layout"), 0)
+        output = str(node.output[0])
+        self._add_output(output)
+        self.taps.append(_Tap(self._name_of(node), "recurrent", (output,), batch_first=layout == 1))
+
+    def _tell_stacked_apart(self) -> None:
+        """Number recurrent layers that lie upon each other, which are one module in torch."""
+        names = [tap.name for tap in self.taps if tap.kind == "recurrent"]
+        counts: dict[str, int] = {}
+        for number, tap in enumerate(self.taps):
+            if tap.kind == "recurrent" and names.count(tap.name) > 1:
+                level = counts.setdefault(tap.name, 0)
+                counts[tap.name] += 1
+                self.taps[number] = replace(tap, name=f"{tap.name}.l{level}")
+
+    def _expose(self, name: str, kind: Kind, output: str) -> None:
+        if kind == "dense":
+            self._add_output(output)
+            self.taps.append(_Tap(name, kind, (output,)))
+            return
+        from onnx import numpy_helper
+
+        # As batch × channels × all the rest, whatever the number of axes.
+        shape, maps, flat = (self._fresh() for _ in range(3))
+        self.graph.initializer.append(numpy_helper.from_array(np.array([0, 0, -1]), shape))
+        self._node("Reshape", [output, shape], maps)
+        self._node("Flatten", [output], flat, axis=1)
+        reductions = (("ReduceMean", maps, 2), ("ReduceMin", flat, 1), ("ReduceMax", flat, 1))
+        outputs = tuple(self._reduce(*one) for one in reductions)
+        self.taps.append(_Tap(name, kind, outputs))
+
+    def _reduce(self, operation: str, given: str, axis: int) -> str:
+        from onnx import numpy_helper
+
+        output = self._fresh()
+        if self._axes_are_input:
+            axes = self._fresh()
+            self.graph.initializer.append(numpy_helper.from_array(np.array([axis]), axes))
+            self._node(operation, [given, axes], output, keepdims=0)
+        else:
+            self._node(operation, [given], output, keepdims=0, axes=[axis])
+        self._add_output(output)
+        return output
+
+    def _node(self, operation: str, inputs: list[str], output: str, **attributes: Any) -> None:
+        from onnx import helper
+
+        self.graph.node.append(helper.make_node(operation, inputs, [output], **attributes))
+
+    def _add_output(self, name: str) -> None:
+        from onnx import ValueInfoProto
+
+        if name not in {one.name for one in self.graph.output}:
+            # Type and shape are left to ONNX Runtime, which infers them.
+            self.graph.output.append(ValueInfoProto(name=name))
+
+    def _fresh(self) -> str:
+        self._count += 1
+        return f"{_PREFIX}{self._count}"

@@ -1,0 +1,247 @@
+"""Activations of a torch module: hooks on its layers, and a look at what is done with their outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from roadworthy.coverage.activations import (
+    Activations,
+    Assembler,
+    Counting,
+    Kind,
+    Reduced,
+    input_layer,
+)
+from roadworthy.errors import InputError
+from roadworthy.models.network import named_arrays
+from roadworthy.models.outputs import Arrays
+
+__all__ = ["TorchRecorder"]
+
+_CONVOLUTIONS = (
+    nn.Conv1d,
+    nn.Conv2d,
+    nn.Conv3d,
+    nn.ConvTranspose1d,
+    nn.ConvTranspose2d,
+    nn.ConvTranspose3d,
+)
+_RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
+_CELLS = (nn.LSTMCell, nn.GRUCell, nn.RNNCell)
+_DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+# The names of functions, with and without "_" for those that work in place.
+_ACTIVATIONS = {
+    *("relu", "elu", "leaky_relu", "prelu", "rrelu", "selu", "celu", "silu", "gelu", "mish", "softplus"),
+    *("sigmoid", "tanh", "hardtanh", "relu6", "hardswish", "hardsigmoid", "softsign", "clamp", "clip"),
+}
+_TRANSPARENT = {"batch_norm", "instance_norm", "dropout", "dropout2d", "dropout3d", "alpha_dropout"}
+
+
+class TorchRecorder:
+    """Runs a torch module and tells what its neurons answered.
+
+    Args:
+        module: The module.
+        counting: Which outputs count as neurons.
+        device: Where the images are sent; where the module is when left out.
+        axes: Of its input, a letter each, such as "nchw".
+
+    Raises:
+        InputError: The module is a TorchScript archive, whose layers cannot be watched.
+    """
+
+    def __init__(
+        self, module: nn.Module, counting: Counting, *, device: str | None = None, axes: str = "nchw"
+    ) -> None:
+        if isinstance(module, torch.jit.ScriptModule):
+            raise InputError(
+                "the layers of a TorchScript archive cannot be watched: give the torch module that it was "
+                "made from, or export it to ONNX"
+            )
+        self.module = module
+        self.counting = counting
+        self.axes = axes
+        own = next(module.parameters(), None)
+        self._device = device or ("cpu" if own is None else own.device)
+        self._assembler = Assembler(counting)
+
+    def run(self, images: NDArray[Any], frames: Sequence[str] = ()) -> tuple[Arrays, Activations]:
+        """Return the network's outputs for a batch of images, and the activations.
+
+        Raises:
+            InputError: The network has no layers to count, or other neurons than before.
+            SystemUnderTestError: A neuron answered with NaN or infinity.
+        """
+        watch = _Watch(self.counting)
+        training = self.module.training
+        self.module.eval()
+        try:
+            with ExitStack() as stack:
+                for name, layer in self.module.named_modules():
+                    if (hook := watch.hook(name or type(layer).__name__, layer)) is not None:
+                        stack.callback(layer.register_forward_hook(hook).remove)
+                stack.enter_context(torch.inference_mode())
+                stack.enter_context(watch)
+                found = self.module(torch.from_numpy(images).to(self._device))
+        finally:
+            self.module.train(training)
+        layers = watch.layers()
+        if self.counting.inputs:
+            layers.insert(0, input_layer(images, self.axes))
+        outputs = named_arrays(tuple(found) if isinstance(found, list) else found)
+        return outputs, self._assembler.assemble(layers, len(images), frames)
+
+
+_Hook = Callable[[nn.Module, Any, Any], None]
+
+
+class _Call:
+    """One call of a layer, with its output as long as an activation function may still follow."""
+
+    def __init__(self, name: str, kind: Kind, output: torch.Tensor) -> None:
+        self.name = name
+        self.kind = kind
+        self.output: torch.Tensor | None = output
+        self._found: tuple[torch.Tensor, ...] = ()
+
+    def finish(self) -> None:
+        """Reduce the output to a number per unit; it may change from here on."""
+        if self.output is None:
+            return
+        output = self.output.float()
+        self.output = None
+        flat = output.flatten(1)
+        maps = self.kind == "conv" or (self.kind in ("activation", "dropout") and output.dim() > 2)
+        if maps:
+            units = output.flatten(2).mean(2)[:, None]
+        else:
+            # A copy: what follows may work in place.
+            units = output.reshape(len(output), -1, output.shape[-1]).clone()
+        # Two passes: torch's aminmax over an axis is twenty times as slow.
+        self._found = (units, flat.amin(1), flat.amax(1))
+
+    def reduced(self) -> Reduced:
+        """Return a number per unit, and the extremes."""
+        self.finish()
+        return Reduced(self.name, self.kind, *(one.cpu().numpy() for one in self._found))
+
+
+class _Watch(TorchFunctionMode):
+    """Collects the outputs of layers, and follows each to the activation function after it."""
+
+    def __init__(self, counting: Counting) -> None:
+        super().__init__()
+        self.counting = counting
+        self.calls: list[_Call] = []
+        # Outputs that no activation function has taken yet, by identity; the call keeps the tensor alive.
+        self._open: dict[int, _Call] = {}
+
+    def hook(self, name: str, layer: nn.Module) -> _Hook | None:
+        """Return what is to be called with the outputs of a layer; None for one that does not count."""
+        if isinstance(layer, _CONVOLUTIONS):
+            return lambda _layer, _given, output: self._add(name, "conv", output)
+        if isinstance(layer, nn.Linear):
+            return lambda _layer, _given, output: self._add(name, "dense", output)
+        if isinstance(layer, _RECURRENT):
+            return lambda watched, given, output: self._add_recurrent(name, watched, given, output)
+        if isinstance(layer, _CELLS):
+            return lambda _layer, _given, output: self._add(
+                name, "recurrent", output[0] if isinstance(output, tuple) else output
+            )
+        if self.counting.dropout and isinstance(layer, _DROPOUT):
+            return lambda _layer, _given, output: self._add(name, "dropout", output)
+        return None
+
+    def _add(self, name: str, kind: Kind, output: torch.Tensor) -> None:
+        call = _Call(name, kind, output)
+        self.calls.append(call)
+        if kind in ("conv", "dense") and not self.counting.activations:
+            self._open[id(output)] = call
+        else:
+            call.finish()
+
+    def _add_recurrent(self, name: str, layer: Any, given: Any, output: Any) -> None:
+        if not isinstance(output[0], torch.Tensor):
+            raise InputError(f"layer {name!r} gives packed sequences; coverage needs those of one length")
+        outputs = [*_inner_outputs(layer, *given), output[0]]
+        for number, steps in enumerate(outputs):
+            label = f"{name}.l{number}" if len(outputs) > 1 else name
+            self._add(label, "recurrent", steps if layer.batch_first else steps.transpose(0, 1))
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        options = kwargs or {}
+        given = args[0] if args else options.get("input")
+        name = getattr(func, "__name__", "")
+        plain = name.rstrip("_")
+        follows = plain in _ACTIVATIONS
+        call = self._open.get(id(given)) if isinstance(given, torch.Tensor) else None
+        if call is not None and not follows and plain not in _TRANSPARENT and _in_place(name):
+            del self._open[id(given)]
+            call.finish()
+        result = func(*args, **options)
+        if not isinstance(result, torch.Tensor):
+            return result
+        if self.counting.activations and follows:
+            self._add(
+                f"activation {sum(one.kind == 'activation' for one in self.calls)}", "activation", result
+            )
+        elif call is not None and (follows or plain in _TRANSPARENT):
+            self._open.pop(id(given), None)
+            call.output = result
+            if follows:
+                call.finish()
+            else:
+                self._open[id(result)] = call
+        return result
+
+    def layers(self) -> list[Reduced]:
+        """Return what every call of a layer gave."""
+        return [call.reduced() for call in self.calls]
+
+
+def _inner_outputs(layer: Any, steps: torch.Tensor, state: Any = None) -> list[torch.Tensor]:
+    """Return what the recurrent layers below the last one gave, which torch computes and throws away."""
+    found = []
+    ways = 2 if layer.bidirectional else 1
+    for number in range(layer.num_layers - 1):
+        options = {"nonlinearity": layer.nonlinearity} if isinstance(layer, nn.RNN) else {}
+        if layer.proj_size:
+            options["proj_size"] = layer.proj_size
+        one: Any = type(layer)(
+            steps.shape[-1],
+            layer.hidden_size,
+            bias=layer.bias,
+            batch_first=layer.batch_first,
+            bidirectional=layer.bidirectional,
+            device="meta",
+            **options,
+        )
+        weights = {
+            name: getattr(layer, name.replace("_l0", f"_l{number}")) for name, _ in one.named_parameters()
+        }
+        own = slice(number * ways, (number + 1) * ways)
+        before = tuple(part[own] for part in state) if isinstance(state, tuple) else state
+        if isinstance(before, torch.Tensor):
+            before = before[own]
+        steps = torch.func.functional_call(one, weights, (steps, before))[0]
+        found.append(steps)
+    return found
+
+
+def _in_place(name: str) -> bool:
+    return (name.endswith("_") and not name.endswith("__")) or (
+        name.startswith("__i") and name.endswith("__")
+    )

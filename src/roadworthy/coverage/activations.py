@@ -1,0 +1,349 @@
+"""What the neurons of a network answered, for a batch of images, in one forward pass.
+
+What counts as a neuron:
+
+- a channel of a convolution, whose feature map is averaged to one number;
+- an output of a dense layer;
+- a unit of a recurrent layer, once for every step that it is unrolled over.
+
+A layer's output is taken after the activation function that directly follows it, through batch norm and
+dropout. A layer that sees every frame of a history by itself, or that is called more than once, is unrolled
+over them like a recurrent one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._arrays import described
+from roadworthy.errors import InputError, SystemUnderTestError, suggest
+from roadworthy.models.outputs import Arrays
+
+__all__ = [
+    "COUNTINGS",
+    "Activations",
+    "Counting",
+    "Kind",
+    "Layer",
+    "Recorder",
+    "counting_named",
+    "join",
+]
+
+Kind = Literal["input", "conv", "dense", "recurrent", "activation", "dropout"]
+"""What a layer is."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Which outputs of a network count as neurons.
+
+    Attributes:
+        inputs: Whether the channels of the input count.
+        dropout: Whether every dropout layer counts once more what it is given.
+        activations: Whether an activation function counts as a layer of its own, beside the one before it.
+        unrolled: Whether every unrolled step counts by itself; otherwise steps are averaged.
+
+    Example:
+        >>> COUNTINGS["distinct"]
+        Counting(inputs=False, dropout=False, activations=False, unrolled=True)
+    """
+
+    inputs: bool = False
+    dropout: bool = False
+    activations: bool = False
+    unrolled: bool = True
+
+
+COUNTINGS = {
+    "distinct": Counting(),
+    # DeepTest's public code takes every layer that Keras lists but pooling and flattening, and the last axis
+    # of each: it says unrolled steps count, but averages them.
+    "deeptest": Counting(inputs=True, dropout=True, unrolled=False),
+}
+"""Countings by name: "distinct" counts each neuron once, "deeptest" as DeepTest's public code does."""
+
+
+def counting_named(counting: str | Counting) -> Counting:
+    """Return a counting by its name, or the one that is given.
+
+    Raises:
+        InputError: There is none of that name.
+
+    Example:
+        >>> counting_named("deeptest").dropout
+        True
+    """
+    if isinstance(counting, Counting):
+        return counting
+    if counting not in COUNTINGS:
+        raise InputError(f"there is no counting {counting!r}: {suggest(counting, COUNTINGS)}")
+    return COUNTINGS[counting]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer whose neurons are counted.
+
+    Attributes:
+        name: What it is called in the network.
+        kind: What it is.
+        neurons: How many neurons it has, all unrolled steps together.
+    """
+
+    name: str
+    kind: Kind
+    neurons: int
+
+
+@dataclass(frozen=True, eq=False)
+class Activations:
+    """What every neuron answered to every image of a batch.
+
+    Attributes:
+        layers: The layers, in the order in which they are computed.
+        values: A number per image and neuron, layer after layer: images × neurons.
+        lows: The least number that a layer gave for an image, before maps were averaged: images × layers.
+        highs: The largest number likewise.
+        frames: What the images are called in messages; their numbers when left out.
+
+    Raises:
+        InputError: The shapes do not belong together.
+        SystemUnderTestError: A neuron answered with NaN or infinity; names layer, neuron and frame.
+
+    Example:
+        >>> layers = (Layer("conv", "conv", 2), Layer("dense", "dense", 1))
+        >>> batch = Activations(layers, np.array([[0.5, 1.0, 3.0]]), np.array([[0, 3]]), np.array([[2, 3]]))
+        >>> batch.of("conv").tolist()
+        [[0.5, 1.0]]
+    """
+
+    layers: tuple[Layer, ...]
+    values: NDArray[np.floating[Any]]
+    lows: NDArray[np.floating[Any]]
+    highs: NDArray[np.floating[Any]]
+    frames: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        count = len(self.values)
+        wanted = {
+            "values": (count, sum(layer.neurons for layer in self.layers)),
+            "lows": (count, len(self.layers)),
+            "highs": (count, len(self.layers)),
+        }
+        for name, shape in wanted.items():
+            if getattr(self, name).shape != shape:
+                raise InputError(f"{name} must have shape {shape}, got {described(getattr(self, name))}")
+        if not self.frames:
+            object.__setattr__(self, "frames", tuple(f"{number}" for number in range(count)))
+        elif len(self.frames) != count:
+            raise InputError(f"frames must name the {count} images, got {len(self.frames)} names")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        if np.isfinite(self.values).all() and np.isfinite(self.highs).all() and np.isfinite(self.lows).all():
+            return
+        numbers = np.concatenate([self.values, self.lows, self.highs], axis=1)
+        owners = [number for number, layer in enumerate(self.layers) for _ in range(layer.neurons)]
+        owners += list(range(len(self.layers))) * 2
+        # The first layer that is wrong is the cause; those after it inherit it.
+        bad = ~np.isfinite(numbers)
+        guilty = min(owners[column] for column in np.flatnonzero(bad.any(axis=0)))
+        columns = [column for column, owner in enumerate(owners) if owner == guilty]
+        image = int(np.flatnonzero(bad[:, columns].any(axis=1))[0])
+        column = next(one for one in columns if bad[image, one])
+        raise SystemUnderTestError(
+            f"layer {self.layers[guilty].name!r} answered frame {self.frames[image]!r} with "
+            f"{numbers[image, column]}, which is no number to compute coverage from: "
+            "are the network's weights whole, and is its input scaled as it wants it?"
+        )
+
+    @cached_property
+    def slices(self) -> tuple[slice, ...]:
+        """Where the neurons of each layer are among the values."""
+        ends = np.cumsum([0, *(layer.neurons for layer in self.layers)]).tolist()
+        return tuple(slice(start, end) for start, end in pairwise(ends))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def of(self, name: str) -> NDArray[np.floating[Any]]:
+        """Return the values of one layer: images × neurons.
+
+        Raises:
+            InputError: There is no such layer.
+        """
+        for layer, where in zip(self.layers, self.slices, strict=True):
+            if layer.name == name:
+                return self.values[:, where]
+        known = [layer.name for layer in self.layers]
+        raise InputError(f"there is no layer {name!r}: {suggest(name, known)}")
+
+    def take(self, numbers: Sequence[int] | range | NDArray[np.integer[Any]]) -> Activations:
+        """Return those of some images, by their numbers."""
+        where = np.asarray(numbers, np.intp)
+        names = tuple(self.frames[number] for number in where)
+        return Activations(self.layers, self.values[where], self.lows[where], self.highs[where], names)
+
+
+def join(batches: Iterable[Activations]) -> Activations:
+    """Return several batches of the same network as one.
+
+    Raises:
+        InputError: There are none, or their layers differ.
+    """
+    found = list(batches)
+    if not found:
+        raise InputError("expected at least one batch of activations, got none")
+    if any(one.layers != found[0].layers for one in found):
+        raise InputError("the batches are of different networks, or counted differently: their layers differ")
+    if len(found) == 1:
+        return found[0]
+    return Activations(
+        found[0].layers,
+        np.concatenate([one.values for one in found]),
+        np.concatenate([one.lows for one in found]),
+        np.concatenate([one.highs for one in found]),
+        tuple(name for one in found for name in one.frames),
+    )
+
+
+class Recorder(Protocol):
+    """Runs a network and tells what its neurons answered."""
+
+    def run(self, images: NDArray[Any], frames: Sequence[str] = ()) -> tuple[Arrays, Activations]:
+        """Return the network's outputs for a batch of images, and the activations."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """What a layer gave for a batch: a number per unit, and the extremes of all numbers behind them.
+
+    Attributes:
+        name: The layer.
+        kind: What it is.
+        units: rows × steps × units, where rows are those of the batch that the layer saw.
+        lows: The least number of each row.
+        highs: The largest.
+    """
+
+    name: str
+    kind: Kind
+    units: NDArray[np.floating[Any]]
+    lows: NDArray[np.floating[Any]]
+    highs: NDArray[np.floating[Any]]
+
+
+def reduced(name: str, kind: Kind, units: NDArray[Any]) -> Reduced:
+    """Return what a layer without maps gave: its numbers are rows × … × units."""
+    flat = units.reshape(len(units), -1)
+    return Reduced(
+        name,
+        kind,
+        units.reshape(len(units), -1, units.shape[-1]) if units.ndim > 1 else units[:, None, None],
+        flat.min(axis=1),
+        flat.max(axis=1),
+    )
+
+
+def merged(found: Iterable[Reduced]) -> list[Reduced]:
+    """Return layers by their names: one that was called several times is unrolled over its calls."""
+    calls: dict[str, list[Reduced]] = {}
+    for one in found:
+        calls.setdefault(one.name, []).append(one)
+    return [
+        Reduced(
+            name,
+            parts[0].kind,
+            np.concatenate([one.units for one in parts], axis=1),
+            np.min([one.lows for one in parts], axis=0),
+            np.max([one.highs for one in parts], axis=0),
+        )
+        if len(parts) > 1
+        else parts[0]
+        for name, parts in calls.items()
+    ]
+
+
+class Assembler:
+    """Puts what the layers gave together, and sees to it that every batch has the same neurons.
+
+    Args:
+        counting: Which outputs count.
+    """
+
+    def __init__(self, counting: Counting) -> None:
+        self.counting = counting
+        self._layers: tuple[Layer, ...] | None = None
+
+    def assemble(self, found: Sequence[Reduced], count: int, frames: Sequence[str]) -> Activations:
+        """Return the activations for so many images.
+
+        Raises:
+            InputError: No layer was found, or a layer has other neurons than before.
+        """
+        if not found:
+            raise InputError(
+                "the network has no layer whose neurons could be counted: expected convolutions, dense or "
+                "recurrent layers"
+            )
+        layers, values, lows, highs = [], [], [], []
+        for one in merged(found):
+            rows = len(one.units)
+            if count == 0 or rows % count:
+                raise InputError(
+                    f"layer {one.name!r} gave {rows} rows for {count} images, so they cannot be told apart; "
+                    "coverage needs a layer to give as many rows for each image"
+                )
+            units = one.units.reshape(count, -1, one.units.shape[-1])
+            if not self.counting.unrolled:
+                units = units.mean(axis=1, keepdims=True)
+            values.append(units.reshape(count, -1))
+            lows.append(one.lows.reshape(count, -1).min(axis=1))
+            highs.append(one.highs.reshape(count, -1).max(axis=1))
+            layers.append(Layer(one.name, one.kind, values[-1].shape[1]))
+        self._check_same(tuple(layers))
+        return Activations(
+            tuple(layers),
+            np.concatenate(values, axis=1),
+            np.stack(lows, axis=1),
+            np.stack(highs, axis=1),
+            tuple(frames),
+        )
+
+    def _check_same(self, layers: tuple[Layer, ...]) -> None:
+        if self._layers is None:
+            self._layers = layers
+        for before, now in zip(self._layers, layers, strict=False):
+            if before != now:
+                raise InputError(
+                    f"layer {before.name!r} had {before.neurons} neurons, and now {now.name!r} has "
+                    f"{now.neurons}: the network's shapes depend on its input; give it images of one size "
+                    "and histories of one length"
+                )
+        if len(layers) != len(self._layers):
+            raise InputError(
+                f"the network ran {len(self._layers)} layers before, and now {len(layers)}: coverage needs "
+                "one that always runs the same"
+            )
+
+
+def input_layer(images: NDArray[Any], axes: str) -> Reduced:
+    """Return the channels of the input as a layer."""
+    numbers = np.asarray(images, np.float32)
+    order = [axes.index(letter) for letter in "ntc" if letter in axes]
+    rest = [axes.index(letter) for letter in "hw"]
+    maps = numbers.transpose(*order, *rest)
+    units = maps.mean(axis=(-2, -1), dtype=np.float64).astype(np.float32)
+    flat = numbers.reshape(len(numbers), -1)
+    return Reduced(
+        "input", "input", units.reshape(len(units), -1, units.shape[-1]), flat.min(axis=1), flat.max(axis=1)
+    )

@@ -1,0 +1,41 @@
+"""Criteria of structural coverage, all used alike: update, value, gain, merge."""
+
+from __future__ import annotations
+
+from roadworthy.coverage.criteria._cells import Cells, Criterion, Visits
+from roadworthy.coverage.criteria.neuron import NeuronCoverage, Scaling
+from roadworthy.coverage.criteria.ranges import (
+    BoundaryCoverage,
+    MultisectionCoverage,
+    Ranges,
+    StrongActivationCoverage,
+    learn_ranges,
+)
+from roadworthy.coverage.criteria.surprise import (
+    Density,
+    DistanceSurpriseCoverage,
+    LikelihoodSurpriseCoverage,
+    Reference,
+    learn_reference,
+)
+from roadworthy.coverage.criteria.top_k import TopKCoverage, TopKPatterns
+
+__all__ = [
+    "BoundaryCoverage",
+    "Cells",
+    "Criterion",
+    "Density",
+    "DistanceSurpriseCoverage",
+    "LikelihoodSurpriseCoverage",
+    "MultisectionCoverage",
+    "NeuronCoverage",
+    "Ranges",
+    "Reference",
+    "Scaling",
+    "StrongActivationCoverage",
+    "TopKCoverage",
+    "TopKPatterns",
+    "Visits",
+    "learn_ranges",
+    "learn_reference",
+]

@@ -1,0 +1,348 @@
+"""How unlike the training data an image is to the network itself: surprise adequacy (Kim et al., 2019).
+
+A test set should surprise a network a little, much, and everything between: the range of surprise is cut into
+buckets, and coverage is the share of them that was visited.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.coverage.activations import Activations, Layer
+from roadworthy.coverage.criteria._cells import Cells, Visits
+from roadworthy.errors import InputError, suggest
+from roadworthy.seeding import rng_for
+
+__all__ = [
+    "Density",
+    "DistanceSurpriseCoverage",
+    "LikelihoodSurpriseCoverage",
+    "Reference",
+    "learn_reference",
+]
+
+Density = Literal["kde", "gaussian"]
+"""How the density of the training data is estimated: by kernels, or as one normal distribution."""
+
+_ROOM = 2.0  # the range of surprise goes this many times as far as the training data's own
+_RIDGE = 1e-6  # share of the mean variance that is added to each, so that dependent neurons can be used
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What some neurons did on training data: a sample of fixed size.
+
+    Attributes:
+        layers: All layers of the network.
+        columns: Which of its neurons are looked at.
+        values: What these gave: images × neurons.
+        answers: What the last layer gave for the same images.
+    """
+
+    layers: tuple[Layer, ...]
+    columns: NDArray[np.intp]
+    values: NDArray[np.float64]
+    answers: NDArray[np.float64]
+
+
+def learn_reference(
+    batches: Iterable[Activations],
+    *,
+    layers: Sequence[str] = (),
+    size: int = 1000,
+    seed: int = 0,
+    least_variance: float = 1e-5,
+) -> Reference:
+    """Return a sample of what a network did on training data, which are read once.
+
+    Args:
+        batches: What it did.
+        layers: Names of the layers to look at; the last but one when left out.
+        size: How many images are kept; of more, a random choice.
+        seed: Of that choice.
+        least_variance: Neurons that vary less are left out: they would be infinitely surprised.
+
+    Raises:
+        InputError: There are less than two images, no such layer, or no neuron that varies.
+
+    Example:
+        >>> layers = (Layer("hidden", "dense", 2), Layer("answer", "dense", 1))
+        >>> values = np.array([[0.0, 7.0, 1.0], [1.0, 7.0, 2.0], [2.0, 7.0, 3.0]])
+        >>> batch = Activations(layers, values, np.zeros((3, 2)), np.full((3, 2), 9.0))
+        >>> learn_reference([batch]).values.tolist()
+        [[0.0], [1.0], [2.0]]
+    """
+    if size < 2:
+        raise InputError(f"size must be 2 images or more, got {size}")
+    rng = rng_for(seed, "coverage", "reference")
+    kept: list[NDArray[np.float64]] = []
+    known: tuple[Layer, ...] = ()
+    count = 0
+    for batch in batches:
+        if known and batch.layers != known:
+            raise InputError("the batches are of different networks, or counted differently")
+        known = batch.layers
+        for row in np.asarray(batch.values, np.float64):
+            count += 1
+            if len(kept) < size:
+                kept.append(row.copy())
+                continue
+            # Every image seen so far is kept with the same chance.
+            place = int(rng.integers(count))
+            if place < size:
+                kept[place] = row.copy()
+    if len(kept) < 2:
+        raise InputError(f"expected two images of training data or more to learn from, got {len(kept)}")
+    values = np.stack(kept)
+    columns = _columns(known, layers)
+    columns = columns[values[:, columns].var(axis=0) > least_variance]
+    if not len(columns):
+        raise InputError(
+            f"none of the chosen neurons varies by more than {least_variance:g} on the training data: choose "
+            "other layers, or a smaller least_variance"
+        )
+    return Reference(known, columns, values[:, columns], values[:, -known[-1].neurons :])
+
+
+def _columns(layers: tuple[Layer, ...], names: Sequence[str]) -> NDArray[np.intp]:
+    wanted = list(names) or [layers[max(0, len(layers) - 2)].name]
+    for name in wanted:
+        known = [layer.name for layer in layers]
+        if name not in known:
+            raise InputError(f"there is no layer {name!r}: {suggest(name, known)}")
+    starts = np.cumsum([0, *(layer.neurons for layer in layers)])
+    parts = [
+        np.arange(start, start + layer.neurons)
+        for start, layer in zip(starts, layers, strict=False)
+        if layer.name in wanted
+    ]
+    return np.concatenate(parts).astype(np.intp)
+
+
+class _Surprise(Cells):
+    """A criterion over buckets of surprise."""
+
+    def __init__(self, reference: Reference, buckets: int, limits: tuple[float, float] | None) -> None:
+        if buckets < 1:
+            raise InputError(f"buckets must be 1 or more, got {buckets}")
+        super().__init__(reference.layers, buckets)
+        self.reference = reference
+        self.limits = self._usual_limits() if limits is None else limits
+        if not self.limits[0] < self.limits[1]:
+            raise InputError(f"limits must be two rising numbers, got {self.limits}")
+
+    @abstractmethod
+    def _surprises(self, values: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the surprise for what neurons and the last layer gave."""
+
+    @abstractmethod
+    def _own(self) -> NDArray[np.float64]:
+        """Return the surprise of each image of the reference at the others."""
+
+    def _usual_limits(self) -> tuple[float, float]:
+        own = self._own()
+        own = own[np.isfinite(own)]
+        low, high = (float(own.min()), float(own.max())) if len(own) else (0.0, 1.0)
+        return low, low + _ROOM * (high - low) if high > low else low + 1.0
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "their reference": self.reference.values,
+            "its neurons": self.reference.columns,
+            "their limits": self.limits,
+            "their buckets": self.total,
+        }
+
+    def surprise(self, batch: Activations, /) -> NDArray[np.float64]:
+        """Return how surprising each image of a batch is."""
+        values = np.asarray(batch.values, np.float64)
+        return self._surprises(values[:, self.reference.columns], values[:, -self.layers[-1].neurons :])
+
+    def visits(self, batch: Activations, /) -> Visits:
+        """Return which image visits which bucket."""
+        low, high = self.limits
+        share = (self.surprise(batch) - low) / (high - low)
+        images = np.flatnonzero(share <= 1)
+        bucket = (np.clip(share[images], 0, 1) * self.total).astype(np.intp)
+        return images, np.minimum(bucket, self.total - 1)
+
+
+class LikelihoodSurpriseCoverage(_Surprise):
+    """The share of buckets of likelihood-based surprise that were visited.
+
+    Surprise is the negative logarithm of the density that the training data have where an image lies. What is
+    less surprising than the lower limit visits the first bucket, what is more than the upper one visits none.
+
+    Args:
+        reference: What neurons did on training data.
+        density: How it is estimated; kernels have Scott's bandwidth, as in the paper.
+        buckets: How many there are.
+        limits: The least and the largest surprise; when left out, from the least of the training data to
+            twice as far as their largest.
+
+    Raises:
+        InputError: An argument cannot be used.
+
+    Example:
+        >>> layers = (Layer("hidden", "dense", 1), Layer("answer", "dense", 1))
+        >>> def batch(*numbers):
+        ...     values = np.array([[one, 0.0] for one in numbers])
+        ...     return Activations(layers, values, values - 1, values + 1)
+        >>> reference = learn_reference([batch(-1.0, 0.0, 1.0)])
+        >>> coverage = LikelihoodSurpriseCoverage(reference, density="gaussian")
+        >>> near, far = coverage.surprise(batch(0.0, 3.0))
+        >>> bool(near < far)
+        True
+    """
+
+    name = "likelihood-surprise"
+
+    def __init__(
+        self,
+        reference: Reference,
+        *,
+        density: Density = "kde",
+        buckets: int = 1000,
+        limits: tuple[float, float] | None = None,
+    ) -> None:
+        if density not in get_args(Density):
+            raise InputError(f"density must be {' or '.join(get_args(Density))}, got {density!r}")
+        self.density: Density = density
+        values = reference.values
+        count, size = values.shape
+        covariance = np.atleast_2d(np.cov(values, rowvar=False))
+        covariance = covariance + np.eye(size) * (_RIDGE * np.trace(covariance) / size)
+        if density == "kde":
+            covariance = covariance * count ** (-2 / (size + 4))
+        self._mean = values.mean(axis=0)
+        self._root = np.linalg.cholesky(covariance)
+        self._constant = float(np.log(np.diag(self._root)).sum() + size / 2 * np.log(2 * np.pi))
+        self._white = self._whitened(values)
+        super().__init__(reference, buckets, limits)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the reference, limits, buckets and the kind of density."""
+        return {**super().settings(), "their density": self.density}
+
+    def _whitened(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        from scipy.linalg import solve_triangular
+
+        return np.asarray(solve_triangular(self._root, (values - self._mean).T, lower=True).T)
+
+    def _surprises(self, values: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ARG002
+        white = self._whitened(values)
+        if self.density == "gaussian":
+            return np.asarray(np.square(white).sum(axis=1) / 2 + self._constant)
+        from scipy.spatial.distance import cdist
+
+        return self._from_kernels(cdist(white, self._white, "sqeuclidean"), len(self._white))
+
+    def _own(self) -> NDArray[np.float64]:
+        if self.density == "gaussian":
+            return np.asarray(np.square(self._white).sum(axis=1) / 2 + self._constant)
+        from scipy.spatial.distance import cdist
+
+        squares = cdist(self._white, self._white, "sqeuclidean")
+        np.fill_diagonal(squares, np.inf)
+        return self._from_kernels(squares, len(self._white) - 1)
+
+    def _from_kernels(self, squares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+        from scipy.special import logsumexp
+
+        return np.asarray(np.log(count) + self._constant - logsumexp(-squares / 2, axis=1))
+
+
+class DistanceSurpriseCoverage(_Surprise):
+    """The share of buckets of distance-based surprise that were visited.
+
+    Surprise is the distance to the nearest training image that the network answers alike, divided by the
+    distance from that one to the nearest that it answers otherwise. An image whose kind of answer no training
+    image has visits no bucket, like one beyond the upper limit.
+
+    Args:
+        reference: What neurons did on training data.
+        groups: What "alike" means: "argmax" for a classifier, the same class; numbers for a driving network,
+            between the same two of which the first neuron of the last layer lies; None asks for any other
+            training image instead of one that is answered otherwise.
+        buckets: How many there are.
+        limits: The least and the largest surprise; when left out, from the least of the training data to
+            twice as far as their largest.
+
+    Raises:
+        InputError: An argument cannot be used, or all training images are answered alike.
+
+    Example:
+        >>> layers = (Layer("hidden", "dense", 1), Layer("answer", "dense", 1))
+        >>> def batch(*numbers):
+        ...     values = np.array([[one, one] for one in numbers])
+        ...     return Activations(layers, values, values - 1, values + 1)
+        >>> reference = learn_reference([batch(-2.0, -1.0, 1.0, 2.0)])
+        >>> coverage = DistanceSurpriseCoverage(reference, groups=[0.0])
+        >>> coverage.surprise(batch(-2.0, 4.0)).round(3).tolist()
+        [0.0, 0.667]
+    """
+
+    name = "distance-surprise"
+
+    def __init__(
+        self,
+        reference: Reference,
+        *,
+        groups: Literal["argmax"] | Sequence[float] | None = None,
+        buckets: int = 1000,
+        limits: tuple[float, float] | None = None,
+    ) -> None:
+        if isinstance(groups, str) and groups != "argmax":
+            raise InputError(f"groups must be 'argmax', rising numbers or None, got {groups!r}")
+        self.groups = groups if isinstance(groups, str) or groups is None else tuple(groups)
+        if isinstance(self.groups, tuple) and list(self.groups) != sorted(self.groups):
+            raise InputError(f"groups must be rising numbers, got {self.groups}")
+        self._members = self._group_of(reference.answers)
+        if groups is not None and len(np.unique(self._members)) < 2:
+            raise InputError("the network answers all training images alike: choose other groups, or none")
+        from scipy.spatial.distance import cdist
+
+        apart = cdist(reference.values, reference.values)
+        alike = np.eye(len(apart), dtype=bool)
+        if groups is not None:
+            alike = self._members[:, None] == self._members
+        self._to_others = np.where(alike, np.inf, apart).min(axis=1)
+        np.fill_diagonal(apart, np.inf)
+        self._apart = apart
+        super().__init__(reference, buckets, limits)
+        del self._apart
+
+    def settings(self) -> dict[str, Any]:
+        """Return the reference, limits, buckets and groups."""
+        return {**super().settings(), "their groups": self.groups}
+
+    def _group_of(self, answers: NDArray[np.float64]) -> NDArray[np.intp]:
+        if self.groups is None:
+            return np.zeros(len(answers), np.intp)
+        if self.groups == "argmax":
+            return np.asarray(answers.argmax(axis=1), np.intp)
+        return np.asarray(np.digitize(answers[:, 0], self.groups), np.intp)
+
+    def _own(self) -> NDArray[np.float64]:
+        return self._ratio(self._apart, self._members)
+
+    def _surprises(self, values: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        from scipy.spatial.distance import cdist
+
+        return self._ratio(cdist(values, self.reference.values), self._group_of(answers))
+
+    def _ratio(self, apart: NDArray[np.float64], members: NDArray[np.intp]) -> NDArray[np.float64]:
+        within = np.where(members[:, None] == self._members, apart, np.inf)
+        nearest = within.argmin(axis=1)
+        distance = within.min(axis=1)
+        beyond = self._to_others[nearest]
+        # Two equal training images that are answered otherwise have no distance to divide by.
+        found = np.full(len(apart), np.inf)
+        np.divide(distance, beyond, out=found, where=beyond > 0)
+        return found
