@@ -20,14 +20,17 @@ from roadworthy.coverage.activations import (
     counting_named,
     join,
 )
+from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed, recorder
 
 __all__ = [
     "Activations",
     "COUNTINGS",
     "Counting",
+    "FunctionalCoverage",
     "Layer",
     "Observed",
+    "OperatingDomain",
     "Recorder",
     "counting_named",
     "join",
