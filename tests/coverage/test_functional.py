@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain, Row
-from roadworthy.datasets import load
+from roadworthy.datasets import WorldDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
@@ -229,7 +229,7 @@ def test_memory_does_not_grow_with_frames(load: Load) -> None:
 
 def test_the_frames_of_the_world_tell_every_dimension() -> None:
     coverage = FunctionalCoverage()
-    coverage.update(list(load("world", weather="all", time="all", level="all", count=45, size="160x80")))
+    coverage.update(list(WorldDataset(weather="all", time="all", level="all", count=45, size="160x80")))
     rows = {row.name: row for row in coverage.rows()}
     assert all(row.unknown == row.outside == 0 for row in rows.values())
     assert rows["weather × time"].covered == rows["weather × time"].total == 15
