@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import torch
@@ -67,7 +68,7 @@ def he_normal(layers: nn.Module) -> None:
                 nn.init.zeros_(layer.bias)
 
 
-class Adapted(nn.Module):
+class Adapted(nn.Module, ABC):
     """A driving network made of one for classes: its convolutions, and three dense layers for numbers.
 
     papers/rmt.txt (section 4) does not give the sizes of the three; those here are our choice.
@@ -105,9 +106,9 @@ class Adapted(nn.Module):
         )
         self.head = Head(outputs)
 
+    @abstractmethod
     def convolutions(self) -> nn.Sequential:
         """Return the layers before the classifier, which halve the image five times; the last one is flat."""
-        raise NotImplementedError
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the answers for a batch of images."""
