@@ -13,7 +13,18 @@ from typing import Annotated, Any
 import typer
 
 from roadworthy._version import __version__
-from roadworthy.cli import data, demo, gallery, listing, models, rules, transforms
+from roadworthy.cli import (
+    bbsl,
+    coverage,
+    data,
+    demo,
+    gallery,
+    listing,
+    models,
+    reliability,
+    rules,
+    transforms,
+)
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import examples, print_error
 from roadworthy.errors import RoadworthyError
@@ -83,6 +94,9 @@ def _global_options(
 app.command("demo", cls=Command, rich_help_panel="Start here", epilog=demo.EXAMPLES)(demo.demo)
 app.command("list", cls=Command, rich_help_panel="Look around", epilog=listing.EXAMPLES)(listing.list_all)
 app.add_typer(rules.app, name="rules", rich_help_panel="Test models")
+app.add_typer(coverage.app, name="coverage", rich_help_panel="Test models")
+app.add_typer(reliability.app, name="reliability", rich_help_panel="Test models")
+app.add_typer(bbsl.app, name="bbsl", rich_help_panel="Test models")
 app.add_typer(data.app, name="data", rich_help_panel="Look around")
 app.add_typer(models.app, name="models", rich_help_panel="Look around")
 app.add_typer(transforms.app, name="transforms", rich_help_panel="Look around")

@@ -1,0 +1,7 @@
+"""``roadworthy bbsl``: a file for each command."""
+
+from __future__ import annotations
+
+from roadworthy.cli.bbsl._group import app
+
+__all__ = ["app"]

@@ -1,0 +1,13 @@
+"""The group of commands about coverage, and the options that several of them take."""
+
+from __future__ import annotations
+
+import typer
+
+from roadworthy.cli._commands import Group
+
+__all__ = ["app"]
+
+HELP = "Measure what images make a network do, search for changes that break it, and retrain it."
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)

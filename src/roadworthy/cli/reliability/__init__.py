@@ -1,0 +1,7 @@
+"""``roadworthy reliability``: a file for each command."""
+
+from __future__ import annotations
+
+from roadworthy.cli.reliability._group import app
+
+__all__ = ["app"]
