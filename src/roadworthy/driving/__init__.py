@@ -1,0 +1,8 @@
+"""Driving quality: what a drive was like, and oracles that notice when it got worse."""
+
+from __future__ import annotations
+
+from roadworthy.driving.oracles import Oracle, fit_oracle
+from roadworthy.driving.sectors import SectorTable
+
+__all__ = ["Oracle", "SectorTable", "fit_oracle"]

@@ -1,0 +1,112 @@
+"""Oracles of several sizes and tolerances, tried on another model: the shape of the paper's Table IV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from roadworthy.driving.oracles.fitting import Direction, Oracle, fit_oracle
+from roadworthy.driving.sectors import SectorTable
+from roadworthy.errors import InputError
+
+__all__ = ["OracleRow", "OracleTable", "sweep_oracles"]
+
+
+@dataclass(frozen=True)
+class OracleRow:
+    """One oracle and how it does on the other model.
+
+    Attributes:
+        size: How many metrics it looks at.
+        give_up: In how many nominal sectors an alarm was allowed.
+        oracle: The oracle.
+        false_alarms: In how many nominal sectors of the other model it raises one.
+        killed: The mutants of the other model with an alarm in at least one sector.
+    """
+
+    size: int
+    give_up: int
+    oracle: Oracle
+    false_alarms: int
+    killed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OracleTable:
+    """Oracles by size and number of sectors given up.
+
+    Attributes:
+        rows: One per oracle.
+        nominal: How many nominal sectors they were fitted to.
+        tested: How many nominal sectors of the other model there are.
+        mutants: How many mutants of the other model.
+    """
+
+    rows: tuple[OracleRow, ...]
+    nominal: int
+    tested: int
+    mutants: int
+
+    def __str__(self) -> str:
+        head = "size    allowed  false alarms    alarms, train  mutants killed"
+        return "\n".join([head, *(self._line(row) for row in self.rows)])
+
+    def _line(self, row: OracleRow) -> str:
+        alarms = _share(row.oracle.alarms, row.oracle.sectors) + ("" if row.oracle.optimal else " *")
+        return (
+            f"{row.size:>4}  {_share(row.give_up, self.nominal):>9}  "
+            f"{_share(row.false_alarms, self.tested):>12}  {alarms:>15}  "
+            f"{_share(len(row.killed), self.mutants):>14}"
+        )
+
+
+def sweep_oracles(
+    nominal: SectorTable,
+    mutants: SectorTable,
+    *,
+    test_nominal: SectorTable,
+    test_mutants: SectorTable,
+    ranking: Sequence[str],
+    sizes: Sequence[int] | None = None,
+    give_up: Sequence[int] = (0, 1, 2, 3),
+    directions: Mapping[str, Direction] | None = None,
+    seconds: float | None = None,
+) -> OracleTable:
+    """Fit oracles to one model and its mutants, and try them on another model and its mutants.
+
+    Args:
+        nominal: The sectors of the model to fit to.
+        mutants: Those of its mutants.
+        test_nominal: The sectors of the other model.
+        test_mutants: Those of its mutants.
+        ranking: Metrics, the best first; an oracle of size n looks at the first n.
+        sizes: How many metrics; every number up to all of the ranking if left out.
+        give_up: How many nominal sectors may have an alarm.
+        directions: Whether each metric gets worse upwards or downwards; upwards if left out.
+        seconds: For each fit at most.
+
+    Raises:
+        InputError: A size is larger than the ranking, or a table lacks a metric.
+    """
+    numbers = tuple(range(1, len(ranking) + 1)) if sizes is None else tuple(sizes)
+    if not numbers or min(numbers) < 1 or max(numbers) > len(ranking):
+        raise InputError(f"expected sizes from 1 to {len(ranking)}, the metrics ranked, got {list(numbers)}")
+    rows = []
+    for size in numbers:
+        chosen = tuple(ranking[:size])
+        ways = {name: way for name, way in (directions or {}).items() if name in chosen}
+        for allowed in give_up:
+            oracle = fit_oracle(
+                nominal.select(chosen),
+                mutants.select(chosen),
+                give_up=allowed,
+                directions=ways,
+                seconds=seconds,
+            )
+            alarmed = oracle.judge(test_nominal).any(axis=1)
+            rows.append(OracleRow(size, allowed, oracle, int(alarmed.sum()), oracle.killed(test_mutants)))
+    return OracleTable(tuple(rows), len(nominal), len(test_nominal), len(dict.fromkeys(test_mutants.drivers)))
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count} ({count / total:.0%})" if total else f"{count} (–)"
