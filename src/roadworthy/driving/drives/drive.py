@@ -1,0 +1,282 @@
+"""A drive: a table of time-stamped signals and events, of which any may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from roadworthy._arrays import ReadOnlyArrays, read_only
+from roadworthy._frozen import FrozenDict, frozen
+from roadworthy.errors import InputError
+
+__all__ = ["EVENTS", "SIGNALS", "Drive"]
+
+SIGNALS: Mapping[str, str] = FrozenDict(
+    {
+        "speed": "m/s",
+        "acceleration": "m/s²",
+        "throttle": "0 to 1",
+        "brake": "0 to 1",
+        "steering": "degrees at the wheels, positive to the right",
+        "lane_offset": "metres to the right of the middle of the lane",
+        "distance": "metres driven",
+        "x": "metres east",
+        "y": "metres north",
+        "lane": "number of the lane, from left to right",
+        "headway": "metres to the vehicle ahead in the same lane",
+        "lead_speed": "m/s of that vehicle",
+        "vehicle_distance": "metres to the nearest vehicle behind or beside",
+        "pedestrian_distance": "metres to the nearest pedestrian on the path",
+        "lateral_clearance": "metres from the nearest wheel to the nearest lane marking",
+        "target_speed": "m/s that should be driven",
+        "target_steering": "degrees at the wheels that should be steered",
+    }
+)
+"""The signals that metrics are computed from, with their units; a drive may have others as well."""
+
+EVENTS: Mapping[str, str] = FrozenDict(
+    {
+        "crash": "the vehicle hits something or leaves the road",
+        "collision": "the vehicle touches another vehicle or a pedestrian",
+        "line crossing": "a wheel touches a lane marking, lane changes aside",
+        "lane change": "the vehicle moves to another lane",
+        "braking": "the brake is used",
+        "steering action": "the driver begins to steer in answer to something",
+        "traffic sign": "a sign that asks for something comes into view",
+        "sign obeyed": "what the sign asks for is done",
+        "lane change sign": "a sign that asks for a lane change comes into view",
+        "hazard": "something comes up that asks for braking or steering",
+    }
+)
+"""The events that metrics are computed from; each is true in the steps in which it goes on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drive(ReadOnlyArrays):
+    """Signals and events of one drive, a row per time stamp.
+
+    Attributes:
+        name: What the drive is called.
+        time: Seconds, growing from row to row.
+        signals: By name, a number for each row; NaN where it is not known. Units are those of `SIGNALS`.
+        events: By name, whether it goes on in each row.
+        sectors: The number of the sector that each row is in, 0 if there is only one. Rows of one sector
+            stand together; a sector that is driven twice has two numbers.
+        sector_names: What the sectors are called.
+        gap: Rows that are further apart than this many seconds have a gap between them: nothing is said about
+            the time in between, and nothing is differentiated across it.
+        notes: What was wrong with the record that it was read from.
+
+    Raises:
+        InputError: Time does not grow, lengths differ, or there are no rows.
+
+    Example:
+        >>> drive = Drive("lap", [0.0, 0.1, 0.2], {"speed": [8.0, 8.1, 8.2]}, {"braking": [0, 0, 1]})
+        >>> len(drive), drive.duration
+        (3, 0.2)
+    """
+
+    name: str
+    time: NDArray[np.float64]
+    signals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    events: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    sectors: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+    sector_names: tuple[str, ...] = ()
+    gap: float = 1.0
+    notes: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        time: ArrayLike,
+        signals: Mapping[str, ArrayLike] | None = None,
+        events: Mapping[str, ArrayLike] | None = None,
+        *,
+        sectors: ArrayLike | None = None,
+        sector_names: Sequence[str] | None = None,
+        gap: float = 1.0,
+        notes: Sequence[str] = (),
+    ) -> None:
+        stamps = _column(time, "time", None)
+        if not len(stamps):
+            raise InputError(f"drive {name}: expected at least one row, got none")
+        if not np.isfinite(stamps).all():
+            row = int(np.flatnonzero(~np.isfinite(stamps))[0])
+            raise InputError(f"drive {name}: the time of row {row} is {stamps[row]}: leave such rows out")
+        back = np.flatnonzero(np.diff(stamps) <= 0)
+        if len(back):
+            row = int(back[0])
+            raise InputError(
+                f"drive {name}: time must grow, but row {row + 1} has {stamps[row + 1]:g} s after "
+                f"{stamps[row]:g} s: sort the rows and leave out repeated ones (Drive.repaired does)"
+            )
+        if not gap > 0:
+            raise InputError(f"drive {name}: a gap must be longer than 0 s, got {gap}")
+        known = {key: _column(values, key, len(stamps)) for key, values in (signals or {}).items()}
+        happening = {
+            key: read_only(_column(values, key, len(stamps)) > 0) for key, values in (events or {}).items()
+        }
+        numbers = np.zeros(len(stamps), np.intp) if sectors is None else np.array(sectors, np.intp)
+        if numbers.shape != stamps.shape or numbers[0] != 0 or not np.isin(np.diff(numbers), (0, 1)).all():
+            raise InputError(
+                f"drive {name}: expected the number of a sector for each row, from 0 and growing by 1 where "
+                "a sector begins"
+            )
+        names = tuple(sector_names or (str(number + 1) for number in range(int(numbers[-1]) + 1)))
+        if len(names) != int(numbers[-1]) + 1:
+            raise InputError(f"drive {name}: {int(numbers[-1]) + 1} sectors have {len(names)} names")
+        for key, value in (
+            ("name", name),
+            ("time", read_only(stamps)),
+            ("signals", frozen({key: read_only(values) for key, values in known.items()})),
+            ("events", frozen(happening)),
+            ("sectors", read_only(numbers)),
+            ("sector_names", names),
+            ("gap", float(gap)),
+            ("notes", tuple(notes)),
+        ):
+            object.__setattr__(self, key, value)
+
+    @classmethod
+    def repaired(
+        cls,
+        name: str,
+        time: ArrayLike,
+        signals: Mapping[str, ArrayLike],
+        events: Mapping[str, ArrayLike] | None = None,
+        *,
+        gap: float = 1.0,
+    ) -> Drive:
+        """Return a drive of rows that may be out of order, repeated or without a time; its notes tell.
+
+        Of rows with one time stamp the first is kept.
+
+        Example:
+            >>> drive = Drive.repaired("log", [0.0, 0.2, 0.1, 0.1], {"speed": [5.0, 7.0, 6.0, 9.0]})
+            >>> drive.signals["speed"].tolist(), drive.notes
+            ([5.0, 6.0, 7.0], ('1 row went back in time', '1 row repeated a time stamp'))
+        """
+        stamps = _column(time, "time", None)
+        usable = np.isfinite(stamps)
+        order = np.flatnonzero(usable)[np.argsort(stamps[usable], kind="stable")]
+        first = np.concatenate([[True], np.diff(stamps[order]) > 0])[: len(order)]
+        behind = int(np.count_nonzero(np.diff(stamps[usable]) < 0))
+        kept = order[first]
+        notes = [
+            f"{count} row{'s' if count > 1 else ''} {what}"
+            for count, what in (
+                (int(np.count_nonzero(~usable)), "had no time"),
+                (behind, "went back in time"),
+                (len(order) - len(kept), "repeated a time stamp"),
+            )
+            if count
+        ]
+        ordered = {key: _column(values, key, len(stamps))[kept] for key, values in signals.items()}
+        happening = {key: _column(values, key, len(stamps))[kept] for key, values in (events or {}).items()}
+        drive = cls(name, stamps[kept], ordered, happening, gap=gap)
+        gaps = int(np.count_nonzero(drive.gaps))
+        if gaps:
+            notes.append(f"{gaps} gap{'s' if gaps > 1 else ''} of more than {gap:g} s")
+        return drive.with_notes(notes)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.time)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first row to the last."""
+        return float(self.time[-1] - self.time[0])
+
+    @property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Whether there is a gap after each row but the last."""
+        return np.asarray(np.diff(self.time) > self.gap)
+
+    @property
+    def steps(self) -> NDArray[np.float64]:
+        """The seconds that each row stands for: until the next one; 0 before a gap and at the end."""
+        lengths = np.diff(self.time, append=self.time[-1])
+        lengths[:-1][self.gaps] = 0.0
+        return np.asarray(lengths)
+
+    def with_notes(self, notes: Sequence[str]) -> Drive:
+        """Return the drive with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def with_sectors(self, sectors: ArrayLike, names: Sequence[str] | None = None) -> Drive:
+        """Return the drive cut into sectors: a number for each row, from 0, growing where a sector begins."""
+        return replace(self, sectors=np.asarray(sectors, np.intp), sector_names=tuple(names or ()))
+
+    def cut_by_distance(self, ends: Sequence[float], names: Sequence[str] | None = None) -> Drive:
+        """Return the drive cut into sectors at places along the way.
+
+        Args:
+            ends: The metres driven at which a sector ends and the next begins, growing.
+            names: Of the sectors, one more than ends.
+
+        Raises:
+            InputError: The drive has no distance.
+        """
+        driven = self.signals.get("distance")
+        if driven is None:
+            raise InputError(
+                f"drive {self.name} has no distance, so it cannot be cut at places along the way"
+            )
+        numbers = np.searchsorted(np.asarray(ends, np.float64), np.maximum.accumulate(driven), "right")
+        present, dense = np.unique(numbers, return_inverse=True)
+        chosen = None if names is None else [names[int(number)] for number in present]
+        return self.with_sectors(dense, chosen)
+
+    def cut_by_time(self, seconds: float) -> Drive:
+        """Return the drive cut into sectors of equal time; the last may be shorter.
+
+        Example:
+            >>> Drive("lap", [0.0, 1.0, 2.0, 3.0], gap=2).cut_by_time(2.0).sectors.tolist()
+            [0, 0, 1, 1]
+        """
+        if not seconds > 0:
+            raise InputError(f"expected sectors longer than 0 s, got {seconds}")
+        numbers = np.floor((self.time - self.time[0]) / seconds + 1e-9).astype(np.intp)
+        return self.with_sectors(np.unique(numbers, return_inverse=True)[1])
+
+    def resampled(self, rate: float) -> Drive:
+        """Return the drive at a steady rate: signals between the rows, events as in the row before.
+
+        What lies in a gap is left out.
+
+        Args:
+            rate: Rows per second.
+        """
+        if not rate > 0:
+            raise InputError(f"expected a rate above 0 rows a second, got {rate}")
+        count = int(np.floor(self.duration * rate + 1e-9)) + 1
+        stamps = self.time[0] + np.arange(count) / rate
+        before = np.clip(np.searchsorted(self.time, stamps + 1e-9, "right") - 1, 0, len(self) - 1)
+        inside = (before < len(self) - 1) & np.append(self.gaps, False)[before]
+        kept = ~inside | (np.abs(self.time[before] - stamps) < 1e-9)
+        stamps, before = stamps[kept], before[kept]
+        return Drive(
+            self.name,
+            stamps,
+            {key: np.interp(stamps, self.time, values) for key, values in self.signals.items()},
+            {key: values[before] for key, values in self.events.items()},
+            sectors=np.unique(self.sectors[before], return_inverse=True)[1],
+            sector_names=[self.sector_names[int(one)] for one in np.unique(self.sectors[before])],
+            gap=max(self.gap, 1.5 / rate),
+            notes=self.notes,
+        )
+
+
+def _column(values: ArrayLike, name: str, length: int | None) -> NDArray[np.float64]:
+    try:
+        column = np.array(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected numbers, one for each row") from None
+    if column.ndim != 1 or (length is not None and len(column) != length):
+        wanted = "a number for each row" if length is None else f"{length} numbers, one for each row"
+        raise InputError(f"{name}: expected {wanted}, got shape {column.shape}")
+    return column

@@ -1,0 +1,30 @@
+"""Metrics of driving quality: every metric, event and operator of the literature study's Table I.
+
+::
+
+    table = compute(drive.cut_by_time(10))      # all that the drive's signals allow, per sector
+    table["SD(LP)"]                             # one number for each sector
+    table.missing["Mean(HP)"]                   # what it would take
+"""
+
+from __future__ import annotations
+
+from roadworthy.driving.metrics.catalogue import CATALOGUE, Entry, Metric, Primitive, parse_metric, primitives
+from roadworthy.driving.metrics.computing import MetricTable, availability, compute, per_step
+from roadworthy.driving.metrics.settings import Condition, MetricSettings, Reaction
+
+__all__ = [
+    "CATALOGUE",
+    "Condition",
+    "Entry",
+    "Metric",
+    "MetricSettings",
+    "MetricTable",
+    "Primitive",
+    "Reaction",
+    "availability",
+    "compute",
+    "parse_metric",
+    "per_step",
+    "primitives",
+]

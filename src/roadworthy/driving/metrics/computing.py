@@ -1,0 +1,344 @@
+"""Metrics of a drive: per sector or whole, and per step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._frozen import FrozenDict
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.metrics import operators
+from roadworthy.driving.metrics.catalogue import CATALOGUE, Metric, parse_metric, primitives
+from roadworthy.driving.metrics.operators import STATISTICS, Sectors
+from roadworthy.driving.metrics.quantities import Missing, Quantities
+from roadworthy.driving.metrics.reactions import reactions
+from roadworthy.driving.metrics.settings import MetricSettings
+from roadworthy.driving.sectors import SectorTable
+from roadworthy.errors import InputError
+
+__all__ = ["MetricTable", "availability", "compute", "per_step"]
+
+Series = NDArray[np.float64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class MetricTable:
+    """Metrics of a drive, a row per sector.
+
+    Attributes:
+        drive: The name of the drive.
+        sectors: The names of the sectors.
+        values: By metric, a number for each sector; NaN where a sector does not have it, infinite for the
+            time to something that does not come.
+        missing: The metrics that cannot be computed from this drive, with what they need.
+    """
+
+    drive: str
+    sectors: tuple[str, ...]
+    values: Mapping[str, Series]
+    missing: Mapping[str, str]
+
+    def __getitem__(self, metric: str) -> Series:
+        """Return the numbers of one metric, in any spelling.
+
+        Raises:
+            InputError: It was not computed; says why.
+        """
+        name = str(parse_metric(metric))
+        if name in self.values:
+            return self.values[name]
+        raise InputError(
+            f"{name} of drive {self.drive} needs {self.missing[name]}"
+            if name in self.missing
+            else f"{name} of drive {self.drive} was not asked for"
+        )
+
+    def table(self, metrics: Sequence[str] | None = None) -> SectorTable:
+        """Return the metrics as rows for oracles: those asked for, or all that every sector has."""
+        names = (
+            [str(parse_metric(name)) for name in metrics]
+            if metrics is not None
+            else [name for name, column in self.values.items() if np.isfinite(column).all()]
+        )
+        columns = {name: self[name] for name in names}
+        return SectorTable.of(columns, drivers=[self.drive] * len(self.sectors), sectors=self.sectors)
+
+
+def compute(
+    drive: Drive,
+    metrics: Sequence[str | Metric] | None = None,
+    *,
+    whole: bool = False,
+    settings: MetricSettings | None = None,
+) -> MetricTable:
+    """Compute metrics for each sector of a drive.
+
+    A primitive by itself, and its distance from the target, is a value per step; over a sector it is the
+    mean.
+
+    Args:
+        drive: The drive.
+        metrics: Which; all of Table I if left out.
+        whole: Take the whole drive as one sector.
+        settings: Targets, conditions and so on; those that come with the package if left out.
+
+    Raises:
+        InputError: There is no such metric.
+
+    Example:
+        >>> drive = Drive("lap", [0.0, 0.1, 0.2], {"lane_offset": [0.1, -0.1, 0.3]})
+        >>> table = compute(drive, ["Mean(LP)", "SD(LP)", "Mean(HP)"])
+        >>> {name: round(float(column[0]), 3) for name, column in table.values.items()}
+        {'Mean(LP)': 0.167, 'SD(LP)': 0.2}
+        >>> table.missing["Mean(HP)"]
+        'the signal headway'
+    """
+    wanted = _wanted(metrics)
+    sectors = Sectors(np.zeros(len(drive), np.intp) if whole else drive.sectors)
+    work = _Computation(Quantities(drive, settings or MetricSettings.standard()), sectors)
+    values, missing = {}, {}
+    for metric in wanted:
+        try:
+            values[str(metric)] = work.value(metric)
+        except Missing as lacking:
+            missing[str(metric)] = str(lacking)
+    names = ("whole",) if whole else drive.sector_names
+    return MetricTable(drive.name, names, FrozenDict(values), FrozenDict(missing))
+
+
+def per_step(
+    drive: Drive, metrics: Sequence[str | Metric], *, settings: MetricSettings | None = None
+) -> dict[str, Series]:
+    """Return values for each row of a drive: primitives, their distance from the target, times to events.
+
+    Raises:
+        InputError: A metric is a number for many steps, or the drive lacks what it needs.
+
+    Example:
+        >>> drive = Drive("lap", [0.0, 0.1, 0.2], {"lane_offset": [0.1, -0.1, 0.3]})
+        >>> per_step(drive, ["DevT(LP)"])["DevT(LP)"].tolist()
+        [0.1, 0.1, 0.3]
+    """
+    quantities = Quantities(drive, settings or MetricSettings.standard())
+    work = _Computation(quantities, Sectors(drive.sectors))
+    found = {}
+    for metric in _wanted(metrics):
+        try:
+            found[str(metric)] = work.steps(metric)
+        except Missing as lacking:
+            raise InputError(f"{metric} of drive {drive.name} needs {lacking}") from None
+    return found
+
+
+def availability(drive: Drive, *, settings: MetricSettings | None = None) -> dict[str, str | None]:
+    """Return, for every metric of Table I, what it lacks to be computed from a drive; None where it can be.
+
+    Example:
+        >>> found = availability(Drive("lap", [0.0, 0.1], {"speed": [5.0, 5.1]}))
+        >>> found["Mean(ACC)"], found["Mean(TPP)"]
+        (None, 'the signal throttle')
+    """
+    missing = compute(drive, whole=True, settings=settings).missing
+    return {str(entry.metric): missing.get(str(entry.metric)) for entry in CATALOGUE}
+
+
+def _wanted(metrics: Sequence[str | Metric] | None) -> list[Metric]:
+    if metrics is None:
+        return [entry.metric for entry in CATALOGUE]
+    if isinstance(metrics, str):
+        raise InputError(f"expected a list of metrics, got the text {metrics!r}")
+    return [one if isinstance(one, Metric) else parse_metric(one) for one in metrics]
+
+
+class _Computation:
+    """Computes metrics of one drive in its sectors."""
+
+    def __init__(self, quantities: Quantities, sectors: Sectors) -> None:
+        self.quantities = quantities
+        self.settings = quantities.settings
+        self.drive = quantities.drive
+        self.sectors = sectors
+        self.joined = np.concatenate([[False], ~self.drive.gaps])
+
+    def steps(self, metric: Metric) -> Series:
+        """Return the value in each step."""
+        primitive, chain = metric.primitive, metric.operators
+        event = primitives()[primitive].event
+        if not chain and event is not None:
+            return self.quantities.flags(primitive).astype(np.float64)
+        if chain == ("TimeE",):
+            return self._time_to(primitive)
+        if primitive in ("TO", "SARR", "BD") or chain not in ((), ("DevT",)):
+            raise InputError(
+                f"{metric} is one number for many steps: ask for it per sector, or for {primitive} per step"
+            )
+        return self._plain(metric, chain)
+
+    def value(self, metric: Metric) -> Series:
+        """Return the value in each sector."""
+        known = primitives()[metric.primitive]
+        if known.event is not None:
+            return self._of_event(metric)
+        if metric.primitive in ("D", "T", "TO", "SARR", "BD"):
+            if metric.operators:
+                raise InputError(f"{metric}: {metric.primitive} is one number, no operator applies to it")
+            return self._single(metric.primitive)
+        outer, inner = metric.operators[:1], metric.operators[1:]
+        if outer == ("DevT",):
+            outer, inner = (), ("DevT",)
+        if inner not in ((), ("DevT",)) and metric.operators != ("CountC", "Max"):
+            raise InputError(
+                f"{metric}: operators apply to a quantity or to its distance from the target, DevT"
+            )
+        if outer in (("CountC",), ("TimeC",), ("Count",)):
+            return self._in_condition(metric, outer[0], () if inner == ("Max",) else inner)
+        values = self._plain(metric, inner)
+        return self._over_known(metric, outer[0] if outer else "Mean", values)
+
+    def _plain(self, metric: Metric, chain: tuple[str, ...]) -> Series:
+        values = self.quantities.series(metric.primitive)
+        if chain == ("DevT",):
+            return np.abs(values - self.quantities.target(metric.primitive))
+        return values
+
+    def _over_known(self, metric: Metric, operator: str, values: Series) -> Series:
+        if operator in self.settings.magnitude.get(metric.primitive, ()):
+            values = np.abs(values)
+        sectors, usable, present = self.sectors.known(values)
+        found = np.full(self.sectors.count, np.nan)
+        if sectors is not None:
+            time = self.drive.time[np.isfinite(values)]
+            found[present] = self._statistic(metric, operator, sectors, usable, time)
+        return found
+
+    def _statistic(
+        self, metric: Metric, operator: str, sectors: Sectors, values: Series, time: Series
+    ) -> Series:
+        if operator in STATISTICS:
+            return STATISTICS[operator](sectors, values)
+        if operator == "SER":
+            return operators.regression_error(sectors, values, time)
+        if operator == "RMSE":
+            target = self.quantities.target(metric.primitive)
+            if not isinstance(target, float):
+                target = target[np.isfinite(self.quantities.series(metric.primitive))]
+            return np.sqrt(sectors.mean((values - target) ** 2))
+        if operator == "PowF":
+            return operators.band_power(
+                sectors, values, time, self._told(self.settings.bands, "band", metric)
+            )
+        if operator in ("Mode", "Ent", "Skew"):
+            width = self._told(self.settings.bins, "width of bins", metric)
+            if operator == "Ent":
+                return operators.entropy(sectors, values, width)
+            modes = operators.mode(sectors, values, width)
+            if operator == "Mode":
+                return modes
+            return (sectors.mean(values) - modes) / np.sqrt(sectors.variance(values))
+        raise InputError(f"{metric}: {operator} applies to events only")
+
+    def _told(self, given: Mapping[str, T], what: str, metric: Metric) -> T:
+        if metric.primitive not in given:
+            raise Missing(f"a {what} for {metric.primitive} in the settings")
+        return given[metric.primitive]
+
+    def _in_condition(self, metric: Metric, operator: str, inner: tuple[str, ...]) -> Series:
+        values = self._plain(metric, inner)
+        if operator in self.settings.magnitude.get(metric.primitive, ()):
+            values = np.abs(values)
+        condition = self.settings.conditions.get(str(metric))
+        if condition is None:
+            raise Missing(f"a condition for {metric} in the settings")
+        return self._while_true(condition.holds(values), "TimeC" if operator == "TimeC" else "Count")
+
+    def _while_true(self, flags: NDArray[np.bool_], operator: str) -> Series:
+        if operator == "TimeC":
+            return self.sectors.total(np.where(flags, self.drive.steps, 0.0))
+        return self.sectors.beginnings(flags, self.joined)
+
+    def _of_event(self, metric: Metric) -> Series:
+        if len(metric.operators) != 1:
+            raise InputError(
+                f"{metric}: an event by itself is no metric: ask for Count, TimeC, TimeE, RT or RA"
+            )
+        operator = metric.operators[0]
+        if operator == "TimeE":
+            return self._soonest(metric.primitive)
+        if operator in ("RT", "RA"):
+            return reactions(self.quantities, self.sectors, metric, accuracy=operator == "RA")
+        if operator not in ("Count", "CountC", "TimeC"):
+            raise InputError(f"{metric}: {operator} does not apply to an event")
+        condition = self.settings.conditions.get(str(metric))
+        if metric.primitive == "COL" and operator != "Count" and condition is not None:
+            return self._while_true(condition.holds(self.quantities.time_to_collision()), operator)
+        return self._while_true(self.quantities.flags(metric.primitive), operator)
+
+    def _time_to(self, primitive: str) -> Series:
+        """Return the seconds to an event in each step: foreseen for collisions and lines, else as it came."""
+        if primitive == "COL":
+            return self.quantities.time_to_collision()
+        if primitive == "LCR":
+            return self.quantities.time_to_line()
+        flags = self.quantities.flags(primitive)
+        coming = np.append(self.drive.time[flags], np.inf)
+        return coming[np.searchsorted(self.drive.time[flags], self.drive.time)] - self.drive.time
+
+    def _soonest(self, primitive: str) -> Series:
+        if primitive in ("COL", "LCR"):
+            values = self._time_to(primitive)
+            found = self.sectors.least(np.where(np.isnan(values), np.inf, values))
+            known = self.sectors.total((~np.isnan(values)).astype(np.float64)) > 0
+            return np.where(known, found, np.nan)
+        flags = self.quantities.flags(primitive)
+        first = self.sectors.least(np.where(flags, self.drive.time, np.inf))
+        return first - self.drive.time[self.sectors.starts]
+
+    def _single(self, primitive: str) -> Series:
+        starts = self.sectors.starts
+        # A sector lasts until the next one begins.
+        ends = np.append(starts[1:], len(self.drive) - 1)
+        if primitive in ("D", "T"):
+            values = self.quantities.series(primitive)
+            return np.asarray(values[ends] - values[starts])
+        if primitive == "TO":
+            offset = self.quantities.series("LP")
+            lasts = np.append(starts[1:] - 1, len(self.drive) - 1)
+            return np.asarray(offset[lasts] - offset[starts])
+        if primitive == "SARR":
+            return self._reversal_rate()
+        return self._braking_distance()
+
+    def _reversal_rate(self) -> Series:
+        angle = self.quantities.series("SA")
+        told = self.settings.reversal
+        sectors, values, present = self.sectors.known(angle)
+        found = np.full(self.sectors.count, np.nan)
+        if sectors is None:
+            return found
+        time = self.drive.time[np.isfinite(angle)]
+        parts = zip(present.tolist(), sectors.parts(values), sectors.parts(time), strict=True)
+        for number, part, stamps in parts:
+            if len(part) > 2:
+                count = operators.reversals(part, stamps, told.gap, told.below)
+                found[number] = count / (stamps[-1] - stamps[0]) * 60
+        return found
+
+    def _braking_distance(self) -> Series:
+        """Return the mean distance from where braking begins to where the vehicle stands."""
+        braking = self.quantities.flags("BR")
+        speed, distance = self.quantities.series("SP"), self.quantities.series("D")
+        standing = speed < 0.1
+        begins = np.flatnonzero(braking & ~np.concatenate([[False], braking[:-1]]) & ~standing)
+        over = np.append(np.flatnonzero(~braking | standing), len(standing))
+        stops = over[np.searchsorted(over, begins)]
+        stopped = np.append(standing, False)[stops]
+        begins, stops = begins[stopped], stops[stopped]
+        where = self.sectors.numbers[begins]
+        metres = np.bincount(where, distance[stops] - distance[begins], self.sectors.count)
+        counts = np.bincount(where, minlength=self.sectors.count)
+        return np.where(counts > 0, metres / np.maximum(counts, 1), np.nan)

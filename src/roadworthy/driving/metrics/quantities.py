@@ -1,0 +1,173 @@
+"""The primitives of Table I as series over the rows of a drive, from whatever signals it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.driving.drives import Drive, derivative
+from roadworthy.driving.metrics.catalogue import primitives
+from roadworthy.driving.metrics.settings import MetricSettings
+
+__all__ = ["Missing", "Quantities"]
+
+Series = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class Missing(Exception):  # noqa: N818 - not an error: most drives lack most signals
+    """A drive does not have what a metric needs; says what."""
+
+
+class Quantities:
+    """What a drive says about each primitive, computed once when it is asked for.
+
+    Args:
+        drive: The drive.
+        settings: What the metrics need to be told.
+    """
+
+    def __init__(self, drive: Drive, settings: MetricSettings) -> None:
+        self.drive = drive
+        self.settings = settings
+        self._series: dict[str, Series | Missing] = {}
+        self._flags: dict[str, Flags | Missing] = {}
+        self._ways: dict[str, Callable[[], Series]] = {
+            "D": self._distance,
+            "T": lambda: drive.time - drive.time[0],
+            "SP": self._speed,
+            "ACC": self._acceleration,
+            "AS": lambda: self._rate("ACC"),
+            "TPP": lambda: self._signal("throttle"),
+            "TPS": lambda: self._rate("TPP"),
+            "LP": lambda: self._signal("lane_offset"),
+            "LS": lambda: self._rate("LP"),
+            "LA": lambda: self._rate("LS"),
+            "HP": lambda: self._signal("headway"),
+            "HT": self._headway_time,
+            "HS": self._headway_speed,
+            "DTP": lambda: self._signal("pedestrian_distance"),
+            "DTV": lambda: self._signal("vehicle_distance"),
+            "SA": lambda: self._signal("steering"),
+            "SAS": lambda: self._rate("SA"),
+            "BPP": lambda: self._signal("brake"),
+        }
+
+    def series(self, primitive: str) -> Series:
+        """Return the values of a quantity, one for each row.
+
+        Raises:
+            Missing: The drive lacks what it takes.
+        """
+        if primitive not in self._series:
+            try:
+                self._series[primitive] = self._ways[primitive]()
+            except Missing as missing:
+                self._series[primitive] = missing
+        found = self._series[primitive]
+        if isinstance(found, Missing):
+            raise found
+        return found
+
+    def flags(self, event: str) -> Flags:
+        """Return in which rows an event goes on; its primitive or its name.
+
+        Raises:
+            Missing: The drive does not say.
+        """
+        if event not in self._flags:
+            try:
+                self._flags[event] = self._happening(event)
+            except Missing as missing:
+                self._flags[event] = missing
+        found = self._flags[event]
+        if isinstance(found, Missing):
+            raise found
+        return found
+
+    def target(self, primitive: str) -> Series | float:
+        """Return what a quantity should be.
+
+        Raises:
+            Missing: Neither settings nor drive say it.
+        """
+        given = self.settings.targets.get(primitive)
+        if given is None:
+            raise Missing(f"a target of {primitive} in the settings")
+        return self._signal(given) if isinstance(given, str) else given
+
+    def time_to_collision(self) -> Series:
+        """Return the seconds until the vehicle ahead is reached at the present speeds; infinite if never."""
+        return _time_to(self.series("HP"), -self.series("HS"))
+
+    def time_to_line(self) -> Series:
+        """Return the seconds until a wheel is on a lane marking at the present lateral speed."""
+        clearance = self._signal("lateral_clearance")
+        return _time_to(clearance, -derivative(self.drive, clearance, window=self.settings.smoothing))
+
+    def _signal(self, name: str) -> Series:
+        values = self.drive.signals.get(name)
+        if values is None or not np.isfinite(values).any():
+            raise Missing(f"the signal {name}")
+        return values
+
+    def _rate(self, primitive: str) -> Series:
+        return derivative(self.drive, self.series(primitive), window=self.settings.smoothing)
+
+    def _has(self, *names: str) -> bool:
+        return all(name in self.drive.signals for name in names)
+
+    def _speed(self) -> Series:
+        if self._has("speed"):
+            return self._signal("speed")
+        window = self.settings.smoothing
+        if self._has("distance"):
+            return derivative(self.drive, self._signal("distance"), window=window)
+        if self._has("x", "y"):
+            rates = [derivative(self.drive, self._signal(name), window=window) for name in ("x", "y")]
+            return np.hypot(*rates)
+        raise Missing("the signal speed, distance, or x and y")
+
+    def _distance(self) -> Series:
+        if self._has("distance"):
+            driven = self._signal("distance")
+            return np.asarray(driven - driven[np.isfinite(driven)][0])
+        speed = np.nan_to_num(self.series("SP"))
+        # Between two rows the mean of both speeds; nothing in a gap.
+        covered = (speed[1:] + speed[:-1]) / 2 * self.drive.steps[:-1]
+        return np.concatenate([[0.0], np.cumsum(covered)])
+
+    def _acceleration(self) -> Series:
+        return self._signal("acceleration") if self._has("acceleration") else self._rate("SP")
+
+    def _headway_time(self) -> Series:
+        return _time_to(self.series("HP"), self.series("SP"))
+
+    def _headway_speed(self) -> Series:
+        if self._has("lead_speed"):
+            return np.asarray(self._signal("lead_speed") - self.series("SP"))
+        return self._rate("HP")
+
+    def _happening(self, event: str) -> Flags:
+        known = primitives().get(event)
+        name = known.event if known is not None and known.event is not None else event
+        recorded = self.drive.events.get(name)
+        if recorded is not None:
+            return recorded
+        if event == "BR" and self._has("brake"):
+            return np.asarray(self._signal("brake") > self.settings.braking)
+        if event == "ST":
+            return np.asarray(np.abs(self.series("SAS")) > self.settings.steering_action)
+        if event == "LC" and self._has("lane"):
+            lane = self._signal("lane")
+            return np.concatenate([[False], np.diff(lane) != 0])
+        raise Missing(f"the event {name}" + (" or the signal brake" if event == "BR" else ""))
+
+
+def _time_to(distance: Series, closing: Series) -> Series:
+    """Return the seconds to cover a distance at a speed, infinite where it does not shrink."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds = np.where(closing > 0, distance / closing, np.inf)
+    return np.where(np.isfinite(distance) & np.isfinite(closing), seconds, np.nan)

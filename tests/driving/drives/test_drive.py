@@ -1,0 +1,115 @@
+"""Drives: what is refused, what is repaired, and rates of change that do not spike."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from roadworthy.driving.drives import Drive, derivative
+from roadworthy.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("time", "message"),
+    [
+        ([], "at least one row"),
+        ([0.0, np.nan], "leave such rows out"),
+        ([0.0, 1.0, 0.5], r"row 2 has 0\.5 s after 1 s"),
+        ([0.0, 0.0], "time must grow"),
+        ([[0.0]], "a number for each row"),
+        (["now"], "expected numbers"),
+    ],
+)
+def test_time_that_is_none(time: list[object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Drive("bad", time)  # type: ignore[arg-type]
+
+
+def test_columns_of_another_length_are_named() -> None:
+    with pytest.raises(InputError, match="speed: expected 2 numbers"):
+        Drive("bad", [0.0, 1.0], {"speed": [1.0]})
+
+
+@pytest.mark.parametrize("sectors", [[1, 1, 1], [0, 2, 2], [0, 1, 0], [0, 1]])
+def test_sectors_that_do_not_follow_each_other(sectors: list[int]) -> None:
+    with pytest.raises(InputError, match="sector"):
+        Drive("bad", [0.0, 1.0, 2.0], sectors=sectors)
+
+
+def test_a_broken_log_is_repaired_and_says_how() -> None:
+    drive = Drive.repaired(
+        "log",
+        [0.0, 0.1, 0.1, np.nan, 0.3, 0.2, 5.0],
+        {"speed": [0.0, 1.0, 9.0, 9.0, 3.0, 2.0, 4.0]},
+        {"braking": [0, 0, 0, 0, 1, 0, 0]},
+    )
+    assert drive.signals["speed"].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert drive.events["braking"].tolist() == [False, False, False, True, False]
+    assert drive.notes == (
+        "1 row had no time",
+        "1 row went back in time",
+        "1 row repeated a time stamp",
+        "1 gap of more than 1 s",
+    )
+
+
+def test_drives_can_be_copied_and_sent_and_never_written() -> None:
+    drive = Drive("lap", [0.0, 1.0], {"speed": [1.0, 2.0]}).with_notes(["rain"])
+    for twin in (copy.deepcopy(drive), pickle.loads(pickle.dumps(drive))):
+        assert twin.notes == ("rain",)
+        with pytest.raises(ValueError, match="read-only"):
+            twin.time[0] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        drive.signals["speed"][0] = 5
+
+
+def test_cutting_by_distance_names_the_sectors_that_were_reached() -> None:
+    drive = Drive("lap", np.arange(6.0), {"distance": np.arange(6) * 10.0}, gap=2)
+    cut = drive.cut_by_distance([5.0, 30.0, 90.0], names=["start", "bend", "hill", "end"])
+    assert cut.sectors.tolist() == [0, 1, 1, 2, 2, 2]
+    assert cut.sector_names == ("start", "bend", "hill")
+    with pytest.raises(InputError, match="no distance"):
+        Drive("lap", [0.0]).cut_by_distance([1.0])
+
+
+def test_resampling_keeps_lines_and_leaves_gaps_out() -> None:
+    time = np.array([0.0, 0.3, 0.5, 1.0, 9.0, 9.5])
+    drive = Drive(
+        "lap", time, {"speed": 2 * time}, {"braking": [0, 0, 1, 0, 0, 0]}, sectors=[0, 0, 0, 0, 1, 1]
+    )
+    steady = drive.resampled(10)
+    assert steady.signals["speed"] == pytest.approx(2 * steady.time)
+    assert steady.time.tolist() == pytest.approx([*np.arange(11) / 10, *(9 + np.arange(6) / 10)])
+    assert steady.events["braking"].tolist()[4:10] == [False, True, True, True, True, True]
+    assert steady.sectors.tolist() == [0] * 11 + [1] * 6
+
+
+def test_rates_of_noise_do_not_spike_at_the_ends() -> None:
+    rng = np.random.default_rng(0)
+    time = np.arange(300) / 15
+    slopes = []
+    for _ in range(200):
+        drive = Drive("noise", time, {"steering": 3 * time + rng.normal(0, 0.1, 300)})
+        slopes.append(derivative(drive, drive.signals["steering"]))
+    spread = np.std(slopes, axis=0)
+    assert np.mean(slopes, axis=0) == pytest.approx(3.0, abs=0.3)
+    plain = np.std(np.gradient(rng.normal(0, 0.1, (200, 300)), 1 / 15, axis=1), axis=0)
+    assert spread[0] < plain[0]
+    assert spread[-1] < plain[-1]
+    assert spread[150] < plain[150] / 3
+
+
+def test_rates_follow_jittering_stamps_and_stop_at_gaps_and_holes() -> None:
+    rng = np.random.default_rng(1)
+    time = np.sort(np.concatenate([rng.uniform(0, 5, 100), rng.uniform(20, 25, 100)]))
+    speed = np.where(time < 10, 2 * time, 100 - time)
+    speed[50] = np.nan
+    drive = Drive("jitter", time, {"speed": speed})
+    slope = derivative(drive, speed)
+    assert np.isnan(slope[50])
+    known = np.isfinite(slope)
+    assert slope[known & (time < 10)] == pytest.approx(2.0, abs=1e-6)
+    assert slope[known & (time > 10)] == pytest.approx(-1.0, abs=1e-6)

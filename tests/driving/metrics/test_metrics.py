@@ -1,0 +1,302 @@
+"""Every metric of Table I, against closed forms and drives made so that the answer is known."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.metrics import (
+    CATALOGUE,
+    MetricSettings,
+    availability,
+    compute,
+    parse_metric,
+    per_step,
+    primitives,
+)
+from roadworthy.errors import InputError
+
+RATE = 20.0
+
+
+def _drive(seconds: float = 60.0, **signals: Any) -> Drive:
+    time = np.arange(round(seconds * RATE)) / RATE
+    events = signals.pop("events", {})
+    made = {name: values(time) if callable(values) else values for name, values in signals.items()}
+    happening = {name: flags(time) for name, flags in events.items()}
+    return Drive("made", time, made, happening)
+
+
+def _one(drive: Drive, metric: str, **changes: Any) -> float:
+    told = MetricSettings.standard().with_changes(changes)
+    return float(compute(drive, [metric], settings=told)[metric][0])
+
+
+def _sine(amplitude: float, frequency: float) -> Any:
+    return lambda t: amplitude * np.sin(2 * math.pi * frequency * t)
+
+
+def test_table_1_has_126_metrics_and_784_uses_and_the_reaction_time_to_braking() -> None:
+    uses = {str(entry.metric): entry.uses for entry in CATALOGUE}
+    assert len(uses) == 127
+    assert uses.pop("RT(BR)") == 26
+    assert (len(uses), sum(uses.values())) == (126, 784)
+    assert (len(primitives()), uses["SD(LP)"], uses["SP"]) == (28, 90, 91)
+
+
+@pytest.mark.parametrize(
+    ("spelt", "name"),
+    [
+        ("Mean(Speed)", "Mean(SP)"),
+        ("Std(LP)", "SD(LP)"),
+        ("Count(Braking)", "Count(BR)"),
+        ("SWRR", "SARR"),
+        ("TimeE(Coll)", "TimeE(COL)"),
+        ("CountC(Max(TPP))", "CountC(Max(TPP))"),
+        ("dist", "D"),
+    ],
+)
+def test_other_spellings(spelt: str, name: str) -> None:
+    assert str(parse_metric(spelt)) == name
+
+
+@pytest.mark.parametrize("text", ["Mean(SP", "Average(SP)", "Mean(Spped)", "", "Mean()", "Mean(SP))"])
+def test_names_that_are_none(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_metric(text)
+
+
+# A sine of amplitude 2 at 0.5 Hz over 60 s: 30 whole periods.
+SINE = _drive(lane_offset=_sine(2.0, 0.5), steering=_sine(2.0, 0.5), speed=lambda t: 10 + 0 * t)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        ("Max(LP)", 2.0),
+        ("Min(LP)", 0.0),  # of the size
+        ("Mean(LP)", 4 / math.pi),
+        ("SD(LP)", math.sqrt(2.0)),
+        ("Var(LP)", 2.0),
+        ("RMSE(LP)", math.sqrt(2.0)),
+        ("AbsDev(LP)", 4 / math.pi),
+        ("DevT(LP)", 4 / math.pi),
+        ("LP", 4 / math.pi),  # by itself, the mean over a sector
+        ("SER(LP)", math.sqrt(2.0)),
+        ("CountC(LP)", 60.0),  # twice a period above 1 m to either side
+        ("TimeC(LP)", 40.0),  # two thirds of the time
+        ("SARR", 60.0),  # two reversals a period, 30 periods a minute
+        ("PowF(SA)", 2.0),  # half the square of the amplitude
+        ("D", 599.5),
+        ("T", 59.95),
+        ("SD(SP)", 0.0),
+    ],
+)
+def test_a_sine_has_its_closed_form(metric: str, value: float) -> None:
+    # The filter of the reversals would flatten it.
+    found = _one(SINE, metric, reversal={"below": None})
+    assert found == pytest.approx(value, rel=0.03, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [("Max(SAS)", 2 * math.pi), ("SD(LS)", math.sqrt(2.0) * math.pi), ("Var(LA)", 2.0 * math.pi**4)],
+)
+def test_rates_of_a_sine_have_their_closed_form(metric: str, value: float) -> None:
+    # Fitting a parabola over 0.7 s flattens a sine of 0.5 Hz; a shorter window hardly does.
+    assert _one(SINE, metric, smoothing=0.2) == pytest.approx(value, rel=0.06)
+
+
+def test_reversals_smaller_than_the_gap_or_faster_than_the_filter_do_not_count() -> None:
+    assert _one(SINE, "SARR", reversal={"gap": 4.5, "below": None}) == 0
+    fast = _drive(steering=lambda t: _sine(5.0, 0.1)(t) + _sine(3.0, 4.0)(t))
+    assert _one(fast, "SARR") == pytest.approx(12.0, rel=0.1)  # 6 periods a minute
+    assert _one(fast, "SARR", reversal={"below": None}) > 400
+
+
+def test_statistics_of_a_few_numbers() -> None:
+    drive = Drive(
+        "few", np.arange(5) * 0.1, {"throttle": [0.1, 0.1, 0.4, 0.8, 1.0], "speed": [3, 4, 4, 5, 9]}
+    )
+    assert _one(drive, "Med(TPP)") == 0.4
+    assert _one(drive, "Mode(TPP)") == pytest.approx(0.1)
+    assert _one(drive, "Ent(TPP)") == pytest.approx(-(0.4 * math.log2(0.4) + 3 * 0.2 * math.log2(0.2)))
+    assert _one(drive, "CountC(Max(TPP))") == 1
+    assert _one(drive, "CountC(TPP)") == 1  # above a half from 0.8 on, once
+    assert _one(drive, "Diff(SP)") == 6
+    assert _one(drive, "Skew(SP)") == pytest.approx((5 - 4) / math.sqrt(5.5))
+    assert _one(drive, "Mean(DevT(SP))", targets={"SP": 4.0}) == pytest.approx(7 / 5)
+    assert _one(drive, "SD(DevT(SP))", targets={"SP": 4.0}) == pytest.approx(np.std([1, 0, 0, 1, 5], ddof=1))
+
+
+def test_the_error_of_the_regression_line_is_that_of_least_squares() -> None:
+    rng = np.random.default_rng(0)
+    drive = _drive(30, lane_offset=lambda t: 0.3 + 0.02 * t + rng.normal(0, 0.2, len(t)))
+    time, offset = drive.time, drive.signals["lane_offset"]
+    left = offset - np.polyval(np.polyfit(time, offset, 1), time)
+    assert _one(drive, "SER(LP)") == pytest.approx(math.sqrt((left**2).sum() / (len(left) - 2)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), cuts=st.integers(1, 6), holes=st.booleans())
+def test_sectors_are_computed_as_drives_of_their_own(seed: int, cuts: int, holes: bool) -> None:
+    rng = np.random.default_rng(seed)
+    time = np.cumsum(rng.uniform(0.04, 0.06, 240))
+    speed, offset = rng.normal(10, 2, 240), rng.normal(0, 0.5, 240)
+    if holes:
+        offset[rng.random(240) < 0.2] = np.nan
+    drive = Drive("noise", time, {"speed": speed, "lane_offset": offset, "throttle": rng.random(240)})
+    numbers = np.sort(rng.integers(0, cuts, 240))
+    numbers = np.unique(numbers, return_inverse=True)[1]
+    names = ["Mean(SP)", "SD(LP)", "Med(TPP)", "Max(LP)", "SER(LP)", "Ent(TPP)", "CountC(SP)", "Diff(SP)"]
+    together = compute(drive.with_sectors(numbers), names)
+    for sector in range(int(numbers[-1]) + 1):
+        rows = numbers == sector
+        alone = Drive("part", time[rows], {name: v[rows] for name, v in drive.signals.items()})
+        for name in names:
+            expected = compute(alone, [name])[name][0]
+            assert together[name][sector] == pytest.approx(expected, nan_ok=True, abs=1e-9)
+
+
+def test_time_in_a_condition_leaves_gaps_out() -> None:
+    drive = Drive("gap", [0.0, 0.5, 1.0, 11.0, 11.5], {"speed": [20.0, 20.0, 20.0, 20.0, 20.0]})
+    assert _one(drive, "TimeC(SP)") == pytest.approx(1.5)
+    assert _one(drive, "CountC(SP)") == 2  # nobody knows what was in between
+    assert _one(drive, "D") == pytest.approx(30.0)
+
+
+def test_headway_and_collision() -> None:
+    # 50 m behind a vehicle that drives 15 m/s, at 20 m/s: 10 s to the collision, 2.5 s of headway time.
+    drive = _drive(
+        9.0,
+        speed=lambda t: 20 + 0 * t,
+        headway=lambda t: 50 - 5 * t,
+        lead_speed=lambda t: 15 + 0 * t,
+        brake=lambda t: (t > 8.9).astype(float),
+    )
+    steps = per_step(drive, ["TimeE(COL)", "HT", "HS"])
+    assert steps["TimeE(COL)"][0] == pytest.approx(10)
+    assert steps["HT"][0] == pytest.approx(2.5)
+    assert steps["HS"] == pytest.approx(-5)
+    assert _one(drive, "TimeE(COL)") == pytest.approx(10 - drive.time[-1])
+    assert _one(drive, "TimeC(COL)") == pytest.approx(9.0 - 8.5, abs=0.11)
+    # It is foreseen within 1.5 s at 8.5 s, and the brake is pressed after 8.9 s.
+    assert _one(drive, "RT(COL)") == pytest.approx(0.4, abs=0.06)
+    without = _drive(9.0, speed=lambda t: 20 + 0 * t, headway=lambda t: 50 - 5 * t)
+    assert per_step(without, ["HS"])["HS"] == pytest.approx(-5)
+
+
+def test_reactions_in_time_late_and_never() -> None:
+    drive = _drive(
+        60.0,
+        events={
+            "hazard": lambda t: ((t >= 5) & (t < 6)) | ((t >= 20) & (t < 21)) | ((t >= 40) & (t < 41)),
+            "braking": lambda t: ((t >= 6.2) & (t < 7)) | ((t >= 20.8) & (t < 22)) | ((t >= 50) & (t < 51)),
+            "traffic sign": lambda t: t % 10 < 0.5,
+            "sign obeyed": lambda t: (t > 2) & (t % 20 > 3) & (t % 20 < 4),
+        },
+    )
+    assert _one(drive, "RT(BR)") == pytest.approx((1.2 + 0.8) / 2)
+    assert _one(drive, "Count(BR)") == 3
+    assert _one(drive, "TimeC(BR)") == pytest.approx(0.8 + 1.2 + 1.0)
+    # Signs at 0, 10 … 50; obeyed at 3, 23 and 43, so those at 0, 20 and 40 are, within ten seconds.
+    assert _one(drive, "RA(TSO)") == pytest.approx(0.5)
+    assert _one(drive, "RT(TSO)") == pytest.approx(3.05)
+
+
+def test_braking_distance_is_from_the_pedal_to_the_stand() -> None:
+    # From 20 m/s at 5 m/s²: 40 m; a short touch of the brake before does not stop the car.
+    def speed(t: Any) -> Any:
+        return np.clip(20 - 5 * (t - 10), 0, 20)
+
+    drive = _drive(
+        20.0,
+        speed=speed,
+        brake=lambda t: (((t >= 2) & (t < 3)) | (t >= 10)).astype(float),
+    )
+    assert _one(drive, "BD") == pytest.approx(40, rel=0.02)
+
+
+def test_time_to_what_never_comes_is_infinite_and_to_what_comes_is_told_per_step() -> None:
+    drive = _drive(10.0, events={"crash": lambda t: t >= 8, "lane change": lambda t: t < 0})
+    assert _one(drive, "TimeE(CR)") == pytest.approx(8.0)
+    assert _one(drive, "TimeE(LC)") == math.inf
+    assert per_step(drive, ["TimeE(CR)"])["TimeE(CR)"][[0, 100]] == pytest.approx([8.0, 3.0])
+
+
+def test_what_a_drive_allows_is_told_for_every_metric() -> None:
+    told = availability(_drive(5.0, speed=_sine(1, 1)))
+    assert len(told) == 127
+    assert told["Mean(ACC)"] is None
+    assert told["SD(LP)"] == "the signal lane_offset"
+    assert told["Count(CR)"] == "the event crash"
+    assert told["DevT(SP)"] == "the signal target_speed"
+    everything = _drive(
+        30.0,
+        **{
+            name: _sine(1 + number, 0.05 * (number + 1))
+            for number, name in enumerate(
+                ("speed", "throttle", "brake", "steering", "lane_offset", "headway", "lead_speed")
+            )
+        },
+        vehicle_distance=_sine(1, 1),
+        pedestrian_distance=_sine(1, 1),
+        lateral_clearance=_sine(1, 1),
+        target_speed=_sine(1, 1),
+        target_steering=_sine(1, 1),
+        events={
+            name: lambda t: t % 7 < 1
+            for name in (
+                *("crash", "collision", "line crossing", "lane change", "traffic sign", "sign obeyed"),
+                *("lane change sign", "hazard"),
+            )
+        },
+    )
+    assert set(availability(everything).values()) == {None}
+    assert len(compute(everything).values) == 127
+
+
+def test_metrics_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(InputError, match="one number for many steps"):
+        per_step(SINE, ["SD(LP)"])
+    with pytest.raises(InputError, match="events only"):
+        compute(SINE, ["RT(LP)"])
+    with pytest.raises(InputError, match="no operator applies"):
+        compute(SINE, ["Mean(SARR)"])
+    with pytest.raises(InputError, match="needs the signal headway"):
+        compute(SINE, ["Mean(HP)"])["Mean(HP)"]
+    with pytest.raises(InputError, match="was not asked for"):
+        compute(SINE, ["Mean(LP)"])["Mean(SP)"]
+
+
+def test_one_row_has_few_metrics_and_no_error() -> None:
+    table = compute(Drive("one", [0.0], {"speed": [5.0], "lane_offset": [0.2]}))
+    assert table["Mean(SP)"][0] == 5.0
+    assert math.isnan(table["SD(LP)"][0])
+    assert table["T"][0] == 0
+
+
+def test_settings_from_a_file_change_what_they_name(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("conditions:\n  TimeC(SP): '> 5'\n")
+    told = MetricSettings.load(file)
+    assert str(told.conditions["TimeC(SP)"]) == "> 5"
+    assert told.reversal.gap == 2.0
+    file.write_text("conditions:\n  TimeC(SP): fast\n")
+    with pytest.raises(InputError, match=r"mine\.yaml:2: .*expected a comparison"):
+        MetricSettings.load(file)
+    file.write_text("condition: {}\n")
+    with pytest.raises(InputError, match=r"mine\.yaml:1: unknown key 'condition': did you mean 'conditions'"):
+        MetricSettings.load(file)
+
+
+def test_the_settings_survive_being_written_and_read() -> None:
+    told = MetricSettings.standard()
+    assert told.with_changes({}) == told
