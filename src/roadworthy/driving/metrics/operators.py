@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ class Sectors:
         self.numbers = numbers
         self.count = int(numbers[-1]) + 1
         self.starts = np.searchsorted(numbers, np.arange(self.count))
+        self.sizes = np.diff(self.starts, append=len(numbers)).astype(np.float64)
 
     def known(self, values: Series) -> tuple[Sectors | None, Series, NDArray[np.intp]]:
         """Return the sectors and values of rows where a value is known, and the numbers of those sectors."""
@@ -35,11 +37,6 @@ class Sectors:
             return None, values[:0], kept
         present, dense = np.unique(kept, return_inverse=True)
         return Sectors(dense), values[usable], present
-
-    @property
-    def sizes(self) -> Series:
-        """How many rows each has."""
-        return np.bincount(self.numbers, minlength=self.count).astype(np.float64)
 
     def total(self, values: Series) -> Series:
         """Return the sum over the rows of each sector."""
@@ -171,14 +168,21 @@ def reversals(values: Series, time: Series, gap: float, below: float | None) -> 
     steady = np.interp(grid, time, values)
     rate = (len(values) - 1) / (time[-1] - time[0])
     if below is not None and below < rate / 2:
-        from scipy.signal import butter, sosfiltfilt
+        from scipy.signal import sosfiltfilt
 
-        filter_ = butter(2, below, fs=rate, output="sos")
-        steady = sosfiltfilt(filter_, steady, padlen=min(len(steady) - 1, round(3 * rate / below)))
+        padding = min(len(steady) - 1, round(3 * rate / below))
+        steady = sosfiltfilt(_low_pass(below, round(rate, 3)), steady, padlen=padding)
     slope = np.sign(np.diff(steady))
     turning = np.flatnonzero(slope[1:] * slope[:-1] < 0) + 1
     points = steady[np.concatenate([[0], turning, [len(steady) - 1]])]
     return _rises(points, gap) + _rises(-points, gap)
+
+
+@cache
+def _low_pass(below: float, rate: float) -> Series:
+    from scipy.signal import butter
+
+    return np.asarray(butter(2, below, fs=rate, output="sos"), np.float64)
 
 
 def _rises(points: Series, gap: float) -> int:

@@ -1,0 +1,205 @@
+"""All metrics of Table I on a log of a million rows in a thousand sectors, beside a plain pandas version.
+
+The plain version is what one would write first: a table grouped by sector, a function of each group for every
+metric, with the columns of rates (speed of the steering wheel and so on) made once. Some metrics it computes
+in a simpler way (differences of neighbouring rows for rates, no filter for reversals), so it does less. It
+runs on a part of the sectors, and its time is scaled up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.metrics import CATALOGUE, MetricSettings, compute
+
+ROWS, SECTORS, RATE = 1_000_000, 1000, 15.0
+PLAIN_SECTORS = 40
+LEAST = 10
+EVENTS = {
+    "CR": "crash",
+    "COL": "collision",
+    "LCR": "line crossing",
+    "LC": "lane change",
+    "TSO": "traffic sign",
+    "sign obeyed": "sign obeyed",
+    "lane change sign": "lane change sign",
+    "hazard": "hazard",
+    "BR": "braking",
+    "ST": "steering action",
+}
+SIGNALS = {
+    "SP": ("speed", 10.0, 3.0),
+    "TPP": ("throttle", 0.5, 0.3),
+    "BPP": ("brake", 0.1, 0.3),
+    "SA": ("steering", 0.0, 20.0),
+    "LP": ("lane_offset", 0.0, 1.0),
+    "HP": ("headway", 30.0, 10.0),
+    "lead": ("lead_speed", 10.0, 3.0),
+    "DTV": ("vehicle_distance", 10.0, 2.0),
+    "DTP": ("pedestrian_distance", 10.0, 2.0),
+    "clearance": ("lateral_clearance", 1.0, 0.5),
+    "target_speed": ("target_speed", 10.0, 1.0),
+    "target_steering": ("target_steering", 0.0, 10.0),
+}
+
+
+def a_drive() -> Drive:
+    """Return smooth noise as every signal and rare flags as every event."""
+    rng = np.random.default_rng(0)
+    smooth = np.ones(15) / np.sqrt(15)
+    signals = {
+        name: middle + spread * np.convolve(rng.normal(size=ROWS), smooth, "same")
+        for name, middle, spread in SIGNALS.values()
+    }
+    events = {name: rng.random(ROWS) < 0.01 for name in EVENTS.values()}
+    sectors = np.arange(ROWS) * SECTORS // ROWS
+    return Drive("million", np.arange(ROWS) / RATE, signals, events, sectors=sectors)
+
+
+def as_frame(drive: Drive) -> Any:
+    """Return a drive as a pandas table with the abbreviations of Table I, and the rates in it."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {"t": drive.time, "sector": drive.sectors}
+    columns |= {short: drive.signals[name] for short, (name, *_) in SIGNALS.items()}
+    columns |= {short: drive.events[name] for short, name in EVENTS.items()}
+    table = pd.DataFrame(columns)
+    dt = table["t"].diff()
+    for rate, of in (("ACC", "SP"), ("AS", "ACC"), ("TPS", "TPP"), ("LS", "LP"), ("LA", "LS"), ("SAS", "SA")):
+        table[rate] = table[of].diff() / dt
+    table["HS"] = table["lead"] - table["SP"]
+    table["HT"] = table["HP"] / table["SP"]
+    return table
+
+
+def plain_metric(name: str, told: MetricSettings) -> Callable[[Any], float]:
+    """Return a function of one sector's rows for a metric."""
+    *chain, primitive = name.replace(")", "").split("(")
+    operator = chain[0] if chain else "Mean"
+
+    def values(rows: Any) -> Any:
+        column = rows[primitive]
+        if "DevT" in chain:
+            target = told.targets[primitive]
+            return (column - (rows[target] if isinstance(target, str) else target)).abs()
+        return column
+
+    def onsets(flags: Any) -> float:
+        return float((flags & ~flags.shift(fill_value=False)).sum())
+
+    def holds(rows: Any) -> Any:
+        condition = told.conditions.get(name)
+        if condition is None:
+            return rows[primitive]
+        column = rows["HP"] / -rows["HS"] if primitive == "COL" else values(rows)
+        return column > condition.value if condition.sign == ">" else column < condition.value
+
+    def delays(rows: Any) -> list[float]:
+        told_so = told.reactions[name]
+        asked = rows[told_so.to] & ~rows[told_so.to].shift(fill_value=False)
+        acted = rows.loc[rows[told_so.action] & ~rows[told_so.action].shift(fill_value=False), "t"]
+        found = []
+        for moment in rows.loc[asked, "t"]:
+            later = acted[acted >= moment]
+            found.append(later.iloc[0] - moment if len(later) else np.inf)
+        return found
+
+    def reversal_rate(rows: Any) -> float:
+        count, last = 0, rows["SA"].iloc[0]
+        for angle in rows["SA"]:
+            if abs(angle - last) >= told.reversal.gap:
+                count, last = count + 1, angle
+        return float(count / (rows["t"].iloc[-1] - rows["t"].iloc[0]) * 60)
+
+    def histogram(rows: Any) -> Any:
+        return (values(rows) / told.bins[primitive]).round().value_counts()
+
+    def power(rows: Any) -> float:
+        column = values(rows).fillna(0)
+        spectrum = np.abs(np.fft.rfft(column - column.mean())) ** 2
+        frequencies = np.fft.rfftfreq(len(column), 1 / RATE)
+        low, high = told.bands[primitive]
+        return float(spectrum[(frequencies >= low) & (frequencies <= high)].sum())
+
+    def regression_error(rows: Any) -> float:
+        left = values(rows) - np.polyval(np.polyfit(rows["t"], values(rows), 1), rows["t"])
+        return float(np.sqrt((left**2).sum() / (len(left) - 2)))
+
+    special: dict[str, Callable[[Any], float]] = {
+        "D": lambda rows: float((rows["SP"] * rows["t"].diff()).sum()),
+        "T": lambda rows: float(rows["t"].iloc[-1] - rows["t"].iloc[0]),
+        "TO": lambda rows: float(rows["LP"].iloc[-1] - rows["LP"].iloc[0]),
+        "SARR": reversal_rate,
+        "BD": lambda rows: float((rows["SP"] * rows["BR"]).sum() / RATE),
+    }
+    if name in special:
+        return special[name]
+    ways: dict[str, Callable[[Any], float]] = {
+        "Mean": lambda rows: float(values(rows).mean()),
+        "DevT": lambda rows: float(values(rows).mean()),
+        "SD": lambda rows: float(values(rows).std()),
+        "Var": lambda rows: float(values(rows).var()),
+        "Min": lambda rows: float(values(rows).min()),
+        "Max": lambda rows: float(values(rows).max()),
+        "Med": lambda rows: float(values(rows).median()),
+        "Mode": lambda rows: float(histogram(rows).idxmax()),
+        "Ent": lambda rows: float(-(histogram(rows) / len(rows)).pipe(lambda p: p * np.log2(p)).sum()),
+        "AbsDev": lambda rows: float((values(rows) - values(rows).mean()).abs().mean()),
+        "SoS": lambda rows: float((values(rows) ** 2).sum()),
+        "Diff": lambda rows: float(values(rows).max() - values(rows).min()),
+        "CV": lambda rows: float(values(rows).std() / values(rows).mean()),
+        "RMSE": lambda rows: float(np.sqrt((values(rows) ** 2).mean())),
+        "Skew": lambda rows: float((values(rows).mean() - histogram(rows).idxmax()) / values(rows).std()),
+        "SER": regression_error,
+        "PowF": power,
+        "TimeC": lambda rows: float(holds(rows).sum() / RATE),
+        "CountC": lambda rows: onsets(holds(rows)),
+        "Count": lambda rows: onsets(holds(rows)),
+        "TimeE": lambda rows: (
+            float((rows["HP"] / -rows["HS"]).where(rows["HS"] < 0).min())
+            if primitive == "COL"
+            else float(rows.loc[rows[primitive], "t"].min())
+        ),
+        "RT": lambda rows: float(np.mean([d for d in delays(rows) if np.isfinite(d)] or [np.nan])),
+        "RA": lambda rows: float(
+            np.mean([float(d <= told.reactions[name].within) for d in delays(rows)] or [np.nan])
+        ),
+    }
+    return ways[operator]
+
+
+def main() -> None:
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        print("Metrics of a drive: skipped, pandas is not installed\n")
+        return
+    drive = a_drive()
+    told = MetricSettings.standard()
+    start = time.perf_counter()
+    table = compute(drive)
+    ours = time.perf_counter() - start
+    assert len(table.values) == len(CATALOGUE), table.missing
+    frame = as_frame(drive)
+    part = frame[frame["sector"] < PLAIN_SECTORS]
+    start = time.perf_counter()
+    plain = {
+        str(entry.metric): part.groupby("sector")[part.columns.tolist()]
+        .apply(plain_metric(str(entry.metric), told))
+        .to_numpy()
+        for entry in CATALOGUE
+    }
+    theirs = (time.perf_counter() - start) * SECTORS / PLAIN_SECTORS
+    for name in ("Mean(SP)", "SD(LP)", "Med(TPP)", "SER(HP)", "Diff(SP)", "Count(CR)"):
+        np.testing.assert_allclose(table[name][:PLAIN_SECTORS], plain[name], rtol=1e-6)
+    ratio = theirs / ours
+    print(f"All {len(CATALOGUE)} metrics of {ROWS} rows in {SECTORS} sectors")
+    print(
+        f"  ours {ours:6.2f} s; plain pandas {theirs:6.1f} s; {ratio:5.1f} times "
+        f"({'ok' if ratio >= LEAST else 'SLOW'}, at least {LEAST})\n"
+    )
