@@ -9,6 +9,7 @@ positive to the right), throttle, brake, speed in miles per hour. The time is in
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PureWindowsPath
 from typing import Literal, SupportsIndex
@@ -21,7 +22,7 @@ from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-__all__ = ["UdacitySimDataset"]
+__all__ = ["UdacitySimDataset", "logged_signals"]
 
 Camera = Literal["center", "left", "right"]
 
@@ -80,19 +81,39 @@ class UdacitySimDataset(BaseDataset):
         return found
 
     def _signals(self, number: int) -> Signals:
-        table = self._table
-        steering = table.number(number, "steering")
-        if abs(steering) > 1:
-            line = table.rows[number].line
-            raise FrameError(f"{table.path}: line {line}: steering must be from -1 to 1, got {steering:g}")
-        return Signals.from_units(
-            self.units,
-            steering=steering,
-            speed=table.number(number, "speed"),
-            throttle=table.number(number, "throttle"),
-            brake=table.number(number, "brake"),
-            timestamp=_timestamp(self.all_ids[number]),
-        )
+        return _row_signals(self._table, number, self.all_ids[number])
+
+
+def logged_signals(path: str) -> Iterator[Signals | FrameError]:
+    """Yield the signals of every row of a log, or what is wrong with the row; rows may repeat each other.
+
+    Args:
+        path: The log, or the folder in which it lies; no image is needed.
+
+    Raises:
+        InputError: There is no log, it is empty, or it has a header in which a column is missing.
+    """
+    table = _log(csv_file(path, "driving_log.csv"))
+    for number in range(len(table.rows)):
+        try:
+            yield _row_signals(table, number, stem_of(table.key(number, "center")))
+        except FrameError as error:
+            yield error
+
+
+def _row_signals(table: Table, number: int, id: str) -> Signals:
+    steering = table.number(number, "steering")
+    if abs(steering) > 1:
+        line = table.rows[number].line
+        raise FrameError(f"{table.path}: line {line}: steering must be from -1 to 1, got {steering:g}")
+    return Signals.from_units(
+        UNITS,
+        steering=steering,
+        speed=table.number(number, "speed"),
+        throttle=table.number(number, "throttle"),
+        brake=table.number(number, "brake"),
+        timestamp=_timestamp(id),
+    )
 
 
 def _log(path: Path) -> Table:

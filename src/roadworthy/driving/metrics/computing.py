@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -198,6 +198,8 @@ class _Computation:
         if outer in (("CountC",), ("TimeC",), ("Count",)):
             return self._in_condition(metric, outer[0], () if inner == ("Max",) else inner)
         values = self._plain(metric, inner)
+        if outer == ("PowF",):
+            return self._band_power(metric, values)
         return self._over_known(metric, outer[0] if outer else "Mean", values)
 
     def _plain(self, metric: Metric, chain: tuple[str, ...]) -> Series:
@@ -228,10 +230,6 @@ class _Computation:
             if not isinstance(target, float):
                 target = target[np.isfinite(self.quantities.series(metric.primitive))]
             return np.sqrt(sectors.mean((values - target) ** 2))
-        if operator == "PowF":
-            return operators.band_power(
-                sectors, values, time, self._told(self.settings.bands, "band", metric)
-            )
         if operator in ("Mode", "Ent", "Skew"):
             width = self._told(self.settings.bins, "width of bins", metric)
             if operator == "Ent":
@@ -302,8 +300,10 @@ class _Computation:
         starts = self.sectors.starts
         # A sector lasts until the next one begins.
         ends = np.append(starts[1:], len(self.drive) - 1)
-        if primitive in ("D", "T"):
-            values = self.quantities.series(primitive)
+        if primitive == "T":
+            return self.sectors.total(self.drive.steps)
+        if primitive == "D":
+            values = self.quantities.series("D")
             return np.asarray(values[ends] - values[starts])
         if primitive == "TO":
             offset = self.quantities.series("LP")
@@ -314,19 +314,35 @@ class _Computation:
         return self._braking_distance()
 
     def _reversal_rate(self) -> Series:
-        angle = self.quantities.series("SA")
+        """Return the reversals per minute, over the stretches without gaps."""
         told = self.settings.reversal
-        sectors, values, present = self.sectors.known(angle)
-        found = np.full(self.sectors.count, np.nan)
-        if sectors is None:
-            return found
-        time = self.drive.time[np.isfinite(angle)]
-        parts = zip(present.tolist(), sectors.parts(values), sectors.parts(time), strict=True)
-        for number, part, stamps in parts:
-            if len(part) > 2:
-                count = operators.reversals(part, stamps, told.gap, told.below)
-                found[number] = count / (stamps[-1] - stamps[0]) * 60
-        return found
+        counts, seconds = np.zeros(self.sectors.count), np.zeros(self.sectors.count)
+        for sector, part, stamps in self._stretches(self.quantities.series("SA")):
+            counts[sector] += operators.reversals(part, stamps, told.gap, told.below)
+            seconds[sector] += stamps[-1] - stamps[0]
+        return np.where(seconds > 0, counts / np.maximum(seconds, 1e-9) * 60, np.nan)
+
+    def _band_power(self, metric: Metric, values: Series) -> Series:
+        """Return the power in a band, the mean over the stretches without gaps by their length."""
+        band = self._told(self.settings.bands, "band", metric)
+        power, seconds = np.zeros(self.sectors.count), np.zeros(self.sectors.count)
+        for sector, part, stamps in self._stretches(values):
+            found = operators.band_power(part, stamps, band)
+            if found is not None:
+                power[sector] += found * (stamps[-1] - stamps[0])
+                seconds[sector] += stamps[-1] - stamps[0]
+        return np.where(seconds > 0, power / np.maximum(seconds, 1e-9), np.nan)
+
+    def _stretches(self, values: Series) -> Iterator[tuple[int, Series, Series]]:
+        """Yield the parts of each sector, of three rows or more, with known values and no gap in time."""
+        known = np.isfinite(values)
+        same = np.concatenate([[False], np.diff(self.sectors.numbers) == 0])
+        joined = known & np.concatenate([[False], known[:-1]]) & self.joined & same
+        starts = np.flatnonzero(known & ~joined)
+        ends = np.flatnonzero(known & ~np.concatenate([joined[1:], [False]])) + 1
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            if end - start > 2:
+                yield int(self.sectors.numbers[start]), values[start:end], self.drive.time[start:end]
 
     def _braking_distance(self) -> Series:
         """Return the mean distance from where braking begins to where the vehicle stands."""

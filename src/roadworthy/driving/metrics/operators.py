@@ -127,27 +127,22 @@ def regression_error(sectors: Sectors, values: Series, time: Series) -> Series:
     return np.sqrt(_ratio(left, np.where(sectors.sizes > 2, sectors.sizes - 2, 0.0)))
 
 
-def band_power(sectors: Sectors, values: Series, time: Series, band: tuple[float, float]) -> Series:
-    """Return the power of the signal at the frequencies of a band; a sine of amplitude a has a²/2.
+def band_power(values: Series, time: Series, band: tuple[float, float]) -> float | None:
+    """Return the power of a signal at the frequencies of a band; a sine of amplitude a has a²/2.
 
-    The mean is taken away, and the rows are read off a steady grid. A sector that is too short to tell the
-    band from a constant, or sampled too slowly for it, has no power that could be known.
+    The mean is taken away, and the rows are read off a steady grid. A signal that is too short to tell the
+    band from a constant, or sampled too slowly for it, has no power that could be known: None.
     """
-    found = []
-    for part, stamps in zip(sectors.parts(values), sectors.parts(time), strict=True):
-        count = len(part)
-        span = stamps[-1] - stamps[0]
-        if count < 3 or 1 / (span * count / (count - 1)) > band[1] or (count - 1) / span / 2 < band[0]:
-            found.append(np.nan)
-            continue
-        grid = np.linspace(stamps[0], stamps[-1], count)
-        steady = np.interp(grid, stamps, part)
-        spectrum = np.abs(np.fft.rfft(steady - steady.mean()) / count) ** 2
-        spectrum[1 : (count + 1) // 2] *= 2
-        frequencies = np.fft.rfftfreq(count, grid[1] - grid[0])
-        inside = (frequencies >= band[0]) & (frequencies <= band[1])
-        found.append(spectrum[inside].sum() if inside.any() else np.nan)
-    return np.array(found)
+    count = len(values)
+    grid = np.linspace(time[0], time[-1], count)
+    frequencies = np.fft.rfftfreq(count, grid[1] - grid[0])
+    inside = (frequencies >= band[0]) & (frequencies <= band[1]) & (frequencies > 0)
+    if not inside.any():
+        return None
+    steady = np.interp(grid, time, values)
+    spectrum = np.abs(np.fft.rfft(steady - steady.mean()) / count) ** 2
+    spectrum[1 : (count + 1) // 2] *= 2
+    return float(spectrum[inside].sum())
 
 
 def reversals(values: Series, time: Series, gap: float, below: float | None) -> int:
@@ -158,12 +153,10 @@ def reversals(values: Series, time: Series, gap: float, below: float | None) -> 
 
     Args:
         values: The angle.
-        time: Its time stamps.
+        time: Its time stamps, three or more.
         gap: The least swing.
         below: The frequency in hertz above which the signal is filtered out; None leaves it as it is.
     """
-    if len(values) < 3:
-        return 0
     grid = np.linspace(time[0], time[-1], len(values))
     steady = np.interp(grid, time, values)
     rate = (len(values) - 1) / (time[-1] - time[0])

@@ -1,0 +1,46 @@
+"""Drives from files, one module per format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from roadworthy._frozen import FrozenDict
+from roadworthy.driving.drives.drive import Drive
+from roadworthy.driving.drives.readers.commonroad import read_commonroad
+from roadworthy.driving.drives.readers.donkey import read_donkey
+from roadworthy.driving.drives.readers.tables import read_table
+from roadworthy.driving.drives.readers.udacity_sim import read_udacity_sim
+from roadworthy.errors import InputError, suggest
+
+__all__ = ["FORMATS", "read_commonroad", "read_donkey", "read_drive", "read_table", "read_udacity_sim"]
+
+FORMATS: Mapping[str, Callable[..., Drive]] = FrozenDict(
+    {
+        "udacity-sim": read_udacity_sim,
+        "donkey": read_donkey,
+        "commonroad": read_commonroad,
+        "table": read_table,
+    }
+)
+"""The readers by the name of what they read."""
+
+
+def read_drive(source: str, **options: Any) -> Drive:
+    """Read a drive, spelt format:path.
+
+    Args:
+        source: `udacity-sim:driving_log.csv`, `donkey:tub`, `commonroad:scenario.xml` or `table:log.csv`; a
+            table is CSV or Parquet and needs a mapping of its columns.
+        options: What the reader of the format takes.
+
+    Raises:
+        InputError: There is no such format or file, or the file is broken.
+    """
+    name, colon, path = source.partition(":")
+    if not colon or name not in FORMATS:
+        raise InputError(f"expected format:path for a drive, got {source!r}: {suggest(name, FORMATS)}")
+    try:
+        return FORMATS[name](path, **options)
+    except TypeError as error:
+        raise InputError(f"{source}: {error}: see what {FORMATS[name].__name__} takes") from None

@@ -1,0 +1,120 @@
+"""Records of the Donkey car and its simulator: a tub of JSON files, or a table of cross-track errors."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from roadworthy._files import read_json, read_text
+from roadworthy.driving.drives.drive import Drive
+from roadworthy.errors import InputError
+from roadworthy.frames import SignalUnits
+
+__all__ = ["read_donkey"]
+
+_RECORD = re.compile(r"record_(\d+)\.json$")
+_FULL_LOCK = 16.0  # degrees at the wheels in the simulator
+
+
+def read_donkey(
+    path: str | PathLike[str],
+    *,
+    full_lock: float = _FULL_LOCK,
+    half_lane: float | None = None,
+    gap: float = 1.0,
+) -> Drive:
+    """Return the drive of a tub: steering, throttle, brake, and speed and lateral position where it has them.
+
+    What was driven is taken: the pilot's answer in the modes local and local_angle, else the user's. A
+    negative throttle is the brake.
+
+    Args:
+        path: The folder with the records, `record_1.json` and so on, or with `catalog` files of one JSON
+            object a line.
+        full_lock: The degrees at the wheels that steering 1 stands for.
+        half_lane: Metres from the middle of the lane to its markings; with it, a cross-track error beyond is
+            a line crossing.
+        gap: Rows further apart than this many seconds have a gap between them.
+
+    Raises:
+        InputError: There are no records, or none can be used.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected the folder of a Donkey tub")
+    rows, broken = [], []
+    for name, record in _records(folder):
+        try:
+            rows.append(_row(record))
+        except (TypeError, ValueError, KeyError) as error:
+            broken.append(f"{name}: {error}")
+    if not rows:
+        wrong = f"; the first: {broken[0]}" if broken else ""
+        raise InputError(f"{folder}: found no record_*.json and no catalog that can be used{wrong}")
+    columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    time = columns.pop("time")
+    columns["steering"] = SignalUnits(steering=full_lock).decode_steering(columns["steering"])
+    throttle = columns["throttle"]
+    columns["throttle"], columns["brake"] = np.maximum(throttle, 0.0), np.maximum(-throttle, 0.0)
+    known = {name: values for name, values in columns.items() if np.isfinite(values).any()}
+    events = {}
+    if half_lane is not None and "lane_offset" in known:
+        events["line crossing"] = np.abs(known["lane_offset"]) > half_lane
+    drive = Drive.repaired(fspath(path), time - np.nanmin(time), known, events, gap=gap)
+    if not broken:
+        return drive
+    return drive.with_notes([f"{len(broken)} record(s) left out; the first: {broken[0]}"])
+
+
+def _records(folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the records of either version of a tub, in order."""
+    files = sorted((int(found[1]), file) for file in folder.iterdir() if (found := _RECORD.search(file.name)))
+    for _, file in files:
+        try:
+            yield file.name, read_json(file)
+        except InputError as error:
+            yield file.name, error
+    for file in sorted(folder.glob("catalog_*.catalog")):
+        import json
+
+        for number, line in enumerate(read_text(file).splitlines(), 1):
+            if line.strip():
+                try:
+                    yield f"{file.name}:{number}", json.loads(line)
+                except json.JSONDecodeError as error:
+                    yield f"{file.name}:{number}", error
+
+
+def _row(record: Any) -> dict[str, float]:
+    if isinstance(record, Exception):
+        raise ValueError(str(record))
+    if not isinstance(record, dict):
+        raise ValueError(f"expected an object, got a {type(record).__name__}")
+    mode = record.get("user/mode", "user")
+    steered = "pilot" if mode in ("local", "local_angle") else "user"
+    fuelled = "pilot" if mode == "local" else "user"
+    stamp = record.get("milliseconds", record.get("_timestamp_ms"))
+    if stamp is None:
+        raise ValueError("expected milliseconds or _timestamp_ms")
+    return {
+        "time": float(stamp) / 1000,
+        "steering": _number(record, f"{steered}/angle"),
+        "throttle": _number(record, f"{fuelled}/throttle"),
+        "speed": _number(record, "speed"),
+        "lane_offset": _number(record, "cte"),
+    }
+
+
+def _number(record: dict[str, Any], key: str) -> float:
+    value = record.get(key)
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"expected a number for {key}, got {value!r}")
+    return float(value)
