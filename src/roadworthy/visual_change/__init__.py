@@ -14,20 +14,42 @@ is more than half of the work:
     >>> [round(reference.visual_change(frame // factor), 2) for factor in (1, 2, 8)]
     [0.0, 0.38, 0.85]
 
-An image is grey (height, width) or RGB (height, width, 3), `uint8` or floating point with the values 0 to
-255, at least 16 pixels high and wide. RGB becomes grey as by MATLAB's `rgb2gray`, 0.2989 R + 0.5870 G +
-0.1140 B, rounded where the image is `uint8`. Images of `uint8` are treated in single precision, others in
-double.
+An image is grey (height, width) or RGB (height, width, 3), of any size, `uint8` or floating point with the
+values 0 to 255. RGB becomes grey as by MATLAB's `rgb2gray`, 0.2989 R + 0.5870 G + 0.1140 B, rounded where the
+image is `uint8`. Images of `uint8` are treated in single precision, others in double.
+
+Arrays are treated on the CPU, many of them with `visual_changes` and its like in several threads. Tensors
+that lie on a GPU are treated there, a batch at a time; the numbers are the same but for rounding.
 """
 
-from roadworthy.visual_change._reference import (
-    Reference,
+from roadworthy.visual_change._measures import (
     vif,
     vif_pixel,
+    vifs,
+    vifs_pixel,
     visual_change,
     visual_changes,
     vsnr,
+    vsnrs,
 )
-from roadworthy.visual_change._visibility import Viewing
+from roadworthy.visual_change._reference import Reference
+from roadworthy.visual_change._viewing import Viewing
+from roadworthy.visual_change.tolerance import HumanStudy, Tolerance, human_studies, tolerance_of, tolerated
 
-__all__ = ["Reference", "Viewing", "vif", "vif_pixel", "visual_change", "visual_changes", "vsnr"]
+__all__ = [
+    "HumanStudy",
+    "Reference",
+    "Tolerance",
+    "Viewing",
+    "human_studies",
+    "tolerance_of",
+    "tolerated",
+    "vif",
+    "vif_pixel",
+    "vifs",
+    "vifs_pixel",
+    "visual_change",
+    "visual_changes",
+    "vsnr",
+    "vsnrs",
+]

@@ -18,7 +18,18 @@ import numpy as np
 from roadworthy.visual_change._grey import Doubles, Pixels, reflected
 from roadworthy.visual_change._pyramid import oriented_bands
 
-__all__ = ["Scene", "fidelity_to_nothing"]
+__all__ = [
+    "BLOCK",
+    "FLAT",
+    "MARGINS",
+    "NEURAL_NOISE",
+    "REACHES",
+    "SINGULAR",
+    "Scene",
+    "fidelity_to_nothing",
+    "levels_of",
+    "missing_pixels",
+]
 
 BLOCK = 3
 NEURAL_NOISE = 0.4
@@ -122,22 +133,29 @@ class Subband:
         return _information(self.polynomial, gain * gain * self.multiplier / (noise + NEURAL_NOISE))
 
 
-def _subbands(grey: Pixels) -> Iterator[tuple[Pixels, int]]:
-    """Yield each subband, cropped to whole blocks, with the reach of its window.
+def missing_pixels(side: int) -> tuple[int, int]:
+    """Return by how many pixels a side too short even for the finest level is continued at each end."""
+    missing = max(SMALLEST_SIDE - side, 0)
+    return missing // 2, missing - missing // 2
 
-    A level is left out when its margins leave no block. An image too small even for the finest level is
-    continued by reflection.
-    """
-    # No subband depends on the mean, and without it less is rounded away.
-    grey = grey - float(grey.mean(dtype=np.float64))
-    rows, columns = (max(SMALLEST_SIDE - side, 0) for side in grey.shape)
-    if rows or columns:
-        grey = reflected(grey, rows // 2, rows - rows // 2, columns // 2, columns - columns // 2)
-    reaches, side = [], min(grey.shape)
+
+def levels_of(side: int) -> list[int]:
+    """Return the reach of the window of each level; one whose margins leave no block is left out."""
+    reaches = []
     for reach in REACHES:
         if side // BLOCK > 2 * MARGINS[reach]:
             reaches.append(reach)
         side = (side + 1) // 2
+    return reaches
+
+
+def _subbands(grey: Pixels) -> Iterator[tuple[Pixels, int]]:
+    """Yield each subband, cropped to whole blocks, with the reach of its window."""
+    # No subband depends on the mean, and without it less is rounded away.
+    grey = grey - float(grey.mean(dtype=np.float64))
+    rows, columns = (missing_pixels(side) for side in grey.shape)
+    grey = reflected(grey, *rows, *columns)
+    reaches = levels_of(min(grey.shape))
     for reach, pair in zip(reaches, oriented_bands(grey, len(reaches)), strict=True):
         for band in pair:
             height, width = (side // BLOCK * BLOCK for side in band.shape)

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from roadworthy._arrays import described
 from roadworthy.errors import FrameError
 
-__all__ = ["Doubles", "Image", "Pixels", "checked", "grey", "reflected"]
+__all__ = ["RGB_WEIGHTS", "Doubles", "Image", "Pixels", "checked", "grey", "reflected"]
 
 Image = NDArray[np.uint8] | NDArray[np.floating[Any]]
 Pixels = NDArray[np.floating[Any]]
 """Of single or double precision."""
 Doubles = NDArray[np.float64]
 
-SMALLEST_SIDE = 16
-RGB_WEIGHTS = np.array([[0.2989, 0.5870, 0.1140]])
+RGB_WEIGHTS = (0.2989, 0.5870, 0.1140)
 
 
 def checked(image: object, name: str) -> Image:
@@ -33,10 +32,9 @@ def checked(image: object, name: str) -> Image:
             f"the {name} must have shape (height, width) or (height, width, 3) and dtype uint8 or float "
             f"with values from 0 to 255, got {described(image)}"
         )
-    if min(image.shape[:2]) < SMALLEST_SIDE:
+    if image.size == 0:
         raise FrameError(
-            f"the {name} must be at least {SMALLEST_SIDE} pixels high and wide, "
-            f"got {image.shape[0]} × {image.shape[1]}"
+            f"the {name} must be at least one pixel high and wide, got {image.shape[0]} × {image.shape[1]}"
         )
     if image.dtype != np.uint8 and not np.isfinite(image).all():
         place = tuple(np.argwhere(~np.isfinite(image))[0])
@@ -56,11 +54,13 @@ def grey(image: Image) -> Pixels:
     pixels: Pixels = np.array(image, np.float32 if whole else np.float64, order="C")
     if pixels.ndim == 2:
         return pixels
-    mixed: Pixels = np.asarray(cv2.transform(pixels, RGB_WEIGHTS), pixels.dtype)
+    mixed: Pixels = np.asarray(cv2.transform(pixels, np.array([RGB_WEIGHTS])), pixels.dtype)
     # rgb2gray keeps the class of its input.
     return np.rint(mixed, out=mixed) if whole else mixed
 
 
 def reflected(image: Pixels, top: int, bottom: int, left: int, right: int) -> Pixels:
     """Continue an image by reflection about its edge pixels ("reflect1"), any number of times."""
+    if not (top or bottom or left or right):
+        return image
     return np.asarray(cv2.copyMakeBorder(image, top, bottom, left, right, cv2.BORDER_REFLECT_101))

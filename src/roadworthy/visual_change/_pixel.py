@@ -10,7 +10,7 @@ import numpy as np
 from roadworthy.visual_change._fidelity import fidelity_to_nothing
 from roadworthy.visual_change._grey import Doubles, Pixels, reflected
 
-__all__ = ["pixel_fidelity"]
+__all__ = ["FLAT", "NEURAL_NOISE", "WINDOWS", "pixel_fidelity"]
 
 WINDOWS = (17, 9, 5, 3)
 NEURAL_NOISE = 2.0

@@ -6,30 +6,25 @@ at any of five scales of a 9/7 wavelet transform its contrast is above the thres
 is visible also when the mean luminance moves by a hundredth (Weber's law). This second test is in the
 authors' code only, where it compares the luminance of the mean with the mean luminance and so finds
 identical images different.
+
+What is measured in the images comes in as numbers, from `_details` or, for tensors, from `_tensors`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
-import cv2
 import numpy as np
 
-from roadworthy.errors import InputError
-from roadworthy.visual_change._grey import Doubles, Pixels, reflected
+from roadworthy.visual_change._grey import Doubles
+from roadworthy.visual_change._viewing import Viewing
 
-__all__ = ["Masking", "Viewing"]
+__all__ = ["Luminance", "Masking"]
 
-SCALES = 5
-LIFTING = (-1.586134342, -0.052980118, 0.882911076, 0.443506852)
-"""The steps of the 9/7 transform: predict, update, predict, update."""
-LOW_GAIN, HIGH_GAIN = 1.149604398, 0.869864452
-"""What makes the low-pass filter sum to √2, and the high-pass filter likewise at the highest frequency."""
-
-A0, A1, A2 = 59.8, -0.1258, -0.1087
-"""Of the ratio of image contrast to error contrast at the threshold of detection: a0 · f^(a2 ln f + a1)."""
 ALPHA = 0.04
 """Weight of perceived contrast against the disruption of global precedence."""
 WEBER = 0.01
@@ -39,118 +34,70 @@ WEBER_DISTORTION = 1.5
 ROUNDING = 1e-4
 """A deviation in grey levels below this is a rounding error of single precision."""
 
-
-@dataclass(frozen=True, slots=True)
-class Viewing:
-    """The display and the place of the viewer; the defaults are those of the authors of VSNR.
-
-    Attributes:
-        resolution: Pixels per inch.
-        distance: From eye to display, in inches.
-        black_level: Offset of the voltage; luminance is (black_level + gain · pixel) ^ gamma.
-        gain: From pixel value to voltage.
-        gamma: Exponent from voltage to luminance.
-
-    Example:
-        >>> Viewing().frequencies.round(2).tolist()
-        [16.0, 8.0, 4.0, 2.0, 1.0]
-        >>> Viewing(distance=0)
-        Traceback (most recent call last):
-        ...
-        roadworthy.errors.InputError: viewing distance must be a positive number, got 0
-    """
-
-    resolution: float = 96.0
-    distance: float = 19.1
-    black_level: float = 0.0
-    gain: float = 0.02874
-    gamma: float = 2.2
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not math.isfinite(value) or value < 0 or (value == 0 and field.name != "black_level"):
-                kind = "non-negative" if field.name == "black_level" else "positive"
-                raise InputError(
-                    f"viewing {field.name.replace('_', ' ')} must be a {kind} number, got {value}"
-                )
-
-    @property
-    def frequencies(self) -> Doubles:
-        """Centre frequency of each scale in cycles per degree of visual angle, from fine to coarse."""
-        pixels_per_degree = self.resolution * self.distance * math.tan(math.radians(1))
-        return np.asarray(pixels_per_degree * 2.0 ** -np.arange(1, SCALES + 1), np.float64)
-
-    def luminance(self, pixels: float | Doubles) -> Doubles:
-        """Return the luminance of pixel values; those outside 0 to 255 are shown as the nearest inside."""
-        voltage = self.black_level + self.gain * np.clip(pixels, 0, 255)
-        return np.asarray(voltage**self.gamma, np.float64)
+FLAT = 1e-9
+"""A deviation of luminance below this share of its mean is a rounding error."""
 
 
+class Luminance(NamedTuple):
+    """Of an image on a display."""
+
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True, eq=False)
 class Masking:
     """What the model of VSNR says about a reference image alone: how much of a change it hides."""
 
-    def __init__(self, grey: Pixels, viewing: Viewing) -> None:
-        self._grey = grey
-        self._viewing = viewing
-        self._mean = float(grey.mean(dtype=np.float64))
-        self._deviations = np.array(list(_deviations(grey)))
-        self._thresholds = np.maximum(self._deviations / self._signal_to_noise(0), ROUNDING)
+    viewing: Viewing
+    mean: float
+    """Of the grey image."""
+    deviations: Doubles
+    """Of its details at the five scales, in grey levels."""
 
-    def hides(self, grey: Pixels) -> bool:
-        """Return whether the change is below the threshold of detection; end at the first scale where not."""
-        error = grey - self._grey
-        measured = zip(_deviations(error), self._thresholds, strict=True)
-        return all(deviation <= threshold for deviation, threshold in measured) and self._shift(error) < WEBER
+    def hides_details(self, deviations: Iterable[float]) -> bool:
+        """Return whether the error is below the threshold at every scale; end at the first where not."""
+        return all(found <= most for found, most in zip(deviations, self._thresholds, strict=True))
 
-    def vsnr(self, grey: Pixels) -> float:
-        """Return VSNR in decibels: infinite exactly when the change is hidden.
+    def hides_shift(self, mean_error: float) -> bool:
+        """Return whether the change of brightness is too small to be seen."""
+        return self._shift(mean_error) < WEBER
+
+    def brightness_decibels(self, mean_error: float) -> float:
+        """Return VSNR of an error whose details are hidden: infinite when the change of brightness is too."""
+        shift = self._shift(mean_error)
+        return math.inf if shift < WEBER else 20 / shift - 20 * math.log10(WEBER_DISTORTION)
+
+    def detail_decibels(self, deviations: Doubles, image: Luminance, error: Luminance) -> float:
+        """Return VSNR of an error whose details are seen.
 
         It is 20 log10(C(I) / (α C(E) + (1 - α) d / √2)), with the contrasts C of the image and of the error,
-        and the distance d of the error's contrasts at the five scales from those that look most natural.
+        and the distance d of the error's contrasts at the five scales from those that look most natural. The
+        luminance of the error is that of the error on top of the mean of the image.
         """
-        error = grey - self._grey
-        deviations = np.array(list(_deviations(error)))
-        if (deviations <= self._thresholds).all():
-            shift = self._shift(error)
-            return math.inf if shift < WEBER else 20 / shift - 20 * math.log10(WEBER_DISTORTION)
-        viewing = self._viewing
-        mean, deviation = self._luminance(self._grey)
-        voltage = viewing.black_level + viewing.gain * self._mean
-        if deviation == 0 or voltage <= 0:
+        viewing = self.viewing
+        voltage = viewing.black_level + viewing.gain * self.mean
+        if image.deviation <= FLAT * image.mean or voltage <= 0:
             return -math.inf
-        image_contrast = deviation / mean
-        error_contrast = self._luminance(error + self._mean)[1] / mean
+        error_contrast = error.deviation / image.mean
         # The contrast of one grey level, to the first order.
-        level = viewing.gain * viewing.gamma * voltage ** (viewing.gamma - 1) / mean
+        level = viewing.gain * viewing.gamma * voltage ** (viewing.gamma - 1) / image.mean
         precedence = level * np.linalg.norm(self._most_natural(error_contrast / level) - deviations)
         distortion = ALPHA * error_contrast + (1 - ALPHA) * float(precedence) / math.sqrt(2)
-        return 20 * math.log10(image_contrast / distortion)
+        return 20 * math.log10(image.deviation / image.mean / distortion)
 
-    def _shift(self, error: Pixels) -> float:
+    @cached_property
+    def _thresholds(self) -> list[float]:
+        thresholds = np.maximum(self.deviations / self.viewing.signal_to_noise(0), ROUNDING)
+        return [float(threshold) for threshold in thresholds]
+
+    def _shift(self, mean_error: float) -> float:
         """Return the relative change of luminance that goes with the mean of the error."""
-        before = float(self._viewing.luminance(self._mean))
-        after = float(self._viewing.luminance(self._mean + float(error.mean(dtype=np.float64))))
+        before = float(self.viewing.luminance(self.mean))
+        after = float(self.viewing.luminance(self.mean + mean_error))
         if before == after:
             return 0.0
         return abs(after - before) / before if before else math.inf
-
-    def _luminance(self, pixels: Pixels) -> tuple[float, float]:
-        """Return mean and deviation of the luminance, from the counts of the 256 levels of a display."""
-        levels = np.rint(pixels.clip(0, 255)).astype(np.uint8)
-        counts = np.asarray(cv2.calcHist([levels], [0], None, [256], [0, 256]), np.float64)[:, 0]
-        luminances = self._viewing.luminance(np.arange(256.0))
-        mean = np.average(luminances, weights=counts)
-        return float(mean), math.sqrt(np.average((luminances - mean) ** 2, weights=counts))
-
-    def _signal_to_noise(self, visibility: float) -> Doubles:
-        """Return the ratio of image contrast to error contrast per scale, for an error of some visibility.
-
-        At 0 the error is at the threshold of detection, at 1 nothing but the error is seen.
-        """
-        logarithm = np.log(self._viewing.frequencies)
-        power = ((-1 - A2) * visibility + A2) * logarithm + (1 - A1) * visibility + A1
-        return np.asarray(A0 * (1 - visibility) * np.exp(power * logarithm), np.float64)
 
     def _most_natural(self, deviation: float) -> Doubles:
         """Return how an error of this deviation would be spread over the scales if it kept their precedence.
@@ -160,38 +107,6 @@ class Masking:
         low, high = 0.0, 1.0
         for _ in range(50):
             middle = (low + high) / 2
-            spread = self._deviations / self._signal_to_noise(middle)
+            spread = self.deviations / self.viewing.signal_to_noise(middle)
             low, high = (middle, high) if np.linalg.norm(spread) < deviation else (low, middle)
-        return np.asarray(self._deviations / self._signal_to_noise(low), np.float64)
-
-
-def _deviations(image: Pixels) -> Iterator[float]:
-    """Yield the deviation of the details at each scale in grey levels, from fine to coarse.
-
-    An image whose sides are no multiples of 32 is continued by reflection. The image is turned after each
-    pass and stays so: only the sum over the three orientations is asked for.
-    """
-    height, width = image.shape
-    step = 2**SCALES
-    low = reflected(image, 0, -height % step, 0, -width % step) if height % step or width % step else image
-    for scale in range(1, SCALES + 1):
-        halves = [np.asarray(cv2.transpose(half), half.dtype) for half in _lifted(low)]
-        (low, *details) = (quarter for half in halves for quarter in _lifted(half))
-        # Not about their mean: a pattern of one pixel on, one off has details that are all the same.
-        yield math.sqrt(sum(cv2.norm(detail, cv2.NORM_L2SQR) / detail.size for detail in details)) / 2**scale
-
-
-def _lifted(image: Pixels) -> tuple[Pixels, Pixels]:
-    """Return the low and the high half of one pass of the 9/7 transform over the rows.
-
-    Continued by reflection, the first high row stands before itself, and the last low row after itself.
-    """
-    low, high = image[0::2].copy(), image[1::2].copy()
-    for predict, update in zip(LIFTING[0::2], LIFTING[1::2], strict=True):
-        high[:-1] += predict * (low[:-1] + low[1:])
-        high[-1] += 2 * predict * low[-1]
-        low[1:] += update * (high[:-1] + high[1:])
-        low[0] += 2 * update * high[0]
-    low *= LOW_GAIN
-    high *= HIGH_GAIN
-    return low, high
+        return np.asarray(self.deviations / self.viewing.signal_to_noise(low), np.float64)

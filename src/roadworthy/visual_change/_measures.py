@@ -1,0 +1,258 @@
+"""The public functions: for one pair of images and for many, of arrays and of tensors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._arrays import described
+from roadworthy.errors import FrameError, InputError
+from roadworthy.visual_change._grey import Image
+from roadworthy.visual_change._reference import Reference
+from roadworthy.visual_change._viewing import Viewing
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["vif", "vif_pixel", "vifs", "vifs_pixel", "visual_change", "visual_changes", "vsnr", "vsnrs"]
+
+Measure: TypeAlias = Literal["vif", "vif_pixel", "vsnr", "visual_change"]
+
+
+def vif(reference: Image | Tensor, changed: Image | Tensor) -> float:
+    """Return the visual information fidelity in the wavelet domain (Sheikh and Bovik 2006).
+
+    VIF = Σ log(1 + g² s² λ / (σ_v² + σ²)) / Σ log(1 + s² λ / σ²): the information that the eye gets about
+    the scene from the changed image over that from the reference, summed over the blocks and the eigenvalues
+    λ of eight subbands of a steerable pyramid. 1 for identical images, less where information is lost, above
+    1 where contrast is raised without loss; never negative.
+
+    The numbers are those of the authors' MATLAB code. Where that gives none: an image of fewer than 65
+    pixels on a side has fewer than four levels, and one of fewer than 21 is continued by reflection; for a
+    flat reference VIF is 1 when the changed image is flat as well, and the lower the more texture came into
+    it.
+
+    Example:
+        >>> rng = np.random.default_rng(1)
+        >>> image = rng.integers(0, 256, (72, 72), dtype=np.uint8)
+        >>> vif(image, image)
+        1.0
+        >>> round(vif(image, image // 2), 3)
+        0.719
+    """
+    return _one("vif", reference, changed)
+
+
+def vif_pixel(reference: Image | Tensor, changed: Image | Tensor) -> float:
+    """Return the visual information fidelity in the pixel domain, at four scales (`vifp_mscale`).
+
+    For comparison with other tools: it differs from `vif`, and thresholds of visual change do not hold for
+    it. An image of fewer than 41 pixels on a side has fewer scales.
+
+    Example:
+        >>> rng = np.random.default_rng(1)
+        >>> image = rng.integers(0, 256, (72, 72), dtype=np.uint8)
+        >>> round(vif_pixel(image, image // 2), 3)
+        0.804
+    """
+    return _one("vif_pixel", reference, changed)
+
+
+def vsnr(reference: Image | Tensor, changed: Image | Tensor, viewing: Viewing | None = None) -> float:
+    """Return the visual signal-to-noise ratio in decibels (Chandler and Hemami 2007).
+
+    Infinite exactly when the change cannot be seen: at each of five scales its contrast is at most the
+    threshold of detection, which is a share of the reference's contrast there, and the mean luminance moves
+    by less than a hundredth. Minus infinite when it can be seen and the reference is flat, for then there is
+    no signal.
+
+    Example:
+        >>> rng = np.random.default_rng(1)
+        >>> image = rng.integers(0, 255, (64, 72), dtype=np.uint8)
+        >>> vsnr(image, image)
+        inf
+        >>> speck = image.copy()
+        >>> speck[30, 30] += 1
+        >>> vsnr(image, speck)
+        inf
+        >>> round(vsnr(image, image // 2), 1)
+        13.6
+    """
+    return _one("vsnr", reference, changed, viewing)
+
+
+def visual_change(
+    reference: Image | Tensor, changed: Image | Tensor, viewing: Viewing | None = None
+) -> float:
+    """Return the visual change Δv, from 0 to 1 (Definition 1 of Hu et al. 2022).
+
+    It is 0 where VSNR is infinite (nobody sees the change) or VIF is above 1 (the change improves the image),
+    and 1 - VIF elsewhere. As VIF is never negative, Δv is never above 1.
+
+    Example:
+        >>> rng = np.random.default_rng(1)
+        >>> image = rng.integers(0, 256, (72, 72), dtype=np.uint8)
+        >>> visual_change(image, image)
+        0.0
+        >>> round(visual_change(image, image // 2), 3)
+        0.281
+    """
+    return _one("visual_change", reference, changed, viewing)
+
+
+def vifs(
+    references: Reference | Image | Tensor, changes: Image | Tensor, *, threads: int = 1
+) -> NDArray[np.float64]:
+    """Return `vif` of each of many changed images; the arguments are those of `visual_changes`."""
+    return _many("vif", references, changes, None, threads)
+
+
+def vifs_pixel(
+    references: Reference | Image | Tensor, changes: Image | Tensor, *, threads: int = 1
+) -> NDArray[np.float64]:
+    """Return `vif_pixel` of each of many changed images; the arguments are those of `visual_changes`."""
+    return _many("vif_pixel", references, changes, None, threads)
+
+
+def vsnrs(
+    references: Reference | Image | Tensor,
+    changes: Image | Tensor,
+    viewing: Viewing | None = None,
+    *,
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return `vsnr` of each of many changed images; the arguments are those of `visual_changes`."""
+    return _many("vsnr", references, changes, viewing, threads)
+
+
+def visual_changes(
+    references: Reference | Image | Tensor,
+    changes: Image | Tensor,
+    viewing: Viewing | None = None,
+    *,
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return the visual change of each of many changed images.
+
+    Arrays, and tensors of the CPU, are treated one by one. Tensors of a GPU are treated together, on it.
+
+    Args:
+        references: As many images as there are changed ones, (n, height, width) or (n, height, width, 3); or
+            one for all of them, as a batch of one or as a `Reference`, which saves more than half of the
+            time.
+        changes: The changed images, of the same shape; tensors if the references are.
+        viewing: The conditions of viewing; a `Reference` brings its own.
+        threads: How many arrays to treat at a time.
+
+    Raises:
+        FrameError: These are no images, or do not fit together.
+        InputError: There are no threads, or there are viewing conditions beside a `Reference`.
+
+    Example:
+        >>> rng = np.random.default_rng(1)
+        >>> image = rng.integers(0, 256, (72, 72), dtype=np.uint8)
+        >>> changes = np.stack([image, image // 2, image // 4])
+        >>> visual_changes(Reference(image), changes).round(3).tolist()
+        [0.0, 0.281, 0.525]
+        >>> visual_changes(np.stack([image] * 3), changes, threads=2).round(3).tolist()
+        [0.0, 0.281, 0.525]
+    """
+    return _many("visual_change", references, changes, viewing, threads)
+
+
+def _one(measure: Measure, reference: Any, changed: Any, viewing: Viewing | None = None) -> float:
+    reference, changed = _array_if_here(reference), _array_if_here(changed)
+    if _is_tensor(reference) or _is_tensor(changed):
+        from roadworthy.visual_change._tensors import measured
+
+        return float(measured(measure, reference, changed, viewing or Viewing(), batch=False)[0])
+    value: float = getattr(Reference(reference, viewing or Viewing()), measure)(changed)
+    return value
+
+
+def _many(
+    measure: Measure, references: Any, changes: Any, viewing: Viewing | None, threads: int
+) -> NDArray[np.float64]:
+    if threads < 1:
+        raise InputError(f"threads must be at least 1, got {threads}")
+    references, changes = _array_if_here(references), _array_if_here(changes)
+    if isinstance(references, Reference):
+        if viewing is not None:
+            raise InputError(
+                "viewing conditions belong to the Reference: make it with Reference(image, viewing)"
+            )
+        if _is_tensor(changes):
+            raise InputError(
+                "a Reference keeps an array, and the changed images are tensors: pass the reference image "
+                "as a tensor of shape (1, height, width) or (1, height, width, 3) on their device"
+            )
+    elif _is_tensor(references) or _is_tensor(changes):
+        from roadworthy.visual_change._tensors import measured
+
+        return measured(measure, references, changes, viewing or Viewing())
+    _check_batch(changes, "changed images")
+    return _one_by_one(measure, _each_reference(references, changes, viewing), changes, threads)
+
+
+def _each_reference(
+    references: Any, changes: Image, viewing: Viewing | None
+) -> Reference | Callable[[int], Reference]:
+    """Return the reference of all, or what makes the one of each changed image when its turn comes."""
+    if isinstance(references, Reference):
+        return references
+    _check_batch(references, "reference images")
+    if references.shape[1:] != changes.shape[1:] or len(references) not in (1, len(changes)):
+        raise FrameError(
+            f"the changed images must have the references' shape {references.shape}, got {changes.shape}"
+        )
+    conditions = viewing or Viewing()
+    if len(references) == 1:
+        return Reference(references[0], conditions)
+    return lambda index: Reference(references[index], conditions)
+
+
+def _one_by_one(
+    measure: Measure,
+    references: Reference | Callable[[int], Reference],
+    changes: Image,
+    threads: int,
+) -> NDArray[np.float64]:
+    """Measure arrays in several threads: nearly all work is done by libraries that let others run."""
+
+    def value(index: int) -> float:
+        try:
+            reference = references if isinstance(references, Reference) else references(index)
+            found: float = getattr(reference, measure)(changes[index])
+        except FrameError as error:
+            raise FrameError(f"in image {index}: {error}") from None
+        return found
+
+    if threads == 1 or len(changes) < 2:
+        return np.array([value(index) for index in range(len(changes))], np.float64)
+    with ThreadPoolExecutor(min(threads, len(changes))) as pool:
+        return np.array(list(pool.map(value, range(len(changes)))), np.float64)
+
+
+def _check_batch(images: object, name: str) -> None:
+    if not isinstance(images, np.ndarray) or images.ndim not in (3, 4):
+        raise FrameError(
+            f"the {name} must have shape (n, height, width) or (n, height, width, 3), got {described(images)}"
+        )
+
+
+def _array_if_here(images: Any) -> Any:
+    """Return a tensor of the CPU as an array of the same memory; what is made for arrays is faster there."""
+    if not _is_tensor(images) or images.device.type != "cpu":
+        return images
+    return images.detach().double().numpy() if images.is_floating_point() else images.numpy()
+
+
+def _is_tensor(images: object) -> bool:
+    """Return whether this is a tensor of torch, which is not loaded unless somebody else has loaded it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(images, torch.Tensor)

@@ -1,0 +1,238 @@
+"""How much visual change people tolerate, as published: which failures would a human have made, too?
+
+A failing image whose visual change is inside the human-tolerated range is a gap of the model. Outside of it,
+a human may well fail, too. The numbers are those of Table 1 of Hu et al. (ICSE 2022), with where they come
+from; they hold for cars in pictures like those of ImageNet or CIFAR-10, and for the VIF of wavelets. For data
+of another kind, measure your own: `roadworthy reliability plan` and `thresholds`.
+
+    >>> from roadworthy.visual_change.tolerance import tolerance_of, tolerated
+    >>> tolerated(0.6, "contrast"), tolerated(0.6, "contrast", requirement="prediction")
+    (True, False)
+    >>> tolerance_of("brightness").note
+    'the text (section 5) gives 0.8 and 0.86'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from roadworthy.errors import InputError, UnknownNameError, suggest
+
+if TYPE_CHECKING:
+    from roadworthy._yaml import YamlFile
+
+__all__ = [
+    "HumanStudy",
+    "Preserved",
+    "Tolerance",
+    "human_studies",
+    "human_study",
+    "known_tolerance",
+    "tolerance_of",
+    "tolerated",
+]
+
+PUBLISHED = Path(__file__).with_name("tolerance.yaml")
+DEFAULT_STUDY = "imagenet"
+
+Preserved: TypeAlias = Literal["correctness", "prediction"]
+"""What a change must leave as it is: that the answer is right, or which answer it is."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The largest visual change under one transformation that people tolerate, in one study.
+
+    Attributes:
+        study: The name of the study, which is that of its images.
+        transformation: The change.
+        correctness: t_c: up to here, people answer rightly as often as for the originals.
+        prediction: t_p: up to here, people answer as they do for the originals.
+        source: Where the numbers are published.
+        note: What else is to be known about them, such as other numbers in the same source.
+        names: Other names of the transformation.
+    """
+
+    study: str
+    transformation: str
+    correctness: float
+    prediction: float
+    source: str
+    note: str = ""
+    names: tuple[str, ...] = ()
+
+    def limit(self, requirement: Preserved = "correctness") -> float:
+        """Return the largest visual change that a requirement speaks of.
+
+        Raises:
+            InputError: There is no such requirement.
+        """
+        if requirement not in get_args(Preserved):
+            raise InputError(f"expected {' or '.join(get_args(Preserved))}, got {requirement!r}")
+        return self.correctness if requirement == "correctness" else self.prediction
+
+
+@dataclass(frozen=True)
+class HumanStudy:
+    """An experiment with people: what they were asked, and what came of it.
+
+    Attributes:
+        name: The name of its images.
+        task: What people were asked.
+        images: What they were shown.
+        source: Where it is published.
+        originals: The share of right answers for images without any change; None where it is not known.
+        originals_source: Where that share comes from.
+        tolerances: The result, by transformation.
+    """
+
+    name: str
+    task: str
+    images: str
+    source: str
+    originals: float | None
+    originals_source: str
+    tolerances: dict[str, Tolerance]
+
+
+def tolerated(
+    visual_change: float,
+    transformation: str,
+    *,
+    requirement: Preserved = "correctness",
+    study: str = DEFAULT_STUDY,
+) -> bool:
+    """Return whether a visual change is inside the range that people tolerate.
+
+    Args:
+        visual_change: Δv of the changed image.
+        transformation: What changed it, such as "contrast"; spaces, underscores and case do not matter.
+        requirement: Whether answers must stay right, or stay the same.
+        study: Whose numbers: a published study, or a YAML file of your own.
+
+    Raises:
+        InputError: The visual change is none, or nobody has measured this transformation in this study; see
+            `known_tolerance` where that is no mistake.
+
+    Example:
+        >>> tolerated(0.95, "Gaussian noise"), tolerated(0.0, "frost", study="cifar10")
+        (False, True)
+    """
+    if not (math.isfinite(visual_change) and 0 <= visual_change <= 1):
+        raise InputError(f"a visual change must be from 0 to 1, got {visual_change}")
+    return visual_change <= tolerance_of(transformation, study=study).limit(requirement)
+
+
+def tolerance_of(transformation: str, *, study: str = DEFAULT_STUDY) -> Tolerance:
+    """Return what people tolerate of a transformation.
+
+    Raises:
+        UnknownNameError: There is no such study, or none of this transformation in it.
+    """
+    found = known_tolerance(transformation, study=study)
+    if found is None:
+        near = suggest(_word(transformation), human_study(study).tolerances)
+        raise UnknownNameError(f"the study {study!r} has no thresholds for {transformation!r}: {near}")
+    return found
+
+
+def known_tolerance(transformation: str, *, study: str = DEFAULT_STUDY) -> Tolerance | None:
+    """Return what people tolerate of a transformation, or None where nobody has measured it.
+
+    Raises:
+        UnknownNameError: There is no such study.
+
+    Example:
+        >>> known_tolerance("rain") is None, known_tolerance("Color_jitter").correctness
+        (True, 0.48)
+    """
+    word = _word(transformation)
+    return next(
+        (one for one in human_study(study).tolerances.values() if word in (one.transformation, *one.names)),
+        None,
+    )
+
+
+@cache
+def human_studies(path: str | PathLike[str] = PUBLISHED) -> dict[str, HumanStudy]:
+    """Return the studies of a file, by name; the published ones when left out.
+
+    Raises:
+        InputError: The file is no such file; names the line.
+    """
+    from roadworthy._yaml import read_yaml
+
+    file = read_yaml(Path(path), "file of human tolerances", "studies with 'transformations:'")
+    return {name: _read_study(file, name, entry) for name, entry in file.data.items()}
+
+
+def human_study(name: str) -> HumanStudy:
+    """Return a study by its name, or the one of a YAML file of your own, as `thresholds --save` writes it.
+
+    Raises:
+        UnknownNameError: There is no such study.
+        InputError: The file is no such file, or has more studies than one.
+
+    Example:
+        >>> human_study("cifar10").originals
+        0.967
+    """
+    if name.endswith((".yaml", ".yml")):
+        studies = human_studies(name)
+        if len(studies) != 1:
+            raise InputError(f"{name} must hold one study, got {', '.join(studies) or 'none'}")
+        return next(iter(studies.values()))
+    studies = human_studies()
+    if name not in studies:
+        near = suggest(name, studies)
+        raise UnknownNameError(f"there is no study {name!r} of human tolerance: {near}; or give a YAML file")
+    return studies[name]
+
+
+def _word(text: str) -> str:
+    return "-".join(text.lower().replace("_", " ").replace("-", " ").split())
+
+
+def _read_study(file: YamlFile, name: str, entry: Any) -> HumanStudy:
+    if not isinstance(entry, dict) or not isinstance(entry.get("transformations"), dict):
+        raise InputError(f"{file.where(name)}: the study {name} needs the key 'transformations'")
+    texts = {key: str(entry.get(key, "")) for key in ("task", "images", "source", "originals_source")}
+    originals = entry.get("originals")
+    place = (name, "originals")
+    share = None if originals is None else _share(file, place, originals)
+    found = {
+        one: _read_tolerance(file, (name, "transformations", one), texts["source"], numbers)
+        for one, numbers in entry["transformations"].items()
+    }
+    return HumanStudy(name, originals=share, tolerances=found, **texts)
+
+
+def _read_tolerance(file: YamlFile, place: tuple[str, str, str], source: str, entry: Any) -> Tolerance:
+    study, _, transformation = place
+    if not isinstance(entry, dict) or not {"correctness", "prediction"} <= entry.keys():
+        raise InputError(f"{file.where(*place)}: {transformation} needs correctness and prediction")
+    correctness, prediction = (
+        _share(file, (*place, key), entry[key]) for key in ("correctness", "prediction")
+    )
+    names: Iterable[str] = entry.get("names", ())
+    return Tolerance(
+        study,
+        _word(transformation),
+        correctness,
+        prediction,
+        source,
+        str(entry.get("note", "")),
+        tuple(names),
+    )
+
+
+def _share(file: YamlFile, place: tuple[str, ...], value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{file.where(*place)}: {place[-1]} must be a number from 0 to 1, got {value!r}")
+    return float(value)

@@ -1,0 +1,80 @@
+"""Which visual change people tolerate, as published."""
+
+from pathlib import Path
+
+import pytest
+
+from roadworthy.errors import InputError, UnknownNameError
+from roadworthy.visual_change.tolerance import human_studies, known_tolerance, tolerance_of, tolerated
+
+# Table 1 of Hu et al., in its order.
+IMAGENET = {
+    "RGB": (0.82, 0.67),
+    "contrast": (0.77, 0.28),
+    "defocus blur": (0.98, 0.94),
+    "frost": (0.84, 0.91),
+    "brightness": (0.87, 0.87),
+    "Gaussian noise": (0.91, 0.91),
+    "color jitter": (0.48, 0.48),
+    "jpeg compression": (0.94, 0.94),
+}
+CIFAR10 = {
+    "brightness": (0.78, 0.89),
+    "frost": (0.61, 0.61),
+    "contrast": (0.63, 0.86),
+    "jpeg compression": (0.60, 0.60),
+}
+
+
+@pytest.mark.parametrize(("study", "table"), [("imagenet", IMAGENET), ("cifar10", CIFAR10)])
+def test_table_1(study: str, table: dict[str, tuple[float, float]]) -> None:
+    found = human_studies()[study].tolerances
+    assert len(found) == len(table)
+    for name, limits in table.items():
+        one = tolerance_of(name, study=study)
+        assert (one.limit("correctness"), one.limit("prediction")) == limits
+        assert "Table 1" in one.source
+    assert tolerance_of("brightness").note == "the text (section 5) gives 0.8 and 0.86"
+
+
+def test_the_limit_itself_is_inside() -> None:
+    assert tolerated(0.77, "contrast")
+    assert not tolerated(0.7701, "contrast")
+    assert not tolerated(0.77, "contrast", requirement="prediction")
+    assert tolerated(0.0, "Color_jitter")
+
+
+def test_unknown_names() -> None:
+    assert known_tolerance("rain") is None
+    with pytest.raises(UnknownNameError, match="no thresholds for 'frosst': did you mean 'frost'"):
+        tolerated(0.5, "frosst")
+    with pytest.raises(UnknownNameError, match="no study 'coco' of human tolerance"):
+        tolerated(0.5, "frost", study="coco")
+    with pytest.raises(InputError, match="correctness or prediction, got 'speed'"):
+        tolerated(0.5, "frost", requirement="speed")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("change", [-0.1, 1.1, float("nan"), float("inf")])
+def test_no_visual_change(change: float) -> None:
+    with pytest.raises(InputError, match="from 0 to 1"):
+        tolerated(change, "frost")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mine:\n  source: us\n", ":1: the study mine needs the key 'transformations'"),
+        ("mine:\n  transformations:\n    rain: {correctness: 0.5}\n", ":3: rain needs correctness and"),
+        (
+            "mine:\n  transformations:\n    rain: {correctness: 1.5, prediction: 0.4}\n",
+            ":3: correctness must be a number from 0 to 1, got 1.5",
+        ),
+        ("mine:\n  originals: high\n  transformations: {}\n", ":2: originals must be a number"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "tolerance.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        human_studies(file)
+    assert message in str(caught.value)
