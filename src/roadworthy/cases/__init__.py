@@ -16,8 +16,16 @@ Every method is the same sentence::
 
 from __future__ import annotations
 
-from roadworthy.cases.answers import Answers, ClassScores, Driven, Predicted, Prediction
-from roadworthy.cases.methods import BaseMethod, Dataset, Method
+from roadworthy.cases.answers import Answers, ClassScores, Driven, Internals, Predicted, Prediction
+from roadworthy.cases.methods import (
+    TAKE_BACK,
+    BaseMethod,
+    Dataset,
+    Feedback,
+    Method,
+    ResumableMethod,
+    TakeBack,
+)
 from roadworthy.cases.requirements import (
     AWAIT_VERDICTS,
     Ask,
@@ -50,7 +58,9 @@ __all__ = [
     "Dataset",
     "Drive",
     "Driven",
+    "Feedback",
     "FrameSource",
+    "Internals",
     "Method",
     "Outcome",
     "OutcomeStatus",
@@ -58,9 +68,12 @@ __all__ = [
     "Predicted",
     "Prediction",
     "Requirement",
+    "ResumableMethod",
     "Scalar",
     "Severity",
     "Status",
+    "TAKE_BACK",
+    "TakeBack",
     "Verdict",
     "clopper_pearson_upper",
     "conclude_rate",

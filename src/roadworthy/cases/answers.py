@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from roadworthy._arrays import ReadOnlyArrays, read_only
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
-__all__ = ["Answers", "ClassScores", "Driven", "Predicted", "Prediction"]
+__all__ = ["Answers", "ClassScores", "Driven", "Internals", "Predicted", "Prediction"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +62,29 @@ Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores
 P = TypeVar("P", Signals, Boxes, LabelMap, ClassScores)
 
 
+class Internals(Protocol):
+    """What happened inside a system while it answered some frames, such as the activations of its neurons."""
+
+    def __len__(self) -> int:
+        """Return for how many frames."""
+        ...
+
+    def take(self, numbers: Sequence[int], /) -> Self:
+        """Return it for some of the frames, by their numbers."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Predicted:
     """The answer to :class:`~roadworthy.cases.Predict`: the frames that were made, with a prediction each.
 
     The frames come along because a judge compares with what is known about them: their ground truth
-    and their visual change.
+    and their visual change. `internals` has one item for each frame where the case asked for it.
     """
 
     frames: tuple[Frame, ...]
     predictions: tuple[Prediction, ...]
+    internals: tuple[Any, ...] = ()
 
     def of(self, kind: type[P]) -> tuple[P, ...]:
         """Return the predictions, all of one kind.

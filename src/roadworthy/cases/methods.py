@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from roadworthy.cases.answers import Answers
-from roadworthy.cases.requirements import AwaitVerdicts, Case, Requirement
+from roadworthy.cases.requirements import AwaitVerdicts, Case, Requirement, Scalar
 from roadworthy.cases.verdicts import Outcome, Verdict, conclude_rate
 from roadworthy.frames import Frame
 
-__all__ = ["BaseMethod", "Dataset", "Method"]
+__all__ = [
+    "TAKE_BACK",
+    "BaseMethod",
+    "Dataset",
+    "Feedback",
+    "Method",
+    "ResumableMethod",
+    "TakeBack",
+]
+
+
+class TakeBack(Enum):
+    """The type of :data:`TAKE_BACK`."""
+
+    TOKEN = "take back"
+
+
+TAKE_BACK: Final = TakeBack.TOKEN
+"""Given by ``feedback`` for a case that was only a guess: it is neither stored nor counted."""
+
+Feedback: TypeAlias = Mapping[str, Scalar] | TakeBack | None
+"""What a search says about a case: measures to store with it, that it is taken back, or nothing."""
 
 
 @runtime_checkable
@@ -79,8 +101,33 @@ class Method(Protocol):
         """Return what all verdicts together say; they are a stream that can be read once."""
         ...
 
-    def feedback(self, case: Case, verdict: Verdict) -> None:
-        """Take note of a verdict, for a search."""
+    def feedback(self, case: Case, verdict: Verdict) -> Feedback:
+        """Take note of a verdict, for a search.
+
+        It may return measures that only the search knows, such as what the case added to coverage: they are
+        stored in its row. It may return :data:`TAKE_BACK` for a case that it tried on a guess about the
+        verdicts before it, to fill a batch, when the guess was wrong.
+        """
+        ...
+
+
+@runtime_checkable
+class ResumableMethod(Method, Protocol):
+    """A search that can go on where it was stopped."""
+
+    def state(self) -> Mapping[str, Any]:
+        """Return everything that ``cases`` must know to go on, as JSON can hold it.
+
+        A runner asks for it only when the verdicts of all cases have been fed back.
+        """
+        ...
+
+    def restore(self, requirement: Requirement, state: Mapping[str, Any], /) -> None:
+        """Let the next ``cases`` go on from a state, given the same data and random generator.
+
+        Raises:
+            InputError: The state is of a requirement with other parameters.
+        """
         ...
 
 
@@ -103,5 +150,6 @@ class BaseMethod(ABC):
         """Return the outcome of a requirement that no case may fail."""
         return conclude_rate(requirement, verdicts)
 
-    def feedback(self, case: Case, verdict: Verdict) -> None:  # noqa: B027 - a method that does not search
+    def feedback(self, case: Case, verdict: Verdict) -> Feedback:  # noqa: ARG002
         """Ignore the verdict."""
+        return None

@@ -93,9 +93,15 @@ class Predict:
 
     The frames may be shared: a runner makes and predicts a source that several cases of a batch hold
     only once, so a method can yield one case per object of a frame at no cost.
+
+    Args:
+        frames: The frames, or what makes them.
+        observed: Whether the answer shall also tell what happened inside the system, from the same pass; the
+            system must be one that can be observed.
     """
 
     frames: tuple[FrameSource, ...]
+    observed: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frames", tuple(self.frames))

@@ -21,6 +21,7 @@ from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOu
 from roadworthy.models.protocols import (
     Classifier,
     Detector,
+    ObservableSystem,
     Regressor,
     Segmenter,
     Simulator,
@@ -43,6 +44,7 @@ __all__ = [
     "ImageInput",
     "ModelSpec",
     "Network",
+    "ObservableSystem",
     "Output",
     "Recorded",
     "RegressionOutput",

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from roadworthy.cases import ClassScores, Prediction
+from roadworthy.cases import ClassScores, Internals, Prediction
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
 __all__ = [
     "Classifier",
     "Detector",
+    "ObservableSystem",
     "Regressor",
     "Segmenter",
     "Simulator",
@@ -49,6 +50,15 @@ class SystemUnderTest(Protocol):
         Frames may differ in size. A frame that cannot be answered is an exception: the runner asks
         again frame by frame, so that only the case it belongs to is an error.
         """
+        ...
+
+
+@runtime_checkable
+class ObservableSystem(SystemUnderTest, Protocol):
+    """A system that can tell what happens inside it while it answers."""
+
+    def observe(self, frames: Sequence[Frame], /) -> tuple[Sequence[Prediction], Internals]:
+        """Return one prediction per frame and what happened inside for each, both in order."""
         ...
 
 

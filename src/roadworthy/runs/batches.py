@@ -6,9 +6,9 @@ An executor decides where and when a batch runs; what happens to its cases is de
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from roadworthy.cases import (
     Answers,
@@ -25,13 +25,14 @@ from roadworthy.cases import (
 )
 from roadworthy.errors import InputError, MissingExtraError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Frame
-from roadworthy.models import Simulator, SystemUnderTest
+from roadworthy.models import ObservableSystem, Simulator, SystemUnderTest
 
 __all__ = [
     "Answered",
     "Guarded",
     "Judged",
     "Made",
+    "Reply",
     "ask",
     "distinct_sources",
     "group",
@@ -66,6 +67,13 @@ class Made(NamedTuple):
     seconds: float
 
 
+class Reply(NamedTuple):
+    """A prediction, and what happened inside the system where that was asked for."""
+
+    prediction: Prediction
+    internals: Any = None
+
+
 class Guarded:
     """A system under test whose every failure is a SystemUnderTestError that names the frame."""
 
@@ -80,9 +88,39 @@ class Guarded:
             SystemUnderTestError: The system crashed, gave another number of answers than frames, or
                 answered with something that is not a prediction.
         """
+        return self._answers(frames, lambda: list(self._system.predict(list(frames))))
+
+    def observe(self, frames: Sequence[Frame]) -> list[Reply]:
+        """Return one prediction per frame with what happened inside the system.
+
+        Raises:
+            SystemUnderTestError: As for `predict`; or what it tells is not for as many frames.
+            InputError: The system cannot be observed.
+        """
+        system = self._system
+        if not isinstance(system, ObservableSystem):
+            raise InputError(
+                f"{self.name} does not tell what happens inside it, and the method needs that: give it a "
+                "network of torch or ONNX, observed (roadworthy.coverage.Observed)"
+            )
+        told: list[Any] = []
+
+        def answer() -> list[Prediction]:
+            answers, internals = system.observe(list(frames))
+            told.append(internals)
+            return list(answers)
+
+        predictions = self._answers(frames, answer)
+        if len(told[0]) != len(frames):
+            raise SystemUnderTestError(
+                f"{self.name} told what happened inside it for {len(told[0])} of {len(frames)} frames"
+            )
+        return [Reply(one, told[0].take([place])) for place, one in enumerate(predictions)]
+
+    def _answers(self, frames: Sequence[Frame], call: Callable[[], list[Prediction]]) -> list[Prediction]:
         about = _describe(frames)
         try:
-            answers = list(self._system.predict(list(frames)))
+            answers = call()
         except MissingExtraError:
             # The set-up is incomplete: no case can tell anything about the system.
             raise
@@ -170,18 +208,25 @@ def ask(
 
     When a call fails, its frames are asked for one by one, so that only the guilty ones are errors.
     """
+    replies = _replies(system, frames, batch_size, observed=False)
+    return [one.prediction if isinstance(one, Reply) else one for one in replies]
+
+
+def _replies(
+    system: SystemUnderTest, frames: Sequence[Frame], batch_size: int, *, observed: bool
+) -> list[Reply | SystemUnderTestError]:
     guarded = Guarded(system)
-    answers: list[Prediction | SystemUnderTestError] = []
+    replies: list[Reply | SystemUnderTestError] = []
     for start in range(0, len(frames), batch_size):
         chunk = frames[start : start + batch_size]
         try:
-            answers.extend(guarded.predict(chunk))
+            replies.extend(guarded.observe(chunk) if observed else map(Reply, guarded.predict(chunk)))
         except SystemUnderTestError as error:
             if len(chunk) == 1:
-                answers.append(error)
+                replies.append(error)
             else:
-                answers.extend(ask(system, chunk, batch_size=1))
-    return answers
+                replies.extend(_replies(system, chunk, 1, observed=observed))
+    return replies
 
 
 def make_frame(source: FrameSource) -> Frame:
@@ -244,7 +289,7 @@ class Answered:
     simulator: Simulator | None = None
     seconds: float = 0.0
     asked: int = 0
-    _predictions: dict[Hashable, Prediction | SystemUnderTestError] = field(default_factory=dict)
+    _replies: dict[Hashable, Reply | SystemUnderTestError] = field(default_factory=dict)
     _drives: dict[Hashable, Driven | Failed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -256,9 +301,11 @@ class Answered:
             if len(made) == len(own):
                 wanted.update(made)
         start = time.perf_counter()
-        answers = ask(self.system, list(wanted.values()), batch_size=self.batch_size)
+        asks = [item for case in self.cases for item in case.asks if isinstance(item, Predict)]
+        observed = any(item.observed for item in asks)
+        replies = _replies(self.system, list(wanted.values()), self.batch_size, observed=observed)
         self.seconds, self.asked = time.perf_counter() - start, len(wanted)
-        self._predictions.update(zip(wanted, answers, strict=True))
+        self._replies.update(zip(wanted, replies, strict=True))
 
     def judged(self, method: Method) -> Iterator[Judged]:
         """Yield the verdicts, in the order of the cases."""
@@ -291,15 +338,16 @@ class Answered:
 
     def _predicted(self, item: Predict) -> Predicted | SystemUnderTestError:
         frames: list[Frame] = []
-        predictions: list[Prediction] = []
+        replies: list[Reply] = []
         for source in item.frames:
-            frame, prediction = self.made[key_of(source)].frame, self._predictions[key_of(source)]
-            if isinstance(prediction, SystemUnderTestError):
-                return prediction
+            frame, reply = self.made[key_of(source)].frame, self._replies[key_of(source)]
+            if isinstance(reply, SystemUnderTestError):
+                return reply
             assert isinstance(frame, Frame)  # answer() has seen that all were made
             frames.append(frame)
-            predictions.append(prediction)
-        return Predicted(tuple(frames), tuple(predictions))
+            replies.append(reply)
+        internals = tuple(one.internals for one in replies) if item.observed else ()
+        return Predicted(tuple(frames), tuple(one.prediction for one in replies), internals)
 
     def _drive(self, case: Case, item: Drive) -> Driven | Failed:
         if self.simulator is None:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from roadworthy.cases import AwaitVerdicts, Case, Dataset, Method, Predict, Requirement, Status
+from roadworthy.cases import (
+    AwaitVerdicts,
+    Case,
+    Dataset,
+    Method,
+    Predict,
+    Requirement,
+    Status,
+    TakeBack,
+)
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import Simulator, SystemUnderTest
@@ -54,6 +63,7 @@ class Work:
         batch_size: The most frames that are made and asked for at a time.
         simulator: What answers cases that ask for a drive.
         progress: Called after every batch.
+        settled: Called when all verdicts have been fed back to a search, before it goes on.
         counts: The number of cases per status, so far.
         costs: What each requirement took, so far.
     """
@@ -66,6 +76,7 @@ class Work:
     batch_size: int
     simulator: Simulator | None = None
     progress: Callable[[], None] | None = None
+    settled: Callable[[], None] | None = None
     counts: dict[Pair, dict[Status, int]] = field(default_factory=dict)
     costs: dict[str, Cost] = field(default_factory=dict)
 
@@ -94,6 +105,8 @@ class Work:
                 yield item
                 if isinstance(item, AwaitVerdicts):
                     finish(0)
+                    if self.settled is not None:
+                        self.settled()
 
         with frame_maker(processes) as maker:
             for batch in group(in_step(), self.batch_size):
@@ -162,6 +175,12 @@ class Work:
 
     def _store(self, pair: Pair, judged: Judged, hashes: dict[int, str]) -> None:
         store = self.stores[pair]
+        verdict = judged.verdict
+        told = self.method.feedback(judged.case, verdict)
+        if isinstance(told, TakeBack):
+            return
+        if told:
+            verdict = replace(verdict, measures={**verdict.measures, **told})
         images: list[str] = []
         if self.keeps(judged):
             for frame in judged.frames:
@@ -169,9 +188,8 @@ class Work:
                 if id(frame) not in hashes:
                     hashes[id(frame)] = store.add_image(frame.image)
                 images.append(hashes[id(frame)])
-        store.append(judged.case, judged.verdict, images)
-        self.counts[pair][judged.verdict.status] += 1
-        self.method.feedback(judged.case, judged.verdict)
+        store.append(judged.case, verdict, images)
+        self.counts[pair][verdict.status] += 1
 
     def _count_making(self, case: Case, made: Mapping[Hashable, Made]) -> None:
         making = self.costs[case.requirement_id].making

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from roadworthy._frozen import frozen
-from roadworthy.cases import Dataset, Method, Outcome, Requirement, Status
+from roadworthy.cases import Dataset, Method, Outcome, Requirement, ResumableMethod, Status
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import Judged
 from roadworthy.runs.carrying import Work
+from roadworthy.runs.checkpoints import FILE, Checkpoint, read_checkpoint
 from roadworthy.runs.store import RunStore, read_verdicts
 
 __all__ = ["ImageRetention", "RunResult", "check_arguments", "keeps_images", "run"]
@@ -23,6 +24,9 @@ ImageRetention: TypeAlias = Literal["failures", "all", "none"]
 """Of which cases the frames are stored; failures are violations and errors."""
 
 Progress: TypeAlias = Callable[[Mapping[Status, int]], None]
+
+CHECKPOINT_ROWS = 100
+"""Rows after which a search that can be resumed leaves a checkpoint, at the next chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ def run(
     simulator: Simulator | None = None,
     images: ImageRetention = "failures",
     progress: Progress | None = None,
+    resume: bool = False,
 ) -> RunResult:
     """Carry one requirement from its cases to its outcome.
 
@@ -66,14 +71,18 @@ def run(
         simulator: What answers cases that ask for a drive.
         images: Of which cases to store the frames.
         progress: Called after every batch with the number of cases per status so far.
+        resume: Go on with the run in the folder ``out`` where it stood at its last checkpoint, after it was
+            stopped in whatever way; the rows are those of a run that was not. Without such a run, begin.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
     """
     check_arguments(method, [requirement], [system], batch_size, images)
     pair = requirement.id, system.name
+    about = {"requirement": requirement.id, "data": data.name, "system": system.name, "seed": seed}
+    stood = _resumed(method, requirement, out, about) if resume else None
     with _folder(out) as folder:
-        with RunStore(folder, requirement) as store:
+        with RunStore(folder, requirement, resumed=stood.shards if stood else None) as store:
             work = Work(
                 method,
                 [requirement],
@@ -83,12 +92,41 @@ def run(
                 batch_size,
                 simulator,
             )
+            if stood is not None:
+                work.counts[pair].update(stood.counts)
             if progress is not None:
                 work.progress = lambda: progress(frozen(dict(work.counts[pair])))
+
+            def leave_checkpoint(least: int = CHECKPOINT_ROWS) -> None:
+                if out is not None and isinstance(method, ResumableMethod) and store.waiting >= least:
+                    store.flush()
+                    reached = Checkpoint(store.shards, work.counts[pair], about, method.state())
+                    store.write(FILE, reached.encoded())
+
+            work.settled = leave_checkpoint
             work.carry_out(data, seed=seed, processes=1)
+            leave_checkpoint(1)
         outcome = method.conclude(requirement, read_verdicts(folder))
         store.conclude(outcome)
     return RunResult(outcome, frozen(work.counts[pair]), None if out is None else folder)
+
+
+def _resumed(
+    method: Method, requirement: Requirement, out: Path | None, about: Mapping[str, object]
+) -> Checkpoint | None:
+    """Return where the run in a folder stood, and let the method go on from there; None to begin."""
+    if not isinstance(method, ResumableMethod):
+        raise InputError(f"{method.name} is no search, so its run cannot be resumed: run it again")
+    if out is None:
+        raise InputError("give the folder of the run that is to be resumed")
+    stood = read_checkpoint(Path(out))
+    if stood is not None:
+        stood.check(about, Path(out))
+        method.restore(requirement, stood.state)
+    elif (Path(out) / "requirements.jsonl").is_file():
+        # It was stopped before its first checkpoint: what rows it has are made again.
+        return Checkpoint(0, {}, about, {})
+    return stood
 
 
 @contextmanager

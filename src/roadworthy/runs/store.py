@@ -61,6 +61,7 @@ class RunStore:
         requirement: What the run tests.
         shard_rows: The number of rows in a file; at most as many are lost when the process is killed.
         images: The folder for images, which several runs may share; one of its own when left out.
+        resumed: How many files of rows a run that goes on has; what is beyond them is made again.
 
     Raises:
         InputError: The folder holds something else or cannot be written.
@@ -78,16 +79,25 @@ class RunStore:
     """
 
     def __init__(
-        self, folder: Path, requirement: Requirement, *, shard_rows: int = 1000, images: Path | None = None
+        self,
+        folder: Path,
+        requirement: Requirement,
+        *,
+        shard_rows: int = 1000,
+        images: Path | None = None,
+        resumed: int | None = None,
     ) -> None:
         self.folder = folder
         self._images = folder / "images" if images is None else images
         self._requirement = requirement
         self._shard_rows = shard_rows
         self._rows: list[Row] = []
-        self._shards = 0
+        self._shards = resumed or 0
         self._kinds: dict[str, type] = {}
-        _check_folder(folder)
+        if resumed is None:
+            _check_folder(folder)
+        else:
+            _keep_shards(folder, resumed)
         try:
             for part in (folder, folder / "cases", self._images):
                 part.mkdir(parents=True, exist_ok=True)
@@ -155,6 +165,20 @@ class RunStore:
         _write_atomically(path, _to_parquet(self._rows))
         self._shards += 1
         self._rows = []
+
+    @property
+    def waiting(self) -> int:
+        """How many rows are still in memory."""
+        return len(self._rows)
+
+    @property
+    def shards(self) -> int:
+        """How many files of rows are on disk."""
+        return self._shards
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file beside the rows, whole or not at all."""
+        _write_atomically(self.folder / name, content)
 
     def conclude(self, outcome: Outcome) -> None:
         """Write the requirement's outcome beside it."""
@@ -241,12 +265,23 @@ def _shards(folder: Path) -> list[Path]:
     return sorted((folder / "cases").glob("part-*.parquet"))
 
 
+def _keep_shards(folder: Path, count: int) -> None:
+    shards = _shards(folder)
+    if len(shards) < count:
+        raise InputError(
+            f"{folder} should hold {count} files of rows and holds {len(shards)}, so the run cannot go on; "
+            "choose another folder"
+        )
+    for shard in shards[count:]:
+        shard.unlink()
+
+
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"a run needs a folder, got the file {folder}")
     if _shards(folder):
         raise InputError(
-            f"{folder} already holds the cases of a run, and a run cannot be continued; choose another "
+            f"{folder} already holds the cases of a run, and only a search can be resumed; choose another "
             "folder, or delete this one"
         )
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "requirements.jsonl").is_file():

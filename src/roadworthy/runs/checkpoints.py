@@ -1,0 +1,78 @@
+"""Where a search stood when its rows were last written, so that it can go on from there.
+
+A checkpoint is written right after a shard. So the rows on disk are those before it, or those and some more
+that are made again, the same, when the search goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from roadworthy._files import read_json
+from roadworthy.cases import Status
+from roadworthy.errors import InputError
+
+__all__ = ["FILE", "Checkpoint", "read_checkpoint"]
+
+FILE = "checkpoint.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a run stood.
+
+    Attributes:
+        shards: How many files of rows there were.
+        counts: The number of cases per status.
+        run: What the run is of: requirement, data, system and seed, in words.
+        state: What the method must know to go on.
+    """
+
+    shards: int
+    counts: Mapping[Status, int]
+    run: Mapping[str, Any]
+    state: Mapping[str, Any]
+
+    def encoded(self) -> bytes:
+        """Return it as a file holds it."""
+        record = {
+            "shards": self.shards,
+            "counts": {str(status): count for status, count in self.counts.items()},
+            "run": dict(self.run),
+            "state": dict(self.state),
+        }
+        return (json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
+
+    def check(self, run: Mapping[str, Any], folder: Path) -> None:
+        """Refuse to go on with something else.
+
+        Raises:
+            InputError: Names what differs.
+        """
+        for name, wanted in run.items():
+            if self.run.get(name) != wanted:
+                raise InputError(
+                    f"{folder} holds a run with {name} {self.run.get(name)!r}, and it cannot go on with "
+                    f"{name} {wanted!r}: resume with the same, or choose another folder"
+                )
+
+
+def read_checkpoint(folder: Path) -> Checkpoint | None:
+    """Return where a run stood; None where it never got to a checkpoint.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    record = read_json(path)
+    try:
+        counts = {Status(name): int(count) for name, count in record["counts"].items()}
+        return Checkpoint(int(record["shards"]), counts, dict(record["run"]), dict(record["state"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{path} is no checkpoint of a run: {error!r}; run without --resume") from error
