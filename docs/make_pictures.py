@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from typer.testing import CliRunner
+
+from roadworthy.cli import app
 from roadworthy.cli.demo import busy_scene, counterfactual_pairs, ground_truth_sheet
 from roadworthy.cli.rules._demo import try_paper_rules
 from roadworthy.images import read_image, write_image
@@ -66,6 +69,20 @@ def rule_violations() -> Image:
         return read_image(try_paper_rules(Path(folder) / "rules").sheets[0])
 
 
+def coverage_search() -> Iterator[tuple[str, Image]]:
+    """How searches on the world grow beside each other, and the most different findings of one."""
+    few = ("--data", "world", "--sample", "20", "--seed", "3")
+    with TemporaryDirectory() as folder:
+        for command in (
+            ("study", "guided", *few, "--tries", "400", "--out", f"{folder}/study"),
+            ("search", *few, "--tries", "200", "--worst", "5", "--deepest", "4", "--out", f"{folder}/search"),
+        ):
+            done = CliRunner().invoke(app, ["coverage", *command])
+            assert done.exit_code in (0, 1), done.output
+        yield "coverage-growth", read_image(Path(folder) / "study" / "guided-dave2.png")
+        yield "coverage-findings", read_image(Path(folder) / "search" / "findings.png")
+
+
 def pictures() -> Iterator[tuple[str, Image]]:
     """Every picture with its name."""
     yield "hero", hero()
@@ -74,6 +91,7 @@ def pictures() -> Iterator[tuple[str, Image]]:
     yield "ground-truth", ground_truth_sheet()
     yield "counterfactuals", pair_sheet(counterfactual_pairs(), scale=1.25)
     yield "rule-violations", rule_violations()
+    yield from coverage_search()
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ Export = Callable[..., Path]
 def exported(tmp_path: Path) -> Export:
     """Writes a torch module to an ONNX file in which the number of images is free."""
 
-    def export(module: torch.nn.Module, images: NDArray[np.float32], **axes: int) -> Path:
+    def export(module: torch.nn.Module, images: NDArray[np.float32], *, opset: int = 17, **axes: int) -> Path:
         file = tmp_path / f"{len(list(tmp_path.iterdir()))}.onnx"
         free = {axis: name for name, axis in axes.items()} or {0: "n"}
         with warnings.catch_warnings():
@@ -35,7 +35,7 @@ def exported(tmp_path: Path) -> Export:
                 input_names=["image"],
                 output_names=["answer"],
                 dynamic_axes={"image": free},
-                opset_version=17,
+                opset_version=opset,
                 do_constant_folding=False,
                 training=torch.onnx.TrainingMode.PRESERVE,
             )

@@ -215,6 +215,59 @@ def test_what_is_after_a_layer_is_found_in_torch_and_in_onnx_alike(exported: Exp
     assert_equal(found, other)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        nn.GELU(), nn.GELU(approximate="tanh"), nn.Mish(), nn.SiLU(), nn.Hardswish(), nn.Softsign(),
+        nn.ReLU6(), nn.PReLU(), nn.Softplus(), nn.Hardsigmoid(), nn.Tanh(),
+    ],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize("opset", [13, 17])
+def test_an_activation_function_of_several_nodes_is_one(
+    function: nn.Module, opset: int, exported: Export
+) -> None:
+    """After it comes what must not be taken for a part of it: a factor, and a sum with the layer's output."""
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(3, 4, 3)
+            self.norm = nn.BatchNorm2d(4)
+            self.dense = nn.Linear(4 * 36, 2)
+            self.function = function
+
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            maps = self.norm(self.conv(images))
+            answers: torch.Tensor = self.function(self.dense((maps + self.function(maps)).flatten(1)))
+            return answers + 3.0
+
+    torch.manual_seed(3)
+    module, images = Net().eval(), images_for("nchw", n=3, c=3, h=8, w=8) * 4 - 2
+    file = exported(module, images, opset=opset)
+    _, in_torch = recorder(module).run(images)
+    _, in_onnx = recorder(file).run(images)
+    assert_equal(in_torch, in_onnx)
+
+
+def test_a_product_that_is_no_activation_function_is_left_alone(exported: Export) -> None:
+    """A factor after a layer, and a gate that other things are computed into, are not its function."""
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one = nn.Conv2d(3, 4, 1)
+            self.two = nn.Conv2d(3, 4, 1)
+
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            one, two = self.one(images) * 2.0 + 1.0, self.two(images)
+            answers: torch.Tensor = one * two
+            return answers
+
+    module, images = Net().eval(), images_for("nchw", n=2, c=3, h=4, w=4)
+    assert_equal(recorder(module).run(images)[1], recorder(exported(module, images)).run(images)[1])
+
+
 def test_what_is_done_in_place_later_does_not_change_what_was_seen() -> None:
     class Later(nn.Module):
         def __init__(self) -> None:

@@ -136,3 +136,10 @@ def test_a_partition_led_by_the_worst_whatever_the_order(
 def test_copies_add_no_findings(failures: list[Failure]) -> None:
     # A radius that no distance between whole numbers meets exactly: the last bit of a deviation may change.
     assert len(cluster(failures * 2, radius=0.9731)) == len(cluster(failures, radius=0.9731))
+
+
+def test_words_in_a_parameter_part_and_numbers_are_compared() -> None:
+    sizes = [failure(parameter=("gaussian", size)) for size in (3, 4, 30)]
+    assert len(cluster(sizes)) == 2, "sizes are compared by distance"
+    assert len(cluster([sizes[0], failure(parameter=("median", 3))])) == 2, "filters by their names"
+    assert len(cluster([sizes[0], failure(parameter=("gaussian", 3), frame="b")])) == 1

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.coverage.clusters import cluster
-from roadworthy.coverage.oracle import Answers, count_by_model, count_by_threshold, judge
+from roadworthy.coverage.oracle import Answers, judge
+from roadworthy.coverage.oracle_tables import count_by_model, count_by_threshold
 from roadworthy.errors import InputError, SystemUnderTestError
 
 # Originals: squared errors 0.25 and 0.75^2 = 0.5625 and twice 0; MSE 0.203125. All are exact in binary.

@@ -7,6 +7,8 @@
     coverage = NeuronCoverage(activations.layers)          # of roadworthy.coverage.criteria
     coverage.update(activations)
     coverage.value                                         # the share of neurons that were activated
+
+`roadworthy.coverage.method` searches for changed images that raise it, and judges each by DeepTest's oracle.
 """
 
 from __future__ import annotations

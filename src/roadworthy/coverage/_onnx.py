@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.coverage._onnx_activations import ACTIVATIONS, gate_after
 from roadworthy.coverage.activations import (
     Activations,
     Assembler,
@@ -30,10 +31,6 @@ __all__ = ["OnnxRecorder", "has_dropout"]
 _CONVOLUTIONS = {"Conv", "ConvTranspose"}
 _DENSE = {"Gemm", "MatMul"}
 _RECURRENT = {"LSTM", "GRU", "RNN"}
-_ACTIVATIONS = {
-    *("Relu", "Elu", "LeakyRelu", "PRelu", "Selu", "Celu", "Gelu", "Mish", "Softplus", "Sigmoid", "Tanh"),
-    *("HardSwish", "HardSigmoid", "Softsign", "Clip", "ThresholdedRelu"),
-}
 _TRANSPARENT = {"BatchNormalization", "InstanceNormalization", "Dropout", "Identity"}
 _PREFIX = "roadworthy_coverage_"
 _AXES_ARE_INPUT = 18  # the opset from which reductions take their axes as an input
@@ -169,7 +166,8 @@ class _Tapping:
             for name in node.input:
                 self._readers.setdefault(name, []).append(node)
         self._numbers = 0
-        for node in list(self.graph.node):
+        self._nodes = list(self.graph.node)
+        for node in self._nodes:
             self._tap(node)
         self._tell_stacked_apart()
 
@@ -193,7 +191,7 @@ class _Tapping:
             self._tap_layer(node, "conv", node.output[0])
         elif kind in _DENSE and node.input[1] in self._constants:
             self._tap_layer(node, "dense", self._biased(node))
-        elif kind in _ACTIVATIONS and self.counting.activations:
+        elif kind in ACTIVATIONS and self.counting.activations:
             self._expose(f"activation {self._numbers}", "activation", node.output[0])
             self._numbers += 1
         elif kind == "Dropout" and self.counting.dropout:
@@ -218,21 +216,17 @@ class _Tapping:
         """Return the output of the activation function that directly follows; the one given if none does."""
         last = output
         while True:
+            gate = gate_after(last, self._nodes, self._readers, self._constants)
+            if gate is not None:
+                return gate
             readers = self._readers.get(last, [])
             for reader in readers:
-                if reader.op_type in _ACTIVATIONS and reader.input[0] == last:
-                    return self._gated(last, str(reader.output[0]))
+                if reader.op_type in ACTIVATIONS and reader.input[0] == last:
+                    return str(reader.output[0])
             through = [one for one in readers if one.op_type in _TRANSPARENT and one.input[0] == last]
             if not through:
                 return last
             last = str(through[0].output[0])
-
-    def _gated(self, before: str, after: str) -> str:
-        """Return x · sigmoid(x) where that is computed: ONNX has no SiLU of its own."""
-        for reader in self._readers.get(after, []):
-            if reader.op_type == "Mul" and set(reader.input) == {before, after}:
-                return str(reader.output[0])
-        return after
 
     def _name_of(self, node: Any) -> str:
         for name in node.input[1:]:

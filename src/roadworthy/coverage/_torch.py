@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -127,10 +128,10 @@ class _Call:
         # Two passes: torch's aminmax over an axis is twenty times as slow.
         self._found = (units, flat.amin(1), flat.amax(1))
 
-    def reduced(self) -> Reduced:
+    def found(self) -> tuple[torch.Tensor, ...]:
         """Return a number per unit, and the extremes."""
         self.finish()
-        return Reduced(self.name, self.kind, *(one.cpu().numpy() for one in self._found))
+        return self._found
 
 
 class _Watch(TorchFunctionMode):
@@ -209,7 +210,21 @@ class _Watch(TorchFunctionMode):
 
     def layers(self) -> list[Reduced]:
         """Return what every call of a layer gave."""
-        return [call.reduced() for call in self.calls]
+        found = [call.found() for call in self.calls]
+        arrays = iter(_fetched([one for parts in found for one in parts]))
+        return [
+            Reduced(call.name, call.kind, *(next(arrays) for _ in parts))
+            for call, parts in zip(self.calls, found, strict=True)
+        ]
+
+
+def _fetched(tensors: Sequence[torch.Tensor]) -> list[NDArray[Any]]:
+    """Return tensors as arrays; from a GPU in one go, because every fetch waits for it."""
+    if not tensors or tensors[0].device.type == "cpu":
+        return [one.numpy() for one in tensors]
+    flat = torch.cat([one.reshape(-1) for one in tensors]).cpu().numpy()
+    parts = np.split(flat, np.cumsum([one.numel() for one in tensors])[:-1])
+    return [part.reshape(one.shape) for part, one in zip(parts, tensors, strict=True)]
 
 
 def _inner_outputs(layer: Any, steps: torch.Tensor, state: Any = None) -> list[torch.Tensor]:

@@ -32,8 +32,8 @@ class Failure:
     Args:
         frame: The id of the original frame.
         transformation: The name of what changed it.
-        parameter: With which parameter; a number or a tuple of numbers is compared by distance, anything else
-            by equality.
+        parameter: With which parameter; a number, and the numbers in a tuple, are compared by distance,
+            anything else by equality.
         error: Prediction minus label, with its sign, in the data set's unit.
         margin: What was allowed minus what came; below zero, the lower the worse.
         features: Anything that describes what the model did, such as activations; may be empty.
@@ -134,21 +134,21 @@ def _rank(failure: Failure) -> tuple[float, str, str, str, float, tuple[float, .
     )
 
 
-def _numbers(parameter: Hashable) -> tuple[float, ...] | None:
-    """Return a parameter as finite numbers; None where it is something else."""
+def _parts(parameter: Hashable) -> tuple[tuple[float, ...], tuple[str | None, ...]]:
+    """Return the numbers of a parameter, and its words, with None in the place of each number."""
     values = parameter if isinstance(parameter, tuple) else (parameter,)
-    if not all(isinstance(value, Real) and not isinstance(value, bool) for value in values):
-        return None
-    numbers = tuple(float(value) for value in values)
-    return numbers if all(map(math.isfinite, numbers)) else None
+    numeric = [
+        isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) for value in values
+    ]
+    numbers = tuple(float(value) for value, one in zip(values, numeric, strict=True) if one)
+    # By their text, since True and 1 are equal and yet not the same parameter.
+    words = tuple(None if one else repr(value) for value, one in zip(values, numeric, strict=True))
+    return numbers, words
 
 
 def _group(failure: Failure) -> Hashable:
     """Return what failures must share to fall together at all."""
-    numbers = _numbers(failure.parameter)
-    # By its text, since True and 1 are equal and yet not the same parameter.
-    kind: Hashable = repr(failure.parameter) if numbers is None else len(numbers)
-    return failure.transformation, failure.error > 0, kind
+    return failure.transformation, failure.error > 0, _parts(failure.parameter)[1]
 
 
 def _led(failures: Sequence[Failure], radius: float) -> Iterator[list[int]]:
@@ -156,7 +156,7 @@ def _led(failures: Sequence[Failure], radius: float) -> Iterator[list[int]]:
     blocks = [
         _scaled(np.array(rows, np.float64).reshape(len(failures), -1))
         for rows in (
-            [_numbers(failure.parameter) or () for failure in failures],
+            [_parts(failure.parameter)[0] for failure in failures],
             [(failure.error,) for failure in failures],
             [failure.features for failure in failures],
         )

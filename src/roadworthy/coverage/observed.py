@@ -133,6 +133,10 @@ class Observed(Generic[P]):
             network.name, self._runtime, network.spec, timeout=network.timeout, notes=network.notes
         )
 
+    def predict(self, frames: Sequence[Frame], /) -> list[P]:
+        """Return one prediction per frame, in order, as any system under test does."""
+        return self.network.predict(frames)
+
     def observe(self, frames: Sequence[Frame], /) -> tuple[list[P], Activations]:
         """Return one prediction per frame and the activations, both in order, from one forward pass.
 

@@ -11,3 +11,8 @@ __all__ = ["app"]
 HELP = "Measure what images make a network do, search for changes that break it, and retrain it."
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
+
+
+@app.callback()
+def _group() -> None:
+    """Measure what images make a network do, search for changes that break it, and retrain it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from roadworthy.coverage.criteria._cells import Cells, Criterion, Visits
+from roadworthy.coverage.criteria.mixed import Mixed, Mixture, parse_mixture
 from roadworthy.coverage.criteria.neuron import NeuronCoverage, Scaling
 from roadworthy.coverage.criteria.ranges import (
     BoundaryCoverage,
@@ -27,6 +28,8 @@ __all__ = [
     "Density",
     "DistanceSurpriseCoverage",
     "LikelihoodSurpriseCoverage",
+    "Mixed",
+    "Mixture",
     "MultisectionCoverage",
     "NeuronCoverage",
     "Ranges",
@@ -38,4 +41,5 @@ __all__ = [
     "Visits",
     "learn_ranges",
     "learn_reference",
+    "parse_mixture",
 ]

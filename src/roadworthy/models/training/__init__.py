@@ -20,7 +20,7 @@ from roadworthy.models.training.loop import Fitted, chosen_device, fit
 from roadworthy.models.training.samples import Samples, read_samples
 from roadworthy.models.training.settings import EpochResult, Settings, Watcher
 from roadworthy.models.training.tasks import DrivingTask, TrainingTask, task_for
-from roadworthy.models.training.train import CHECKPOINT, Trained, train
+from roadworthy.models.training.train import CHECKPOINT, Trained, train, train_on
 
 __all__ = [
     "CHECKPOINT",
@@ -48,6 +48,7 @@ __all__ = [
     "signal_errors",
     "task_for",
     "train",
+    "train_on",
     "value_text",
     "with_history",
     "write_description",

@@ -61,15 +61,27 @@ class Samples:
         return digest.hexdigest()
 
     def part(self, start: int, stop: int, name: str) -> Samples:
-        """Return some of the samples, with those images that they show."""
-        chosen = slice(start, stop)
-        shown, windows = np.unique(self.windows[chosen], return_inverse=True)
+        """Return some of the samples that follow each other, with those images that they show."""
+        return self.take(np.arange(start, stop), name)
+
+    def take(self, numbers: NDArray[np.integer], name: str) -> Samples:
+        """Return the samples with these numbers, in this order, with those images that they show.
+
+        Example:
+            >>> images = np.arange(3, dtype=np.uint8).reshape(3, 1, 1, 1)
+            >>> windows, targets = np.arange(3)[:, None], np.zeros((3, 1), np.float32)
+            >>> drive = Samples("drive", images, windows, targets, np.zeros(3, np.int64))
+            >>> some = drive.take(np.array([2, 0]), "some")
+            >>> some.images[some.windows].ravel().tolist()
+            [2, 0]
+        """
+        shown, windows = np.unique(self.windows[numbers], return_inverse=True)
         return Samples(
             name,
             self.images[shown],
-            windows.reshape(self.windows[chosen].shape),
-            self.targets[chosen],
-            self.drives[chosen],
+            windows.reshape(self.windows[numbers].shape),
+            self.targets[numbers],
+            self.drives[numbers],
         )
 
     def split(self, share: float) -> tuple[Samples, Samples]:

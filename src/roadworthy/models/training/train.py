@@ -31,7 +31,7 @@ from roadworthy.models.zoo.architecture import size_text
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["CHECKPOINT", "Trained", "train"]
+__all__ = ["CHECKPOINT", "Trained", "train", "train_on"]
 
 CHECKPOINT = "checkpoint.pt"
 _COMPARED = 4  # frames on which the exported network is compared with the trained one
@@ -118,37 +118,88 @@ def train(
         3
     """
     settings, watcher = settings or Settings(), watcher or Watcher()
-    if resume and folder is None:
-        raise InputError("resume needs the folder of the training to go on with")
     # What can go wrong at once must not go wrong after all frames have been read.
-    chosen_device(settings.device)
+    _check(settings, folder, resume=resume)
+    if start is not None:
+        load_module(start, variant=variant)
+    training, checked = _samples(
+        data, validation, task_for(variant), variant.spec.input, settings, names, watcher
+    )
+    trained = train_on(
+        variant,
+        training,
+        checked,
+        settings=settings,
+        start=start,
+        folder=folder,
+        resume=resume,
+        watcher=watcher,
+    )
     if folder is not None:
-        if resume:
-            existing_checkpoint(folder / CHECKPOINT)
-        make_writable(folder)
-    task, taken = task_for(variant), variant.spec.input
+        trained.save(folder, _some(data, variant.spec.input.history))
+    return trained
+
+
+def train_on(
+    variant: Variant,
+    training: Samples,
+    validation: Samples,
+    *,
+    settings: Settings | None = None,
+    start: str | Path | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+    watcher: Watcher | None = None,
+) -> Trained:
+    """Train a network of the zoo with samples that have been read; `train` reads them.
+
+    Args:
+        variant: The network with its outputs and options.
+        training: What it learns from.
+        validation: What decides when to stop, and which weights are kept.
+        settings: How it is trained.
+        start: Weights to start from, as `load_module` takes them; fresh ones when left out.
+        folder: Where to write the state after each epoch; nothing is written when left out. The result is
+            written by `Trained.save`.
+        resume: Whether to go on with the training whose state is in the folder.
+        watcher: Is told how it goes on.
+
+    Raises:
+        InputError: Something cannot be used, or the training diverged.
+        MissingExtraError: torch is not installed.
+    """
+    settings = settings or Settings()
+    _check(settings, folder, resume=resume)
+    task = task_for(variant)
     module = variant.build(settings.seed) if start is None else load_module(start, variant=variant)
-    training, checked = _samples(data, validation, task, taken, settings, names, watcher)
     if start is None:
         task.prepare(module, training.targets)
     fitted = fit(
         module,
         task,
         training,
-        checked,
-        taken,
+        validation,
+        variant.spec.input,
         settings,
         checkpoint=None if folder is None else folder / CHECKPOINT,
         resume=resume,
-        identity=_identity(variant, training, checked, settings, start),
+        identity=_identity(variant, training, validation, settings, start),
         watcher=watcher,
     )
     parameters = sum(one.numel() for one in module.parameters())
-    card = card_of(variant, parameters, training, checked, settings, fitted, start=_told(start))
-    trained = Trained(variant, module, card)
+    card = card_of(variant, parameters, training, validation, settings, fitted, start=_told(start))
+    return Trained(variant, module, card)
+
+
+def _check(settings: Settings, folder: Path | None, *, resume: bool) -> None:
+    """Refuse a device that is not there, and a folder that cannot be written or gone on with."""
+    if resume and folder is None:
+        raise InputError("resume needs the folder of the training to go on with")
+    chosen_device(settings.device)
     if folder is not None:
-        trained.save(folder, _some(data, taken.history))
-    return trained
+        if resume:
+            existing_checkpoint(folder / CHECKPOINT)
+        make_writable(folder)
 
 
 def _samples(

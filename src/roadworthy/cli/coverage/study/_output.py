@@ -1,0 +1,97 @@
+"""What the studies give out: tables on the screen and as CSV, figures, and a JSON document."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.cli._console import console, make_folder, print_json
+from roadworthy.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from roadworthy.cli.coverage.study._inputs import SeedImages
+    from roadworthy.coverage.studies.tables import StudyTable
+
+__all__ = ["about", "give_out", "records", "write_text"]
+
+
+def records(items: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return dataclasses as JSON has them."""
+    return [dataclasses.asdict(one) for one in items]
+
+
+def about(seeds: SeedImages, models: Iterable[str], seed: int) -> dict[str, object]:
+    """Return what a study was made of."""
+    return {
+        "data": seeds.data.name,
+        "seed_images": len(seeds) - len(seeds.left_out),
+        "seed": seed,
+        "models": list(models),
+        "notes": seeds.notes(),
+    }
+
+
+def give_out(
+    out: Path,
+    name: str,
+    tables: Sequence[StudyTable],
+    figures: Mapping[str, Figure],
+    document: Mapping[str, object],
+    *,
+    as_json: bool,
+    notes: Sequence[str] = (),
+    written: Sequence[str] = (),
+) -> None:
+    """Write everything into the folder, and show the tables, or the document.
+
+    Args:
+        out: The folder.
+        name: What the JSON document is called, without its ending.
+        tables: They are called what they say themselves.
+        figures: Figures by their names, without an ending.
+        document: Everything for scripts.
+        as_json: Whether the document is printed instead of the tables.
+        notes: Sentences below the tables.
+        written: Files that were written into the folder before.
+    """
+    from roadworthy.report.plots import save
+
+    make_folder(out)
+    for table in tables:
+        write_text(out / f"{table.name}.csv", table.csv())
+    for title, figure in figures.items():
+        save(figure, out / f"{title}.png")
+    write_text(out / f"{name}.json", json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+    if as_json:
+        print_json(document)
+        return
+    shown = console()
+    for table in tables:
+        shown.print(str(table), markup=False, soft_wrap=True)
+        shown.print()
+    for note in notes:
+        shown.print(note, markup=False, soft_wrap=True)
+    files = [
+        *(f"{table.name}.csv" for table in tables),
+        *(f"{title}.png" for title in figures),
+        f"{name}.json",
+        *written,
+    ]
+    shown.print(f"Wrote {', '.join(files)} into {out}", markup=False, soft_wrap=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,388 @@
+"""Measuring what a set of images covers, by several criteria at once, in pieces that can be put together.
+
+::
+
+    measuring = Measuring(Observed(load_model("dave2")), [parse_criterion("neuron")], FunctionalCoverage())
+    for frames in batches:
+        measuring.add(frames)
+    measuring.result.save(Path("monday.npz"))     # and on another machine: result.merge(Measured.load(...))
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.coverage.activations import Activations, Layer
+from roadworthy.coverage.criteria import Ranges, Reference, learn_ranges, learn_reference
+from roadworthy.coverage.criteria._cells import Cells
+from roadworthy.coverage.criteria.named import CriterionChoice
+from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
+from roadworthy.coverage.observed import Observed
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+
+__all__ = ["Covered", "LayerRow", "Measured", "Measuring"]
+
+_FORMAT = "roadworthy coverage 1"
+_MOST_POINTS = 256  # of a growth curve; of more, every second is left out
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """What a criterion found in one layer.
+
+    Attributes:
+        layer: The layer.
+        covered: How many of its cells were visited.
+        total: How many there are.
+        untried: Its neurons of which no cell was visited, by their numbers.
+    """
+
+    layer: Layer
+    covered: int
+    total: int
+    untried: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Covered:
+    """What one criterion has seen, without the criterion itself.
+
+    Attributes:
+        criterion: Which, with its options.
+        layers: Those of the network.
+        seen: Which cells were visited.
+        per_neuron: Whether as many cells belong to each neuron.
+        settings: A hash of all that must be the same for two to be put together.
+    """
+
+    criterion: str
+    layers: tuple[Layer, ...]
+    seen: NDArray[np.bool_]
+    per_neuron: bool
+    settings: str
+
+    @property
+    def covered(self) -> int:
+        """How many cells were visited."""
+        return int(np.count_nonzero(self.seen))
+
+    @property
+    def total(self) -> int:
+        """How many cells there are."""
+        return len(self.seen)
+
+    @property
+    def value(self) -> float:
+        """The share of cells that were visited, from 0 to 1."""
+        return self.covered / self.total
+
+    def merge(self, other: Covered) -> None:
+        """Add what another one has seen.
+
+        Raises:
+            InputError: It is of another criterion, network or training data.
+        """
+        if other.layers != self.layers:
+            raise InputError(
+                f"cannot put {self.criterion} of two networks or countings together: one has "
+                f"{sum(one.neurons for one in self.layers)} neurons, the other "
+                f"{sum(one.neurons for one in other.layers)}"
+            )
+        if other.settings != self.settings or other.total != self.total:
+            raise InputError(
+                f"cannot put two measurements by {self.criterion} together that differ in their options or "
+                "in the training data they compare with"
+            )
+        self.seen |= other.seen
+
+    def rows(self) -> list[LayerRow]:
+        """Return what was found in each layer; nothing for a criterion whose cells belong to no neurons."""
+        if not self.per_neuron:
+            return []
+        neurons = sum(one.neurons for one in self.layers)
+        cells = self.seen.reshape(neurons, -1)
+        found, start = [], 0
+        for layer in self.layers:
+            own = cells[start : start + layer.neurons]
+            untried = tuple(np.flatnonzero(~own.any(axis=1)).tolist())
+            found.append(LayerRow(layer, int(np.count_nonzero(own)), own.size, untried))
+            start += layer.neurons
+        return found
+
+
+@dataclass(eq=False)
+class Measured:
+    """What some images cover, ready to be shown, stored, and put together with what others cover.
+
+    Attributes:
+        model: The network's name; empty where none was asked.
+        counting: How its neurons were counted.
+        images: How many images that was.
+        criteria: By each criterion.
+        functional: Of the operating domain; None where it was not measured.
+        growth: After how many images each value was what; only of images that were measured in one go.
+    """
+
+    model: str = ""
+    counting: str = ""
+    images: int = 0
+    criteria: dict[str, Covered] = field(default_factory=dict)
+    functional: FunctionalCoverage | None = None
+    growth: list[tuple[int, dict[str, float]]] = field(default_factory=list)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The share that is covered by each criterion."""
+        found = {name: one.value for name, one in self.criteria.items()}
+        return found if self.functional is None else {**found, "functional": self.functional.value}
+
+    def merge(self, other: Measured) -> None:
+        """Add what other images cover, as if they had been measured here.
+
+        Raises:
+            InputError: They were measured otherwise.
+        """
+        for what, mine, theirs in (
+            ("criteria", sorted(self.criteria), sorted(other.criteria)),
+            ("models", self.model, other.model),
+            ("countings", self.counting, other.counting),
+            ("uses of an operating domain", self.functional is None, other.functional is None),
+        ):
+            if mine != theirs:
+                raise InputError(
+                    f"cannot put measurements with different {what} together: {mine} and {theirs}"
+                )
+        for name, one in self.criteria.items():
+            one.merge(other.criteria[name])
+        if self.functional is not None and other.functional is not None:
+            self.functional.merge(other.functional)
+        self.images += other.images
+        self.growth = []
+
+    def save(self, path: Path) -> None:
+        """Write all that `load` needs: numbers and text, nothing that could run.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
+        header: dict[str, Any] = {
+            "format": _FORMAT,
+            "model": self.model,
+            "counting": self.counting,
+            "images": self.images,
+            "criteria": [
+                {
+                    "criterion": one.criterion,
+                    "layers": [[layer.name, layer.kind, layer.neurons] for layer in one.layers],
+                    "cells": one.total,
+                    "per_neuron": one.per_neuron,
+                    "settings": one.settings,
+                }
+                for one in self.criteria.values()
+            ],
+            "domain": None if self.functional is None else _domain_hash(self.functional.domain),
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            f"seen {number}": np.packbits(one.seen) for number, one in enumerate(self.criteria.values())
+        }
+        if self.functional is not None:
+            arrays |= {f"functional {name}": one for name, one in self.functional.state().items()}
+        beside = path.with_name(f".part-{path.name}")
+        try:
+            with beside.open("wb") as file:
+                np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+            beside.replace(path)
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from error
+        finally:
+            beside.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: Path, domain: OperatingDomain | None = None) -> Measured:
+        """Read what `save` wrote; nothing in the file can run.
+
+        Args:
+            path: The file.
+            domain: The operating domain that was measured; the one of Roadworthy when left out.
+
+        Raises:
+            InputError: The file is missing or none of these, or of another operating domain.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            header = json.loads(str(arrays.pop("header")))
+            if header["format"] != _FORMAT:
+                raise InputError(
+                    f"{path} is of another version: expected {_FORMAT!r}, got {header['format']!r}"
+                )
+            criteria = {}
+            for number, one in enumerate(header["criteria"]):
+                layers = tuple(Layer(str(name), kind, int(count)) for name, kind, count in one["layers"])
+                bits = np.unpackbits(arrays[f"seen {number}"], count=int(one["cells"])).astype(np.bool_)
+                criteria[str(one["criterion"])] = Covered(
+                    str(one["criterion"]), layers, bits, bool(one["per_neuron"]), str(one["settings"])
+                )
+            found = cls(str(header["model"]), str(header["counting"]), int(header["images"]), criteria)
+            wanted = header["domain"]
+        except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
+            raise InputError(
+                f"{path} is no stored measurement of coverage ({type(error).__name__}: {error}): expected a "
+                "file that --state wrote"
+            ) from error
+        if wanted is not None:
+            domain = OperatingDomain.load() if domain is None else domain
+            if _domain_hash(domain) != wanted:
+                raise InputError(
+                    f"{path} was measured with another operating domain than {domain.path}: give its file"
+                )
+            parts = {name.removeprefix("functional "): one for name, one in arrays.items()}
+            found.functional = FunctionalCoverage.from_state(domain, parts)
+        return found
+
+
+class Measuring:
+    """Adds images to a measurement, batch by batch; its memory does not grow with their number.
+
+    Args:
+        observed: The network with its neurons in sight; None to measure the operating domain alone.
+        criteria: What to measure of it.
+        functional: The operating domain; None to leave it out.
+        counting: What the counting is called in results.
+
+    Raises:
+        InputError: There is nothing to measure, or a criterion is asked for twice.
+
+    Example:
+        >>> from roadworthy.coverage.criteria.named import parse_criterion
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.models import load_model
+        >>> measuring = Measuring(Observed(load_model("dave2")), [parse_criterion("neuron")])
+        >>> measuring.add(list(load("world:town", count=2, size="64x32")))
+        >>> measuring.result.images, measuring.result.criteria["neuron"].total
+        (2, 398)
+    """
+
+    def __init__(
+        self,
+        observed: Observed[Any] | None,
+        criteria: Sequence[CriterionChoice],
+        functional: FunctionalCoverage | None = None,
+        *,
+        counting: str = "distinct",
+    ) -> None:
+        if not criteria and functional is None:
+            raise InputError("expected at least one criterion or an operating domain to measure, got none")
+        if criteria and observed is None:
+            raise InputError("criteria of structural coverage need a network to observe")
+        names = [str(one) for one in criteria]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"the criterion {name} is asked for twice; leave one out")
+        self._observed = observed
+        self._choices = tuple(criteria)
+        self._ranges: Ranges | None = None
+        self._reference: Reference | None = None
+        self._made: dict[str, Cells] = {}
+        known = observed is not None and bool(criteria)
+        self._result = Measured(
+            model=observed.name if known and observed else "",
+            counting=counting if known else "",
+            functional=functional,
+        )
+        self._stride = 1
+        self._steps = 0
+
+    def learn(self, batches: Callable[[], Iterable[Sequence[Frame]]]) -> None:
+        """Learn what the network does on training data, for the criteria that compare with it.
+
+        Args:
+            batches: Gives the frames; called once for each of the two things that criteria need.
+        """
+        needed = {one.needs for one in self._choices}
+        if "ranges" in needed:
+            self._ranges = learn_ranges(self._activations(batches()))
+        if "reference" in needed:
+            self._reference = learn_reference(self._activations(batches()))
+
+    @property
+    def needs_training_data(self) -> bool:
+        """Whether a criterion compares with training data."""
+        return any(one.needs != "layers" for one in self._choices)
+
+    def _activations(self, batches: Iterable[Sequence[Frame]]) -> Iterable[Activations]:
+        assert self._observed is not None
+        for frames in batches:
+            yield self._observed.observe(frames)[1]
+
+    def add(self, frames: Sequence[Frame]) -> None:
+        """Add a batch.
+
+        Raises:
+            InputError: A criterion needs training data, and `learn` was not called.
+            SystemUnderTestError: The network failed, or a neuron answered with NaN or infinity.
+        """
+        if self._observed is not None and self._choices:
+            _, activations = self._observed.observe(frames)
+            if not self._made:
+                self._make(activations.layers)
+            for one in self._made.values():
+                one.update(activations)
+        if self._result.functional is not None:
+            self._result.functional.update(frames)
+        self._result.images += len(frames)
+        self._steps += 1
+        if self._steps % self._stride == 0:
+            self._result.growth.append((self._result.images, self._result.values))
+            if len(self._result.growth) >= _MOST_POINTS:
+                self._result.growth = self._result.growth[1::2]
+                self._stride *= 2
+
+    def _make(self, layers: tuple[Layer, ...]) -> None:
+        for choice in self._choices:
+            one = choice.make(layers, ranges=self._ranges, reference=self._reference)
+            self._made[str(choice)] = one
+            # The criterion marks its cells in the same array.
+            self._result.criteria[str(choice)] = Covered(
+                str(choice), one.layers, one.seen, choice.per_neuron, _hash_of(one.settings())
+            )
+
+    @property
+    def result(self) -> Measured:
+        """What was measured so far.
+
+        Raises:
+            InputError: There were no images.
+        """
+        if not self._result.images:
+            raise InputError("there were no images to measure the coverage of")
+        growth = self._result.growth
+        if not growth or growth[-1][0] != self._result.images:
+            growth.append((self._result.images, self._result.values))
+        return self._result
+
+
+def _hash_of(settings: Mapping[str, Any]) -> str:
+    digest = sha256()
+    for name in sorted(settings):
+        value = settings[name]
+        digest.update(name.encode())
+        if isinstance(value, np.ndarray):
+            digest.update(str(value.shape).encode() + np.ascontiguousarray(value, np.float64).tobytes())
+        else:
+            digest.update(repr(value).encode())
+    return digest.hexdigest()
+
+
+def _domain_hash(domain: OperatingDomain) -> str:
+    return sha256(repr((domain.dimensions, domain.crosses)).encode()).hexdigest()

@@ -1,0 +1,276 @@
+"""The method of coverage: changed images that a search finds must be answered as well as the originals."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from roadworthy.cases import (
+    AWAIT_VERDICTS,
+    TAKE_BACK,
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    Dataset,
+    Feedback,
+    Outcome,
+    Predict,
+    Requirement,
+    Scalar,
+    Status,
+    Verdict,
+    conclude_rate,
+)
+from roadworthy.coverage.activations import Activations
+from roadworthy.coverage.criteria import Ranges, Reference
+from roadworthy.coverage.search.originals import Originals
+from roadworthy.coverage.search.settings import Settings
+from roadworthy.coverage.search.trials import ChangedFrame, Image, Maker, Search, Seen, Trial
+from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.frames import SignalUnits
+from roadworthy.seeding import rng_for
+
+__all__ = ["ORIGINAL", "CoverageMethod"]
+
+ORIGINAL = "an original: its error sets the bound, and its neurons count as covered"
+"""Why originals have no verdict."""
+
+_AHEAD = 32  # trials that are looked at together, at most
+
+
+class CoverageMethod(BaseMethod):
+    """Searches for changed images that raise coverage, and judges each by DeepTest's Equation 2.
+
+    First the network answers the original frames: their errors give the bound λ · MSE, and what their neurons
+    do counts as covered. Then a search tries changed images until its budget is spent. All squared errors and
+    margins are in the data set's own unit.
+
+    The parameters of a requirement are those of :class:`~roadworthy.coverage.search.settings.Settings`. The
+    system under test must be observed (:class:`~roadworthy.coverage.Observed`). A row holds the number of the
+    original (``place``) and its id (``frame``), the try that made what was changed (``parent``, empty for an
+    original) and the ``transform``; with them :class:`~roadworthy.coverage.search.replay.Replay` makes the
+    image again. Its measures are label, prediction and error, the gain in coverage and coverage after it, and
+    a fingerprint of the network's last hidden layer, by which failures are clustered.
+
+    Args:
+        ranges: What the neurons did on the training data, for criteria that need it; else the originals are
+            taken for it.
+        reference: A sample of it, likewise.
+        clock: Tells seconds.
+
+    Example:
+        >>> from roadworthy.coverage import Observed
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.models import load_model
+        >>> from roadworthy.runs import run
+        >>> text = "Steering stays right under realistic changes"
+        >>> requirement = Requirement("C1", text, "coverage", {"lambda": 5, "tries": 20})
+        >>> data, system = load("world:town", count=4), Observed(load_model("dave2"))
+        >>> result = run(CoverageMethod(), requirement, data, system)
+        >>> sum(result.counts.values())
+        24
+    """
+
+    name = "coverage"
+
+    def __init__(
+        self,
+        *,
+        ranges: Ranges | None = None,
+        reference: Reference | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.ranges = ranges
+        self.reference = reference
+        self.evaluated = 0
+        self._clock = clock
+        self._stored: Mapping[str, Any] | None = None
+        self._settings = Settings()
+        self._search: Search | None = None
+        self._open: dict[str, Trial] = {}
+        self._tries = 0
+        self._spent = 0.0
+        self._started = 0.0
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield the originals, then what the search tries.
+
+        Raises:
+            InputError: A parameter cannot be used, or the frames have no labels.
+            SystemUnderTestError: No original could be answered.
+        """
+        settings = self._settings = Settings.from_parameters(requirement.parameters)
+        seed = int(rng.integers(2**62))
+        units = getattr(data, "units", None) or SignalUnits()
+        self.originals = Originals(settings, units, self.ranges, self.reference)
+        self._search, self._open, self._tries, self.evaluated = None, {}, 0, 0
+        scale = float(getattr(units, f"encode_{settings.output}")(1.0))
+        maker = Maker(data, settings.space(), seed)
+        common: dict[str, Scalar] = {"output": settings.output, "scale": scale, "seed": seed}
+        if not len(data):
+            raise InputError(f"{data.name} has no frames, and a search needs some to change")
+        for place in range(len(data)):
+            frame = maker.frame(Image(place))
+            facts: dict[str, Scalar] = {**common, "place": place, "frame": frame.id}
+            id = self.originals.expect(place, frame)
+            yield Case(id, requirement.id, (Predict((frame,), observed=True),), facts)
+        yield AWAIT_VERDICTS
+        common["bound"] = self.originals.conclude()
+        search = self._search = settings.make(len(data), rng_for(seed, "search"))
+        self._spent = 0.0
+        if self._stored is not None:
+            self._go_on(search, self._stored)
+        self._started = self._clock()
+        while self._tries < settings.tries and not self._out_of_time():
+            trials = search.propose(min(_AHEAD, settings.tries - self._tries))
+            if not trials:
+                break
+            for trial in trials:
+                case = self._case(trial, requirement.id, maker, common)
+                self._open[case.id] = trial
+                yield case
+            yield AWAIT_VERDICTS
+
+    def _case(self, trial: Trial, requirement_id: str, maker: Maker, common: Mapping[str, Scalar]) -> Case:
+        parent = trial.image.made[-1].number if trial.image.made else None
+        facts: dict[str, Scalar] = {
+            **common,
+            "place": trial.image.seed,
+            "frame": self.originals.frame_id(trial.image.seed),
+            "parent": "" if parent is None else _case_id(parent),
+            "transform": str(maker.space.transform(trial.picks)),
+            "depth": trial.result.picks,
+        }
+        source = ChangedFrame(maker, trial.result)
+        return Case(_case_id(trial.number), requirement_id, (Predict((source,), observed=True),), facts)
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Judge an answer by Equation 2; originals, which set its bound, are not judged."""
+        predicted = answers.predicted()
+        (frame,) = predicted.frames
+        output, scale = str(case.parameters["output"]), float(case.parameters["scale"])  # type: ignore[arg-type]
+        (given,) = predicted.signal(output)
+        label = getattr(frame.signals, output)
+        if label is None:
+            return Verdict.not_applicable(case, f"the changed frame has no label for {output}")
+        error = (given - label) * scale
+        if not math.isfinite(error):
+            raise SystemUnderTestError(f"it answered frame {frame.id!r} with {given}, which is no number")
+        measures: dict[str, Scalar] = {"label": label * scale, "prediction": given * scale, "error": error}
+        bound = case.parameters.get("bound")
+        if bound is None:
+            verdict = Verdict.not_applicable(case, ORIGINAL, measures)
+        else:
+            verdict = Verdict.from_margin(case, float(bound) - error**2, measures=measures)
+        return replace(verdict, clue=predicted.internals[0])
+
+    def feedback(self, case: Case, verdict: Verdict) -> Feedback:
+        """Tell the search what a trial brought; return its gain and fingerprint for the row."""
+        if case.id not in self._open:
+            fingerprint = self.originals.tell(case, verdict)
+            return TAKE_BACK if self._stored is not None else fingerprint
+        assert self._search is not None
+        trial = self._open.pop(case.id)
+        self.evaluated += 1
+        clue = verdict.clue
+        if not isinstance(clue, Activations):
+            return None if self._told(trial, Seen(0.0)) else TAKE_BACK
+        criterion = self.originals.criterion
+        gain = criterion.gain(clue)
+        fingerprint = self.originals.fingerprint(clue)
+        failed = verdict.status is Status.VIOLATED
+        error = float(verdict.measures["error"])  # type: ignore[arg-type]
+        seen = Seen(gain, failed, self.originals.behaviour(fingerprint, error))
+        if not self._told(trial, seen):
+            return TAKE_BACK
+        criterion.update(clue)
+        return {**fingerprint, "gain": gain, "coverage": criterion.value}
+
+    def _told(self, trial: Trial, seen: Seen) -> bool:
+        assert self._search is not None
+        counts = self._search.tell(trial, seen)
+        self._tries += counts
+        return counts
+
+    def _out_of_time(self) -> bool:
+        seconds = self._settings.seconds
+        return seconds is not None and self._spent + self._clock() - self._started >= seconds
+
+    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+        """Return the outcome: no changed image may violate Equation 2; with coverage before and after."""
+        reached: list[float] = []
+
+        def read() -> Iterator[Verdict]:
+            for verdict in verdicts:
+                coverage, gain = verdict.measures.get("coverage"), verdict.measures.get("gain")
+                if coverage is not None and gain is not None:
+                    if not reached:
+                        reached.append(float(coverage) - float(gain))
+                    reached[1:] = [float(coverage)]
+                yield verdict
+
+        outcome = conclude_rate(requirement, read())
+        if not reached:
+            return outcome
+        settings = Settings.from_parameters(requirement.parameters)
+        found: dict[str, Scalar] = {"coverage_of_originals": reached[0], "coverage": reached[-1]}
+        text = f"{settings.criterion} coverage went from {reached[0]:.1%} to {reached[-1]:.1%}; "
+        return replace(outcome, summary=text + outcome.summary, measures={**outcome.measures, **found})
+
+    def state(self) -> Mapping[str, Any]:
+        """Return where the search stands."""
+        if self._search is None:
+            return {}
+        state: dict[str, Any] = {
+            "settings": self._settings.fixed(),
+            "tries": self._tries,
+            "evaluated": self.evaluated,
+            "search": self._search.state(),
+            "covered": self.originals.covered(),
+            "bound": self.originals.bound,
+            "cells": self.originals.criterion.total,
+        }
+        if self._settings.seconds is not None:
+            state["seconds"] = self._spent + self._clock() - self._started
+        return state
+
+    def restore(self, requirement: Requirement, state: Mapping[str, Any], /) -> None:
+        """Let the next search go on from a state; its budget may have changed, nothing else.
+
+        Raises:
+            InputError: The state is of other settings; names one that differs.
+        """
+        wanted = Settings.from_parameters(requirement.parameters).fixed()
+        for name, value in state.get("settings", {}).items():
+            if wanted.get(name) != value:
+                raise InputError(
+                    f"the search that is to be resumed has {name} {value!r}, and {wanted.get(name)!r} was "
+                    "asked for: resume with the same, or begin another in a folder of its own"
+                )
+        self._stored = state if state else None
+
+    def _go_on(self, search: Search, stored: Mapping[str, Any]) -> None:
+        bound, cells = self.originals.bound, self.originals.criterion.total
+        if stored["cells"] != cells or not math.isclose(stored["bound"], bound, rel_tol=1e-6):
+            raise InputError(
+                f"the search that is to be resumed had a bound of {stored['bound']:.6g} and "
+                f"{stored['cells']} things to cover, and now they are {bound:.6g} and {cells}: "
+                "resume it with the same network, counting and seed images"
+            )
+        search.restore(stored["search"])
+        self.originals.restore(stored["covered"])
+        self._tries, self.evaluated = stored["tries"], stored["evaluated"]
+        self._spent = float(stored.get("seconds", 0.0))
+        self._stored = None
+
+
+def _case_id(number: int) -> str:
+    return f"try {number:06d}"

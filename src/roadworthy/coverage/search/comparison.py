@@ -1,0 +1,245 @@
+"""Searches beside each other: RQ3 of DeepTest (Table 6), and differences over many seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from roadworthy.cases import Scalar
+from roadworthy.coverage.clusters import cluster
+from roadworthy.coverage.criteria import Criterion
+from roadworthy.coverage.observed import Observed
+from roadworthy.coverage.parameter_sets import ParameterSet
+from roadworthy.coverage.search.findings import failures_of
+from roadworthy.coverage.studies.tables import StudyTable
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame
+from roadworthy.seeding import rng_for
+
+__all__ = [
+    "Difference",
+    "GuidedStudy",
+    "Reached",
+    "add_every_change",
+    "distinct_failures",
+    "paired_difference",
+]
+
+Row = Mapping[str, Scalar]
+
+BASELINE = "seed images"
+CUMULATIVE = "all transformations"
+
+
+def add_every_change(
+    system: Observed[Any],
+    frames: Iterable[Frame],
+    sets: Sequence[ParameterSet],
+    criterion: Criterion,
+    *,
+    seed: int = 0,
+) -> int:
+    """Add to a criterion what every transformation of every frame, with every parameter, covers.
+
+    Args:
+        system: The network.
+        frames: The seed images, read once.
+        sets: The transformations with their parameters.
+        criterion: What is added to.
+        seed: Of what is random in the transformations.
+
+    Returns:
+        How many images that was; a transformation that does not apply to a frame makes none.
+    """
+    count = 0
+    for place, frame in enumerate(frames):
+        for one in sets:
+            changed = []
+            for number, choice in enumerate(one):
+                rng = rng_for(seed, "every", place, one.name, number)
+                try:
+                    changed.append(choice.transform(frame, rng, measure=False))
+                except NotApplicable:
+                    continue
+            if changed:
+                criterion.update(system.observe(changed)[1])
+                count += len(changed)
+    return count
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How much a way of making images covered.
+
+    Attributes:
+        model: Of which network.
+        way: Seed images, all transformations, or the name of a search.
+        images: How many images were tried.
+        kept: How many of them raised coverage; None where that was not counted.
+        covered: How many neurons, or other cells, were covered, those of the seed images included.
+        total: How many there are.
+        failures: How many tries violate Equation 2; None where they were not judged.
+        findings: How many distinct findings these are.
+    """
+
+    model: str
+    way: str
+    images: int
+    covered: int
+    total: int
+    kept: int | None = None
+    failures: int | None = None
+    findings: int | None = None
+
+
+@dataclass(frozen=True)
+class GuidedStudy:
+    """What RQ3 asks: can coverage be increased further by combining transformations? The shape of Table 6.
+
+    Attributes:
+        rows: Each model's, the seed images first.
+        note: What a reader should know.
+    """
+
+    rows: tuple[Reached, ...]
+    note: str = ""
+
+    def increase(self, row: Reached, than: str) -> float | None:
+        """Return by which share a way covers more than another of the same model; None if there is none."""
+        for other in self.rows:
+            if (other.model, other.way) == (row.model, than) and other.covered:
+                return row.covered / other.covered - 1
+        return None
+
+    def table(self) -> StudyTable:
+        """Return the table; increases over the seed images and over all transformations."""
+        return StudyTable(
+            "guided",
+            "Coverage of seed images, of all their transformations, and of guided searches",
+            (
+                "model",
+                "images made by",
+                "tried",
+                "kept",
+                "covered",
+                "share",
+                "over seeds",
+                "over all",
+                "failures",
+                "findings",
+            ),
+            tuple(self._cells(row) for row in self.rows),
+            self.note,
+        )
+
+    def _cells(self, row: Reached) -> tuple[str, ...]:
+        def shown(number: int | None) -> str:
+            return "-" if number is None else str(number)
+
+        def more(than: str) -> str:
+            found = None if row.way in (BASELINE, than) else self.increase(row, than)
+            return "-" if found is None else f"{found:+.1%}"
+
+        return (
+            row.model,
+            row.way,
+            shown(row.images),
+            shown(row.kept),
+            shown(row.covered),
+            f"{row.covered / row.total:.1%}",
+            more(BASELINE),
+            more(CUMULATIVE),
+            shown(row.failures),
+            shown(row.findings),
+        )
+
+
+def distinct_failures(searches: Mapping[str, Iterable[Row]], *, radius: float = 1.0) -> dict[str, int]:
+    """Return how many distinct findings each of several searches has, counted by one measure for all.
+
+    Clustered alone, a search whose failures are spread wide would be measured by a longer yardstick. So the
+    failures of all searches are clustered together, and a search has the findings that it has a failure in.
+
+    Args:
+        searches: The stored rows of each search, on the same network and originals.
+        radius: Of a finding.
+
+    Example:
+        >>> row = {"case": "try 000001", "status": "violated", "margin": -2.0, "measure.error": 1.5}
+        >>> distinct_failures({"a": [row, {**row, "measure.error": -1.5}], "b": [row]})
+        {'a': 2, 'b': 1}
+    """
+    failures = []
+    owners = []
+    for name, rows in searches.items():
+        for _, failure in failures_of(rows):
+            failures.append(failure)
+            owners.append(name)
+    found = dict.fromkeys(searches, 0)
+    for group in cluster(failures, radius=radius):
+        for name in {owners[place] for place in group.members}:
+            found[name] += 1
+    return found
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better one search was than another, over runs with the same seeds.
+
+    Attributes:
+        mean: The mean of the differences.
+        low: The lower end of its confidence interval.
+        high: The upper end.
+        runs: How many pairs of runs.
+    """
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+    @property
+    def above(self) -> bool:
+        """Whether the whole interval is above 0."""
+        return self.low > 0
+
+
+def paired_difference(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    confidence: float = 0.95,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> Difference:
+    """Return the mean of first minus second over paired runs, with a bootstrap interval (percentiles).
+
+    Args:
+        first: What one search reached, a number for each seed.
+        second: What the other reached, for the same seeds.
+        confidence: Of the interval.
+        draws: How many resamples of the pairs.
+        seed: Of the resampling.
+
+    Raises:
+        InputError: There are less than two pairs, or the numbers are not paired.
+
+    Example:
+        >>> found = paired_difference([3.0, 4.0, 5.0], [1.0, 2.0, 3.0])
+        >>> (found.mean, found.low, found.high)
+        (2.0, 2.0, 2.0)
+    """
+    if len(first) != len(second) or len(first) < 2:
+        raise InputError(
+            f"expected two or more pairs of runs with the same seeds, got {len(first)} and {len(second)}"
+        )
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must be between 0 and 1, both excluded, got {confidence}")
+    apart = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+    rng = rng_for(seed, "coverage", "bootstrap")
+    means = apart[rng.integers(len(apart), size=(draws, len(apart)))].mean(axis=1)
+    low, high = np.quantile(means, ((1 - confidence) / 2, (1 + confidence) / 2))
+    return Difference(float(apart.mean()), float(low), float(high), len(apart))

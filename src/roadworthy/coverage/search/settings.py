@@ -1,0 +1,129 @@
+"""What a search is asked to do: the parameters of its requirement, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from roadworthy.coverage.criteria.mixed import parse_mixture
+from roadworthy.coverage.oracle import Reference
+from roadworthy.coverage.parameter_sets import parameter_sets
+from roadworthy.coverage.search.chance import RandomChoice
+from roadworthy.coverage.search.curious import DEEPEST, Curious
+from roadworthy.coverage.search.greedy import MAX_FAILED_TRIES, Algorithm1
+from roadworthy.coverage.search.trials import Search, Space
+from roadworthy.errors import InputError, suggest
+
+__all__ = ["SEARCHES", "SearchName", "Settings"]
+
+SearchName = Literal["curious", "algorithm-1", "random", "random-deep"]
+SEARCHES: tuple[str, ...] = get_args(SearchName)
+"""The names of all searches."""
+
+OUTPUTS = ("steering", "speed")
+_BUDGETS = ("tries", "seconds")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a search is asked to do.
+
+    Args:
+        search: Which search decides what is tried.
+        criterion: What guides it: a criterion, or several with weights.
+        transforms: What images are changed by, in the words of `parameter_sets`.
+        tries: How many changed images are tried at most.
+        seconds: For how long they are tried at most; None for as long as it takes.
+        lam: λ of Equation 2.
+        reference: What it multiplies, the MSE or the RMSE of the originals.
+        output: Which signal is judged.
+        max_failed_tries: Of Algorithm 1: after how many more an image is given up.
+        again: Of Algorithm 1: whether the seeds are pushed again when the stack is empty.
+        deepest: Of the curious search and of random-deep: how many transformations are made to an original
+            at most.
+
+    Raises:
+        InputError: One of them cannot be used.
+
+    Example:
+        >>> Settings.from_parameters({"lambda": 5, "search": "algorithm-1", "tries": 200}).tries
+        200
+    """
+
+    search: str = "curious"
+    criterion: str = "neuron"
+    transforms: tuple[str, ...] = ("simple",)
+    tries: int = 500
+    seconds: float | None = None
+    lam: float = 5.0
+    reference: Reference = "mse"
+    output: str = "steering"
+    max_failed_tries: int = MAX_FAILED_TRIES
+    again: bool = False
+    deepest: int = DEEPEST
+
+    def __post_init__(self) -> None:
+        for name, known in (("search", SEARCHES), ("output", OUTPUTS), ("reference", get_args(Reference))):
+            value = getattr(self, name)
+            if value not in known:
+                raise InputError(f"there is no {name} {value!r}: {suggest(str(value), known)}")
+        if isinstance(self.tries, bool) or not isinstance(self.tries, int) or self.tries < 1:
+            raise InputError(f"tries must be 1 or more, got {self.tries}: with none, nothing is tested")
+        if self.seconds is not None and not (self.seconds > 0 and math.isfinite(self.seconds)):
+            raise InputError(f"seconds must be above 0, got {self.seconds}: with none, nothing is tested")
+        if not (math.isfinite(self.lam) and self.lam > 0):
+            raise InputError(f"expected λ above 0, got {self.lam}")
+        if self.max_failed_tries < 0:
+            raise InputError(f"max_failed_tries must be 0 or more, got {self.max_failed_tries}")
+        if self.deepest < 1:
+            raise InputError(f"deepest must be 1 or more, got {self.deepest}")
+        parse_mixture(self.criterion)
+        self.space()
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> Settings:
+        """Return the settings that a requirement's parameters give.
+
+        Raises:
+            InputError: A parameter is unknown or cannot be used.
+        """
+        known = ["lambda" if name == "lam" else name for name in cls.__dataclass_fields__]
+        given: dict[str, Any] = {}
+        for name, value in parameters.items():
+            if name not in known:
+                raise InputError(f"coverage has no parameter {name!r}: {suggest(name, known)}")
+            given["lam" if name == "lambda" else name] = tuple(value) if name == "transforms" else value
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise InputError(f"the parameters of coverage cannot be used: {error}") from error
+
+    def parameters(self) -> dict[str, Any]:
+        """Return them as the parameters of a requirement."""
+        found = asdict(self)
+        found["lambda"] = found.pop("lam")
+        return {**found, "transforms": list(self.transforms)}
+
+    def fixed(self) -> dict[str, Any]:
+        """Return those that must stay when a search goes on: all but its budget."""
+        return {name: value for name, value in self.parameters().items() if name not in _BUDGETS}
+
+    def space(self) -> Space:
+        """Return the transformations to choose from."""
+        return Space(parameter_sets(self.transforms))
+
+    def make(self, seeds: int, rng: np.random.Generator) -> Search:
+        """Return the search, for so many seed images."""
+        if self.search == "algorithm-1":
+            return Algorithm1(
+                self.space(), seeds, rng, max_failed_tries=self.max_failed_tries, again=self.again
+            )
+        if self.search == "random":
+            return RandomChoice(self.space(), seeds, rng)
+        if self.search == "random-deep":
+            return RandomChoice(self.space(), seeds, rng, rounds=max(1, self.deepest // 2))
+        return Curious(self.space(), seeds, rng, deepest=self.deepest)

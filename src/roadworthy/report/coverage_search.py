@@ -1,0 +1,117 @@
+"""Drawings of a search for coverage: how it grew, and the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roadworthy.frames import Frame, Signals
+from roadworthy.report._palette import Image
+from roadworthy.report.drawing import draw_difference, draw_frame
+from roadworthy.report.plots import PALETTE, new_figure
+from roadworthy.report.sheets import Tile, contact_sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Growth", "ShownFinding", "draw_comparison", "draw_growth", "finding_sheet"]
+
+_TILE_WIDTH = 400
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a search went.
+
+    Attributes:
+        coverage: After each try; the first is that of the originals.
+        failures: How many tries had failed after each; as long.
+    """
+
+    coverage: Sequence[float]
+    failures: Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class ShownFinding:
+    """A finding to be drawn.
+
+    Attributes:
+        original: The original frame, with its recorded signals.
+        changed: What was made of it, with the signals that the network predicted.
+        title: What was found, such as the error.
+        changes: What was done to the original.
+    """
+
+    original: Frame
+    changed: Frame
+    title: str
+    changes: str
+
+
+def draw_growth(searches: Mapping[str, Growth], *, criterion: str = "neuron") -> Figure:
+    """Return how coverage and the number of failures grew with the tries, a line for each search.
+
+    Example:
+        >>> figure = draw_growth({"algorithm-1": Growth([0.2, 0.3, 0.3], [0, 0, 1])})
+        >>> [axes.get_xlabel() for axes in figure.axes]
+        ['tries', 'tries']
+    """
+    figure, axes = new_figure(1, 2, size=(8.4, 3.4))
+    left, right = axes[0]
+    for place, (name, growth) in enumerate(searches.items()):
+        colour = PALETTE[place % len(PALETTE)]
+        tries = np.arange(len(growth.coverage))
+        left.plot(tries, 100 * np.asarray(growth.coverage), color=colour, label=name)
+        right.plot(tries, growth.failures, color=colour, label=name)
+    left.set(xlabel="tries", ylabel=f"{criterion} coverage (%)", title="Coverage, from that of the originals")
+    right.set(xlabel="tries", ylabel="failures", title="Tries that violate Equation 2", ylim=(0, None))
+    if len(searches) > 1:
+        left.legend()
+    return figure
+
+
+def draw_comparison(
+    curves: Mapping[str, Sequence[Sequence[float]]], *, criterion: str = "neuron", title: str = ""
+) -> Figure:
+    """Return how coverage grew in several runs of each search: the mean, and the range of the middle 90%.
+
+    Args:
+        curves: For each search, the coverage after each try of each run.
+        criterion: What was covered.
+        title: A heading.
+    """
+    figure, axes = new_figure(size=(6.4, 3.8))
+    plot = axes[0, 0]
+    for place, (name, runs) in enumerate(curves.items()):
+        shares = 100 * np.array(runs, np.float64)
+        tries = np.arange(shares.shape[1])
+        low, high = np.quantile(shares, (0.05, 0.95), axis=0)
+        colour = PALETTE[place % len(PALETTE)]
+        plot.fill_between(tries, low, high, color=colour, alpha=0.15, linewidth=0)
+        plot.plot(tries, shares.mean(axis=0), color=colour, label=name)
+    plot.set(xlabel="tries", ylabel=f"{criterion} coverage (%)", title=title)
+    plot.legend()
+    return figure
+
+
+def finding_sheet(findings: Sequence[ShownFinding], *, title: str, note: str = "") -> Image:
+    """Return a row for each finding: the original as recorded, what was made of it, and the difference."""
+    tiles: list[Tile] = []
+    for one in findings:
+        scale = min(4.0, _TILE_WIDTH / one.original.width)
+        tiles += [
+            Tile(_drawn(one.original, scale), one.original.id, "recorded"),
+            Tile(_drawn(one.changed, scale), one.title, "predicted"),
+            Tile(draw_difference(one.original, one.changed, scale), one.changes),
+        ]
+    return contact_sheet(tiles, 3, title=title, note=note)
+
+
+def _drawn(frame: Frame, scale: float) -> Image:
+    # Only what the search judges is shown: the network did not answer for the rest.
+    shown = Signals(speed=frame.signals.speed, steering=frame.signals.steering)
+    return draw_frame(frame.replace(signals=shown), "signals", scale)

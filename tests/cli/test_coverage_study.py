@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from roadworthy.cases import BaseMethod, Case, Predict, Requirement, Verdict
+from roadworthy.datasets import load
+from roadworthy.images import read_image, write_image
+from roadworthy.models import Truth
+from roadworthy.runs import run
+from roadworthy.transforms import make_transform
+
+Roadworthy = Callable[..., Result]
+SMALL = ("-d", "world:town", "-o", "size=160x80", "--model", "epoch")
+
+
+def study(roadworthy: Roadworthy, *args: str) -> dict[str, Any]:
+    result = roadworthy("coverage", "study", *args, "--json")
+    assert result.exit_code == 0, result.output
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_directions(roadworthy: Roadworthy, tmp_path: Path) -> None:
+    document = study(roadworthy, "directions", *SMALL, "--model", "dave2", "--sample", "12")
+    assert document["models"] == ["epoch", "dave2"]
+    assert document["seed_images"] == 12
+    assert [(one["model"], one["part"]) for one in document["rows"]] == [
+        (model, part) for model in ("epoch", "dave2") for part in ("all", "convolutions", "dense layers")
+    ]
+    assert all(one["images"] == 12 for one in document["rows"])
+    out = tmp_path / "coverage-study"
+    assert json.loads((out / "directions.json").read_text()) == document
+    assert len(rows(out / "directions.csv")) == 6
+    assert min(read_image(out / "directions.png").shape[:2]) > 200
+
+
+def test_people_get_a_table(roadworthy: Roadworthy) -> None:
+    result = roadworthy("coverage", "study", "directions", *SMALL, "--sample", "5", "--counting", "deeptest")
+    assert result.exit_code == 0, result.output
+    assert "deeptest counting, threshold 0.2" in result.stdout
+    assert "epoch  all" in result.stdout
+    assert "epoch  input" in result.stdout
+    assert result.stdout.rstrip().endswith(
+        "Wrote directions.csv, directions.png, directions.json into coverage-study"
+    )
+
+
+def test_transformations_and_change(roadworthy: Roadworthy, tmp_path: Path) -> None:
+    few = (*SMALL, "--sample", "4", "-t", "rotation", "-t", "contrast", "-t", "rain:heavy", "--out", "out")
+    document = study(roadworthy, "transformations", *few)
+    assert document["transformations"] == ["rotation", "contrast", "rain"]
+    pairs = [(one["first"], one["second"], one["pairs"]) for one in document["distances"]]
+    assert pairs == [
+        ("all pairs", "", 4 * 120),
+        ("rotation", "contrast", 400),
+        ("rotation", "rain", 40),
+        ("contrast", "rain", 40),
+        ("seed images", "", 6),
+    ]
+    shares = [one["share"] for one in document["cumulative"]][1:]
+    assert shares == sorted(shares)
+    change = study(roadworthy, "change", *few)
+    assert [one["transformation"] for one in change["rows"]] == ["rotation", "contrast", "rain"]
+    assert change["rows"][0]["baseline"] > 0
+    for name in ("transformations", "change"):
+        assert min(read_image(tmp_path / "out" / f"{name}.png").shape[:2]) > 200
+    assert len(rows(tmp_path / "out" / "transformations-distances.csv")) == 5
+
+
+def test_the_seed_draws_the_images(roadworthy: Roadworthy) -> None:
+    forty = ("-d", "world:town", "-o", "size=160x80", "-o", "count=40", "--model", "epoch")
+    drawn = ("directions", *forty, "--sample", "6", "--seed")
+    one, two, other = (study(roadworthy, *drawn, seed)["rows"] for seed in ("1", "1", "2"))
+    assert one == two
+    assert one != other
+
+
+def test_only_some_frames(roadworthy: Roadworthy) -> None:
+    few = ("directions", *SMALL, "-o", "count=10", "--sample", "0")
+    assert study(roadworthy, *few, "--frames", "4:")["seed_images"] == 6
+    assert study(roadworthy, *few, "--frames", ":-6")["seed_images"] == 4
+
+
+def test_deviation_and_its_checks(roadworthy: Roadworthy, tmp_path: Path) -> None:
+    few = (*SMALL, "--sample", "6", "-t", "brightness", "-t", "fog", "--lambda", "2", "--epsilon", "9")
+    document = study(roadworthy, "deviation", *few, "--check", "3")
+    assert (document["unit"], document["reference"]) == ("deg", "mse")
+    assert "λ * MSE of the originals = 2 *" in document["statements"][0]
+    assert [one["changes"] for one in document["rows"]] == ["simple, all", "simple, ε = 9", "fog"]
+    assert [one["images"] for one in document["rows"]] == [60, 60, 60]
+    out = tmp_path / "coverage-study"
+    for name in ("deviation", "erroneous-by-threshold", "erroneous-by-model"):
+        assert rows(out / f"{name}.csv")
+    found = document["findings"]
+    counted = sum(int(one["epoch"]) for one in document["erroneous-by-model"])
+    assert sum(one["violations"] for one in found) == counted > 0
+
+    table = rows(out / "checks.csv")
+    assert 1 <= len(table) <= 3
+    assert {one["finding"] for one in table} <= {one["id"] for one in found}
+    assert min(read_image(out / "checks-epoch.png").shape[:2]) > 200
+    empty = roadworthy("coverage", "study", "false-alarms", "coverage-study/checks.csv")
+    assert empty.exit_code == 2
+    assert "no finding was judged" in empty.stderr
+
+    with (out / "checks.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, table[0])
+        writer.writeheader()
+        writer.writerows({**one, "judgement": "true fault"} for one in table)
+    judged = study(roadworthy, "false-alarms", "coverage-study/checks.csv")
+    assert judged["rows"][-1]["true_faults"] == len(table)
+    assert judged["rows"][-1]["rate"] == 0.0
+    shown = roadworthy("coverage", "study", "false-alarms", "coverage-study/checks.csv")
+    assert "Findings that were checked by hand" in shown.stdout
+
+    again = roadworthy("coverage", "study", "deviation", *few)
+    assert again.exit_code == 2
+    assert "has judgements in it, which would be lost" in again.stderr
+
+
+class _Search(BaseMethod):
+    """Darkens every frame; seed images are stored too and not judged, as a search does."""
+
+    name = "coverage"
+
+    def cases(self, requirement: Requirement, data: Any, rng: np.random.Generator) -> Any:
+        darker = make_transform("brightness", bias=-80)
+        for frame in data:
+            yield Case(frame.id, requirement.id, (Predict((frame,)),), parameters={"frame": frame.id})
+            ask = Predict((frame, darker(frame)))
+            yield Case(f"{frame.id}~1", requirement.id, (ask,), parameters={"frame": frame.id})
+
+    def judge(self, case: Case, answers: Any) -> Verdict:
+        if len(answers.predicted().predictions) == 1:
+            return Verdict.not_applicable(case, "an original")
+        return Verdict.from_margin(case, -1.0)
+
+
+def test_images_of_a_guided_search(roadworthy: Roadworthy, tmp_path: Path) -> None:
+    data = load("world:town", size="160x80", count=8)
+    run(_Search(), Requirement("R", "darker", "coverage"), data, Truth(), out=tmp_path / "run", images="all")
+    few = (*SMALL, "-o", "count=8", "--sample", "3", "-t", "brightness", "-t", "rain", "--lambda", "0.001")
+    document = study(roadworthy, "deviation", *few, "--guided", "run", "--check", "500")
+    assert document["seed_images"] == 8, "those of the search are added"
+    rows = {one["changes"]: one for one in document["rows"]}
+    assert rows["guided"]["images"] == 8
+    assert any(one["transformation"] == "guided" for one in document["findings"])
+    assert min(read_image(tmp_path / "coverage-study" / "checks-epoch.png").shape[:2]) > 200
+    other = roadworthy(
+        "coverage", "study", "deviation", "-d", "world:mountain", "--model", "epoch", "--guided", "run"
+    )
+    assert other.exit_code == 2
+    assert "none is of a frame of world" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("directions", "--sample", "-1"), "--sample must be 0 or more"),
+        (("directions", "--sample", "2"), "at least 3 frames, got 2"),
+        (("directions", "--frames", "5"), "--frames is written FROM:TO"),
+        (("directions", "--frames", "90000:"), "has no frames among 90000:"),
+        (("directions", "--counting", "mine"), "there is no counting 'mine'"),
+        (("directions", "--threshold", "nan"), "threshold must be a number"),
+        (("directions", "--model", "truth"), "no network whose layers can be watched"),
+        (("transformations", "-t", "rotation"), "two transformations or more"),
+        (("change", "-t", "nothing"), "has no 'nothing'"),
+        (("deviation", "--lambda", "0", "-t", "contrast", "--sample", "3"), "λ above 0"),
+        (("deviation", "--check", "0", "-t", "contrast", "--sample", "3"), "at least 1 finding"),
+        (("false-alarms", "nowhere.csv"), "cannot read nowhere.csv"),
+    ],
+)
+def test_bad_input(roadworthy: Roadworthy, args: tuple[str, ...], message: str) -> None:
+    result = roadworthy("coverage", "study", *args)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_no_labels(roadworthy: Roadworthy, tmp_path: Path) -> None:
+    folder = tmp_path / "frames"
+    folder.mkdir()
+    for number in range(3):
+        write_image(folder / f"{number}.png", np.full((80, 160, 3), 90 * number, np.uint8))
+    result = roadworthy("coverage", "study", "deviation", "-d", f"folder:{folder}", "--model", "epoch")
+    assert result.exit_code == 2
+    assert "has no recorded steering, and Equation 2 compares predictions with labels" in result.stderr
+
+
+def test_a_network_that_sees_earlier_frames(roadworthy: Roadworthy) -> None:
+    document = study(
+        roadworthy,
+        "directions",
+        "-d",
+        "world:town",
+        "-o",
+        "size=160x80",
+        "--model",
+        "chauffeur",
+        "--sample",
+        "4",
+    )
+    assert document["rows"][0]["images"] == 4
+    assert "recurrent layers" in {one["part"] for one in document["rows"]}

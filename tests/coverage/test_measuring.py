@@ -1,0 +1,149 @@
+"""Measurements in pieces are those in one go, and what is stored is what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from roadworthy.coverage import FunctionalCoverage, Layer, Observed, OperatingDomain
+from roadworthy.coverage.criteria.named import CRITERIA, CriterionChoice, parse_criterion
+from roadworthy.coverage.measuring import Covered, Measured, Measuring
+from roadworthy.datasets import load
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.models import Network, load_model
+
+FRAMES = list(load("world:town,meadow", count=12, size="96x48", weather="all", time="all"))
+
+
+def dave2() -> Observed[Any]:
+    network = load_model("dave2")
+    assert isinstance(network, Network)
+    return Observed(network)
+
+
+def measured(frames: list[Frame], choices: list[CriterionChoice], batch: int = 5) -> Measured:
+    measuring = Measuring(dave2(), choices, FunctionalCoverage())
+    measuring.learn(lambda: [FRAMES[:6]])
+    for start in range(0, len(frames), batch):
+        measuring.add(frames[start : start + batch])
+    return measuring.result
+
+
+def test_pieces_put_together_are_the_whole_also_through_files(tmp_path: Path) -> None:
+    choices = [parse_criterion(name) for name in CRITERIA]
+    whole = measured(FRAMES, choices)
+    one, two = measured(FRAMES[:7], choices), measured(FRAMES[7:], choices)
+    two.save(tmp_path / "two.npz")
+    one.merge(Measured.load(tmp_path / "two.npz"))
+    assert one.images == whole.images == len(FRAMES)
+    for name, found in whole.criteria.items():
+        assert one.criteria[name].seen.tolist() == found.seen.tolist()
+    assert one.functional is not None
+    assert whole.functional is not None
+    assert one.functional.holes() == whole.functional.holes()
+    assert one.functional.rows() == whole.functional.rows()
+    assert one.values == whole.values
+
+
+def test_layers_tell_which_neurons_were_never_tried() -> None:
+    layers = (Layer("a", "conv", 2), Layer("b", "dense", 3))
+    seen = np.array([1, 0, 0, 0, 1, 1, 0, 1, 0, 0], np.bool_)
+    rows = Covered("boundary", layers, seen, per_neuron=True, settings="").rows()
+    assert [(row.layer.name, row.covered, row.total, row.untried) for row in rows] == [
+        ("a", 1, 4, (1,)),
+        ("b", 3, 6, (2,)),
+    ]
+    assert Covered("top-k-patterns", layers, seen, per_neuron=False, settings="").rows() == []
+
+
+def test_growth_never_falls_and_keeps_few_points() -> None:
+    functional = Measuring(None, [], FunctionalCoverage())
+    for number in range(1000):
+        functional.add([FRAMES[number % len(FRAMES)]])
+    growth = functional.result.growth
+    assert len(growth) <= 257
+    assert growth[-1][0] == 1000
+    values = [point["functional"] for _, point in growth]
+    assert values == sorted(values)
+    assert [count for count, _ in growth] == sorted({count for count, _ in growth})
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda: measured(FRAMES[:2], [parse_criterion("top-k(k=2)")]), "different criteria"),
+        (lambda: Measured(functional=FunctionalCoverage()), "different criteria"),
+    ],
+)
+def test_what_was_measured_otherwise_is_refused(change: Callable[[], Measured], complaint: str) -> None:
+    found = measured(FRAMES[:2], [parse_criterion("neuron")])
+    with pytest.raises(InputError, match=complaint):
+        found.merge(change())
+
+
+def test_another_reference_is_refused() -> None:
+    choice = parse_criterion("boundary")
+    one = measured(FRAMES[:2], [choice])
+    other = Measuring(dave2(), [choice], FunctionalCoverage())
+    other.learn(lambda: [FRAMES[6:]])
+    other.add(FRAMES[:2])
+    with pytest.raises(InputError, match="training data they compare with"):
+        one.merge(other.result)
+
+
+def test_another_domain_is_refused(tmp_path: Path) -> None:
+    Measured(images=1, functional=FunctionalCoverage()).save(tmp_path / "a.npz")
+    (tmp_path / "domain.yaml").write_text("dimensions: {time: [day]}")
+    with pytest.raises(InputError, match="another operating domain"):
+        Measured.load(tmp_path / "a.npz", OperatingDomain.load(tmp_path / "domain.yaml"))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", json.dumps({}).encode()])
+def test_a_broken_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(InputError, match="no stored measurement"):
+        Measured.load(tmp_path / "a.npz")
+    with pytest.raises(InputError, match="no stored measurement"):
+        Measured.load(tmp_path / "missing.npz")
+
+
+def test_a_file_that_would_run_code_is_not_unpickled(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", header=np.array([print], object))
+    with pytest.raises(InputError, match="no stored measurement"):
+        Measured.load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("nueron", "did you mean 'neuron'"),
+        ("top-k(k=many)", "a whole number"),
+        ("top-k(many)", "expected option=value"),
+        ("top-k(k=1", "expected name or name"),
+        ("neuron(k=1)", "no option 'k'"),
+    ],
+)
+def test_a_criterion_that_cannot_be_read(text: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        parse_criterion(text)
+
+
+def test_a_criterion_without_its_training_data() -> None:
+    measuring = Measuring(dave2(), [parse_criterion("multisection")])
+    with pytest.raises(InputError, match="give that data"):
+        measuring.add(FRAMES[:1])
+
+
+def test_nothing_to_measure() -> None:
+    with pytest.raises(InputError, match="at least one criterion"):
+        Measuring(None, [])
+    with pytest.raises(InputError, match="twice"):
+        Measuring(dave2(), [parse_criterion("neuron")] * 2)
+    with pytest.raises(InputError, match="no images"):
+        _ = Measuring(None, [], FunctionalCoverage()).result
