@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from roadworthy.errors import InputError, UnknownNameError
-from roadworthy.visual_change.tolerance import human_studies, known_tolerance, tolerance_of, tolerated
+from roadworthy.visual_change.tolerance import (
+    human_studies,
+    human_study,
+    known_tolerance,
+    tolerance_of,
+    tolerated,
+)
 
 # Table 1 of Hu et al., in its order.
 IMAGENET = {
@@ -52,6 +58,18 @@ def test_unknown_names() -> None:
         tolerated(0.5, "frost", study="coco")
     with pytest.raises(InputError, match="correctness or prediction, got 'speed'"):
         tolerated(0.5, "frost", requirement="speed")  # type: ignore[arg-type]
+
+
+def test_a_study_of_your_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("mine:\n  transformations:\n    Heavy rain: {correctness: 0.5, prediction: 0.4}\n")
+    assert tolerated(0.45, "heavy_rain", study=str(file))
+    assert not tolerated(0.45, "heavy-rain", study=str(file), requirement="prediction")
+    assert human_study(str(file)).originals is None
+    file = tmp_path / "two.yaml"
+    file.write_text("one:\n  transformations: {}\ntwo:\n  transformations: {}\n")
+    with pytest.raises(InputError, match="must hold one study, got one, two"):
+        human_study(str(file))
 
 
 @pytest.mark.parametrize("change", [-0.1, 1.1, float("nan"), float("inf")])

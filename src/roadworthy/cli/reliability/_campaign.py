@@ -1,0 +1,213 @@
+"""What the commands that test models share: the requirements that fit each model, running them, and plots."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.cli._console import console, make_folder
+from roadworthy.errors import InputError, SystemUnderTestError
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Dataset, Requirement
+    from roadworthy.models import SystemUnderTest
+    from roadworthy.reliability import Measure, Preservation
+    from roadworthy.runs import ImageRetention, SeveralResults
+
+__all__ = ["Campaign", "file_name", "measures_of", "prepared"]
+
+_BATCH = 64
+
+
+def prepared(systems: Sequence[SystemUnderTest]) -> list[SystemUnderTest]:
+    """Return the models as they are measured: a detector gives all its boxes, also those it is unsure of."""
+    from roadworthy.models.scorers import with_all_boxes
+
+    return [with_all_boxes(one) for one in systems]
+
+
+def measures_of(system: SystemUnderTest, data: Dataset, texts: Sequence[str]) -> list[Measure]:
+    """Return the measures that fit a model as it was opened, of those that are given, or the usual ones.
+
+    Raises:
+        InputError: It does not answer the first frame, or none of the measures fits what it answers.
+    """
+    from roadworthy.models import task_of
+    from roadworthy.models.detection import DetectionOutput
+    from roadworthy.models.scorers import answered_classes
+    from roadworthy.reliability import BoxPrecision, SignalWithin, measures_for, read_measure
+    from roadworthy.runs.batches import ask
+
+    (answer,) = ask(system, [data[0]], batch_size=1)
+    if isinstance(answer, SystemUnderTestError):
+        raise InputError(f"no measure can be chosen, because the model fails on the first frame: {answer}")
+    usual = measures_for(answer)
+    given = [read_measure(one) for one in texts]
+    output = getattr(system, "output", None)
+    if isinstance(output, DetectionOutput):
+        # What a detector does not look for it cannot lose, and what it is sure of is for it to say.
+        known: dict[str, Any] = {"classes": answered_classes(system) or (), "score": output.score_threshold}
+        usual = [BoxPrecision(**known)]
+        given = [read_measure(one, **known) for one in texts]
+    if not texts:
+        return usual
+    outputs = {one.output for one in usual if isinstance(one, SignalWithin)}
+    fitting = [
+        one
+        for one in given
+        if one.task == usual[0].task and (not isinstance(one, SignalWithin) or one.output in outputs)
+    ]
+    if not fitting:
+        kinds = ", ".join(one.name for one in given)
+        raise InputError(
+            f"{system.name} is a model for {task_of(answer)}, which {kinds} does not measure: leave out "
+            f"--measure, or use {' or '.join(str(one) for one in usual)}"
+        )
+    return fitting
+
+
+@dataclass
+class Campaign:
+    """Requirements of reliability tried on models, and what came of it.
+
+    Attributes:
+        systems: The models.
+        data: The frames.
+        asked: What is required of each model, by its name.
+        out: Where everything is written.
+        seed: The same seed makes the same images.
+        seconds: How long everything took.
+    """
+
+    systems: Sequence[SystemUnderTest]
+    data: Dataset
+    asked: Mapping[str, Sequence[Preservation]]
+    out: Path
+    seed: int = 0
+    seconds: float = 0.0
+    requirements: dict[str, Preservation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for every in self.asked.values():
+            for one in every:
+                # Two models may be measured otherwise under the same change.
+                if self.requirements.setdefault(one.id, one) != one:
+                    self.requirements[f"{one.id} {one.measure.word}"] = one
+
+    @property
+    def models(self) -> list[str]:
+        """The names of the models."""
+        return [one.name for one in self.systems]
+
+    def run(self, *, images: ImageRetention, processes: int) -> SeveralResults:
+        """Try all requirements on the models that they are asked of."""
+        from roadworthy.reliability import ReliabilityMethod
+        from roadworthy.runs import run_several
+
+        start = time.perf_counter()
+        wanted = [one.requirement(id) for id, one in self.requirements.items()]
+        cases = sum(len(self.data) * one.versions for one in self.requirements.values())
+        with _progress("Checking", cases) as told:
+            found = run_several(
+                ReliabilityMethod(),
+                wanted,
+                self.data,
+                self.systems,
+                out=self.out,
+                seed=self.seed,
+                batch_size=_BATCH,
+                images=images,
+                processes=processes,
+                tested=self._tested,
+                progress=told,
+            )
+        self.seconds = time.perf_counter() - start
+        return found
+
+    def _tested(self, requirement: Requirement, system: SystemUnderTest) -> bool:
+        return self.requirements[requirement.id] in self.asked[system.name]
+
+    def rows(self, found: SeveralResults) -> Iterator[tuple[Preservation, str, dict[str, Any]]]:
+        """Yield every requirement with the model it was tried on and what came of it, for scripts."""
+        for (id, model), result in found.results.items():
+            one = self.requirements[id]
+            assert result.folder is not None
+            yield (
+                one,
+                model,
+                {
+                    "model": model,
+                    "transformation": one.transformation.name,
+                    "preserve": one.preserve,
+                    "measure": one.measure.name,
+                    "limit": one.limit,
+                    "source": one.source,
+                    "status": str(result.outcome.status),
+                    "summary": result.outcome.summary,
+                    **result.outcome.measures,
+                    "counts": {str(status): count for status, count in result.counts.items()},
+                    "folder": str(result.folder.relative_to(self.out)),
+                },
+            )
+
+    def write_plots(self, found: SeveralResults) -> list[str]:
+        """Draw what became of each measure over the visual change; return the files, below the folder."""
+        import numpy as np
+
+        from roadworthy.report.plots import save
+        from roadworthy.report.reliability import Held, held_figure
+        from roadworthy.runs import read_rows
+
+        panels: dict[tuple[str, str], dict[str, list[Held]]] = {}
+        limits: dict[tuple[str, str], dict[str, float]] = {}
+        for (id, model), result in found.results.items():
+            one, column = self.requirements[id], "measure.after"
+            if one.preserve == "prediction":
+                column = "measure.similarity"
+            if "required" not in result.outcome.measures or result.folder is None:
+                continue
+            rows = [row for row in read_rows(result.folder) if row.get(column) is not None]
+            changes, values = (
+                np.array([float(str(row[name])) for row in rows]) for name in ("visual_change", column)
+            )
+            key = one.preserve, one.measure.name
+            required = float(str(result.outcome.measures["required"]))
+            panels.setdefault(key, {}).setdefault(one.transformation.name, []).append(
+                Held(model, changes, values, required)
+            )
+            limits.setdefault(key, {})[one.transformation.name] = one.limit
+        written = []
+        for (preserve, measure), drawn in panels.items():
+            path = self.out / "plots" / f"{file_name(f'{preserve} {measure}')}.png"
+            make_folder(path.parent)
+            what = measure if preserve == "correctness" else "answers like those to the original"
+            save(held_figure(drawn, limits[preserve, measure], what), path)
+            written.append(str(path.relative_to(self.out)))
+        return written
+
+
+def file_name(text: str) -> str:
+    """Return words as a file may be called.
+
+    Example:
+        >>> file_name("prediction steering within 1.39°")
+        'prediction-steering-within-1.39'
+    """
+    return re.sub(r"[^\w.@]+", "-", text.lower()).strip("-.")
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Give what shows how many are done, on a terminal; nothing is shown in a pipe."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    err = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)

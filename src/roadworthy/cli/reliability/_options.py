@@ -1,0 +1,86 @@
+"""The options that commands about the reliability of models share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Batch",
+    "Batches",
+    "Data",
+    "Limit",
+    "Measures",
+    "Models",
+    "Out",
+    "Processes",
+    "Sample",
+    "Sampled",
+    "Seed",
+    "Study",
+    "Transforms",
+    "Versions",
+]
+
+Data = Annotated[
+    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="A model: a name, kind:path or a model.yaml; repeatable. classifier when left out.",
+    ),
+]
+Transforms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--transform",
+        "-t",
+        metavar="NAME",
+        help="What changes the images: one of the paper's eight, or any transform that has an amount; "
+        "repeatable. The eight when left out.",
+    ),
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        metavar="MEASURE",
+        help="accuracy, accuracy(of=car), ap(iou=0.5), miou, steering(tolerance=1.39) or speed(tolerance=1); "
+        "repeatable. What suits the model when left out.",
+    ),
+]
+Limit = Annotated[
+    float | None,
+    typer.Option(metavar="Δv", help="The largest visual change, instead of what people tolerate."),
+]
+Study = Annotated[
+    str, typer.Option(metavar="NAME", help="Whose tolerated ranges: imagenet or cifar10 of Hu et al.")
+]
+Sample = Annotated[
+    int | None, typer.Option(metavar="N", help="How many frames, spread over the data set; all if left out.")
+]
+Versions = Annotated[int, typer.Option(metavar="N", help="How many changed images are made of each frame.")]
+Batches = Annotated[int, typer.Option(metavar="N", help="Bootstrap batches.")]
+Batch = Annotated[
+    int | None, typer.Option(metavar="K", help="Images in a batch; 50, or all of fewer, if left out.")
+]
+Sampled = Annotated[
+    str,
+    typer.Option(
+        "--sampling",
+        metavar="HOW",
+        help="even: over the visual change. published: parameters as the paper's authors draw them. levels: "
+        "ImageNet-C's five.",
+    ),
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="The same seed makes the same images and batches.")]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new.")]
+Processes = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Processes that make images; as many as there are cores if left out."),
+]

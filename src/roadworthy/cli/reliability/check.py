@@ -1,0 +1,223 @@
+"""``roadworthy reliability check``: requirements of reliability tried on models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from roadworthy.cli._commands import Command
+from roadworthy.cli._console import console, examples, print_json
+from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli.reliability._campaign import Campaign, measures_of, prepared
+from roadworthy.cli.reliability._group import app
+from roadworthy.cli.reliability._options import (
+    Batch,
+    Batches,
+    Data,
+    Limit,
+    Measures,
+    Models,
+    Out,
+    Processes,
+    Sample,
+    Sampled,
+    Seed,
+    Study,
+    Transforms,
+    Versions,
+)
+from roadworthy.cli.rules._inputs import frames_of, opened_models, processes_for
+from roadworthy.cli.rules._running import print_tables, write_document
+from roadworthy.errors import InputError, suggest
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Dataset
+    from roadworthy.models import SystemUnderTest
+    from roadworthy.reliability import Preservation
+    from roadworthy.rules.tables import ResultTable
+
+__all__ = ["check", "requirements_for"]
+
+_KINDS = {
+    "both": ("correctness", "prediction"),
+    "correctness": ("correctness",),
+    "prediction": ("prediction",),
+}
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "roadworthy reliability check --model classifier --data world-crops --transform defocus-blur",
+        "roadworthy reliability check --model dave2 --data world --sample 100 --measure steering",
+        'roadworthy reliability check --model detector --data world -t frost --measure "ap(iou=0.7)"',
+        "roadworthy reliability check --model net.yaml --data folder:images --preserve prediction -t jpeg",
+        "roadworthy reliability check --model dave2 --data world -t fog --limit 0.8",
+    ),
+)
+def check(
+    model: Models = None,
+    data: Data = "world-crops",
+    option: Options = None,
+    transform: Transforms = None,
+    preserve: Annotated[
+        str, typer.Option(metavar="WHAT", help="What must be preserved: correctness, prediction or both.")
+    ] = "both",
+    measure: Measures = None,
+    limit: Limit = None,
+    study: Study = "imagenet",
+    sample: Sample = None,
+    versions: Versions = 4,
+    batches: Batches = 200,
+    batch: Batch = None,
+    sampling: Sampled = "even",
+    images: Annotated[
+        str, typer.Option(metavar="WHICH", help="Of which cases images are stored: failures, all or none.")
+    ] = "failures",
+    seed: Seed = 0,
+    out: Out = Path("reliability-out"),
+    processes: Processes = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that a model still sees what a human still sees.
+
+    Images are changed as long as people tolerate it. Correctness: the model must be as good on them as on the
+    originals. Prediction: its answers must stay as they were, as much as under a change that is hardly one;
+    no truth is needed. The reliability distance says how much is missing; a requirement is met when its upper
+    bound of 95% confidence is at most 0. The folder gets the rows of every case, the images of those that
+    fail, plots, tables.md and result.json. The exit code is 0 if all requirements are met with that
+    confidence, else 1.
+    """
+    systems = opened_models(model or ["classifier"])
+    frames = frames_of(data, option, systems, sample)
+    asked = requirements_for(
+        systems,
+        frames,
+        transform,
+        preserve=preserve,
+        measure=measure or [],
+        limit=limit,
+        study=study,
+        settings={"versions": versions, "sampling": sampling},
+        batches={"batches": batches, "images": batch, "seed": seed},
+    )
+    campaign = Campaign(prepared(systems), frames, asked, out, seed)
+    made = sum(len(frames) * one.versions for one in campaign.requirements.values())
+    found = campaign.run(images=images, processes=processes_for(processes, made))  # type: ignore[arg-type]
+    rows = [row for _, _, row in campaign.rows(found)]
+    if not any("distance" in row for row in rows):
+        raise InputError(f"nothing could be checked: {rows[0]['summary']}")
+    document = {
+        "data": frames.name,
+        "frames": len(frames),
+        "seed": seed,
+        "sampling": sampling,
+        "results": rows,
+        "plots": campaign.write_plots(found),
+        "seconds": round(campaign.seconds, 3),
+    }
+    tables = _tables(rows)
+    write_document(out, document, tables)
+    if as_json:
+        print_json({"folder": str(out), **document})
+    else:
+        print_tables(tables)
+        console().print(f"Wrote {out} in {campaign.seconds:.1f} s", soft_wrap=True)
+    raise typer.Exit(0 if all(row["status"] == "passed" for row in rows) else 1)
+
+
+def requirements_for(
+    systems: Sequence[SystemUnderTest],
+    data: Dataset,
+    transforms: Sequence[str] | None,
+    *,
+    preserve: str,
+    measure: Sequence[str],
+    limit: float | None,
+    study: str,
+    settings: dict[str, Any],
+    batches: dict[str, Any],
+) -> dict[str, list[Preservation]]:
+    """Return what is required of each model, by its name.
+
+    Raises:
+        InputError: Something that was given cannot be used, or there are fewer images than a batch shall
+            have.
+    """
+    from roadworthy.reliability import PAPER_TRANSFORMATIONS, Bootstrap, Preservation
+
+    if preserve not in _KINDS:
+        raise InputError(f"--preserve must be correctness, prediction or both; {suggest(preserve, _KINDS)}")
+    bootstrap = Bootstrap(**batches)
+    bootstrap.batch_of(len(data))
+    names = list(transforms or _measured_in(study, PAPER_TRANSFORMATIONS))
+    return {
+        system.name: [
+            Preservation.published(
+                kind,  # type: ignore[arg-type]
+                name,
+                one,
+                study=study,
+                limit=limit,
+                bootstrap=bootstrap,
+                **settings,
+            )
+            for one in measures_of(system, data, measure)
+            for name in names
+            for kind in _KINDS[preserve]
+        ]
+        for system in systems
+    }
+
+
+def _measured_in(study: str, names: Sequence[str]) -> list[str]:
+    """Return those of the transformations that a study has limits for."""
+    from roadworthy.visual_change.tolerance import known_tolerance
+
+    return [name for name in names if known_tolerance(name, study=study) is not None]
+
+
+def _tables(rows: Sequence[dict[str, Any]]) -> list[ResultTable]:
+    """Return a table for each model and measure."""
+    parts: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault((row["model"], row["measure"]), []).append(row)
+    return [_table(f"{model}: {measure}", part) for (model, measure), part in parts.items()]
+
+
+def _table(title: str, rows: Sequence[dict[str, Any]]) -> ResultTable:
+    from roadworthy.rules.tables import ResultTable
+
+    columns = ("change", "preserves", "Δv ≤", "needs", "has", "distance", "bound", "verdict")
+    cells = []
+    notes = ["The bound is that of 95% confidence."]
+    for row in rows:
+        numbers = ["-"] * 4
+        if "distance" in row:
+            numbers = [f"{float(row[name]):.3f}" for name in ("required", "reached", "distance", "bound")]
+        notes += _notes(row)
+        verdict = {"passed": "met", "violated": "not met", "inconclusive": "not shown"}[row["status"]]
+        cells.append((row["transformation"], row["preserve"], f"{row['limit']:g}", *numbers, verdict))
+    return ResultTable(title, columns, tuple(cells), " ".join(dict.fromkeys(notes)))
+
+
+def _notes(row: dict[str, Any]) -> list[str]:
+    """Return what a reader of the table should know about a row."""
+    about = f"{row['transformation']}, {row['preserve']}"
+    if "distance" not in row:
+        return [f"{about}: {row['summary']}."]
+    notes = []
+    if not row["converged"]:
+        notes.append(f"{about}: two seeds differ, use more batches or images.")
+    if errors := row["counts"]["error"]:
+        notes.append(f"{about}: {errors} cases have no answer.")
+    share = row.get("share_reaching")
+    if share is not None and share < 0.5:
+        notes.append(
+            f"{row['transformation']} reaches Δv = {row['limit']:g} on {share:.0%} of the images; the "
+            f"largest is {row['reach']:.2f}."
+        )
+    return notes

@@ -1,0 +1,53 @@
+"""Reliability: what a human still sees, a model must still see.
+
+Hu et al., "If a Human Can See It, So Should Your System: Reliability Requirements for Machine Vision
+Components" (ICSE 2022)::
+
+    blur = Preservation("correctness", transformation_named("defocus blur"), 0.98, Accuracy())
+    result = run(ReliabilityMethod(), blur.requirement(), load("world-crops"), load_model("classifier"))
+    result.outcome.measures["distance"], result.outcome.measures["bound"]
+"""
+
+from roadworthy.reliability.checking import Bootstrap, Estimate, Pairs, Reliability, check
+from roadworthy.reliability.measures import Accuracy, Measure, SignalWithin, measures_for, read_measure
+from roadworthy.reliability.method import ReliabilityMethod
+from roadworthy.reliability.requirements import Preservation
+from roadworthy.reliability.sampling import Changed, Strengths
+from roadworthy.reliability.scenes import BoxPrecision, MapOverlap
+from roadworthy.reliability.transformations import (
+    PAPER_TRANSFORMATIONS,
+    Hazard,
+    Transformation,
+    transformation,
+    transformation_named,
+    transformations,
+)
+from roadworthy.visual_change import vif, vif_pixel, visual_change
+
+__all__ = [
+    "PAPER_TRANSFORMATIONS",
+    "Accuracy",
+    "Bootstrap",
+    "BoxPrecision",
+    "Changed",
+    "Estimate",
+    "Hazard",
+    "MapOverlap",
+    "Measure",
+    "Pairs",
+    "Preservation",
+    "Reliability",
+    "ReliabilityMethod",
+    "SignalWithin",
+    "Strengths",
+    "Transformation",
+    "check",
+    "measures_for",
+    "read_measure",
+    "transformation",
+    "transformation_named",
+    "transformations",
+    "vif",
+    "vif_pixel",
+    "visual_change",
+]

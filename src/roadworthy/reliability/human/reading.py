@@ -1,0 +1,104 @@
+"""Answers of people in whichever form they come: counted, one by one, or as an experiment that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import get_args
+
+from roadworthy._tables import Table
+from roadworthy.errors import InputError, suggest
+from roadworthy.reliability.human.answers import HumanAnswer, bins_of, read_answers, transformations_of
+from roadworthy.reliability.human.bins import WIDTH, Bins, read_bins, transformation_word
+from roadworthy.reliability.human.collected import Collected, read_collected
+from roadworthy.reliability.human.experiment_files import KEY
+from roadworthy.visual_change.tolerance import Preserved
+
+__all__ = ["HumanData", "read_human"]
+
+
+@dataclass(frozen=True)
+class HumanData:
+    """Answers of people, counted for every transformation.
+
+    Attributes:
+        bins: The counts, of t_c and t_p.
+        answers: The single answers, where they are known.
+        collected: What was left out of an experiment, where it is one.
+        without: What could not be counted, and why.
+    """
+
+    bins: tuple[Bins, ...]
+    answers: tuple[HumanAnswer, ...] = ()
+    collected: Collected | None = None
+    without: tuple[str, ...] = ()
+
+    def only(self, transformations: Sequence[str]) -> HumanData:
+        """Return the counts of some transformations only; all where none is named.
+
+        Raises:
+            InputError: There are no answers about one of them.
+        """
+        known = {one.transformation for one in self.bins}
+        wanted = {transformation_word(one): one for one in transformations}
+        for word, written in wanted.items():
+            if word not in known:
+                raise InputError(f"there are no answers about {written!r}: {suggest(word, known)}")
+        kept = tuple(one for one in self.bins if not wanted or one.transformation in wanted)
+        return HumanData(kept, self.answers, self.collected, self.without)
+
+
+def read_human(
+    path: str | PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    answers: Sequence[Path] = (),
+    width: float | None = None,
+) -> HumanData:
+    """Read answers of people.
+
+    Args:
+        path: A CSV file of binned or single answers; a folder of files of binned answers; or the folder of an
+            experiment, with its answers.
+        columns: What columns of single answers are called, where they have other names.
+        answers: Files of answers to the experiment; its answers.csv when left out.
+        width: The width of the intervals of visual change, for single answers; 0.01 when left out.
+
+    Raises:
+        InputError: There is no such thing; names file and line.
+    """
+    place = Path(path).expanduser()
+    if (place / KEY).is_file():
+        collected = read_collected(place, answers)
+        return _counted(collected.answers, str(place), collected, width)
+    if place.is_file() and (columns or "answer" in Table.read(place).columns):
+        return _counted(read_answers(place, columns), place.name, None, width)
+    if width is not None:
+        raise InputError("the width of intervals can be chosen for single answers only: these are binned")
+    if place.is_dir():
+        files = sorted(place.glob("*.csv"))
+        if not files:
+            raise InputError(f"{place} must hold CSV files of binned answers or an experiment, found neither")
+        return HumanData(tuple(read_bins(file) for file in files))
+    if not place.is_file():
+        raise InputError(f"expected a CSV file of answers or a folder, found nothing at {place}")
+    return HumanData((read_bins(place),))
+
+
+def _counted(
+    answers: Sequence[HumanAnswer], source: str, collected: Collected | None, width: float | None
+) -> HumanData:
+    found, without = [], []
+    for name in transformations_of(answers):
+        for requirement in get_args(Preserved):
+            try:
+                found.append(bins_of(answers, name, requirement, source=source, width=width or WIDTH))
+            except InputError as error:
+                without.append(f"{name}, {requirement}: {error}")
+    if not found:
+        raise InputError(
+            f"{source}: {without[0] if without else 'there are no answers about changed images'}"
+        )
+    return HumanData(tuple(found), tuple(answers), collected, tuple(without))

@@ -1,0 +1,231 @@
+"""The visual change up to which people do as well as without any: t_c and t_p, and how far to trust them.
+
+The procedure of Hu et al., section 5: answers are counted in intervals of visual change, smoothed by a
+spline, and each interval is tested against how people do on the originals (t_c), or on the least changed
+images (t_p). Where the paper leaves something open, a `ThresholdRule` says how it is done.
+
+A threshold alone says little: it is where a drop has grown enough to be significant, so it comes late, by
+more the fewer answers there are; and a spline that follows single intervals puts it anywhere. So each has two
+intervals, from curves that are drawn from the spline again and again, with as many answers and as much
+scatter:
+
+- the *spread*: where the thresholds of such repetitions lie;
+- the *interval*, for where the drop begins: from the last interval before it in which the curve is not below
+  the baseline (in 5% of the repetitions it is lower) to one interval above the upper end of the spread. With
+  simulated people whose drop begins at a known place it covers that place in more than 90% of the
+  experiments; the spread does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError
+from roadworthy.reliability.human.bins import Bins, Originals
+from roadworthy.reliability.human.rules import ThresholdRule, rule_named
+from roadworthy.reliability.human.spline import FEWEST_POINTS, SmoothingSpline, SplineFit
+from roadworthy.seeding import rng_for
+
+__all__ = ["Threshold", "estimate_threshold"]
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+
+STABLE = 0.1
+"""A spread wider than this is a warning: a tenth of the whole range of visual change."""
+_EDGE = 0.005
+"""Shares nearer to 0 or 1 than this are not divided by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Threshold:
+    """A threshold with what it rests on.
+
+    Attributes:
+        bins: The answers.
+        rule: How it was found.
+        value: The threshold.
+        found: Whether there is a drop at all; else the value is the end of what was shown.
+        baseline: The share that the intervals are tested against, m₀ or s₀.
+        fit: The spline.
+        p_values: Of each interval.
+        dispersion: How much more the answers scatter than independent ones would; 1 if no more.
+        spread: Where thresholds of repetitions lie; None without a bootstrap.
+        interval: Where the drop begins; None without a bootstrap.
+        confidence: Of both.
+        samples: How many repetitions.
+    """
+
+    bins: Bins
+    rule: ThresholdRule
+    value: float
+    found: bool
+    baseline: float
+    fit: SplineFit
+    p_values: Floats
+    dispersion: float
+    spread: Interval | None = None
+    interval: Interval | None = None
+    confidence: float = 0.9
+    samples: int = 0
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether repetitions agree with it: it is in its spread, and that is narrow; None if unknown."""
+        if self.spread is None:
+            return None
+        low, high = self.spread
+        return bool(low <= self.value <= high and high - low <= STABLE + 1e-9)
+
+
+def estimate_threshold(
+    bins: Bins,
+    *,
+    rule: ThresholdRule | str = "imagenet",
+    originals: Originals | None = None,
+    samples: int = 1000,
+    confidence: float = 0.9,
+    seed: int = 0,
+) -> Threshold:
+    """Find the visual change at which people do worse, with its spread and interval.
+
+    Args:
+        bins: The answers.
+        rule: How, or the name of it; "imagenet" gives the t_c of the paper's Table 1.
+        originals: How people do on images without a change, for t_c; from the data when left out.
+        samples: How many times the experiment is repeated in silico; 0 for none.
+        confidence: Of spread and interval.
+        seed: The same seed gives the same numbers.
+
+    Raises:
+        InputError: There are too few intervals with enough answers, or nothing is known about originals.
+
+    Example:
+        >>> from roadworthy.reliability.human.simulated import SimulatedHumans
+        >>> people = SimulatedHumans(threshold=0.6, at_most=0.5)
+        >>> found = estimate_threshold(people.answer(seed=1), rule="careful")
+        >>> found.interval[0] <= 0.6 <= found.interval[1]
+        True
+    """
+    chosen = rule_named(rule) if isinstance(rule, str) else rule
+    if not 0 < confidence < 1:
+        raise InputError(f"the confidence must be between 0 and 1, got {confidence}")
+    if samples < 0:
+        raise InputError(f"the number of repetitions must be 0 or more, got {samples}")
+    if len(bins) < FEWEST_POINTS:
+        raise InputError(
+            f"{bins.source or bins.transformation}: expected at least {FEWEST_POINTS} intervals of visual "
+            f"change with more than 10 answers each, got {len(bins)}: collect more answers"
+        )
+    known = _originals(bins, originals)
+    weights = bins.counts / bins.counts.min() if chosen.weighted else None
+    spline = SmoothingSpline(bins.edges, weights)
+    fit = spline.fit(bins.shares)
+    dispersion = _dispersion(bins, fit)
+    baseline = _baseline(bins, chosen, known, bins.kept[:, None])
+    p_values = chosen.p_values(fit.values, bins.counts, baseline, dispersion)
+    values, found = chosen.thresholds(bins.edges, p_values < chosen.level)
+    made = Threshold(
+        bins, chosen, float(values[0]), bool(found[0]), float(baseline[0]), fit, p_values[:, 0], dispersion
+    )
+    if not samples:
+        return made
+    repetitions = _Repetitions(made, known, samples, seed)
+    low, high = (1 - confidence) / 2, (1 + confidence) / 2
+    spread = repetitions.spread(low, high)
+    begins = repetitions.begins(low)
+    return replace(
+        made,
+        spread=spread,
+        # A spline cannot fall at once: it begins to fall up to one interval before the people do.
+        interval=(min(begins, made.value), min(round(max(spread[1], made.value) + bins.width, 4), 1.0)),
+        confidence=confidence,
+        samples=samples,
+    )
+
+
+def _originals(bins: Bins, given: Originals | None) -> Originals | None:
+    known = given or bins.originals
+    if known is None and bins.requirement == "correctness":
+        raise InputError(
+            f"{bins.source or bins.transformation}: how often people are right about images without a change "
+            "is not known, and t_c is measured against it: give the share, such as 0.97 (--originals)"
+        )
+    return known if bins.requirement == "correctness" else None
+
+
+def _baseline(
+    bins: Bins, rule: ThresholdRule, originals: Originals | None, kept: NDArray[np.int64]
+) -> Floats:
+    """Return m₀, or s₀ for each column: the share that is kept of the answers to the smallest changes."""
+    if originals is not None:
+        return _imperfect(np.full(kept.shape[1], originals.share), originals.count)
+    so_far = np.cumsum(bins.counts)
+    last = int(np.searchsorted(so_far, np.ceil(so_far[-1] * rule.lowest)))
+    return _imperfect(np.asarray(kept[: last + 1].sum(axis=0) / so_far[last], np.float64), int(so_far[last]))
+
+
+def _imperfect(shares: Floats, count: int | None) -> Floats:
+    """Return shares below 1: of so many answers, half a one might have been wrong.
+
+    Against a share of 1, a single slip in any interval would be a drop.
+    """
+    return shares if count is None else np.minimum(shares, 1 - 0.5 / count)
+
+
+def _dispersion(bins: Bins, fit: SplineFit) -> float:
+    """Return Pearson's χ² per degree of freedom about the spline, at least 1.
+
+    Several people see the same image, and an image that is hard is hard for all of them: so answers within an
+    interval are less independent than the binomial test takes them to be.
+    """
+    share = np.clip(fit.values[:, 0], _EDGE, 1 - _EDGE)
+    squares = bins.counts * (bins.shares - share) ** 2 / (share * (1 - share))
+    return max(1.0, float(squares.sum() / max(len(bins) - fit.degrees[0], 1.0)))
+
+
+class _Repetitions:
+    """The same experiment again and again, with people who do exactly as the spline says."""
+
+    def __init__(self, made: Threshold, originals: Originals | None, samples: int, seed: int) -> None:
+        bins, rule = made.bins, made.rule
+        rng = rng_for(seed, "threshold", bins.transformation, bins.requirement)
+        kept = _drawn(bins.counts, np.clip(made.fit.values, 0, 1), made.dispersion, samples, rng)
+        self.baseline = _baseline(bins, rule, originals, kept)
+        if originals is not None and originals.count is not None:
+            drawn = rng.binomial(originals.count, originals.share, samples) / originals.count
+            self.baseline = _imperfect(drawn, originals.count)
+        self.edges = bins.edges
+        self.curves = made.fit.spline.fit(kept / bins.counts[:, None]).values
+        significant = rule.significant(self.curves, bins.counts, self.baseline, made.dispersion)
+        self.values, _ = rule.thresholds(bins.edges, significant)
+
+    def spread(self, low: float, high: float) -> Interval:
+        below, above = np.quantile(self.values, [low, high])
+        return round(float(below), 4), round(float(above), 4)
+
+    def begins(self, low: float) -> float:
+        """Return the lower quantile of where the drops begin."""
+        before = self.edges[:, None] <= self.values
+        level = (self.curves >= self.baseline) & before
+        last = len(self.edges) - 1 - level[::-1].argmax(axis=0)
+        starts = np.where(level.any(axis=0), self.edges[last], self.edges[0])
+        return round(float(np.quantile(starts, low)), 4)
+
+
+def _drawn(
+    counts: NDArray[np.int64], shares: Floats, dispersion: float, samples: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw numbers of kept answers, `samples` for each interval: binomial, or wider by the dispersion."""
+    trials = np.repeat(counts[:, None], samples, axis=1)
+    chances = np.repeat(shares, samples, axis=1)
+    if dispersion > 1:
+        # The variance of a beta-binomial number is that of a binomial one times 1 + (n - 1)ρ.
+        alike = np.minimum((dispersion - 1) / (counts - 1), 0.9)[:, None]
+        total = 1 / alike - 1
+        inside = np.clip(chances, 1e-9, 1 - 1e-9)
+        chances = rng.beta(inside * total, (1 - inside) * total)
+    return np.asarray(rng.binomial(trials, chances), np.int64)

@@ -1,0 +1,236 @@
+"""The method of reliability: frames change inside the range that humans tolerate, answers must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    Dataset,
+    Outcome,
+    OutcomeStatus,
+    Predict,
+    Requirement,
+    Scalar,
+    Status,
+    Verdict,
+)
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.reliability.checking import Pairs, Reliability, check
+from roadworthy.reliability.measures import Record, read_measure
+from roadworthy.reliability.requirements import METHOD, Preservation
+from roadworthy.reliability.sampling import changed_frames
+
+__all__ = ["ReliabilityMethod", "collected", "measured_by"]
+
+_BEFORE, _AFTER = "record.before", "record.after"
+
+
+class ReliabilityMethod(BaseMethod):
+    """Tests requirements of reliability: each case is an original and one of its changed images.
+
+    A case passes when the changed image loses no more than the measure's slack: of its performance for
+    correctness, of the likeness of its answer for prediction. The margin is the slack less the loss, in the
+    unit of the measure. A row also holds the strength of the change, how far the transformation can go on
+    this image (``reach``), and what is kept of both answers, from which `conclude` works out the reliability
+    distance.
+
+    The requirement passes when Δ + 1.645 σ ≤ 0, is violated when Δ > 0 or when an answer could not be had,
+    and is inconclusive in between: met on the average, but not with that confidence.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.models import load_model
+        >>> from roadworthy.reliability import SignalWithin, transformation_named
+        >>> from roadworthy.runs import run
+        >>> blur = Preservation("prediction", transformation_named("defocus"), 0.94, SignalWithin("steering"))
+        >>> frames, model = load("world:town", count=6), load_model("dave2")
+        >>> result = run(ReliabilityMethod(), blur.requirement(), frames, model)
+        >>> sum(result.counts.values()), result.outcome.measures["images"]
+        (24, 6)
+    """
+
+    name = METHOD
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield a case for every frame and version.
+
+        Raises:
+            InputError: There are too few frames for a batch.
+        """
+        asked = Preservation.of(requirement)
+        asked.bootstrap.batch_of(len(data))
+        for id, version, original, changed in changed_frames(
+            data, asked.transformation, asked.limit, versions=asked.versions, rng=rng, sampling=asked.sampling
+        ):
+            parameters: dict[str, Scalar] = {
+                "frame": id,
+                "version": version,
+                "transformation": asked.transformation.name,
+                "preserve": asked.preserve,
+                "measure": str(asked.measure),
+                "seed": changed.seed,
+                "share": changed.share,
+            }
+            yield Case(f"{id}#{version}", requirement.id, (Predict((original, changed)),), parameters)
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Return whether the change costs this image more than the slack.
+
+        Raises:
+            NotApplicable: Correctness is asked for, and the frame does not tell what is true.
+            SystemUnderTestError: The answer is of another kind than the measure is for.
+        """
+        # The measure comes along because this may be another process than that of `cases`.
+        measure = read_measure(str(case.parameters["measure"]))
+        predicted = answers.predicted()
+        (original, changed), (before, after) = predicted.frames, predicted.predictions
+        notes = changed.metadata.get("change")
+        assert isinstance(notes, Mapping)
+        similarity = measure.similarity(before, after)
+        measures: dict[str, Scalar] = {
+            "frame": str(case.parameters["frame"]),
+            "similarity": similarity,
+            **{name: notes[name] for name in ("transform", "strength", "reach") if name in notes},
+        }
+        loss = 1 - similarity
+        try:
+            records = measure.record(original, before), measure.record(original, after)
+        except NotApplicable:
+            if case.parameters["preserve"] == "correctness":
+                raise
+        else:
+            values = [measure.value(one) for one in records]
+            measures |= dict(zip((_BEFORE, _AFTER), records, strict=True))
+            if not np.isnan(values).any():
+                measures |= {"before": values[0], "after": values[1]}
+            if case.parameters["preserve"] == "correctness":
+                loss = 0.0 if np.isnan(values).any() else values[0] - values[1]
+        # A loss that is exactly the slack may be a little more by rounding.
+        margin = round(measure.slack - loss, 9)
+        return Verdict.from_margin(case, margin, measures=measures)
+
+    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+        """Return the reliability distance with its bound, and whether the requirement is met."""
+        asked = Preservation.of(requirement)
+        counts = dict.fromkeys(Status, 0)
+        reasons: dict[str, int] = {}
+        kept: list[Verdict] = []
+        for verdict in verdicts:
+            counts[verdict.status] += 1
+            if verdict.margin is not None:
+                kept.append(verdict)
+            else:
+                reasons[verdict.reason] = reasons.get(verdict.reason, 0) + 1
+        applicable = len(kept) + counts[Status.ERROR]
+        rate = (counts[Status.VIOLATED] + counts[Status.ERROR]) / applicable if applicable else None
+        try:
+            found = check(collected(kept), asked.preserve, asked.measure, asked.bootstrap, asked.limit)
+        except InputError as error:
+            why = max(reasons, key=lambda one: reasons[one], default="")
+            summary = f"nothing can be concluded: {error}" + (f"; most often: {why}" if why else "")
+            status = OutcomeStatus.VIOLATED if counts[Status.ERROR] else OutcomeStatus.INCONCLUSIVE
+            return Outcome(requirement.id, status, counts, rate, summary)
+        measures = measured_by(found, kept, asked.limit)
+        return Outcome(
+            requirement.id,
+            _status(found, counts[Status.ERROR]),
+            counts,
+            rate,
+            _summary(found, asked, counts[Status.ERROR], measures),
+            measures,
+        )
+
+
+def collected(verdicts: Iterable[Verdict]) -> Pairs:
+    """Return what is kept of the answers, from the verdicts on their cases."""
+    number: dict[str, int] = {}
+    image: list[int] = []
+    before: dict[int, Record] = {}
+    after: list[Record] = []
+    change: list[float] = []
+    similarity: list[float] = []
+    for verdict in verdicts:
+        found = number.setdefault(str(verdict.measures["frame"]), len(number))
+        image.append(found)
+        change.append(0.0 if verdict.visual_change is None else verdict.visual_change)
+        similarity.append(_as_float(verdict.measures["similarity"]))
+        if verdict.measures.get(_AFTER) is not None:
+            before[found] = _record(verdict.measures[_BEFORE])
+            after.append(_record(verdict.measures[_AFTER]))
+    known = len(after) == len(image)
+    return Pairs(
+        np.array(image, np.intp),
+        np.array(change, np.float64),
+        np.array(similarity, np.float64),
+        [before[one] for one in range(len(number))] if known else (),
+        after if known else (),
+    )
+
+
+def _record(value: Scalar) -> Record:
+    return value if isinstance(value, str) else _as_float(value)
+
+
+def _as_float(value: Scalar) -> float:
+    assert isinstance(value, int | float)
+    return float(value)
+
+
+def measured_by(found: Reliability, verdicts: Iterable[Verdict], limit: float) -> dict[str, Scalar]:
+    """Return what a check found as one row."""
+    reaches = [_as_float(one.measures["reach"]) for one in verdicts if one.measures.get("reach") is not None]
+    return {
+        "limit": limit,
+        "distance": found.distance,
+        "deviation": found.deviation,
+        "bound": found.bound,
+        "mean_bound": found.mean_bound,
+        "required": found.required.mean,
+        "reached": found.reached.mean,
+        "epsilon": found.epsilon,
+        "converged": found.converged,
+        "other_distance": found.other[0],
+        "other_bound": found.other[1],
+        "images": found.images,
+        "pairs": found.pairs,
+        "batches": found.batches,
+        "batch": found.batch,
+        "empty_tenths": sum(1 for one in found.spread if not one),
+        "reach": max(reaches) if reaches else None,
+        "share_reaching": float(np.mean([one >= limit for one in reaches])) if reaches else None,
+    }
+
+
+def _status(found: Reliability, errors: int) -> OutcomeStatus:
+    if errors or found.distance > 0:
+        return OutcomeStatus.VIOLATED
+    return OutcomeStatus.PASSED if found.satisfied else OutcomeStatus.INCONCLUSIVE
+
+
+def _summary(found: Reliability, asked: Preservation, errors: int, measures: Mapping[str, Scalar]) -> str:
+    symbols = ("m0", "m_t") if asked.preserve == "correctness" else ("s0", "s_t")
+    verdict = "met" if found.satisfied else "not met"
+    text = (
+        f"{symbols[0]} {found.required.mean:.4f}, {symbols[1]} {found.reached.mean:.4f}: reliability "
+        f"distance {found.distance:.4f}, with {asked.bootstrap.confidence:.0%} confidence at most "
+        f"{found.bound:.4f}: {verdict}"
+    )
+    if errors:
+        text += f"; {errors} cases have no answer"
+    if not found.converged:
+        text += "; another seed gives another result, so more batches or images are needed"
+    share = measures["share_reaching"]
+    if isinstance(share, float) and share < 0.5:
+        text += (
+            f"; {asked.transformation.name} reaches the edge of the range on {share:.0%} of the images only, "
+            f"the largest visual change is {measures['reach']:.2f}"
+        )
+    return text

@@ -1,0 +1,207 @@
+"""The two requirements of Hu et al., made precise: for a transformation, a tolerated range and a measure.
+
+Definition 2, correctness-preservation: m(f, f*, P_T,tc) ≥ m(f, f*, P_X). Inside the range of changes that
+does not affect human performance, Δv ≤ t_c, the performance m of the model is at least that on original
+images.
+
+Definition 3, prediction-preservation: s(f, P_T,tp) ≥ s(f, P_X,ε). Inside the range that does not affect human
+predictions, Δv ≤ t_p, its answers stay as much the same as they do for images that are hardly changed, Δv ≤
+ε, with ε the lower 5th percentile. No truth is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+from roadworthy.cases import Requirement
+from roadworthy.errors import InputError
+from roadworthy.reliability.checking import Bootstrap
+from roadworthy.reliability.measures import Measure, read_measure
+from roadworthy.reliability.sampling import Sampling
+from roadworthy.reliability.transformations import Transformation, transformation_named
+from roadworthy.visual_change.tolerance import DEFAULT_STUDY, Preserved, known_tolerance
+
+__all__ = ["METHOD", "Preservation"]
+
+METHOD = "reliability"
+"""The name of the method that tests these requirements."""
+
+_SYMBOLS = {"correctness": "t_c", "prediction": "t_p"}
+
+
+@dataclass(frozen=True)
+class Preservation:
+    """A requirement of reliability.
+
+    Attributes:
+        preserve: What must stay: "correctness" or "prediction".
+        transformation: What changes the images.
+        limit: The edge of the tolerated range, t_c or t_p.
+        measure: How answers are measured.
+        versions: How many changed images are made of each original.
+        sampling: Which changes are tried.
+        bootstrap: How batches are drawn, and how sure one wants to be.
+        source: Where the limit comes from.
+
+    Raises:
+        InputError: A value cannot be used.
+
+    Example:
+        >>> from roadworthy.reliability.measures import Accuracy
+        >>> fog = Preservation("correctness", transformation_named("fog"), 0.8, Accuracy())
+        >>> fog.text.partition(":")[0]
+        'Correctness is preserved'
+        >>> Preservation.of(fog.requirement("R1")) == fog
+        True
+    """
+
+    preserve: Preserved
+    transformation: Transformation
+    limit: float
+    measure: Measure
+    versions: int = 4
+    sampling: Sampling = "even"
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.preserve not in get_args(Preserved):
+            raise InputError(
+                f"preserve must be one of {', '.join(get_args(Preserved))}, got {self.preserve!r}"
+            )
+        if self.sampling not in get_args(Sampling):
+            raise InputError(
+                f"sampling must be one of {', '.join(get_args(Sampling))}, got {self.sampling!r}"
+            )
+        if not 0 < self.limit <= 1:
+            raise InputError(
+                f"the limit of the visual change must be above 0 and at most 1, got {self.limit}"
+            )
+        if self.versions < 1:
+            raise InputError(f"versions of each image must be 1 or more, got {self.versions}")
+
+    @classmethod
+    def published(
+        cls,
+        preserve: Preserved,
+        transformation: str,
+        measure: Measure,
+        *,
+        study: str = DEFAULT_STUDY,
+        limit: float | None = None,
+        **others: Any,
+    ) -> Preservation:
+        """Return the requirement with the limit that a study with people has found.
+
+        Args:
+            preserve: What must stay.
+            transformation: The name of what changes the images.
+            measure: How answers are measured.
+            study: Whose limits.
+            limit: A limit of one's own instead.
+            others: The other attributes.
+
+        Raises:
+            InputError: Nobody has measured how much of this transformation people tolerate, and no limit is
+                given.
+
+        Example:
+            >>> from roadworthy.reliability.measures import Accuracy
+            >>> Preservation.published("prediction", "contrast", Accuracy()).limit
+            0.28
+        """
+        kind = transformation_named(transformation)
+        if limit is not None:
+            return cls(preserve, kind, limit, measure, source="given", **others)
+        known = known_tolerance(kind.name, study=study)
+        if known is None:
+            raise InputError(
+                f"nobody has measured how much {kind.name} people tolerate ({study}): give the limit of its "
+                "visual change, which `roadworthy reliability thresholds` finds from people's answers"
+            )
+        return cls(preserve, kind, known.limit(preserve), measure, source=known.source, **others)
+
+    @property
+    def id(self) -> str:
+        """What it is called in rows and folders."""
+        parts = [self.transformation.name, self.preserve, self.measure.label]
+        parts.append("" if self.sampling == "even" else self.sampling)
+        return " ".join(part for part in parts if part)
+
+    @property
+    def text(self) -> str:
+        """What must hold, in words."""
+        under = f"under {self.transformation.name} with a visual change of at most"
+        edge = f"{_SYMBOLS[self.preserve]} = {self.limit:g}"
+        if self.preserve == "correctness":
+            kept = f"the {self.measure.name} is at least that on the original images"
+            return f"Correctness is preserved: {under} {edge}, {kept}."
+        kept = "answers stay as they were at least as much as under a change that is hardly one"
+        return f"Predictions are preserved: {under} {edge}, {kept} ({self.measure.name})."
+
+    def requirement(self, id: str | None = None) -> Requirement:
+        """Return it as what a run tests."""
+        drawn = self.bootstrap
+        return Requirement(
+            id or self.id,
+            self.text,
+            METHOD,
+            {
+                "preserve": self.preserve,
+                "transformation": self.transformation.name,
+                "limit": self.limit,
+                "source": self.source,
+                "measure": str(self.measure),
+                "versions": self.versions,
+                "sampling": self.sampling,
+                "batches": drawn.batches,
+                "batch": drawn.images,
+                "confidence": drawn.confidence,
+                "baseline": drawn.baseline,
+                "similar": drawn.similar,
+                "seed": drawn.seed,
+            },
+        )
+
+    @classmethod
+    def of(cls, requirement: Requirement) -> Preservation:
+        """Read it from the parameters of a requirement.
+
+        Raises:
+            InputError: Parameters are missing or cannot be used; those without a default are preserve,
+                transformation, limit and measure.
+        """
+        given = dict(requirement.parameters)
+        for name in ("preserve", "transformation", "limit", "measure"):
+            if name not in given:
+                raise InputError(f"requirement {requirement.id!r} needs the parameter {name!r}")
+        known = _known(given)
+        made = cls(
+            str(given["preserve"]),  # type: ignore[arg-type]  # checked there
+            transformation_named(str(given["transformation"])),
+            _number(requirement.id, "limit", given["limit"]),
+            read_measure(str(given["measure"])),
+            bootstrap=Bootstrap(**known),  # type: ignore[arg-type]
+        )
+        others = {name: given[name] for name in ("versions", "sampling", "source") if name in given}
+        return replace(made, **others)  # type: ignore[arg-type]
+
+
+def _known(given: Mapping[str, object]) -> dict[str, object]:
+    names = {
+        "batches": "batches",
+        "batch": "images",
+        "confidence": "confidence",
+        "baseline": "baseline",
+        "similar": "similar",
+        "seed": "seed",
+    }
+    return {inside: given[name] for name, inside in names.items() if name in given}
+
+
+def _number(id: str, name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name} of requirement {id!r} must be a number, got {value!r}")
+    return float(value)

@@ -1,0 +1,250 @@
+"""The commands about the reliability of models, as users call them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from roadworthy.datasets import load
+from roadworthy.images import write_image
+from roadworthy.transforms import make_transform
+
+Run = Callable[..., Result]
+TOWN = ("--data", "world:town", "-o", "size=160x80", "--processes", "1")
+SMALL = ("--data", "world-crops", "-o", "size=32", "-o", "count=8", "--versions", "2", "--processes", "1")
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("images")
+    image = load("world:town", count=3, size="160x80")[1].image
+    write_image(folder / "a.png", image)
+    write_image(folder / "dim.png", make_transform("contrast", gain=0.3).on_image(image))
+    write_image(folder / "small.png", image[:40])
+    write_image(folder / "flat.png", np.full_like(image, 90))
+    return folder
+
+
+def test_change_says_what_a_human_sees(roadworthy: Run, images: Path) -> None:
+    result = roadworthy("reliability", "change", str(images / "a.png"), str(images / "dim.png"), "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["visual_change"] == pytest.approx(1 - found["vif"])
+    assert found["visible"] is True
+    limits = found["tolerated"]["contrast"]
+    assert limits["correctness"] == {"limit": 0.77, "tolerated": found["visual_change"] <= 0.77}
+    assert limits["prediction"] == {"limit": 0.28, "tolerated": found["visual_change"] <= 0.28}
+    assert len(found["tolerated"]) == 8
+
+
+def test_change_that_nobody_sees(roadworthy: Run, images: Path) -> None:
+    image = str(images / "a.png")
+    result = roadworthy("reliability", "change", image, image)
+    assert result.exit_code == 0
+    assert "visual change Δv  0.0000" in result.stdout
+    assert "VSNR              ∞" in result.stdout
+    assert "below the threshold of detection" in result.stdout
+    flat = str(images / "flat.png")
+    assert json.loads(roadworthy("reliability", "change", flat, flat, "--json").stdout)["visual_change"] == 0
+
+
+def test_change_ends_with_1_where_people_do_not_tolerate_it(roadworthy: Run, images: Path) -> None:
+    pair = (str(images / "a.png"), str(images / "dim.png"))
+    assert roadworthy("reliability", "change", *pair, "--transform", "contrast").exit_code == 1
+    assert roadworthy("reliability", "change", *pair, "--transform", "defocus blur").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a.png", "small.png"), "must have the reference's shape"),
+        (("a.png", "none.png"), "none.png"),
+        (("a.png", "dim.png", "--study", "mine"), "there is no study 'mine'"),
+        (("a.png", "dim.png", "--transform", "rain"), "has no thresholds for 'rain'"),
+    ],
+)
+def test_change_refuses_what_cannot_be_compared(
+    process: Callable[..., object], images: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    paths = [str(images / one) if one.endswith(".png") else one for one in arguments]
+    result = process("reliability", "change", *paths)
+    assert result.returncode == 2  # type: ignore[attr-defined]
+    assert message in result.stderr  # type: ignore[attr-defined]
+
+
+def test_check_writes_rows_tables_and_plots(roadworthy: Run, tmp_path: Path) -> None:
+    result = roadworthy("reliability", "check", *SMALL, "-t", "contrast", "-t", "jpeg", "--json")
+    assert result.exit_code in (0, 1)
+    found = json.loads(result.stdout)
+    folder = tmp_path / found["folder"]
+    assert [(one["transformation"], one["preserve"], one["limit"]) for one in found["results"]] == [
+        ("contrast", "correctness", 0.77),
+        ("contrast", "prediction", 0.28),
+        ("jpeg", "correctness", 0.94),
+        ("jpeg", "prediction", 0.94),
+    ]
+    for one in found["results"]:
+        assert one["bound"] == pytest.approx(one["distance"] + 1.6449 * one["deviation"], abs=1e-4)
+        assert (one["images"], one["pairs"], one["batch"]) == (8, 16, 8)
+        assert (folder / one["folder"] / "requirements.jsonl").is_file()
+        assert one["status"] == ("passed" if one["bound"] <= 0 else one["status"])
+    met = all(one["status"] == "passed" for one in found["results"])
+    assert result.exit_code == (0 if met else 1)
+    assert found["plots"] == ["plots/correctness-accuracy.png", "plots/prediction-accuracy.png"]
+    assert all((folder / one).stat().st_size > 1000 for one in found["plots"])
+    assert "classifier: accuracy" in (folder / "tables.md").read_text("utf-8")
+
+
+def test_check_of_a_change_that_hardly_is_one_is_met(roadworthy: Run) -> None:
+    options = ("-t", "brightness", "--limit", "0.05", "--preserve", "prediction", "--out", "met")
+    result = roadworthy("reliability", "check", *SMALL, *options)
+    assert result.exit_code == 0, result.stdout
+    assert "met" in result.stdout
+
+
+def test_check_of_signals_has_a_table_for_each(roadworthy: Run) -> None:
+    data = (
+        "--data",
+        "world:town",
+        "-o",
+        "size=160x80",
+        "-o",
+        "count=4",
+        "--versions",
+        "1",
+        "--processes",
+        "1",
+    )
+    result = roadworthy("reliability", "check", "--model", "dave2", *data, "-t", "frost")
+    assert result.exit_code == 1
+    assert "dave2: steering within 1.39°" in result.stdout
+    assert "dave2: speed within 1 m/s" in result.stdout
+    assert all(len(line) <= 80 for line in result.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--transform", "rotation"), "keeps the labels true"),
+        (("--transform", "fog"), "nobody has measured how much fog people tolerate"),
+        (("--measure", "steering"), "classifier is a model for classification"),
+        (("--measure", "sharpness"), "unknown measure 'sharpness'"),
+        (("--batch", "50"), "a batch of 50 images needs at least as many, got 8"),
+        (("--batches", "1"), "batches must be 2 or more"),
+        (("--preserve", "nothing"), "--preserve must be"),
+        (("--sampling", "odd"), "sampling must be one of"),
+        (("--study", "mine"), "there is no study 'mine'"),
+        (("--limit", "1.5"), "above 0 and at most 1"),
+        (("--versions", "0"), "versions of each image must be 1 or more"),
+    ],
+)
+def test_check_refuses_what_makes_no_sense(roadworthy: Run, options: tuple[str, ...], message: str) -> None:
+    result = roadworthy("reliability", "check", *SMALL, *options)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_check_says_when_nothing_could_be_checked(roadworthy: Run, tmp_path: Path) -> None:
+    for number in range(3):
+        write_image(tmp_path / f"flat-{number}.png", np.full((64, 64, 3), 90, np.uint8))
+    data = ("--data", f"folder:{tmp_path}", "--processes", "1", "--preserve", "prediction", "-t", "contrast")
+    result = roadworthy("reliability", "check", *data)
+    assert result.exit_code == 2
+    assert "cannot reach the range up to 0.28" in " ".join(result.stderr.split())
+
+
+def test_check_without_truth_says_that_it_is_needed(roadworthy: Run, tmp_path: Path, images: Path) -> None:
+    data = ("--data", f"folder:{images.parent / images.name}", "--processes", "1", "-t", "contrast")
+    result = roadworthy("reliability", "check", *data, "--preserve", "correctness")
+    assert result.exit_code == 2
+    assert "the frame does not tell its class" in " ".join(result.stderr.split())
+
+
+def test_rank_has_the_shape_of_the_papers_table(roadworthy: Run, tmp_path: Path) -> None:
+    models = ("--model", "dave2", "--model", "epoch", "--measure", "steering")
+    data = (
+        "--data",
+        "world:town",
+        "-o",
+        "size=160x80",
+        "-o",
+        "count=5",
+        "--versions",
+        "2",
+        "--processes",
+        "1",
+    )
+    result = roadworthy("reliability", "rank", *models, *data, "-t", "contrast", "-t", "rgb", "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert [(one["transformation"], one["benchmark_on"]) for one in found["ranking"]] == [
+        ("contrast", "ImageNet-C's five levels"),
+        ("contrast", "ImageNet-C's five levels"),
+        ("rgb-shift", "the original images"),
+        ("rgb-shift", "the original images"),
+    ]
+    for name in ("contrast", "rgb-shift"):
+        rows = [one for one in found["ranking"] if one["transformation"] == name]
+        assert {one["model"] for one in rows} == {"dave2", "epoch"}
+        assert [one["benchmark"] for one in rows] == sorted((one["benchmark"] for one in rows), reverse=True)
+        for kind in ("correctness", "prediction"):
+            best = min(rows, key=lambda one: one["distances"][kind])
+            assert best["places"][kind] == 1
+    levels = [one for one in found["results"] if one["source"] == "ImageNet-C"]
+    assert [one["pairs"] for one in levels] == [25, 25]
+    assert "(rank) distance" in (tmp_path / "reliability-rank" / "tables.md").read_text("utf-8")
+
+
+def test_rank_needs_two_models_of_one_task(roadworthy: Run) -> None:
+    alone = roadworthy("reliability", "rank", "--model", "classifier", *SMALL)
+    assert alone.exit_code == 2
+    assert "a ranking needs two models or more" in alone.stderr
+    other = roadworthy("reliability", "rank", "--model", "classifier", "--model", "dave2", *SMALL)
+    assert other.exit_code == 2
+    assert "models must have the same task to be ranked" in " ".join(other.stderr.split())
+
+
+def test_study_of_levels_measures_the_ranges(roadworthy: Run, tmp_path: Path) -> None:
+    data = ("--data", "world:town", "-o", "size=160x80", "--sample", "3", "--versions", "10")
+    result = roadworthy(
+        "reliability", "study", "levels", *data, "-t", "gaussian noise", "-t", "rgb", "--json"
+    )
+    assert result.exit_code == 0, result.stderr
+    noise, shift = json.loads(result.stdout)["transformations"]
+    assert (noise["t_c"], noise["t_p"]) == (0.91, 0.91)
+    low, high = noise["levels"]
+    assert 0.4 < low < noise["levels_mean"][0] < noise["levels_mean"][4] < high < 1
+    assert noise["covered"]["even"] == 1
+    assert noise["covered"]["levels"] < 0.8
+    assert shift["levels"] is None
+    for name in ("ranges.png", "distributions.png", "tables.md", "result.json"):
+        assert (tmp_path / "reliability-levels" / name).stat().st_size > 100
+
+
+def test_retrain_writes_a_network_that_can_be_checked(roadworthy: Run, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    options = ("--data", "world-crops", "-o", "count=10", "-t", "jpeg", "--epochs", "1", "--out", "sturdy")
+    result = roadworthy("reliability", "retrain", "classifier", *options, "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["frames"] == 20
+    assert found["data"].endswith("with jpeg up to 0.94")
+    checked = roadworthy("reliability", "check", "--model", "sturdy", *SMALL, "-t", "jpeg")
+    assert checked.exit_code in (0, 1)
+
+
+def test_check_of_a_detector_asks_for_what_it_looks_for_and_is_sure_of(roadworthy: Run) -> None:
+    options = ("--model", "detector", *TOWN, "-o", "count=3", "--versions", "1", "-t", "contrast", "--json")
+    found = json.loads(roadworthy("reliability", "check", *options).stdout)
+    assert {one["measure"] for one in found["results"]} == {"mAP@0.5"}
+    rules = Path(found["folder"]) / found["results"][0]["folder"] / "requirements.jsonl"
+    measure = json.loads(rules.read_text("utf-8"))["parameters"]["measure"]
+    assert "score=0.4" in measure
+    assert "pedestrian" in measure
+    other = roadworthy("reliability", "check", *options, "--measure", "ap(iou=0.7)", "--out", "stricter")
+    assert {one["measure"] for one in json.loads(other.stdout)["results"]} == {"mAP@0.7"}

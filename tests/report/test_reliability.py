@@ -1,0 +1,39 @@
+"""Figures of reliability."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from roadworthy.images import read_image
+from roadworthy.reliability.levels import LevelStudy
+from roadworthy.report.plots import save
+from roadworthy.report.reliability import Held, distribution_figure, held_figure, range_figure
+
+
+def test_a_measure_over_the_visual_change_is_the_mean_of_each_part_of_the_range(tmp_path: Path) -> None:
+    changes = np.linspace(0, 0.799, 240)
+    held = Held("net", changes, (changes < 0.4).astype(float), 0.9)
+    figure = held_figure({"fog": [held], "rain": [held]}, {"fog": 0.8, "rain": 0.8}, "accuracy")
+    fog, rain = figure.axes
+    curve, required = fog.get_lines()
+    assert (fog.get_title(), rain.get_title(), fog.get_ylabel()) == ("fog", "rain", "accuracy")
+    np.testing.assert_array_equal(curve.get_ydata(), [1.0] * 6 + [0.0] * 6)
+    np.testing.assert_array_equal(required.get_ydata(), [0.9, 0.9])
+    save(figure, tmp_path / "held.png")
+    assert read_image(tmp_path / "held.png").std() > 10
+
+
+def test_ranges_and_distributions_show_every_transformation() -> None:
+    some = np.linspace(0.1, 0.7, 30)
+    studies = [
+        LevelStudy("fog", 0.8, 0.6, some.reshape(5, 6), some, some),
+        LevelStudy("rgb-shift", None, None, np.zeros((0, 0)), some, np.zeros(0)),
+    ]
+    (axis,) = range_figure(studies).axes
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["rgb-shift", "fog"]
+    boxes = [bar.get_path().get_extents(bar.get_patch_transform()) for bar in axis.patches]
+    ends = {(round(box.x0, 6), round(box.x1, 6)) for box in boxes}
+    assert ends == {(0.0, 0.6), (0.0, 0.8), (0.1, 0.7)}
+    assert [one.get_title() for one in distribution_figure(studies).axes] == ["fog", "rgb-shift"]
