@@ -11,6 +11,7 @@
     │   └── UnknownNameError  a name that no registry entry has
     ├── MissingExtraError     an optional dependency that is not installed; names the extra
     ├── NotApplicable         a case cannot be built from this frame; carries the reason and is counted
+    ├── SimulatorError        a simulator died, stopped answering or sent what cannot be used
     └── SystemUnderTestError  the system under test crashed or gave an answer that cannot be used
 
 Messages state what was expected, what came, and what to do about it.
@@ -30,6 +31,7 @@ __all__ = [
     "RoadworthyError",
     "RuleError",
     "SceneError",
+    "SimulatorError",
     "SystemUnderTestError",
     "UnknownNameError",
     "suggest",
@@ -134,6 +136,10 @@ class NotApplicable(RoadworthyError):  # noqa: N818 - it is an outcome that is c
 
     def __str__(self) -> str:
         return self.reason if self.frame is None else f"frame {self.frame!r}: {self.reason}"
+
+
+class SimulatorError(RoadworthyError):
+    """A simulator died, stopped answering or sent what cannot be used; it says nothing about who drives."""
 
 
 class SystemUnderTestError(RoadworthyError):

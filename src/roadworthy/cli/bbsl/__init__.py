@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from roadworthy.cli.bbsl import check, cover, draw, fmt, suite, trying
 from roadworthy.cli.bbsl._group import app
 
-__all__ = ["app"]
+__all__ = ["app", "check", "cover", "draw", "fmt", "suite", "trying"]

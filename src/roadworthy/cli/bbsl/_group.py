@@ -1,13 +1,27 @@
-"""The group of commands about bbsl, and the options that several of them take."""
+"""The group of commands about BBSL, and the options that several of them take."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from roadworthy.cli._commands import Group
 
-__all__ = ["app"]
+__all__ = ["Bind", "SpecFile", "app"]
 
 HELP = "Specify object detection formally, prove specifications sound, and test detectors with them."
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
+
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A file with a specification in BBSL.")]
+Bind = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A YAML file that binds external functions; see docs/bbsl.md."),
+]
+
+
+@app.callback()
+def _group() -> None:
+    """Specify object detection formally, prove specifications sound, and test detectors with them."""

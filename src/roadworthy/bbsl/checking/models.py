@@ -1,0 +1,195 @@
+"""From a model of z3 to boxes that a person can look at: inside the image, round numbers, few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from roadworthy.bbsl.checking.encoding import Encoding
+from roadworthy.bbsl.checking.symbols import (
+    Formula,
+    Member,
+    Symbolic,
+    SymbolicBool,
+    SymbolicBox,
+    SymbolicInterval,
+    SymbolicReal,
+    SymbolicSet,
+    Term,
+)
+from roadworthy.bbsl.values import Box, Interval
+
+if TYPE_CHECKING:
+    import z3
+
+__all__ = ["Call", "Model", "Value", "nice_model", "number_of"]
+
+Value = bool | float | Interval | Box | tuple[Box, ...]
+
+_STEP = 25  # pixels: what corners are multiples of, where they can be
+_PICTURE = (1242, 375)  # the size of KITTI's images, and of the paper's
+_PATIENCE = 2000  # milliseconds for one wish
+
+
+@dataclass(frozen=True)
+class Call:
+    """An external function, what it was called with, and its value."""
+
+    function: str
+    arguments: tuple[Value, ...]
+    value: Value
+
+
+@dataclass(frozen=True)
+class Model:
+    """Values of the external functions, y upward, and the size of the image."""
+
+    calls: tuple[Call, ...]
+    width: float
+    height: float
+
+
+def nice_model(solver: z3.Solver, encoding: Encoding) -> Model:
+    """Return values for a question that can be satisfied, as round as they can be had."""
+    import z3
+
+    for wish in _wishes(encoding):
+        solver.push()
+        solver.set("timeout", _PATIENCE)
+        solver.add(*wish)
+        if solver.check() == z3.sat:
+            return _read(solver.model(), encoding)
+        solver.pop()
+    # Without a wish it was satisfied before, so it is again.
+    solver.set("timeout", _PATIENCE * 30)
+    solver.check()
+    return _read(solver.model(), encoding)
+
+
+def _wishes(encoding: Encoding) -> Iterator[list[Formula]]:
+    """Yield what would make a good picture, the best first."""
+    inside = _inside(encoding)
+    good = [*inside, *_round(encoding, _STEP), *_at_least(encoding, 2 * _STEP)]
+    # Few boxes, but one in each set if it can be: an empty picture says little.
+    sets = [one.value for one in encoding.applications if isinstance(one.value, SymbolicSet)]
+    filled = [one.members[0].present for one in sets if one.members]
+    members = [member for one in sets for member in one.members]
+    for count in range(len(filled), len(members) + 1):
+        few = [*good, *filled, *_at_most(members, count)]
+        yield [*few, *_apart(encoding)]
+        yield few
+    yield good
+    yield [*inside, *_round(encoding, 5), *_at_least(encoding, 5)]
+    yield inside
+    yield _round(encoding, 1)
+
+
+def _at_most(members: Sequence[Member], count: int) -> list[Formula]:
+    import z3
+
+    return [z3.PbLe([(one.present, 1) for one in members], count)] if members else []
+
+
+def _boxes(encoding: Encoding) -> list[SymbolicBox]:
+    values = [one.value for one in encoding.applications]
+    single = [one for one in values if isinstance(one, SymbolicBox)]
+    return [
+        *single,
+        *(member.box for one in values if isinstance(one, SymbolicSet) for member in one.members),
+    ]
+
+
+def _intervals(encoding: Encoding) -> list[SymbolicInterval]:
+    values = [one.value for one in encoding.applications]
+    single = [one for one in values if isinstance(one, SymbolicInterval)]
+    return [*single, *(side for box in _boxes(encoding) for side in (box.x, box.y))]
+
+
+def _round(encoding: Encoding, step: int) -> list[Formula]:
+    """Wish for corners that are multiples of a step, and numbers that are tenths."""
+    import z3
+
+    ends = [end for one in _intervals(encoding) for end in (one.lower, one.upper)]
+    numbers = [one.value.numerator for one in encoding.applications if isinstance(one.value, SymbolicReal)]
+    return [
+        *(end == z3.ToReal(z3.FreshInt("multiple")) * step for end in ends),
+        *(number * 10 == z3.ToReal(z3.FreshInt("tenths")) for number in numbers),
+    ]
+
+
+def _at_least(encoding: Encoding, width: int) -> list[Formula]:
+    """Wish for intervals and boxes that can be seen."""
+    return [one.upper - one.lower >= width for one in _intervals(encoding)]
+
+
+def _apart(encoding: Encoding) -> list[Formula]:
+    """Wish for boxes whose names do not stand on top of each other, and which are wide enough for them."""
+    import z3
+
+    boxes = _boxes(encoding)
+    wishes: list[Formula] = []
+    for one, other in combinations(boxes, 2):
+        tops = one.y.upper - other.y.upper
+        lefts = one.x.lower - other.x.lower
+        wishes += [z3.Or(tops >= _STEP, -tops >= _STEP), z3.Or(lefts >= _STEP, -lefts >= _STEP)]
+    return [*wishes, *(box.x.upper - box.x.lower >= 8 * _STEP for box in boxes)]
+
+
+def _inside(encoding: Encoding) -> list[Formula]:
+    """Wish for boxes inside an image of a usual size."""
+    width, height = encoding.size
+    wishes: list[Formula] = []
+    if encoding.image is None and not encoding.areas.used:
+        wishes += [width == _PICTURE[0], height == _PICTURE[1]]
+    for box in _boxes(encoding):
+        wishes += [box.x.lower >= 0, box.x.upper <= width, box.y.lower >= 0, box.y.upper <= height]
+    for one in encoding.applications:
+        if isinstance(one.value, SymbolicInterval):
+            wishes += [one.value.lower >= 0, one.value.upper <= height]
+    return wishes
+
+
+def number_of(model: z3.ModelRef, term: Term) -> float:
+    """Return the value of a term in a model; of an irrational root twenty places."""
+    import z3
+
+    found = model.eval(term, model_completion=True)
+    if z3.is_algebraic_value(found):
+        found = found.approx(20)
+    return float(Fraction(found.numerator_as_long(), found.denominator_as_long()))
+
+
+def _read(model: z3.ModelRef, encoding: Encoding) -> Model:
+    number = partial(number_of, model)
+
+    def value(symbolic: Symbolic) -> Value:
+        if isinstance(symbolic, SymbolicBool):
+            return holds(symbolic.true)
+        if isinstance(symbolic, SymbolicReal):
+            below = 1.0 if symbolic.denominator is None else number(symbolic.denominator)
+            return number(symbolic.numerator) / below if below else float("nan")
+        if isinstance(symbolic, SymbolicInterval):
+            return interval(symbolic)
+        if isinstance(symbolic, SymbolicBox):
+            return box(symbolic)
+        return tuple(box(one.box) for one in symbolic.members if holds(one.present))
+
+    def interval(symbolic: SymbolicInterval) -> Interval:
+        return Interval(number(symbolic.lower), number(symbolic.upper))
+
+    def box(symbolic: SymbolicBox) -> Box:
+        return Box(interval(symbolic.x), interval(symbolic.y))
+
+    def holds(formula: Formula) -> bool:
+        return bool(model.eval(formula, model_completion=True))
+
+    calls = [
+        Call(one.function, tuple(map(value, one.arguments)), value(one.value))
+        for one in encoding.applications
+    ]
+    width, height = (number(one) for one in encoding.size)
+    return Model(tuple(calls), width, height)

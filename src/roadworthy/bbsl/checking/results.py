@@ -1,0 +1,252 @@
+"""What the static checks found out about a specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+from roadworthy.bbsl.checking.models import Call, Value
+from roadworthy.bbsl.values import Box, Interval
+
+__all__ = ["PROPERTIES", "CheckResult", "Finding", "Property", "ProofStatus", "Witness", "written"]
+
+Property = Literal["exhaustive", "exclusionary", "non-redundant"]
+"""The properties of Definition 10."""
+
+PROPERTIES: tuple[Property, ...] = ("exhaustive", "exclusionary", "non-redundant")
+
+
+class ProofStatus(StrEnum):
+    """What is known about a property.
+
+    ``BOUNDED`` says that no counter-example has up to so many boxes in each set, and that nobody knows about
+    more; of a case that it was found to hold for no such boxes.
+    """
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    BOUNDED = "none up to n"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Values of the external functions that show something, y upward.
+
+    Attributes:
+        calls: The functions with their values.
+        width: The width of the image.
+        height: Its height.
+        labels: The cases that hold for these values.
+
+    Example:
+        >>> from roadworthy.bbsl.values import Box, Interval
+        >>> car = Call("vehicle", (), Box(Interval(0, 50), Interval(75, 125)))
+        >>> Witness((car,), 1242, 375, ("stop",)).pixels
+        {'vehicle()': [0, 250, 50, 300]}
+    """
+
+    calls: tuple[Call, ...]
+    width: float
+    height: float
+    labels: tuple[str, ...] = ()
+
+    @property
+    def bindings(self) -> dict[str, Any]:
+        """The values as `Spec.cases` takes them, so that anybody can evaluate the specification on them."""
+        names = dict.fromkeys(one.function for one in self.calls)
+        return {name: self._bound([one for one in self.calls if one.function == name]) for name in names}
+
+    def _bound(self, calls: list[Call]) -> Value | Callable[..., Value]:
+        if not calls[0].arguments:
+            return calls[0].value
+        known = {tuple(map(self._outward, one.arguments)): one.value for one in calls}
+        return lambda *arguments: known.get(tuple(map(_hashable, arguments)), calls[0].value)
+
+    def _outward(self, value: Value) -> object:
+        return _hashable(self._in_pixels(value))
+
+    @property
+    def pixels(self) -> dict[str, Any]:
+        """The values as a person sees them in the image: boxes as x1, y1, x2, y2 with y down.
+
+        Intervals are left as they are, y upward: nothing here says along which axis they lie.
+        """
+        return {
+            f"{one.function}({', '.join(map(written, one.arguments))})": self._in_pixels(one.value)
+            for one in self.calls
+        }
+
+    def _in_pixels(self, value: Value) -> Any:
+        if isinstance(value, Box):
+            return [value.x.lower, self.height - value.y.upper, value.x.upper, self.height - value.y.lower]
+        if isinstance(value, Interval):
+            return list(value)
+        return [self._in_pixels(one) for one in value] if isinstance(value, tuple) else value
+
+    def __str__(self) -> str:
+        shown = [
+            f"{one.function}({', '.join(map(written, one.arguments))}) = {written(one.value)}"
+            for one in self.calls
+        ]
+        return ", ".join(shown)
+
+
+def _hashable(value: Any) -> object:
+    return tuple(_hashable(one) for one in value) if isinstance(value, list | tuple) else value
+
+
+def written(value: Value) -> str:
+    """Return a value as BBSL writes it.
+
+    Example:
+        >>> written(Box(Interval(0, 50), Interval(75, 125.5)))
+        '([0, 50], [75, 125.5])'
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Interval):
+        return f"[{value.lower:g}, {value.upper:g}]"
+    if isinstance(value, Box):
+        return f"({written(value.x)}, {written(value.y)})"
+    if isinstance(value, tuple):
+        return f"{{{', '.join(map(written, value))}}}"
+    return f"{value:g}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One question that was asked, and the answer.
+
+    Attributes:
+        concerns: The property that it belongs to.
+        labels: The cases that it is about: all, two, or one.
+        status: What is known.
+        witness: Values that refute that a specification is exhaustive or exclusionary; of a case, values for
+            which it holds.
+        up_to: The number of boxes of a set that was tried, where it is not proved for any number.
+        reason: Why it is not known.
+    """
+
+    concerns: Property
+    labels: tuple[str, ...]
+    status: ProofStatus
+    witness: Witness | None = None
+    up_to: int | None = None
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found against it: proved, or no counter-example among those that were tried."""
+        if self.concerns == "non-redundant":
+            return self.status is ProofStatus.PROVED
+        return self.status in (ProofStatus.PROVED, ProofStatus.BOUNDED)
+
+    def __str__(self) -> str:
+        names = " and ".join(repr(label) for label in self.labels)
+        bound = f" with up to {self.up_to} boxes in each set"
+        if self.status is ProofStatus.UNKNOWN:
+            return f"{_UNKNOWN[self.concerns].format(names)} is not known: {self.reason}"
+        sentence = _SENTENCES[self.concerns, self.status].format(names)
+        return sentence + (bound if self.status is ProofStatus.BOUNDED else "")
+
+
+_UNKNOWN: Mapping[Property, str] = {
+    "exhaustive": "whether every input is in a case",
+    "exclusionary": "whether {} exclude each other",
+    "non-redundant": "whether {} can hold",
+}
+_SENTENCES: Mapping[tuple[Property, ProofStatus], str] = {
+    ("exhaustive", ProofStatus.PROVED): "every input is in a case",
+    ("exhaustive", ProofStatus.REFUTED): "some input is in no case",
+    ("exhaustive", ProofStatus.BOUNDED): "every input is in a case",
+    ("exclusionary", ProofStatus.PROVED): "{} exclude each other",
+    ("exclusionary", ProofStatus.REFUTED): "{} hold at once for some input",
+    ("exclusionary", ProofStatus.BOUNDED): "{} exclude each other",
+    ("non-redundant", ProofStatus.PROVED): "{} holds for some input",
+    ("non-redundant", ProofStatus.REFUTED): "{} can never hold",
+    ("non-redundant", ProofStatus.BOUNDED): "{} never holds",
+}
+_ORDER = (ProofStatus.REFUTED, ProofStatus.UNKNOWN, ProofStatus.BOUNDED, ProofStatus.PROVED)
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What the static checks found out about a specification.
+
+    Attributes:
+        findings: Every question with its answer.
+        vacuous: Whether the precondition can never hold; then the rest says nothing.
+    """
+
+    findings: tuple[Finding, ...]
+    vacuous: bool = False
+
+    def of(self, name: Property) -> tuple[Finding, ...]:
+        """Return the findings about one property."""
+        return tuple(one for one in self.findings if one.concerns == name)
+
+    def status(self, name: Property) -> ProofStatus:
+        """Return what is known about a property: the worst of its findings; proved when there are none."""
+        found = {one.status for one in self.of(name)}
+        return next((one for one in _ORDER if one in found), ProofStatus.PROVED)
+
+    @property
+    def exhaustive(self) -> ProofStatus:
+        """Whether every input that the precondition admits is in a case."""
+        return self.status("exhaustive")
+
+    @property
+    def exclusionary(self) -> ProofStatus:
+        """Whether no input is in two cases."""
+        return self.status("exclusionary")
+
+    @property
+    def non_redundant(self) -> ProofStatus:
+        """Whether every case can hold."""
+        return self.status("non-redundant")
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found against the specification, and no question was left open."""
+        return not self.vacuous and all(one.ok for one in self.findings)
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings that speak against the specification, or leave a question open."""
+        return tuple(one for one in self.findings if not one.ok)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {
+            "ok": self.ok,
+            "vacuous": self.vacuous,
+            **{name.replace("-", "_"): self.status(name).value for name in PROPERTIES},
+            "findings": [_finding(one) for one in self.findings],
+        }
+
+
+def _finding(one: Finding) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "property": one.concerns,
+        "labels": list(one.labels),
+        "status": one.status.value,
+        "sentence": str(one),
+    }
+    if one.up_to is not None:
+        document["up_to"] = one.up_to
+    if one.reason:
+        document["reason"] = one.reason
+    if one.witness is not None:
+        shown = one.witness
+        document["witness"] = {
+            "values": {f"{call.function}": written(call.value) for call in shown.calls if not call.arguments},
+            "text": str(shown),
+            "pixels": shown.pixels,
+            "width": shown.width,
+            "height": shown.height,
+            "cases": list(shown.labels),
+        }
+    return document

@@ -1,0 +1,333 @@
+"""Values of BBSL as formulas of z3: what a condition is about when no box is known yet.
+
+An end of an interval is a term of z3; a truth value is a pair of formulas, one for "true", one for "false",
+because a condition may have no value (an empty intersection, a share of an area that is 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from roadworthy.errors import InputError
+
+__all__ = [
+    "Formula",
+    "Member",
+    "SymbolicBool",
+    "SymbolicBox",
+    "SymbolicInterval",
+    "SymbolicReal",
+    "SymbolicSet",
+    "Symbolic",
+    "Term",
+    "conjunction",
+    "disjunction",
+    "intersection",
+    "limited",
+    "maximum",
+    "minimum",
+    "negation",
+    "related",
+]
+
+Term: TypeAlias = Any
+"""A number of z3, whose Python interface has no types."""
+Formula: TypeAlias = Any
+"""A truth value of z3."""
+
+
+def conjunction(formulas: Iterable[Formula]) -> Formula:
+    """Return "all of these", kept small: z3 is given formulas, not riddles."""
+    import z3
+
+    kept = [one for one in formulas if not z3.is_true(one)]
+    if any(z3.is_false(one) for one in kept):
+        return z3.BoolVal(False)
+    return kept[0] if len(kept) == 1 else z3.And(kept) if kept else z3.BoolVal(True)
+
+
+def disjunction(formulas: Iterable[Formula]) -> Formula:
+    """Return "one of these"."""
+    import z3
+
+    kept = [one for one in formulas if not z3.is_false(one)]
+    if any(z3.is_true(one) for one in kept):
+        return z3.BoolVal(True)
+    return kept[0] if len(kept) == 1 else z3.Or(kept) if kept else z3.BoolVal(False)
+
+
+def negation(formula: Formula) -> Formula:
+    """Return "not this"."""
+    import z3
+
+    if z3.is_true(formula):
+        return z3.BoolVal(False)
+    if z3.is_false(formula):
+        return z3.BoolVal(True)
+    return z3.Not(formula)
+
+
+def maximum(first: Term, second: Term) -> Term:
+    """Return the larger of two terms."""
+    import z3
+
+    return first if first is second else z3.If(first >= second, first, second)
+
+
+def minimum(first: Term, second: Term) -> Term:
+    """Return the smaller of two terms."""
+    import z3
+
+    return first if first is second else z3.If(first <= second, first, second)
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicBool:
+    """A truth value with three outcomes: where both formulas are false it has none."""
+
+    true: Formula
+    false: Formula
+
+    @classmethod
+    def of(cls, formula: Formula, defined: Formula | None = None) -> SymbolicBool:
+        """Return a truth value that has an outcome where ``defined`` holds."""
+        import z3
+
+        known = z3.BoolVal(True) if defined is None else defined
+        return cls(conjunction([known, formula]), conjunction([known, negation(formula)]))
+
+    def __invert__(self) -> SymbolicBool:
+        return SymbolicBool(self.false, self.true)
+
+    @staticmethod
+    def every(parts: Sequence[SymbolicBool]) -> SymbolicBool:
+        """Return the conjunction (Kleene): false as soon as one part is."""
+        return SymbolicBool(conjunction(one.true for one in parts), disjunction(one.false for one in parts))
+
+    @staticmethod
+    def some(parts: Sequence[SymbolicBool]) -> SymbolicBool:
+        """Return the disjunction (Kleene): true as soon as one part is."""
+        return SymbolicBool(disjunction(one.true for one in parts), conjunction(one.false for one in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicReal:
+    """A number, as a fraction: comparing two fractions needs no division."""
+
+    numerator: Term
+    denominator: Term | None
+    defined: Formula
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicInterval:
+    """An interval, lower ≤ upper unless it is empty: what two intervals that do not meet have in common."""
+
+    lower: Term
+    upper: Term
+    filled: Formula
+    defined: Formula
+
+    @classmethod
+    def point(cls, place: SymbolicReal) -> SymbolicInterval:
+        """Return a number as the interval of this one number."""
+        import z3
+
+        return cls(place.numerator, place.numerator, z3.BoolVal(True), place.defined)
+
+    @property
+    def end(self) -> SymbolicReal:
+        """The lower end as a number: what an end of a projection is where a number is asked for."""
+        return SymbolicReal(self.lower, None, self.defined)
+
+    def meets(self, other: SymbolicInterval) -> Formula:
+        """Return whether two intervals share a point; touching counts (Definition 6)."""
+        touch = [other.lower <= self.upper, self.lower <= other.upper]
+        return conjunction([self.filled, other.filled, *touch])
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicBox:
+    """A bounding box: two intervals."""
+
+    x: SymbolicInterval
+    y: SymbolicInterval
+
+    @property
+    def filled(self) -> Formula:
+        """Whether neither interval is empty."""
+        return conjunction([self.x.filled, self.y.filled])
+
+    @property
+    def defined(self) -> Formula:
+        """Whether both intervals have a value."""
+        return conjunction([self.x.defined, self.y.defined])
+
+    @property
+    def has_area(self) -> Formula:
+        """Whether the box is more than a line or a point."""
+        return conjunction([self.x.lower < self.x.upper, self.y.lower < self.y.upper])
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A box that belongs to a set where ``present`` holds."""
+
+    present: Formula
+    box: SymbolicBox
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicSet:
+    """A set of boxes.
+
+    Attributes:
+        members: Its boxes, each with the condition that it belongs to the set.
+        defined: Where the set has a value.
+        parts: Sets that hold all of its area, as an intersection is inside both of its sides.
+        covers: Sets whose area it holds, as a union holds both of its sides.
+    """
+
+    members: tuple[Member, ...]
+    defined: Formula
+    parts: tuple[SymbolicSet, ...] = ()
+    covers: tuple[SymbolicSet, ...] = ()
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """What tells sets with the same boxes apart from others: the numbers of z3's terms."""
+        return tuple(
+            one.get_id()
+            for member in self.members
+            for one in (
+                member.present,
+                member.box.x.lower,
+                member.box.x.upper,
+                member.box.y.lower,
+                member.box.y.upper,
+            )
+        )
+
+
+def limited(value: Symbolic, where: Formula) -> Symbolic:
+    """Return a value that is there only where a formula holds."""
+    if isinstance(value, SymbolicBool):
+        return SymbolicBool(conjunction([where, value.true]), conjunction([where, value.false]))
+    if isinstance(value, SymbolicBox):
+        sides = (limited(side, where) for side in (value.x, value.y))
+        return SymbolicBox(*sides)  # type: ignore[arg-type]  # both are intervals
+    return replace(value, defined=conjunction([where, value.defined]))
+
+
+Symbolic = SymbolicBool | SymbolicReal | SymbolicInterval | SymbolicBox | SymbolicSet
+
+
+def intersection(first: SymbolicInterval, second: SymbolicInterval) -> SymbolicInterval:
+    """Return what two intervals share, which may be nothing."""
+    lower, upper = maximum(first.lower, second.lower), minimum(first.upper, second.upper)
+    return SymbolicInterval(lower, upper, first.meets(second), conjunction([first.defined, second.defined]))
+
+
+def related(operator: str, left: Symbolic, right: Symbolic) -> SymbolicBool:
+    """Return whether a relation of BBSL holds (Definitions 3 to 6).
+
+    Raises:
+        InputError: The relation is not defined on such values.
+    """
+    import z3
+
+    if operator in ("<=", ">=", "in") and isinstance(left, SymbolicInterval):
+        left = left.end
+    if operator in ("<=", ">=") and isinstance(right, SymbolicInterval):
+        right = right.end
+    if isinstance(left, SymbolicReal) and isinstance(right, SymbolicReal):
+        return SymbolicBool.of(_compared(operator, left, right), conjunction([left.defined, right.defined]))
+    if isinstance(left, SymbolicReal) and isinstance(right, SymbolicInterval):
+        if operator == "in":
+            above = _compared(">=", left, SymbolicReal(right.lower, None, right.filled))
+            below = _compared("<=", left, SymbolicReal(right.upper, None, right.filled))
+            inside = conjunction([right.filled, above, below])
+            return SymbolicBool.of(inside, conjunction([left.defined, right.defined]))
+        left = SymbolicInterval.point(left)
+    if isinstance(left, SymbolicInterval) and isinstance(right, SymbolicReal):
+        right = SymbolicInterval.point(right)
+    if isinstance(left, SymbolicBool) and isinstance(right, SymbolicBool) and operator == "=":
+        same = disjunction([conjunction([left.true, right.true]), conjunction([left.false, right.false])])
+        known = conjunction([z3.Or(left.true, left.false), z3.Or(right.true, right.false)])
+        return SymbolicBool.of(same, known)
+    if isinstance(left, SymbolicInterval) and isinstance(right, SymbolicInterval):
+        defined = conjunction([left.defined, right.defined])
+        return SymbolicBool.of(_INTERVALS[operator](left, right), defined)
+    if isinstance(left, SymbolicBox) and isinstance(right, SymbolicBox) and operator in _BOXES:
+        defined = conjunction([left.defined, right.defined])
+        return SymbolicBool.of(_BOXES[operator](left, right), defined)
+    kinds = f"{type(left).__name__} and {type(right).__name__}".replace("Symbolic", "")
+    raise InputError(f"the static checks know no relation {operator!r} between {kinds}")
+
+
+def _compared(operator: str, left: SymbolicReal, right: SymbolicReal) -> Formula:
+    # Denominators are areas, which are above 0 where the fraction is defined.
+    first = left.numerator if right.denominator is None else left.numerator * right.denominator
+    second = right.numerator if left.denominator is None else right.numerator * left.denominator
+    return _REALS[operator](first, second)
+
+
+Intervals = Callable[[SymbolicInterval, SymbolicInterval], Formula]
+
+
+def _before(a: SymbolicInterval, b: SymbolicInterval) -> Formula:
+    return disjunction([negation(a.filled), negation(b.filled), a.upper < b.lower])
+
+
+def _inside(a: SymbolicInterval, b: SymbolicInterval) -> Formula:
+    contained = conjunction([b.filled, b.lower <= a.lower, a.upper <= b.upper])
+    return disjunction([negation(a.filled), contained])
+
+
+def _equal(a: SymbolicInterval, b: SymbolicInterval) -> Formula:
+    same = conjunction([a.filled, b.filled, a.lower == b.lower, a.upper == b.upper])
+    return disjunction([conjunction([negation(a.filled), negation(b.filled)]), same])
+
+
+def _strictly_inside(a: SymbolicInterval, b: SymbolicInterval) -> Formula:
+    return conjunction([_inside(a, b), negation(_equal(a, b))])
+
+
+_REALS: dict[str, Callable[[Term, Term], Formula]] = {
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "=": lambda a, b: a == b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+}
+
+_INTERVALS: dict[str, Intervals] = {
+    "<": _before,
+    ">": lambda a, b: _before(b, a),
+    "=": _equal,
+    "overlaps": lambda a, b: a.meets(b),
+    "subseteq": _inside,
+    "superseteq": lambda a, b: _inside(b, a),
+    "subset": _strictly_inside,
+    "superset": lambda a, b: _strictly_inside(b, a),
+}
+
+
+def _on_both_axes(relation: Intervals) -> Callable[[SymbolicBox, SymbolicBox], Formula]:
+    return lambda a, b: conjunction([relation(a.x, b.x), relation(a.y, b.y)])
+
+
+def _strict_box(a: SymbolicBox, b: SymbolicBox) -> Formula:
+    return conjunction([_on_both_axes(_inside)(a, b), negation(_on_both_axes(_equal)(a, b))])
+
+
+_BOXES: dict[str, Callable[[SymbolicBox, SymbolicBox], Formula]] = {
+    "=": _on_both_axes(_equal),
+    "overlaps": _on_both_axes(lambda a, b: a.meets(b)),
+    "subseteq": _on_both_axes(_inside),
+    "superseteq": lambda a, b: _on_both_axes(_inside)(b, a),
+    "subset": _strict_box,
+    "superset": lambda a, b: _strict_box(b, a),
+}

@@ -1,0 +1,161 @@
+"""The door between image pixels, where y points down, and BBSL, where it points up.
+
+Outside, a box is x1, y1, x2, y2 and an interval is a pair, in pixels. At the door y becomes height - y, so
+that [275, 375] in an image of height 375 is [0, 100]. A real is a number of any unit and passes as it is, and
+so do `Box` and `Interval`, which point up already.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from roadworthy.bbsl.axes import Axis
+from roadworthy.bbsl.syntax import Type
+from roadworthy.bbsl.values import Box, Interval
+from roadworthy.errors import InputError
+from roadworthy.frames import Boxes
+
+__all__ = ["Door", "Value"]
+
+Value = bool | float | Interval | Box | tuple[Box, ...] | None
+"""A value of BBSL; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Turns values that come in, and those that go out as arguments of external functions.
+
+    Attributes:
+        height: The height of the image in pixels; None when it is not known.
+        width: Its width.
+    """
+
+    height: float | None = None
+    width: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("height", "width"):
+            size = getattr(self, name)
+            if size is not None and not (0 < size < math.inf):
+                raise InputError(f"{name} must be a number of pixels, got {size!r}")
+
+    def image(self) -> Box:
+        """Return IMG, the box of the whole image.
+
+        Raises:
+            InputError: The size of the image is not known.
+        """
+        if self.width is None or self.height is None:
+            raise InputError("IMG needs the size of the image: give width=… and height=…")
+        return Box(Interval(0.0, float(self.width)), Interval(0.0, float(self.height)))
+
+    def inward(self, value: Any, kind: Type, name: str, axis: Axis = "open") -> Value:
+        """Return the value of BBSL that a user's value stands for; None for None and NaN.
+
+        Raises:
+            InputError: It is no value of this type; `name` says of which function.
+        """
+        if value is None:
+            return None
+        match kind:
+            case Type.BOOL:
+                return _truth(value, name)
+            case Type.REAL:
+                number = _numbers(value, 1, kind, name)[0]
+                return None if math.isnan(number) else number
+            case Type.INTERVAL:
+                return self._interval(value, name, axis)
+            case Type.BB:
+                return self._box(value, name)
+            case Type.SET_BB:
+                return self._boxes(value, name)
+
+    def _interval(self, value: Any, name: str, axis: Axis) -> Interval | None:
+        if isinstance(value, Interval):
+            return _ordered(value, name)
+        first, second = _numbers(value, 2, Type.INTERVAL, name)
+        if math.isnan(first) or math.isnan(second):
+            return None
+        pair = _ordered(Interval(first, second), name)
+        if axis == "both":
+            raise InputError(
+                f"{name}() is compared with intervals on both axes, so it is not known whether to turn it: "
+                f"bind it to roadworthy.bbsl.Interval(lower, upper), whose y points up"
+            )
+        return self._turned(pair, name) if axis == "y" else pair
+
+    def _turned(self, pair: Interval, name: str) -> Interval:
+        if self.height is None:
+            raise InputError(f"turning {name}() to y upward needs the height of the image: give height=…")
+        return Interval(float(self.height) - pair.upper, float(self.height) - pair.lower)
+
+    def _box(self, value: Any, name: str) -> Box | None:
+        if isinstance(value, Box):
+            return Box(_ordered(Interval(*value.x), name), _ordered(Interval(*value.y), name))
+        if isinstance(value, Boxes):
+            if len(value) != 1:
+                raise InputError(f"{name}() must be one box, got {len(value)}: select one of them")
+            value = value.xyxy[0]
+        numbers = _numbers(value, 4, Type.BB, name)
+        if any(map(math.isnan, numbers)):
+            return None
+        left, top, right, bottom = numbers
+        upright = self._turned(_ordered(Interval(top, bottom), name), name)
+        return Box(_ordered(Interval(left, right), name), upright)
+
+    def _boxes(self, value: Any, name: str) -> tuple[Box, ...]:
+        rows: Any = value.xyxy if isinstance(value, Boxes) else value
+        single = isinstance(rows, (Box, str)) or (isinstance(rows, np.ndarray) and rows.ndim == 0)
+        if single or not isinstance(rows, (Sequence, np.ndarray)):
+            raise InputError(f"{name}() must be a set of boxes, of shape (n, 4), got {rows!r}")
+        boxes = [self._box(row, f"box {index} of {name}") for index, row in enumerate(rows)]
+        for index, box in enumerate(boxes):
+            if box is None:
+                raise InputError(f"box {index} of {name}() has a number that is NaN: leave the box out")
+        return tuple(box for box in boxes if box is not None)
+
+    def outward(self, value: Value, axis: Axis = "open") -> Any:
+        """Return a value of BBSL as an external function takes it: boxes and intervals in image pixels."""
+        if isinstance(value, Interval):
+            return tuple(self._turned(value, "an argument") if axis == "y" else value)
+        if isinstance(value, Box):
+            low, high = self._turned(value.y, "an argument")
+            return (value.x.lower, low, value.x.upper, high)
+        if isinstance(value, tuple):
+            return [self.outward(box) for box in value]
+        return value
+
+
+def _truth(value: Any, name: str) -> bool | None:
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (float, np.floating)) and math.isnan(value):
+        return None
+    raise InputError(f"{name}() must be true or false, or None where that is not known, got {value!r}")
+
+
+def _numbers(value: Any, count: int, kind: Type, name: str) -> list[float]:
+    """Return so many numbers, in which NaN says that there is no value."""
+    try:
+        # Through numpy's own conversion, so that lists, tuples and arrays of any number type are taken alike.
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (() if count == 1 else (count,)):
+        shapes = {1: "one number", 2: "two numbers, lower and upper", 4: "four numbers x1, y1, x2, y2"}
+        raise InputError(f"{name}() is {kind}: expected {shapes[count]}, got {value!r}")
+    numbers: list[float] = array.reshape(-1).tolist()
+    if any(map(math.isinf, numbers)):
+        raise InputError(f"{name}() must be finite, got {value!r}")
+    return numbers
+
+
+def _ordered(pair: Interval, name: str) -> Interval:
+    if not pair.lower <= pair.upper:
+        raise InputError(f"{name}() has a lower end above its upper end: [{pair.lower:g}, {pair.upper:g}]")
+    return pair

@@ -1,0 +1,360 @@
+"""What a specification says of one frame: the f of Definition 9.
+
+Where an external function has no value for a frame, what depends on it may have none either: ``and``, ``or``,
+``not`` and the quantifiers follow Kleene's strong logic, so that ``false and unknown`` is still false. No
+value also has RAT where its second set has no area, an interval of computed ends that are the wrong way
+round, a box with an empty side, and a function of an empty interval.
+
+This module says it for one frame, as plainly as the definitions do; `roadworthy.bbsl.batches` says the same
+for millions at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from roadworthy.bbsl.axes import Axis, Slot, find_axes
+from roadworthy.bbsl.doors import Door, Value
+from roadworthy.bbsl.problems import SpecificationError, nearest
+from roadworthy.bbsl.syntax import (
+    And,
+    BoxLiteral,
+    Call,
+    Case,
+    Combination,
+    Expression,
+    ExternalFunction,
+    Image,
+    IntervalLiteral,
+    Name,
+    Not,
+    Number,
+    Or,
+    Projection,
+    Quantified,
+    Ratio,
+    Relation,
+    SetLiteral,
+    Spec,
+    Truth,
+    Type,
+    Width,
+    children,
+    walk,
+)
+from roadworthy.bbsl.type_checking import find_problems
+from roadworthy.bbsl.values import (
+    EMPTY,
+    Box,
+    Interval,
+    area,
+    common_boxes,
+    meet,
+    overlap,
+    strictly_within,
+    within,
+)
+from roadworthy.errors import InputError
+
+__all__ = ["Evaluator", "Outcome", "Prepared", "evaluate", "prepare"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a specification says of one frame.
+
+    Attributes:
+        applies: Whether the precondition holds; None when that is not known. Where it does not hold, or is
+            not known, the specification says nothing.
+        values: Whether each case holds; None when that is not known, and wherever `applies` is not True.
+
+    Example:
+        >>> Outcome(True, {"stop": True, "NOT stop": None}).cases
+        {'stop'}
+    """
+
+    applies: bool | None
+    values: Mapping[str, bool | None]
+
+    @property
+    def cases(self) -> set[str]:
+        """The labels of the cases that hold."""
+        return {label for label, value in self.values.items() if value}
+
+    @property
+    def unknown(self) -> set[str]:
+        """The labels of the cases that may hold or not, where the precondition holds."""
+        return {label for label, value in self.values.items() if self.applies and value is None}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A specification without type errors, and what must be known to evaluate it.
+
+    Attributes:
+        functions: The external functions that it uses.
+        axes: Along which axis their intervals lie.
+    """
+
+    functions: Mapping[str, ExternalFunction]
+    axes: Mapping[Slot, Axis]
+
+    def check_bound(self, bound: Iterable[str]) -> None:
+        """Check that every function that is used is bound to something.
+
+        Raises:
+            InputError: One is not.
+        """
+        given = set(bound)
+        missing = [name for name in self.functions if name not in given]
+        if missing:
+            hints = "".join(nearest(name, given) for name in missing[:1])
+            names = ", ".join(f"{name}()" for name in missing)
+            raise InputError(
+                f"every external function that is used must be bound; nothing is bound to {names}{hints}"
+            )
+
+
+def prepare(spec: Spec) -> Prepared:
+    """Check the types of a specification and look up what evaluating it needs.
+
+    Raises:
+        SpecificationError: Names are not bound or types are wrong; shows every place.
+    """
+    problems = find_problems(spec)
+    if problems:
+        raise SpecificationError(problems, spec.source, spec.path)
+    used = {
+        part.function
+        for whole in [spec.precondition, *(case.condition for case in spec.case_blocks)]
+        + [let.value for case in spec.case_blocks for let in case.lets]
+        if whole is not None
+        for part in walk(whole)
+        if isinstance(part, Call)
+    }
+    return Prepared({one.name: one for one in spec.functions if one.name in used}, find_axes(spec))
+
+
+def evaluate(
+    spec: Spec, bindings: Mapping[str, Any], *, height: float | None = None, width: float | None = None
+) -> Outcome:
+    """Say whether a specification applies to one frame, and which of its cases hold.
+
+    Args:
+        spec: The specification.
+        bindings: For each external function its value, or a callable that takes its arguments; boxes and
+            intervals in image pixels, None or NaN where there is no value.
+        height: The height of the image in pixels, to turn y upward.
+        width: The width of the image in pixels, for IMG.
+
+    Raises:
+        InputError: A function is unbound, or a value is none of its type.
+    """
+    if spec.is_temporal:
+        raise InputError(
+            "the specification speaks of several frames: ask evaluate_track of roadworthy.bbsl.tracks"
+        )
+    evaluator = Evaluator(spec.prepared, bindings, Door(height, width))
+    applies: bool | None = True
+    if spec.precondition is not None:
+        applies = evaluator.condition(spec.precondition, {})
+    if applies is not True:
+        return Outcome(applies, dict.fromkeys(spec.labels))
+    return Outcome(True, {case.label: evaluator.case(case) for case in spec.case_blocks})
+
+
+class Evaluator:
+    """Gives the values of expressions in one frame.
+
+    Args:
+        prepared: What is known about the specification.
+        bindings: The external functions, as for `evaluate`.
+        door: The size of the image.
+    """
+
+    def __init__(self, prepared: Prepared, bindings: Mapping[str, Any], door: Door) -> None:
+        prepared.check_bound(bindings)
+        self._prepared = prepared
+        self._bindings = bindings
+        self._door = door
+        self._known: dict[str, Value] = {}
+
+    def case(self, case: Case) -> bool | None:
+        """Say whether a case holds; None when that is not known."""
+        return self.condition(case.condition, self.scope(case))
+
+    def scope(self, case: Case) -> dict[str, Value]:
+        """Return the values that the lets of a case bind."""
+        scope: dict[str, Value] = {}
+        for let in case.lets:
+            scope[let.name] = _as_type(self.value(let.value, scope), let.type)
+        return scope
+
+    def condition(self, part: Expression, scope: Mapping[str, Value]) -> bool | None:
+        """Say whether a condition holds; None when that is not known."""
+        value = self.value(part, scope)
+        assert value is None or isinstance(value, bool)  # the types were checked
+        return value
+
+    def value(self, part: Expression, scope: Mapping[str, Value]) -> Value:
+        """Return the value of an expression; None when there is none."""
+        match part:
+            case Number() | Truth():
+                return part.value
+            case Name():
+                return scope[part.name]
+            case Image():
+                return self._door.image()
+            case Call():
+                return self._call(part, scope)
+            case Not():
+                held = self.condition(part.operand, scope)
+                return None if held is None else not held
+            case And():
+                return _all(self.condition(operand, scope) for operand in part.operands)
+            case Or():
+                return _any(self.condition(operand, scope) for operand in part.operands)
+            case Quantified():
+                return self._quantified(part, scope)
+        # Everything else has no value where a part of it has none.
+        parts = [self.value(one, scope) for one in children(part)]
+        return None if any(one is None for one in parts) else _COMPUTED[type(part)](part, *parts)
+
+    def _call(self, part: Call, scope: Mapping[str, Value]) -> Value:
+        function = self._prepared.functions[part.function]
+        if not function.parameters and function.name in self._known:
+            return self._known[function.name]
+        arguments = [
+            _as_type(self.value(one, scope), kind)
+            for one, kind in zip(part.arguments, function.parameters, strict=True)
+        ]
+        value = self.call(function, arguments)
+        if not function.parameters:
+            self._known[function.name] = value
+        return value
+
+    def call(self, function: ExternalFunction, arguments: list[Value]) -> Value:
+        """Return the value of an external function; None where an argument has none, or is an empty interval.
+
+        Raises:
+            InputError: The function takes arguments and is bound to no callable, or returns a wrong value.
+        """
+        name = function.name
+        if any(one is None or one == EMPTY for one in arguments):
+            return None
+        bound = self._bindings[name]
+        if callable(bound):
+            axes = (self._prepared.axes["parameter", name, str(index)] for index in range(len(arguments)))
+            bound = bound(*map(self._door.outward, arguments, axes))
+        elif function.parameters:
+            raise InputError(f"{name}() takes arguments: bind it to a callable, got {bound!r}")
+        return self._door.inward(bound, function.result, name, self._prepared.axes["function", name])
+
+    def _quantified(self, part: Quantified, scope: Mapping[str, Value]) -> bool | None:
+        boxes = self.value(part.boxes, scope)
+        if boxes is None:
+            return None
+        assert isinstance(boxes, tuple)  # the types were checked
+        held = (self.condition(part.body, {**scope, part.variable: box}) for box in boxes)
+        return _all(held) if part.quantifier == "forall" else _any(held)
+
+
+def _all(held: Iterable[bool | None]) -> bool | None:
+    known = True
+    for one in held:
+        if one is False:
+            return False
+        known = known and one is not None
+    return True if known else None
+
+
+def _any(held: Iterable[bool | None]) -> bool | None:
+    found = _all(None if one is None else not one for one in held)
+    return None if found is None else not found
+
+
+def _as_type(value: Value, kind: Type) -> Value:
+    """Return an end of a projection as a real where one is asked for."""
+    return value.lower if kind is Type.REAL and isinstance(value, Interval) else value
+
+
+def _number(value: Any) -> float:
+    return float(value.lower if isinstance(value, Interval) else value)
+
+
+def _interval(value: Any) -> Any:
+    """Return a real as a point interval; everything else as it is."""
+    return Interval(value, value) if type(value) in (float, int) else value
+
+
+def _projection(part: Expression, box: Any) -> Interval:
+    assert isinstance(part, Projection)
+    side: Interval = box.x if part.axis == "x" else box.y
+    if part.end is None:
+        return side
+    end = side.lower if part.end == "lower" else side.upper
+    return Interval(end, end)
+
+
+def _literal(_: Expression, lower: Any, upper: Any) -> Interval | None:
+    ends = Interval(_number(lower), _number(upper))
+    return ends if ends.lower <= ends.upper else None
+
+
+def _ratio(_: Expression, part: Any, whole: Any) -> float | None:
+    size = area(whole)
+    return area(part) / size if size > 0 else None
+
+
+def _combination(part: Expression, left: Any, right: Any) -> Value:
+    assert isinstance(part, Combination)
+    if isinstance(left, Interval):
+        return meet(left, right)
+    return tuple(left) + tuple(right) if part.operator == "union" else common_boxes(left, right)
+
+
+def _relation(part: Expression, left: Any, right: Any) -> bool:
+    assert isinstance(part, Relation)
+    if part.operator in ("<=", ">=", "in"):
+        number = _number(left)
+        if part.operator == "in":
+            return bool(right.lower <= number <= right.upper)
+        return number <= _number(right) if part.operator == "<=" else number >= _number(right)
+    if isinstance(left, Interval) or isinstance(right, Interval):
+        left, right = _interval(left), _interval(right)
+    if part.operator == "=":
+        return bool(left == right)
+    if part.operator in ("<", ">"):
+        if part.operator == ">":
+            left, right = right, left
+        return bool(left.upper < right.lower if isinstance(left, Interval) else left < right)
+    if part.operator in ("superset", "superseteq"):
+        left, right = right, left
+    relation = _POSITIONS[part.operator]
+    if isinstance(left, Interval):
+        return relation(left, right)
+    if relation is strictly_within:
+        return within(left.x, right.x) and within(left.y, right.y) and left != right
+    return relation(left.x, right.x) and relation(left.y, right.y)
+
+
+_POSITIONS: dict[str, Callable[[Interval, Interval], bool]] = {
+    "overlaps": overlap,
+    "subset": strictly_within,
+    "superset": strictly_within,
+    "subseteq": within,
+    "superseteq": within,
+}
+
+_COMPUTED: dict[type[Expression], Callable[..., Value]] = {
+    Projection: _projection,
+    Width: lambda _, interval: max(0.0, interval.upper - interval.lower),
+    Ratio: _ratio,
+    IntervalLiteral: _literal,
+    BoxLiteral: lambda _, x, y: None if EMPTY in (x, y) else Box(x, y),
+    SetLiteral: lambda _, *boxes: boxes,
+    Combination: _combination,
+    Relation: _relation,
+}

@@ -1,0 +1,252 @@
+"""How far a condition is from its border, in pixels: the quantitative reading of a specification.
+
+The margin of a condition is positive where it holds and negative where it does not; at exactly 0 either may
+be. No error of the edges of the moving boxes below its size changes whether the condition holds. It is built
+as in the quantitative semantics of signal temporal logic: the smallest of an ``and``, the largest of an
+``or``, the opposite of a ``not``. So it is a safe distance, not always the largest one: ``a and not a`` has
+the margin of the nearer border, though no error makes it true; `roadworthy.bbsl.coverage.borders` finds the
+nearest box that makes a difference.
+
+What does not change with an edge (a truth value from outside, a number that is compared with another) has an
+infinite margin. A share of an area is turned into pixels to first order: the change of the share that moving
+every edge by one pixel can make at most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from roadworthy.bbsl.doors import Value
+from roadworthy.bbsl.evaluation import Evaluator
+from roadworthy.bbsl.syntax import (
+    And,
+    Call,
+    Case,
+    Expression,
+    Name,
+    Not,
+    Or,
+    Quantified,
+    Ratio,
+    Relation,
+    Width,
+    children,
+)
+from roadworthy.bbsl.values import EMPTY, Box, Interval, area
+
+__all__ = ["Context", "Margins", "all_of", "any_of", "opposite"]
+
+Margin = float | None
+"""A margin; None where a condition has no value."""
+
+
+def opposite(margin: Margin) -> Margin:
+    """Return the margin of "not"."""
+    return None if margin is None else -margin
+
+
+def all_of(margins: Iterable[Margin]) -> Margin:
+    """Return the margin of "and": the smallest; unknown where a part is unknown and none is false.
+
+    Example:
+        >>> all_of([3.0, 1.5]), all_of([3.0, None]), all_of([-2.0, None])
+        (1.5, None, -2.0)
+    """
+    smallest, unknown = math.inf, False
+    for margin in margins:
+        if margin is None:
+            unknown = True
+        else:
+            smallest = min(smallest, margin)
+    return None if unknown and smallest >= 0 else smallest
+
+
+def any_of(margins: Iterable[Margin]) -> Margin:
+    """Return the margin of "or": the largest; unknown where a part is unknown and none is true."""
+    return opposite(all_of(map(opposite, margins)))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What names stand for: their values, and how many moving edges each takes part with.
+
+    Attributes:
+        values: The values that lets and quantifiers bind.
+        rates: By how many pixels each changes when every moving edge is off by one; 0 when not given.
+    """
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
+
+    def with_box(self, name: str, box: Box, rate: float) -> Context:
+        """Return the context inside a quantifier."""
+        return Context({**self.values, name: box}, {**self.rates, name: rate})
+
+
+class Margins:
+    """Gives the margins of conditions in one frame.
+
+    Args:
+        evaluator: Gives the values.
+        moving: The external functions whose boxes may be off.
+
+    Example:
+        >>> from roadworthy.bbsl import parse
+        >>> from roadworthy.bbsl.doors import Door
+        >>> spec = parse("exfunction v(): bb endexfunction case stop PROJ_y(v()) ~ [0, 100] endcase")
+        >>> evaluator = Evaluator(spec.prepared, {"v": [600, 180, 700, 300]}, Door(375))
+        >>> Margins(evaluator, ["v"]).case(spec.case_blocks[0])
+        25.0
+    """
+
+    def __init__(self, evaluator: Evaluator, moving: Iterable[str]) -> None:
+        self._evaluator = evaluator
+        self._moving = frozenset(moving)
+
+    def context(self, case: Case) -> Context:
+        """Return what the lets of a case bind."""
+        values = self._evaluator.scope(case)
+        rates: dict[str, float] = {}
+        for let in case.lets:
+            rates[let.name] = self._change(let.value, values[let.name], Context(values, rates))
+        return Context(values, rates)
+
+    def case(self, case: Case) -> Margin:
+        """Return the margin of a case's condition."""
+        return self.condition(case.condition, self.context(case))
+
+    def condition(self, part: Expression, context: Context) -> Margin:
+        """Return the margin of a condition."""
+        match part:
+            case Not():
+                return opposite(self.condition(part.operand, context))
+            case And():
+                together = all_of([self.condition(one, context) for one in part.operands])
+                return self._decided(part, together, context)
+            case Or():
+                together = any_of([self.condition(one, context) for one in part.operands])
+                return self._decided(part, together, context)
+            case Quantified():
+                return self._decided(part, self._quantified(part, context), context)
+            case Relation():
+                return self._relation(part, context)
+        held = self._evaluator.condition(part, context.values)
+        return None if held is None else math.inf if held else -math.inf
+
+    def _decided(self, part: Expression, margin: Margin, context: Context) -> Margin:
+        """Return a margin, also where a part on its very border decides: 0 does not tell true from false."""
+        if margin is None and self._evaluator.condition(part, context.values) is not None:
+            return 0.0
+        return margin
+
+    def _quantified(self, part: Quantified, context: Context) -> Margin:
+        if self._evaluator.value(part.boxes, context.values) is None:
+            return None
+        rate = self.rate(part.boxes, context.rates)
+        inside = [
+            self.condition(part.body, context.with_box(part.variable, box, rate))
+            for box in self._boxes(part.boxes, context)
+        ]
+        return all_of(inside) if part.quantifier == "forall" else any_of(inside)
+
+    def _relation(self, part: Relation, context: Context) -> Margin:
+        held = self._evaluator.condition(part, context.values)
+        if held is None:
+            return None
+        left, right = (self._evaluator.value(one, context.values) for one in (part.left, part.right))
+        if isinstance(left, bool):
+            first, second = self.condition(part.left, context), self.condition(part.right, context)
+            return any_of([all_of([first, second]), all_of([opposite(first), opposite(second)])])
+        rate = self._change(part.left, left, context) + self._change(part.right, right, context)
+        if not rate:
+            return math.inf if held else -math.inf
+        distance = abs(_distance(part.operator, left, right)) / rate
+        return distance if held else -distance
+
+    def _change(self, part: Expression, value: Value, context: Context) -> float:
+        """Return how much a value changes at most when every moving edge is off by a pixel."""
+        if isinstance(part, Ratio) and isinstance(value, float):
+            return self._change_of_ratio(part, value, context)
+        return self.rate(part, context.rates)
+
+    def _change_of_ratio(self, part: Ratio, value: float, context: Context) -> float:
+        borders = []
+        for one in (part.part, part.whole):
+            boxes = self._boxes(one, context) if self.rate(one, context.rates) else []
+            sides = (box.x.upper - box.x.lower + box.y.upper - box.y.lower for box in boxes)
+            borders.append(2 * sum(sides))
+        return (borders[0] + value * borders[1]) / area(self._boxes(part.whole, context))
+
+    def _boxes(self, part: Expression, context: Context) -> list[Box]:
+        boxes = self._evaluator.value(part, context.values)
+        return [box for box in boxes if isinstance(box, Box)] if isinstance(boxes, tuple) else []
+
+    def rate(self, part: Expression, rates: Mapping[str, float]) -> float:
+        """Return by how many pixels an expression changes when every moving edge is off by one."""
+        match part:
+            case Name():
+                return rates.get(part.name, 0.0)
+            case Call():
+                # What a function makes of a box that moves is not known; it is taken as it is.
+                return float(part.function in self._moving)
+            case Width():
+                return 2 * self.rate(part.interval, rates)
+        return max((self.rate(one, rates) for one in children(part)), default=0.0)
+
+
+def _distance(operator: str, left: Value, right: Value) -> float:
+    """Return how far two values are from where the relation begins or ends to hold."""
+    if isinstance(left, Box) and isinstance(right, Box):
+        sides = [_interval_distance(operator, a, b) for a, b in ((left.x, right.x), (left.y, right.y))]
+        if operator in ("subset", "superset"):
+            weak = "subseteq" if operator == "subset" else "superseteq"
+            inside = min(_interval_distance(weak, a, b) for a, b in zip(left, right, strict=True))
+            return min(inside, max(_apart(a, b) for a, b in zip(left, right, strict=True)))
+        return min(sides)
+    if operator in ("<=", ">=", "in") or not (isinstance(left, Interval) or isinstance(right, Interval)):
+        return _real_distance(operator, left, right)
+    return _interval_distance(operator, _as_interval(left), _as_interval(right))
+
+
+def _real_distance(operator: str, left: Value, right: Value) -> float:
+    number = _as_number(left)
+    if isinstance(right, Interval) and operator == "in":
+        return min(number - right.lower, right.upper - number)
+    return number - _as_number(right)
+
+
+def _interval_distance(operator: str, a: Interval, b: Interval) -> float:
+    if EMPTY in (a, b):
+        return math.inf
+    match operator:
+        case "<":
+            return b.lower - a.upper
+        case ">":
+            return a.lower - b.upper
+        case "=":
+            return -_apart(a, b)
+        case "overlaps":
+            return min(a.upper - b.lower, b.upper - a.lower)
+        case "subset" | "subseteq":
+            inside = min(a.lower - b.lower, b.upper - a.upper)
+            return inside if operator == "subseteq" else min(inside, _apart(a, b))
+    return _interval_distance(operator.replace("super", "sub"), b, a)
+
+
+def _apart(a: Interval, b: Interval) -> float:
+    return max(abs(a.lower - b.lower), abs(a.upper - b.upper))
+
+
+def _as_interval(value: Value) -> Interval:
+    if isinstance(value, Interval):
+        return value
+    return Interval(_as_number(value), _as_number(value))
+
+
+def _as_number(value: Value) -> float:
+    if isinstance(value, Interval):
+        return value.lower
+    assert isinstance(value, int | float)
+    return float(value)

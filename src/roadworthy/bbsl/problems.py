@@ -1,0 +1,96 @@
+"""What is wrong with a specification, shown where it stands in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from roadworthy.bbsl.syntax import Span
+from roadworthy.errors import InputError
+
+__all__ = ["Problem", "SpecificationError", "nearest", "place"]
+
+_WIDEST = 100
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, and where.
+
+    Attributes:
+        message: What was expected, what came, and what to do.
+        span: The characters of the text that are at fault.
+    """
+
+    message: str
+    span: Span
+
+
+class SpecificationError(InputError):
+    r"""A specification is wrong in one place or several; every one is shown with its line underlined.
+
+    Args:
+        problems: What is wrong, at least one.
+        source: The text of the specification.
+        path: The file it came from.
+
+    Example:
+        >>> text = "case stop\n  vehicel() ≈ IMG\nendcase"
+        >>> print(SpecificationError([Problem("no function is called 'vehicel'", Span(12, 19))], text))
+        <specification>:2:3: no function is called 'vehicel'
+          2 |   vehicel() ≈ IMG
+            |   ^^^^^^^
+    """
+
+    def __init__(self, problems: Iterable[Problem], source: str, path: str | None = None) -> None:
+        self.problems = tuple(problems)
+        self.source = source
+        self.path = path
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        return "\n".join(self._shown(problem) for problem in self.problems)
+
+    def _shown(self, problem: Problem) -> str:
+        line, column = place(self.source, problem.span.start)
+        text = self.source.split("\n")[line - 1].rstrip("\r")
+        before, after = text[: column - 1], text[column - 1 :]
+        width = max(1, min(problem.span.stop - problem.span.start, len(after)))
+        if len(text) > _WIDEST:
+            before = before if len(before) <= _WIDEST // 2 else f"…{before[-(_WIDEST // 2) :]}"
+            after = after if len(after) <= _WIDEST // 2 else f"{after[: _WIDEST // 2]}…"
+            width = min(width, len(after))
+        # A tab stays a tab above the mark, whatever its width.
+        under = "".join("\t" if letter == "\t" else " " for letter in before)
+        number = str(line)
+        return (
+            f"{self.path or '<specification>'}:{line}:{column}: {problem.message}\n"
+            f"  {number} | {before}{after}\n"
+            f"  {' ' * len(number)} | {under}{'^' * width}"
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.problems, self.source, self.path)
+
+
+def place(source: str, offset: int) -> tuple[int, int]:
+    r"""Return line and column of a character of a text, both counted from 1.
+
+    Example:
+        >>> place("one\ntwo", 5)
+        (2, 2)
+    """
+    before = source[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name that is most like one that is unknown; nothing where none is.
+
+    Example:
+        >>> nearest("lVehicle", ["Vehicle", "VehicleExists"])
+        "; did you mean 'Vehicle'?"
+    """
+    found = get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+    return f"; did you mean {found[0]!r}?" if found else ""

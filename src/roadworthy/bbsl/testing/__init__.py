@@ -1,0 +1,30 @@
+"""Tests of detectors by specifications (Definitions 11 to 13): matching, verdicts, and the paper's tables."""
+
+from __future__ import annotations
+
+from roadworthy.bbsl.testing.judging import OUTSIDE, Judgement, Outside, judge
+from roadworthy.bbsl.testing.labelled import LabelledFrames
+from roadworthy.bbsl.testing.matching import MATCHINGS, Matched, Matching, match
+from roadworthy.bbsl.testing.roles import ObjectRole, find_role
+from roadworthy.bbsl.testing.rows import TestRow, row_of
+from roadworthy.bbsl.testing.tables import Cell, Comparison, Count, compare
+
+__all__ = [
+    "MATCHINGS",
+    "OUTSIDE",
+    "Cell",
+    "Comparison",
+    "Count",
+    "Judgement",
+    "LabelledFrames",
+    "Matched",
+    "Matching",
+    "ObjectRole",
+    "Outside",
+    "TestRow",
+    "compare",
+    "find_role",
+    "judge",
+    "match",
+    "row_of",
+]

@@ -1,0 +1,294 @@
+"""Specifications over time: what they say of the frames of a track.
+
+A track is a sequence of frames, each with values of the external functions; the frames of one object,
+usually. ``always``, ``eventually`` and ``until`` look at the frames from now on, ``previous`` at the frame
+before, and every frame is judged with its own values. What a quantifier around an operator of time has picked
+stays picked: the box of the frame at which the quantifier stands.
+
+A track ends. With ``ends="cut"`` there is nothing after it: ``always`` holds for what is left, ``eventually``
+needs a frame that is there, and ``previous`` is false in the first frame (as in linear temporal logic on
+finite traces). With ``ends="open"`` the track may go on: where that matters the outcome is not known.
+
+Outcomes are read in two ways: whether a condition holds, and by which margin, in pixels (see
+`roadworthy.bbsl.margins`); operators of time are an ``and`` or an ``or`` over frames, so their margins are
+the smallest or the largest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from roadworthy._files import naming
+from roadworthy.bbsl.doors import Door
+from roadworthy.bbsl.evaluation import Evaluator, Outcome
+from roadworthy.bbsl.margins import Context, Margin, Margins, all_of, any_of, opposite
+from roadworthy.bbsl.syntax import (
+    Always,
+    And,
+    Bounds,
+    Case,
+    Eventually,
+    Expression,
+    Name,
+    Not,
+    Or,
+    Previous,
+    Quantified,
+    Relation,
+    Spec,
+    Type,
+    Until,
+    is_temporal,
+    walk,
+)
+from roadworthy.bbsl.values import Box
+from roadworthy.errors import InputError
+
+__all__ = ["Ends", "TrackOutcome", "box_functions", "evaluate_track"]
+
+Ends = Literal["cut", "open"]
+"""What lies beyond the frames of a track: nothing, or what nobody knows."""
+
+
+@dataclass(frozen=True)
+class TrackOutcome:
+    """What a specification says of the frames of a track.
+
+    Attributes:
+        outcomes: For every frame whether the specification applies and which cases hold.
+        margins: For every frame the margin of each case in pixels; None where it has no value or the
+            specification does not apply.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    margins: tuple[Mapping[str, Margin], ...]
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def always(self, label: str) -> bool | None:
+        """Return whether a case holds in every frame to which the specification applies."""
+        held = [one.values[label] for one in self.outcomes if one.applies is not False]
+        return False if False in held else None if None in held else True
+
+
+def box_functions(spec: Spec) -> tuple[str, ...]:
+    """Return the external functions that give boxes: what a detector's errors move."""
+    return tuple(one.name for one in spec.functions if one.result in (Type.BB, Type.SET_BB))
+
+
+def evaluate_track(
+    spec: Spec,
+    frames: Sequence[Mapping[str, Any]],
+    *,
+    height: float | None = None,
+    width: float | None = None,
+    ends: Ends = "cut",
+    moving: Sequence[str] | None = None,
+) -> TrackOutcome:
+    """Say of every frame of a track whether a specification applies, which cases hold, and by which margins.
+
+    Args:
+        spec: The specification; it may speak of other frames or not.
+        frames: For each frame the values of the external functions, as for `Spec.cases`.
+        height: The height of the images in pixels.
+        width: Their width, for IMG.
+        ends: What lies beyond the track: "cut" for nothing, "open" for what nobody knows.
+        moving: The functions whose boxes may be off, for the margins; all that give boxes when left out.
+
+    Raises:
+        InputError: A function is unbound, or a value is none of its type; says in which frame.
+
+    Example:
+        >>> from roadworthy.bbsl import parse
+        >>> spec = parse('''
+        ... exfunction seen(): bool endexfunction
+        ... case kept
+        ...   not (seen() = true) or always[0, 2] (seen() = true)
+        ... endcase
+        ... ''')
+        >>> track = [{"seen": one} for one in (True, True, True, False, True)]
+        >>> [bool(one.cases) for one in evaluate_track(spec, track).outcomes]
+        [True, False, False, True, True]
+    """
+    if ends not in get_args(Ends):
+        raise InputError(f"ends must be one of {', '.join(get_args(Ends))}, got {ends!r}")
+    spec.check_types()
+    door = Door(height, width)
+    evaluators = [Evaluator(spec.prepared, bindings, door) for bindings in frames]
+    moved = box_functions(spec) if moving is None else tuple(moving)
+    read = _Frames(evaluators, moved, ends)
+    before = _Reading(read, None, exact=True)
+    held = {case.label: _Reading(read, case, exact=True) for case in spec.case_blocks}
+    by = {case.label: _Reading(read, case, exact=False) for case in spec.case_blocks}
+    outcomes, margins = [], []
+    for now in range(len(frames)):
+        applies = True if spec.precondition is None else _truth(before.at(spec.precondition, now, {}))
+        values = {one.label: _truth(held[one.label].at(one.condition, now, {})) for one in spec.case_blocks}
+        far = {one.label: by[one.label].at(one.condition, now, {}) for one in spec.case_blocks}
+        unknown = dict.fromkeys(values)
+        outcomes.append(Outcome(applies, values if applies else unknown))
+        margins.append(far if applies else unknown)
+    return TrackOutcome(tuple(outcomes), tuple(margins))
+
+
+def _truth(reading: Margin) -> bool | None:
+    return None if reading is None else reading > 0
+
+
+class _Frames:
+    """The frames of a track, and what is read in one of them."""
+
+    def __init__(self, evaluators: Sequence[Evaluator], moving: Sequence[str], ends: Ends) -> None:
+        self._evaluators = evaluators
+        self._margins = [Margins(one, moving) for one in evaluators]
+        self._open = ends == "open"
+        self._contexts: dict[tuple[int, int], Context] = {}
+
+    def __len__(self) -> int:
+        return len(self._evaluators)
+
+    def context(self, case: Case | None, now: int) -> Context:
+        """Return what the lets of a case bind in a frame; those that speak of time are read where used."""
+        key = (id(case), now)
+        if key not in self._contexts:
+            if case is None:
+                self._contexts[key] = Context()
+            else:
+                plain = tuple(one for one in case.lets if one.name not in _lets_of_time(case))
+                known = Case(case.label, plain, case.condition)
+                with naming(f"frame {now} of the track"):
+                    self._contexts[key] = self._margins[now].context(known)
+        return self._contexts[key]
+
+    def leaf(self, part: Expression, now: int, context: Context, *, exact: bool) -> Margin:
+        """Return the reading of a condition that looks at one frame."""
+        with naming(f"frame {now} of the track"):
+            if not exact:
+                return self._margins[now].condition(part, context)
+            held = self._evaluators[now].condition(part, context.values)
+        return None if held is None else math.inf if held else -math.inf
+
+    def boxes(self, part: Quantified, now: int, context: Context) -> tuple[list[Box], float] | None:
+        """Return the boxes that a quantifier picks from, and how fast they move."""
+        with naming(f"frame {now} of the track"):
+            boxes = self._evaluators[now].value(part.boxes, context.values)
+        if not isinstance(boxes, tuple):
+            return None
+        rate = self._margins[now].rate(part.boxes, context.rates)
+        return [one for one in boxes if isinstance(one, Box)], rate
+
+    def window(self, bounds: Bounds, now: int) -> tuple[range, bool]:
+        """Return the frames that bounds reach, and whether they reach beyond the end of an open track."""
+        last = len(self) - 1
+        end = last if bounds.upper is None else min(now + bounds.upper, last)
+        beyond = bounds.upper is None or now + bounds.upper > last
+        return range(now + bounds.lower, end + 1), beyond and self._open
+
+    @property
+    def before(self) -> Margin:
+        """What is said of the frame before the first."""
+        return None if self._open else -math.inf
+
+
+Picked = Mapping[str, tuple[Box, float]]
+"""Boxes that quantifiers around have picked, and how fast they move."""
+
+
+class _Reading:
+    """One reading of the conditions of one case: whether they hold, or by how much.
+
+    Whether a condition holds is read as a margin too: infinite where it holds, minus infinite where not. Then
+    one recursion gives both readings, and at the border the one is still exact.
+    """
+
+    def __init__(self, frames: _Frames, case: Case | None, *, exact: bool) -> None:
+        self._frames = frames
+        self._case = case
+        self._exact = exact
+        self._timed = {} if case is None else _lets_of_time(case)
+        self._known: dict[tuple[int, int], Margin] = {}
+
+    def at(self, part: Expression, now: int, picked: Picked) -> Margin:
+        """Return the reading of a condition at a frame."""
+        if picked:
+            return self._read(part, now, picked)
+        key = (id(part), now)
+        if key not in self._known:
+            self._known[key] = self._read(part, now, picked)
+        return self._known[key]
+
+    def _read(self, part: Expression, now: int, picked: Picked) -> Margin:
+        match part:
+            case Name() if part.name in self._timed:
+                return self.at(self._timed[part.name], now, picked)
+            case Always():
+                frames, beyond = self._frames.window(part.bounds, now)
+                seen = [self.at(part.operand, one, picked) for one in frames]
+                return all_of([*seen, *[None] * beyond])
+            case Eventually():
+                frames, beyond = self._frames.window(part.bounds, now)
+                seen = [self.at(part.operand, one, picked) for one in frames]
+                return any_of([*seen, *[None] * beyond])
+            case Until():
+                return self._until(part, now, picked)
+            case Previous():
+                return self.at(part.operand, now - 1, picked) if now else self._frames.before
+        if not self._speaks_of_time(part):
+            return self._frames.leaf(part, now, self._context(now, picked), exact=self._exact)
+        return self._joined(part, now, picked)
+
+    def _joined(self, part: Expression, now: int, picked: Picked) -> Margin:
+        match part:
+            case Not():
+                return opposite(self.at(part.operand, now, picked))
+            case And():
+                return all_of([self.at(one, now, picked) for one in part.operands])
+            case Or():
+                return any_of([self.at(one, now, picked) for one in part.operands])
+            case Relation():
+                first, second = self.at(part.left, now, picked), self.at(part.right, now, picked)
+                return any_of([all_of([first, second]), all_of([opposite(first), opposite(second)])])
+        assert isinstance(part, Quantified)  # nothing else holds conditions
+        boxes = self._frames.boxes(part, now, self._context(now, picked))
+        if boxes is None:
+            return None
+        inside = [self.at(part.body, now, {**picked, part.variable: (box, boxes[1])}) for box in boxes[0]]
+        return all_of(inside) if part.quantifier == "forall" else any_of(inside)
+
+    def _until(self, part: Until, now: int, picked: Picked) -> Margin:
+        frames, beyond = self._frames.window(part.bounds, now)
+        ways: list[Margin] = []
+        for end in frames:
+            before = [self.at(part.left, one, picked) for one in range(now, end)]
+            ways.append(all_of([*before, self.at(part.right, end, picked)]))
+        if beyond:
+            rest = [self.at(part.left, one, picked) for one in range(now, len(self._frames))]
+            ways.append(all_of([None, *rest]))
+        return any_of(ways)
+
+    def _context(self, now: int, picked: Picked) -> Context:
+        context = self._frames.context(self._case, now)
+        for name, (box, rate) in picked.items():
+            context = context.with_box(name, box, rate)
+        return context
+
+    def _speaks_of_time(self, part: Expression) -> bool:
+        return any(
+            isinstance(one, Always | Eventually | Until | Previous)
+            or (isinstance(one, Name) and one.name in self._timed)
+            for one in walk(part)
+        )
+
+
+def _lets_of_time(case: Case) -> dict[str, Expression]:
+    """Return the lets of a case whose values depend on other frames."""
+    found: dict[str, Expression] = {}
+    for let in case.lets:
+        names = {one.name for one in walk(let.value) if isinstance(one, Name)}
+        if is_temporal(let.value) or names & found.keys():
+            found[let.name] = let.value
+    return found

@@ -1,0 +1,310 @@
+"""Whether every name in a specification is bound, and every part has the type that its place asks for.
+
+Two types turn into others (an end of a projection is a point interval by Definition 7):
+
+- a real r compared with an interval is the point interval [r, r];
+- an end of a projection is its number where a real is expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from roadworthy.bbsl.problems import Problem, nearest
+from roadworthy.bbsl.syntax import (
+    Always,
+    And,
+    BoxLiteral,
+    Call,
+    Case,
+    Combination,
+    Eventually,
+    Expression,
+    Image,
+    IntervalLiteral,
+    Name,
+    Not,
+    Number,
+    Or,
+    Previous,
+    Projection,
+    Quantified,
+    Ratio,
+    Relation,
+    SetLiteral,
+    Spec,
+    Truth,
+    Type,
+    Until,
+    Width,
+    walk,
+)
+
+__all__ = ["find_problems"]
+
+Scope = Mapping[str, Type | None]
+"""The types of the names that are bound here; None where the type is not known after an earlier mistake."""
+
+_BUILT_IN = ("PROJ_x", "PROJ_y", "RAT", "w", "IMG")
+_COMPARED: dict[str, tuple[Type, ...]] = {
+    "<": (Type.REAL, Type.INTERVAL),
+    ">": (Type.REAL, Type.INTERVAL),
+    "=": (Type.BOOL, Type.REAL, Type.INTERVAL, Type.BB),
+    **dict.fromkeys(("overlaps", "subset", "superset", "subseteq", "superseteq"), (Type.INTERVAL, Type.BB)),
+}
+
+
+def find_problems(spec: Spec) -> tuple[Problem, ...]:
+    """Return every name that is not bound and every part with a wrong type, in the order of the text.
+
+    Example:
+        >>> from roadworthy.bbsl import parse
+        >>> [problem.message for problem in find_problems(parse("case go IMG endcase"))]
+        ['the condition of a case must be bool, got bb']
+    """
+    checker = _Checker(spec)
+    checker.check(spec)
+    return tuple(sorted(checker.problems, key=lambda problem: problem.span.start))
+
+
+class _Checker:
+    def __init__(self, spec: Spec) -> None:
+        self.problems: list[Problem] = []
+        self._functions = {one.name: one for one in spec.functions}
+
+    def _report(self, message: str, where: Expression) -> None:
+        self.problems.append(Problem(message, where.span))
+
+    def check(self, spec: Spec) -> None:
+        seen: set[str] = set()
+        for function in spec.functions:
+            if function.name in seen:
+                self.problems.append(Problem(f"{function.name!r} is declared twice", function.span))
+            if function.name in _BUILT_IN:
+                self.problems.append(
+                    Problem(f"{function.name!r} is built in: choose another name", function.span)
+                )
+            seen.add(function.name)
+        if spec.precondition is not None:
+            self._expect(spec.precondition, Type.BOOL, {}, "the precondition")
+        labels: set[str] = set()
+        for case in spec.case_blocks:
+            if case.label in labels:
+                self.problems.append(
+                    Problem(
+                        f"there are two cases {case.label!r}: join them with 'or', or rename one", case.span
+                    )
+                )
+            labels.add(case.label)
+            self._case(case)
+
+    def _case(self, case: Case) -> None:
+        scope: dict[str, Type | None] = {}
+        for let in case.lets:
+            self._recursion(let.name, let.value, scope)
+            self._expect(
+                let.value,
+                let.type,
+                {**scope, let.name: None} if let.name not in scope else scope,
+                f"{let.name!r}",
+            )
+            if let.name in scope:
+                self.problems.append(Problem(f"{let.name!r} is bound twice in this case", let.span))
+            scope[let.name] = let.type
+        self._expect(case.condition, Type.BOOL, scope, "the condition of a case")
+
+    def _recursion(self, name: str, value: Expression, scope: Scope) -> None:
+        for part in walk(value):
+            if isinstance(part, Name) and part.name == name and name not in scope:
+                call = f"; did you mean {name}()?" if name in self._functions else ""
+                self._report(f"{name!r} is defined by itself{call}", part)
+
+    def _expect(self, part: Expression, wanted: Type, scope: Scope, what: str) -> None:
+        """Check a part, and that it is or turns into the type that its place asks for."""
+        found = self.infer(part, scope)
+        if found in (None, wanted) or (wanted is Type.REAL and _is_end(part)):
+            return
+        hint = ""
+        if wanted is Type.SET_BB and found is Type.BB:
+            hint = ": put it in braces, {…}"
+        elif wanted is Type.INTERVAL and found is Type.BB:
+            hint = ": project it with PROJ_x(…) or PROJ_y(…)"
+        elif wanted is Type.INTERVAL and found is Type.REAL:
+            hint = ": write [r, r]"
+        elif wanted is Type.REAL and found is Type.INTERVAL:
+            hint = ": take its width w(…), or an end such as PROJ_y.lower(…)"
+        self._report(f"{what} must be {wanted}, got {found}{hint}", part)
+
+    def infer(self, part: Expression, scope: Scope) -> Type | None:
+        """Return the type of a part; None where a mistake inside, which is reported, leaves it open."""
+        match part:
+            case Number():
+                return Type.REAL
+            case Truth():
+                return Type.BOOL
+            case Image():
+                return Type.BB
+            case Name():
+                return self._name(part, scope)
+            case Call():
+                return self._call(part, scope)
+            case Projection():
+                self._expect(part.box, Type.BB, scope, f"the box that PROJ_{part.axis} projects")
+                return Type.INTERVAL
+            case Width():
+                self._expect(part.interval, Type.INTERVAL, scope, "what w measures")
+                return Type.REAL
+            case Ratio():
+                self._expect(part.part, Type.SET_BB, scope, "the first argument of RAT")
+                self._expect(part.whole, Type.SET_BB, scope, "the second argument of RAT")
+                return Type.REAL
+            case IntervalLiteral():
+                self._interval(part, scope)
+                return Type.INTERVAL
+            case BoxLiteral():
+                self._expect(part.x, Type.INTERVAL, scope, "the x side of a box")
+                self._expect(part.y, Type.INTERVAL, scope, "the y side of a box")
+                return Type.BB
+            case SetLiteral():
+                for box in part.boxes:
+                    self._expect(box, Type.BB, scope, "an element of a set")
+                return Type.SET_BB
+            case Combination():
+                return self._combination(part, scope)
+            case Relation():
+                self._relation(part, scope)
+            case Quantified():
+                self._quantified(part, scope)
+            case Not() | Always() | Eventually() | Previous():
+                word = type(part).__name__.lower()
+                self._expect(part.operand, Type.BOOL, scope, f"what '{word}' is said of")
+            case And() | Or():
+                word = type(part).__name__.lower()
+                for operand in part.operands:
+                    self._expect(operand, Type.BOOL, scope, f"what '{word}' joins")
+            case Until():
+                self._expect(part.left, Type.BOOL, scope, "what holds before 'until'")
+                self._expect(part.right, Type.BOOL, scope, "what 'until' waits for")
+        return Type.BOOL
+
+    def _name(self, part: Name, scope: Scope) -> Type | None:
+        if part.name in scope:
+            return scope[part.name]
+        message = f"no let or quantifier binds {part.name!r} here"
+        if part.name in self._functions:
+            message += f": write {part.name}(), or bind it with let"
+        else:
+            message += nearest(part.name, [*scope, *(f"{name}()" for name in self._functions)])
+        self._report(message, part)
+        return None
+
+    def _call(self, part: Call, scope: Scope) -> Type | None:
+        function = self._functions.get(part.function)
+        if function is None:
+            for argument in part.arguments:
+                self.infer(argument, scope)
+            if part.function in scope:
+                message = f"{part.function!r} is a name and no function: leave the parentheses out"
+            else:
+                message = f"no external function is called {part.function!r}"
+                message += nearest(part.function, [*self._functions, *_BUILT_IN])
+            self._report(message, part)
+            return None
+        expected, got = len(function.parameters), len(part.arguments)
+        if expected != got:
+            self._report(f"{part.function!r} takes {_counted(expected, 'argument')}, got {got}", part)
+        for index, argument in enumerate(part.arguments):
+            if index < expected:
+                what = f"argument {index + 1} of {part.function!r}"
+                self._expect(argument, function.parameters[index], scope, what)
+            else:
+                self.infer(argument, scope)
+        return function.result
+
+    def _interval(self, part: IntervalLiteral, scope: Scope) -> None:
+        self._expect(part.lower, Type.REAL, scope, "the lower end of an interval")
+        self._expect(part.upper, Type.REAL, scope, "the upper end of an interval")
+        if (
+            isinstance(part.lower, Number)
+            and isinstance(part.upper, Number)
+            and part.lower.value > part.upper.value
+        ):
+            self._report(
+                f"the lower end of an interval must not be above its upper end, got "
+                f"[{part.lower.value:g}, {part.upper.value:g}]",
+                part,
+            )
+
+    def _combination(self, part: Combination, scope: Scope) -> Type | None:
+        left, right = self.infer(part.left, scope), self.infer(part.right, scope)
+        allowed = (Type.SET_BB,) if part.operator == "union" else (Type.SET_BB, Type.INTERVAL)
+        sign = "∪" if part.operator == "union" else "∩"
+        for side, found in ((part.left, left), (part.right, right)):
+            if found is not None and found not in allowed:
+                hint = ": put it in braces, {…}" if found is Type.BB else ""
+                self._report(f"{sign} joins {' or '.join(allowed)}, got {found}{hint}", side)
+                return None
+        if left is not None and right is not None and left is not right:
+            self._report(f"the two sides of {sign} must have one type, got {left} and {right}", part)
+            return None
+        return left or right
+
+    def _relation(self, part: Relation, scope: Scope) -> None:
+        if part.operator == "in":
+            self._expect(part.left, Type.REAL, scope, "what lies in an interval")
+            self._expect(part.right, Type.INTERVAL, scope, "what a real lies in")
+            return
+        left, right = self.infer(part.left, scope), self.infer(part.right, scope)
+        if left is None or right is None:
+            return
+        if part.operator in ("<=", ">="):
+            ends = (_is_end(part.left) or left is Type.REAL, _is_end(part.right) or right is Type.REAL)
+            if not all(ends):
+                self._report(f"{_sign(part)} compares two reals, got {left} and {right}", part)
+            return
+        kind = left if left is right else None
+        if {left, right} == {Type.REAL, Type.INTERVAL}:
+            kind = Type.INTERVAL
+        if kind is None:
+            hint = ""
+            if {left, right} == {Type.BB, Type.SET_BB}:
+                hint = ": speak of its boxes with forall or exists"
+            elif {left, right} == {Type.BB, Type.INTERVAL}:
+                hint = ": project the box with PROJ_x(…) or PROJ_y(…)"
+            self._report(f"{_sign(part)} compares two values of one type, got {left} and {right}{hint}", part)
+        elif kind not in _COMPARED[part.operator]:
+            allowed = " or ".join(f"two {name}s" for name in _COMPARED[part.operator])
+            hint = ": speak of its boxes with forall or exists" if kind is Type.SET_BB else ""
+            self._report(f"{_sign(part)} compares {allowed}, got two {kind}s{hint}", part)
+
+    def _quantified(self, part: Quantified, scope: Scope) -> None:
+        self._expect(part.boxes, Type.SET_BB, scope, f"what {part.variable!r} is taken from")
+        if part.variable in scope:
+            self._report(f"{part.variable!r} is bound already: choose another name", part)
+        self._expect(
+            part.body, Type.BOOL, {**scope, part.variable: Type.BB}, f"what '{part.quantifier}' is said of"
+        )
+
+
+def _is_end(part: Expression) -> bool:
+    return isinstance(part, Projection) and part.end is not None
+
+
+_SPELLED: dict[str, Literal["≤", "≥", "≈", "⊂", "⊃", "⊆", "⊇"]] = {
+    "<=": "≤",
+    ">=": "≥",
+    "overlaps": "≈",
+    "subset": "⊂",
+    "superset": "⊃",
+    "subseteq": "⊆",
+    "superseteq": "⊇",
+}
+
+
+def _sign(part: Relation) -> str:
+    return f"'{_SPELLED.get(part.operator, part.operator)}'"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,196 @@
+"""What the commands that test by specifications take in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from roadworthy.cli._datasets import opened
+from roadworthy.errors import FrameError, InputError
+
+if TYPE_CHECKING:
+    from roadworthy.bbsl import Bindings, Spec
+    from roadworthy.bbsl.testing import ObjectRole
+    from roadworthy.cases import Dataset
+    from roadworthy.models import SystemUnderTest
+
+__all__ = [
+    "Annotations",
+    "Classes",
+    "Detections",
+    "Invalid",
+    "Model",
+    "ObjectName",
+    "Set",
+    "Size",
+    "Subject",
+    "Truth",
+    "bound_values",
+    "detector_of",
+    "image_size",
+    "subject_of",
+    "truth_of",
+    "zones_of",
+]
+
+Truth = Annotated[
+    str, typer.Option("--truth", metavar="DATA", help="The ground truth: a data set, such as kitti:path.")
+]
+Detections = Annotated[
+    Path | None,
+    typer.Option(
+        "--detections",
+        metavar="PATH",
+        help="Recorded detections: a folder of KITTI results, or a file of COCO results.",
+    ),
+]
+Model = Annotated[str, typer.Option("--model", metavar="MODEL", help="A detector to run instead.")]
+Annotations = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The COCO annotations that go with COCO results.")
+]
+Invalid = Annotated[
+    str,
+    typer.Option("--invalid", metavar="WHAT", help="Detections whose corners are turned: error, or skip."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="An external function's value: near=275,375; repeatable."
+    ),
+]
+ObjectName = Annotated[
+    str,
+    typer.Option(
+        "--object", metavar="NAME", help="The external function that stands for the object under test."
+    ),
+]
+Classes = Annotated[
+    str, typer.Option("--classes", metavar="LIST", help="Which objects are tested, such as car,van,truck.")
+]
+Size = Annotated[
+    str, typer.Option("--size", metavar="WxH", help="The size of the images, for labels without images.")
+]
+
+
+def image_size(text: str) -> tuple[int, int]:
+    """Return width and height.
+
+    Example:
+        >>> image_size("1242x375")
+        (1242, 375)
+    """
+    found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", text)
+    if not found or not int(found[1]) or not int(found[2]):
+        raise InputError(f"a size is written WIDTHxHEIGHT, such as 1242x375, got {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def bound_values(file: Path | None, given: Sequence[str] | None) -> Bindings:
+    """Return what external functions are bound to: by a file, and by values on the command line."""
+    from roadworthy.bbsl import Bindings, load_bindings
+
+    sources: dict[str, Any] = {} if file is None else dict(load_bindings(file).sources)
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"a value is written name=value, such as --set near=275,375, got {text!r}")
+        sources[name.strip()] = _value(value.strip(), text)
+    return Bindings(sources)
+
+
+def _value(text: str, whole: str) -> bool | float | list[float]:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        numbers = [float(part) for part in text.strip("[]()").split(",")]
+    except ValueError:
+        raise InputError(
+            f"a value is true, false, a number, two numbers (an interval) or four (a box), got {whole!r}"
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A specification with what it is tried with."""
+
+    spec: Spec
+    bindings: Bindings
+    role: ObjectRole | None
+
+
+def subject_of(
+    file: Path, bind: Path | None, given: Sequence[str] | None, name: str, classes: str
+) -> Subject:
+    """Return a specification, its bindings, and what stands for the object under test."""
+    from roadworthy.bbsl import load
+    from roadworthy.bbsl.testing import find_role
+
+    spec = load(file)
+    spec.check_types()
+    bindings = bound_values(bind, given)
+    words = [word.strip() for word in classes.split(",") if word.strip()]
+    return Subject(spec, bindings, find_role(spec, bindings.sources, function=name, classes=words))
+
+
+def truth_of(reference: str, options: list[str] | None, size: str) -> Dataset:
+    """Open the ground truth; with a size, labels are read without images."""
+    from roadworthy.bbsl.testing import LabelledFrames
+
+    data = opened(reference, options)
+    if not len(data):
+        raise InputError(f"{data.name} has no frames to test on")
+    if size:
+        if not hasattr(data, "boxes"):
+            raise InputError(f"{data.name} cannot be read without its images: leave --size out")
+        return LabelledFrames(data, *image_size(size))  # type: ignore[arg-type]  # it has boxes
+    try:
+        data[0]
+    except FrameError as error:
+        hint = "; --size 1242x375 tests labels without images" if hasattr(data, "boxes") else ""
+        raise InputError(f"{error}{hint}") from error
+    return data
+
+
+def detector_of(
+    detections: Path | None, model: str, annotations: Path | None, invalid: str
+) -> SystemUnderTest:
+    """Open recorded detections, or a model."""
+    from roadworthy.models import load_model
+    from roadworthy.models.recorded import recorded_model
+
+    if (detections is None) == (not model):
+        raise InputError("give either --detections PATH or --model MODEL")
+    if detections is None:
+        return load_model(model)
+    if invalid not in ("error", "skip"):
+        raise InputError(f"--invalid must be error or skip, got {invalid!r}")
+    # The name goes into rows, which say nothing about the machine.
+    return recorded_model(
+        detections,
+        name=detections.name,
+        annotations=annotations,
+        on_invalid=invalid,  # type: ignore[arg-type]
+    )
+
+
+def zones_of(subject: Subject, height: float) -> Mapping[str, tuple[str, Sequence[float]]]:
+    """Return the intervals that are the same in every frame, to be drawn, in image pixels."""
+    from roadworthy.bbsl import Interval
+
+    zones: dict[str, tuple[str, Sequence[float]]] = {}
+    for slot, axis in subject.spec.prepared.axes.items():
+        value = subject.bindings.sources.get(slot[1])
+        if slot[0] != "function" or axis not in ("x", "y"):
+            continue
+        if isinstance(value, Interval):
+            ends = [height - value.upper, height - value.lower] if axis == "y" else list(value)
+            zones[slot[1]] = (axis, ends)
+        elif isinstance(value, list | tuple) and len(value) == 2:
+            zones[slot[1]] = (axis, [float(one) for one in value])
+    return zones

@@ -1,0 +1,119 @@
+"""``roadworthy bbsl draw``: what the cases of a specification look like, or what a frame leads to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roadworthy.cli._commands import Command
+from roadworthy.cli._console import console, examples, make_folder
+from roadworthy.cli._datasets import Options
+from roadworthy.cli.bbsl._group import Bind, SpecFile, app
+from roadworthy.cli.bbsl._inputs import (
+    Classes,
+    ObjectName,
+    Set,
+    Size,
+    Subject,
+    subject_of,
+    truth_of,
+    zones_of,
+)
+from roadworthy.cli.bbsl.check import axes_of
+from roadworthy.errors import InputError, suggest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from roadworthy.frames import Frame
+
+__all__ = ["draw"]
+
+Out = Annotated[Path, typer.Option(metavar="FILE", help="The picture, PNG or SVG.")]
+Truth = Annotated[str, typer.Option("--truth", metavar="DATA", help="Draw a frame of this data set instead.")]
+FrameId = Annotated[str, typer.Option("--frame", metavar="ID", help="Which frame; the first if left out.")]
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "roadworthy bbsl draw stop.bbsl --out stop.png",
+        "roadworthy bbsl draw stop.bbsl --truth kitti:training --frame 000007 --set near=275,375",
+    ),
+)
+def draw(
+    spec: SpecFile,
+    out: Out = Path("specification.png"),
+    truth: Truth = "",
+    frame: FrameId = "",
+    bind: Bind = None,
+    value: Set = None,
+    object_name: ObjectName = "",
+    classes: Classes = "vehicle",
+    option: Options = None,
+    size: Size = "",
+) -> None:
+    """Draw an example of every case, y upward; or the objects of a frame with the cases that they lead to."""
+    from roadworthy.report.plots import save
+
+    if truth:
+        subject = subject_of(spec, bind, value, object_name, classes)
+        figure = _frame_figure(subject, truth, option, size, frame)
+    else:
+        figure = _case_figure(spec)
+    make_folder(out.parent)
+    save(figure, out)
+    console().print(f"Wrote {out}", soft_wrap=True)
+
+
+def _case_figure(path: Path) -> Figure:
+    from roadworthy.bbsl import load
+    from roadworthy.report.bbsl import draw_findings
+
+    spec = load(path)
+    cases = spec.check().of("non-redundant")
+    if not any(one.witness for one in cases):
+        raise InputError(f"{path}: no case was found to hold for any input: see `roadworthy bbsl check`")
+    return draw_findings(cases, axes_of=axes_of(spec))
+
+
+def _frame_figure(subject: Subject, truth: str, option: list[str] | None, size: str, id: str) -> Figure:
+    from roadworthy.bbsl.testing import LabelledFrames
+    from roadworthy.report.bbsl_coverage import draw_labelled
+
+    data = truth_of(truth, option, size)
+    ids = list(getattr(data, "ids", ()))
+    if id and id not in ids:
+        raise InputError(f"{data.name} has no frame {id!r}: {suggest(id, ids[:1000])}")
+    frame = data[ids.index(id) if id else 0]
+    found = _objects(subject, frame)
+    title = f"{frame.id}: {found[0][1]}" if subject.role is None and found else frame.id
+    return draw_labelled(
+        None if isinstance(data, LabelledFrames) else frame.image,
+        (frame.width, frame.height),
+        found if subject.role is not None else [],
+        labels=subject.spec.labels,
+        zones=zones_of(subject, frame.height),
+        title=title,
+    )
+
+
+def _objects(subject: Subject, frame: Frame) -> list[tuple[list[float], str]]:
+    """Return the objects of a frame with the cases that they lead to; for whole frames the one case."""
+    from roadworthy.bbsl import View
+
+    if frame.boxes is None:
+        raise InputError(f"frame {frame.id!r} has no boxes")
+    known = subject.bindings.values(View.of(frame))
+    role = subject.role
+    if role is None:
+        held = subject.spec.cases(known, height=frame.height, width=frame.width)
+        return [([], " + ".join(sorted(held)) or "(none)")]
+    found = []
+    for box in frame.boxes.select(*role.classes).xyxy.tolist():
+        values = {**known, role.function: box, **dict.fromkeys(role.exists, True)}
+        held = subject.spec.cases(values, height=frame.height, width=frame.width)
+        found.append((box, " + ".join(sorted(held)) or "(none)"))
+    return found

@@ -1,0 +1,60 @@
+"""Margins of random conditions have the sign of what evaluation says, and safe sizes."""
+
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.bbsl.test_encoding import PLAIN, VALUES, conditions
+from tests.bbsl.typed_strategies import HEIGHT, WIDTH
+
+from roadworthy.bbsl.doors import Door
+from roadworthy.bbsl.evaluation import Evaluator
+from roadworthy.bbsl.margins import Context, Margins
+from roadworthy.bbsl.syntax import Call, Case, Expression, Ratio, Spec, walk
+from roadworthy.bbsl.values import Interval
+
+MOVING = ("box", "boxes", "others")
+
+
+def read(condition: Expression, values: dict[str, Any]) -> tuple[bool | None, float | None]:
+    spec = Spec(PLAIN, None, (Case("it", (), condition),))
+    turned = {**values, "near": Interval(*values["near"])}
+    evaluator = Evaluator(spec.prepared, turned, Door(HEIGHT, WIDTH))
+    return evaluator.condition(condition, {}), Margins(evaluator, MOVING).condition(condition, Context())
+
+
+@settings(max_examples=150)
+@given(conditions(), VALUES)
+def test_margins_have_the_sign_of_the_outcome(condition: Expression, values: dict[str, Any]) -> None:
+    assume(all(not part.arguments for part in walk(condition) if isinstance(part, Call)))
+    held, margin = read(condition, values)
+    if held is None:
+        assert margin is None
+    else:
+        assert margin is not None
+        assert margin >= 0 if held else margin <= 0
+
+
+@settings(max_examples=150)
+@given(conditions(), VALUES, st.lists(st.floats(-1, 1), min_size=24, max_size=24))
+def test_no_error_of_edges_below_the_margin_changes_the_outcome(
+    condition: Expression, values: dict[str, Any], errors: list[float]
+) -> None:
+    """Shares of areas are left out: their margins are right to first order only."""
+    assume(not any(isinstance(part, Ratio) for part in walk(condition)))
+    assume(all(not part.arguments for part in walk(condition) if isinstance(part, Call)))
+    held, margin = read(condition, values)
+    assume(margin)
+    assert margin is not None
+    size = min(abs(margin), 3.0) * 0.999
+
+    def off(box: tuple[float, ...], first: int) -> list[float]:
+        return [edge + size * errors[first + number] for number, edge in enumerate(box)]
+
+    moved = dict(values)
+    moved["box"] = off(values["box"], 0)
+    moved["boxes"] = [off(box, 4 + 4 * number) for number, box in enumerate(values["boxes"])]
+    moved["others"] = [off(box, 16 + 4 * number) for number, box in enumerate(values["others"])]
+    edges = [moved["box"], *moved["boxes"], *moved["others"]]
+    assume(all(box[0] <= box[2] and box[1] <= box[3] for box in edges))
+    assert read(condition, moved)[0] == held
