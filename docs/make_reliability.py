@@ -1,0 +1,79 @@
+"""Draw the pictures of docs/reliability.md, all from the built-in world. Run it with ``make docs``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from roadworthy.datasets import load
+from roadworthy.images import write_image
+from roadworthy.models import load_model
+from roadworthy.reliability import (
+    PAPER_TRANSFORMATIONS,
+    Preservation,
+    ReliabilityMethod,
+    SignalWithin,
+    transformation_named,
+)
+from roadworthy.reliability.levels import study_levels
+from roadworthy.report.plots import save
+from roadworthy.report.reliability import (
+    Held,
+    distribution_figure,
+    held_figure,
+    range_figure,
+    tolerated_sheet,
+)
+from roadworthy.runs import read_rows, run_several
+
+PICTURES = Path(__file__).parent / "pictures"
+
+
+def draw(folder: Path = PICTURES) -> None:
+    """Write the four pictures into a folder."""
+    folder.mkdir(exist_ok=True)
+    frame = load("world:town", count=8, seed=3)[5]
+    write_image(folder / "reliability-changes.jpg", tolerated_sheet(frame, PAPER_TRANSFORMATIONS, seed=1))
+    kinds = [transformation_named(name) for name in PAPER_TRANSFORMATIONS]
+    studies = study_levels(load("world:coast,village", count=30, seed=5), kinds, versions=10)
+    save(range_figure(studies), folder / "reliability-ranges.png")
+    save(distribution_figure(studies), folder / "reliability-distributions.png")
+    _held(folder / "reliability-held.png")
+
+
+def _held(path: Path) -> None:
+    """Draw how the steering of two networks holds over the visual change."""
+    import numpy as np
+
+    systems = [load_model("dave2"), load_model("epoch")]
+    asked = {
+        name: Preservation.published("prediction", name, SignalWithin("steering"), versions=6)
+        for name in PAPER_TRANSFORMATIONS
+    }
+    with TemporaryDirectory() as folder:
+        found = run_several(
+            ReliabilityMethod(),
+            [one.requirement() for one in asked.values()],
+            load("world:coast,village", count=40, seed=5),
+            systems,
+            out=Path(folder) / "run",
+            images="none",
+        )
+        panels: dict[str, list[Held]] = {}
+        for name, one in asked.items():
+            for system in systems:
+                result = found.results[one.id, system.name]
+                assert result.folder is not None
+                rows = list(read_rows(result.folder))
+                changes, likeness = (
+                    np.array([float(str(row[column])) for row in rows])
+                    for column in ("visual_change", "measure.similarity")
+                )
+                required = float(str(result.outcome.measures["required"]))
+                panels.setdefault(name, []).append(Held(system.name, changes, likeness, required))
+    limits = {name: one.limit for name, one in asked.items()}
+    save(held_figure(panels, limits, "steering stays within 1.39°"), path)
+
+
+if __name__ == "__main__":
+    draw()
