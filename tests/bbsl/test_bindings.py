@@ -128,7 +128,7 @@ class TestLanes:
     def test_mistakes(self) -> None:
         with pytest.raises(InputError, match="which must be ego or all"):
             Lane("road", which="mine")  # type: ignore[arg-type]
-        with pytest.raises(InputError, match="strip must be at least 1"):
+        with pytest.raises(InputError, match="strip must be a whole number of rows"):
             Lane("road", strip=0)
 
 

@@ -185,6 +185,31 @@ def test_shares_of_areas_of_single_boxes_are_decided() -> None:
     assert labels == {"larger than both": REFUTED, "half": PROVED, "equal": REFUTED}
 
 
+def test_shares_that_are_compared_with_each_other_are_guessed_or_left_open() -> None:
+    spec = parse(
+        """
+        exfunction
+          a(): setBB
+          b(): setBB
+        endexfunction
+        case less
+          RAT(a(), b()) < RAT(b(), a())
+        endcase
+        case other
+          RAT(a(), b()) > RAT(b(), a())
+        endcase
+        case never
+          RAT(a(), b()) < RAT(a() intersect b(), b())
+        endcase
+        """
+    )
+    result = check(spec, boxes=1, seconds=3)
+    labels = {one.labels[0]: one.status for one in result.of("non-redundant")}
+    assert labels["less"] is PROVED
+    assert labels["other"] is PROVED
+    assert labels["never"] is not PROVED
+
+
 def test_the_same_arguments_have_the_same_value() -> None:
     spec = parse(
         """

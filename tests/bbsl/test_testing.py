@@ -213,6 +213,9 @@ def test_what_a_method_cannot_use() -> None:
     temporal = parse("exfunction v(): bb endexfunction case go always (v() = v()) endcase")
     with pytest.raises(InputError, match="test it over tracks"):
         BbslMethod(temporal, {"v": None})
+    odd = parse('exfunction v(): bb endexfunction case "stop + go" v() = v() endcase')
+    with pytest.raises(InputError, match="the case 'stop \\+ go' would be read as several"):
+        BbslMethod(odd, {"v": None})
     bare = Listed([Frame("bare", np.zeros((4, 4, 3), np.uint8))])
     detector = Recorded("r", "detection", {}, "a list")
     with pytest.raises(InputError, match="frame 'bare' of a list has no boxes"):

@@ -1,16 +1,21 @@
 """The paper's tests on 481 real KITTI frames and the output of a real detector: Tables 2, 3 and 4."""
 
+import json
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from tests.bbsl.published_specs import mended
+from typer.testing import CliRunner
 
+from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.method import BbslMethod
 from roadworthy.bbsl.testing import Comparison, LabelledFrames, TestRow, compare, find_role, row_of
 from roadworthy.bbsl.testing.judging import Outside
 from roadworthy.bbsl.testing.matching import Matching
 from roadworthy.cases import Requirement
+from roadworthy.cli import app
 from roadworthy.datasets import KittiDataset
 from roadworthy.models.recorded import recorded_model
 from roadworthy.runs import run
@@ -121,3 +126,49 @@ def test_table_2_has_other_stopping_distances(trials: Trials) -> None:
     # ID3 and ID4: another distance is another test; IoU knows nothing of it.
     assert len({count.passed for count in shares.values()}) == 3
     assert len({count.total for count in shares.values()}) == 1
+
+
+def test_coverage_of_listing_4(trials: Trials) -> None:
+    coverage = SpecCoverage(mended(4), near=0.5)
+    data = KittiDataset(str(trials.kitti))
+    for index in range(len(data)):
+        for x1, y1, x2, y2 in data.boxes(index).select("car", "van", "truck").xyxy.tolist():
+            values = {**VALUES, "vehicleExists": True, "vehicle": [x1, y1, x2, y2]}
+            place = ((x1 + x2) / 2, y2)
+            coverage.add(values, moving=["vehicle"], height=HEIGHT, width=WIDTH, place=place)
+    assert coverage.cases == {
+        "x_ystop": 159,
+        "ysafe_xwarning": 1278,
+        "xsafe_ywarning": 283,
+        "NOT warning": 471,
+    }
+    assert (coverage.inputs, coverage.case_share, coverage.border_share) == (2191, 1.0, 1.0)
+    assert [one.text for one in coverage.atoms if not one.covered] == ["vehicleExists() = true"]
+    assert (coverage.positions > 0).sum() == 37
+
+
+def test_the_eleven_tests_of_table_2_as_a_suite(trials: Trials, tmp_path: Path) -> None:
+    """Every fourth frame, in two halves; the second system is the first without detections below 0.9."""
+    files = sorted((trials.kitti / "label_2").glob("*.txt"))[::4]
+    (tmp_path / "SUT2").mkdir()
+    for number, file in enumerate(files):
+        folder = tmp_path / f"Td{1 + number % 2}" / "label_2"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, folder)
+        lines = (trials.kitti / "results" / file.name).read_text().splitlines()
+        sure = [line for line in lines if float(line.split()[-1]) >= 0.9]
+        (tmp_path / "SUT2" / file.name).write_text("\n".join(sure))
+    suite = Path(__file__).parents[2] / "examples/bbsl/table2.yaml"
+    options = ["--size", "1242x375", "--classes", "car,van,truck", "--invalid", "skip", "--json"]
+    for name in ("Td1", "Td2"):
+        options += ["--data", f"{name}=kitti:{tmp_path / name}"]
+    options += ["--system", f"SUT1={trials.kitti / 'results'}", "--system", f"SUT2={tmp_path / 'SUT2'}"]
+    told = CliRunner().invoke(app, ["bbsl", "suite", str(suite), *options])
+    tests = {one["id"]: one["table"] for one in json.loads(told.output)}
+    assert list(tests) == [f"ID{number}" for number in range(1, 12)]
+    shares = {id: table["specification"]["share"] for id, table in tests.items()}
+    # As in Table 3: a worse system is worse by every specification, and IoU does not know specifications.
+    for better, worse in (("ID1", "ID2"), ("ID6", "ID8"), ("ID7", "ID9")):
+        assert shares[better] > shares[worse]
+    assert len({tests[id]["iou"]["0.6"]["passed"] for id in ("ID1", "ID3", "ID4", "ID5", "ID6", "ID7")}) == 1
+    assert all(shares[id] > tests[id]["iou"]["0.6"]["share"] for id in tests)

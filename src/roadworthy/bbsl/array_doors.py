@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy.bbsl.arrays import Array, BoxArrays, Intervals, Kleene, Many, Reals, Sets
+from roadworthy.bbsl.arrays import Array, BoxArrays, Intervals, Kleene, Many, Reals, Rows, Sets
 from roadworthy.bbsl.axes import Axis
-from roadworthy.bbsl.doors import Value
+from roadworthy.bbsl.doors import Value, as_numbers, height_is_missing, size_is_missing
 from roadworthy.bbsl.syntax import ExternalFunction, Type
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
@@ -27,13 +27,30 @@ class RaggedBoxes:
         xyxy: All boxes in image pixels, those of the first frame first, shape (m, 4).
         counts: How many of them each frame has, shape (n,); -1 where a frame has no value.
 
+    Raises:
+        InputError: The counts are not those of the boxes.
+
     Example:
         >>> RaggedBoxes.of([[[0, 0, 2, 2], [1, 1, 3, 3]], [], None]).counts.tolist()
         [2, 0, -1]
     """
 
     xyxy: Array
-    counts: np.ndarray[Any, np.dtype[np.intp]]
+    counts: Rows
+
+    def __post_init__(self) -> None:
+        xyxy, counts = np.asarray(self.xyxy), np.asarray(self.counts)
+        if xyxy.ndim != 2 or xyxy.shape[1] != 4:
+            raise InputError(f"the boxes of all frames must have shape (m, 4), got {xyxy.shape}")
+        if counts.ndim != 1 or counts.dtype.kind not in "iu":
+            raise InputError(f"expected a whole number of boxes for each frame, got {self.counts!r}")
+        if np.maximum(counts, 0).sum() != len(xyxy):
+            raise InputError(
+                f"the frames must have as many boxes as there are, {len(xyxy)}, "
+                f"got {np.maximum(counts, 0).sum()}"
+            )
+        object.__setattr__(self, "xyxy", xyxy)
+        object.__setattr__(self, "counts", counts)
 
     @classmethod
     def of(cls, frames: Sequence[Any]) -> RaggedBoxes:
@@ -45,7 +62,10 @@ class RaggedBoxes:
         parts, counts = [], []
         for index, frame in enumerate(frames):
             rows = frame.xyxy if isinstance(frame, Boxes) else [] if frame is None else frame
-            part = np.asarray(rows, np.float64)
+            try:
+                part = as_numbers(rows)
+            except (TypeError, ValueError):
+                raise InputError(f"the boxes of frame {index} must be numbers, got {rows!r}") from None
             part = part.reshape(0, 4) if part.size == 0 else part
             if part.ndim != 2 or part.shape[1] != 4:
                 raise InputError(f"the boxes of frame {index} must have shape (k, 4), got {part.shape}")
@@ -78,6 +98,8 @@ class ArrayDoor:
         count: int | None,
     ) -> None:
         self._given: dict[str, Any] = {}
+        if count is not None and count < 0:
+            raise InputError(f"count must be a number of frames, got {count}")
         sizes: dict[str, int] = {} if count is None else {"count": count}
         for name, function in functions.items():
             if function.parameters:
@@ -104,7 +126,7 @@ class ArrayDoor:
             InputError: The size of the images is not known.
         """
         if self.width is None or self.height is None:
-            raise InputError("IMG needs the size of the image: give width=… and height=…")
+            raise size_is_missing()
         return BoxArrays(
             Intervals(np.zeros_like(self.width), self.width),
             Intervals(np.zeros_like(self.height), self.height),
@@ -134,7 +156,7 @@ class ArrayDoor:
     def _turned(self, pair: Intervals, name: str, height: Array | None = None) -> Intervals:
         height = self.height if height is None else height
         if height is None:
-            raise InputError(f"turning {name}() to y upward needs the height of the image: give height=…")
+            raise height_is_missing(name)
         return Intervals(height - pair.upper, height - pair.lower)
 
     def _box(self, given: Array, name: str, height: Array | None = None) -> BoxArrays:
@@ -145,12 +167,16 @@ class ArrayDoor:
         x, y = _ordered(left, right, name), _ordered(top, bottom, name)
         return BoxArrays(x, self._turned(y, name, height))
 
-    def _sets(self, given: RaggedBoxes | Array, name: str) -> Sets:
+    def _sets(self, given: RaggedBoxes | Array | None, name: str) -> Sets:
+        if given is None:
+            given = RaggedBoxes(np.zeros((0, 4)), np.full(self.count, -1, np.intp))
         if not isinstance(given, RaggedBoxes):
             given = RaggedBoxes(np.tile(given, (self.count, 1)), np.full(self.count, len(given), np.intp))
         if np.isnan(given.xyxy).any():
             row = int(np.isnan(given.xyxy).any(axis=1).argmax())
             raise InputError(f"box {row} of {name}() has a number that is NaN: leave the box out")
+        if np.isinf(given.xyxy).any():
+            raise InputError(f"{name}() must be finite")
         counts = np.maximum(given.counts, 0)
         height = self.height
         if height is not None and height.ndim:
@@ -168,12 +194,18 @@ _COLUMNS: dict[Type, int | None] = {
 """How many axes a value for all frames has; None where an array is never one value for each frame."""
 
 
+_ENDS = {Type.INTERVAL: 2, Type.BB: 4, Type.SET_BB: 4}
+"""How many numbers an interval, or a box, is given by."""
+
+
 def _array(value: Any, kind: Type, name: str) -> Any:
-    """Return what a function is bound to as an array of numbers, or as ragged boxes."""
+    """Return what a function is bound to as an array of numbers, or as ragged boxes; None for no set."""
     if isinstance(value, RaggedBoxes):
         if kind is not Type.SET_BB:
             raise InputError(f"{name}() is {kind}, got sets of boxes")
         return value
+    if kind is Type.SET_BB and value is None:
+        return None
     if isinstance(value, (Interval, Box)) or (
         isinstance(value, (list, tuple)) and any(isinstance(one, (Interval, Box)) for one in value)
     ):
@@ -183,10 +215,10 @@ def _array(value: Any, kind: Type, name: str) -> Any:
     if kind is Type.SET_BB and isinstance(value, (list, tuple)) and not _is_one_set(value):
         return RaggedBoxes.of(value)
     if isinstance(value, (list, tuple)) and kind in (Type.INTERVAL, Type.BB):
-        nothing = (np.nan,) * (2 if kind is Type.INTERVAL else 4)
+        nothing = (np.nan,) * _ENDS[kind]
         value = [nothing if one is None else one for one in value]
     try:
-        array = np.asarray(value, np.float64)  # in which None becomes NaN
+        array = as_numbers(value, truth=kind is Type.BOOL)
     except (TypeError, ValueError):
         raise InputError(f"{name}() is {kind}: expected numbers, got {value!r}") from None
     return _checked(array, kind, name)
@@ -205,10 +237,9 @@ def _checked(array: Array, kind: Type, name: str) -> Array:
             raise InputError(f"{name}() must be true or false in each frame, NaN where that is not known")
         return array
     shapes = {Type.REAL: "(n,)", Type.INTERVAL: "(n, 2)", Type.BB: "(n, 4)", Type.SET_BB: "(k, 4)"}
-    last = {Type.REAL: None, Type.INTERVAL: 2, Type.BB: 4, Type.SET_BB: 4}[kind]
-    if last is not None and array.ndim == 0 and np.isnan(array):
-        return np.full(last, np.nan)
-    fits = array.ndim <= 1 if last is None else array.ndim in (1, 2) and array.shape[-1] == last
+    if kind in (Type.INTERVAL, Type.BB) and array.ndim == 0 and np.isnan(array):
+        return np.full(_ENDS[kind], np.nan)
+    fits = array.ndim <= 1 if kind is Type.REAL else array.ndim in (1, 2) and array.shape[-1] == _ENDS[kind]
     if not fits or (kind is Type.SET_BB and array.ndim != 2):
         raise InputError(f"{name}() is {kind}: expected shape {shapes[kind]}, got {array.shape}")
     if np.isinf(array).any():
@@ -219,8 +250,11 @@ def _checked(array: Array, kind: Type, name: str) -> Array:
 def _size(value: Any, what: str, sizes: dict[str, int]) -> Array | None:
     if value is None:
         return None
-    array = np.asarray(value, np.float64)
-    if array.ndim > 1 or not (array > 0).all():
+    try:
+        array = as_numbers(value)
+    except (TypeError, ValueError):
+        array = np.zeros(1)
+    if array.ndim > 1 or not ((array > 0) & (array < np.inf)).all():
         raise InputError(f"{what} must be a number of pixels, or one for each frame, got {value!r}")
     if array.ndim:
         sizes[what] = len(array)

@@ -15,6 +15,7 @@ from roadworthy.bbsl.syntax import (
     Case,
     Combination,
     Expression,
+    IntervalLiteral,
     Name,
     Projection,
     Relation,
@@ -68,7 +69,8 @@ class _Search:
         """Take in what a case compares."""
         for let in case.lets:
             self.read(let.value, case.label)
-            if let.type is Type.INTERVAL:
+            # A real may be an end of a projection, and then what it is compared with lies on that axis too.
+            if let.type in (Type.INTERVAL, Type.REAL):
                 self._link([("let", case.label, let.name), *self._slots(let.value, case.label)])
         self.read(case.condition, case.label)
 
@@ -101,6 +103,8 @@ class _Search:
                 return [("let", case, expression.name)]
             case Combination():
                 return [*self._slots(expression.left, case), *self._slots(expression.right, case)]
+            case IntervalLiteral():
+                return [*self._slots(expression.lower, case), *self._slots(expression.upper, case)]
         return []
 
     def _link(self, slots: list[Slot]) -> None:

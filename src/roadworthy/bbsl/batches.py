@@ -19,7 +19,7 @@ from roadworthy.bbsl.array_areas import areas
 from roadworthy.bbsl.array_doors import ArrayDoor, many_values, one_value
 from roadworthy.bbsl.arrays import BoxArrays, Intervals, Kleene, Many, Reals, Rows, Sets, common, joined
 from roadworthy.bbsl.doors import Door, Value
-from roadworthy.bbsl.evaluation import Evaluator, Prepared
+from roadworthy.bbsl.evaluation import Evaluator, Prepared, require_one_frame
 from roadworthy.bbsl.syntax import (
     And,
     BoxLiteral,
@@ -46,7 +46,6 @@ from roadworthy.bbsl.syntax import (
     Width,
     children,
 )
-from roadworthy.errors import InputError
 
 __all__ = ["Outcomes", "evaluate_many"]
 
@@ -103,10 +102,7 @@ def evaluate_many(
         >>> evaluate_many(spec, {"vehicle": boxes}, height=375).values["stop"].tolist()
         [1, 0, -1]
     """
-    if spec.is_temporal:
-        raise InputError(
-            "the specification speaks of several frames: ask evaluate_track of roadworthy.bbsl.tracks"
-        )
+    require_one_frame(spec)
     prepared = spec.prepared
     prepared.check_bound(bindings)
     door = ArrayDoor(prepared.functions, bindings, height, width, count)

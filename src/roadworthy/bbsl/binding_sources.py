@@ -211,10 +211,12 @@ class Lane(Source):
         object.__setattr__(self, "parted_by", _words(self.parted_by) if self.parted_by else ())
         if self.which not in ("ego", "all"):
             raise InputError(f"which must be ego or all, got {self.which!r}")
-        if self.strip < 1 or not 0 < self.share <= 1:
+        if self.strip < 1 or self.strip != int(self.strip) or not 0 < self.share <= 1:
             raise InputError(
-                f"strip must be at least 1 and share above 0, at most 1, got {self.strip}, {self.share}"
+                f"strip must be a whole number of rows and share above 0, at most 1, "
+                f"got {self.strip}, {self.share}"
             )
+        object.__setattr__(self, "strip", int(self.strip))
 
     def value(self, view: View) -> list[tuple[float, float, float, float]] | None:
         """Return the boxes; None where there is no label map."""
@@ -284,8 +286,11 @@ class StoppingDistance(Source):
     columns: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
+        for name in ("horizon", "reaction_time", *(() if self.speed is None else ("speed",))):
+            if not math.isfinite(getattr(self, name)):
+                raise InputError(f"{name} must be finite, got {getattr(self, name)}")
         for name in ("focal_length", "camera_height", "deceleration"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
         if self.reaction_time < 0:
             raise InputError(f"reaction_time must not be negative, got {self.reaction_time}")
@@ -322,7 +327,7 @@ def _pair(values: Any, name: str) -> tuple[float, float]:
         left, right = (float(value) for value in values)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be two numbers, got {values!r}") from None
-    if not left <= right:
+    if not -math.inf < left <= right < math.inf:
         raise InputError(f"{name} must go from left to right, got {values!r}")
     return left, right
 

@@ -94,13 +94,18 @@ class Bindings:
     def columns(self, views: Iterable[View]) -> dict[str, Any]:
         """Return the values of many frames, for `Spec.evaluate_many`.
 
+        A plain value is given once, but for the empty list: once, that would be the sets of no frame.
+
         Example:
             >>> bindings = Bindings({"length": PerFrame(lambda view: len(view.id)), "near": [0, 1]})
             >>> bindings.columns([View("a"), View("bc")])
             {'length': [1, 2], 'near': [0, 1]}
         """
         chosen = list(views)
-        return {
-            name: [source.value(view) for view in chosen] if isinstance(source, Source) else source
-            for name, source in self.sources.items()
-        }
+
+        def column(source: Any) -> Any:
+            if isinstance(source, Source):
+                return [source.value(view) for view in chosen]
+            return [source] * len(chosen) if source == [] else source
+
+        return {name: column(source) for name, source in self.sources.items()}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy.bbsl.axes import Axis
 from roadworthy.bbsl.syntax import Type
@@ -20,7 +21,7 @@ from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 
-__all__ = ["Door", "Value"]
+__all__ = ["Door", "Value", "as_numbers", "height_is_missing", "size_is_missing"]
 
 Value = bool | float | Interval | Box | tuple[Box, ...] | None
 """A value of BBSL; None where there is none."""
@@ -51,7 +52,7 @@ class Door:
             InputError: The size of the image is not known.
         """
         if self.width is None or self.height is None:
-            raise InputError("IMG needs the size of the image: give width=… and height=…")
+            raise size_is_missing()
         return Box(Interval(0.0, float(self.width)), Interval(0.0, float(self.height)))
 
     def inward(self, value: Any, kind: Type, name: str, axis: Axis = "open") -> Value:
@@ -91,7 +92,7 @@ class Door:
 
     def _turned(self, pair: Interval, name: str) -> Interval:
         if self.height is None:
-            raise InputError(f"turning {name}() to y upward needs the height of the image: give height=…")
+            raise height_is_missing(name)
         return Interval(float(self.height) - pair.upper, float(self.height) - pair.lower)
 
     def _box(self, value: Any, name: str) -> Box | None:
@@ -120,8 +121,17 @@ class Door:
         return tuple(box for box in boxes if box is not None)
 
     def outward(self, value: Value, axis: Axis = "open") -> Any:
-        """Return a value of BBSL as an external function takes it: boxes and intervals in image pixels."""
+        """Return a value of BBSL as an external function takes it: boxes and intervals in image pixels.
+
+        Raises:
+            InputError: An interval is to be turned and the height is not known, or its axis is not.
+        """
         if isinstance(value, Interval):
+            if axis == "both":
+                raise InputError(
+                    "a function is called with intervals of both axes, so it is not known which to turn: "
+                    "declare two functions"
+                )
             return tuple(self._turned(value, "an argument") if axis == "y" else value)
         if isinstance(value, Box):
             low, high = self._turned(value.y, "an argument")
@@ -129,6 +139,37 @@ class Door:
         if isinstance(value, tuple):
             return [self.outward(box) for box in value]
         return value
+
+
+def size_is_missing() -> InputError:
+    """Return what to raise where IMG is asked for and the size of the image is not known."""
+    return InputError("IMG needs the size of the image: give width=… and height=…")
+
+
+def height_is_missing(name: str) -> InputError:
+    """Return what to raise where the value of a function must be turned and the height is not known."""
+    return InputError(f"turning {name}() to y upward needs the height of the image: give height=…")
+
+
+def as_numbers(value: Any, *, truth: bool = False) -> NDArray[np.float64]:
+    """Return lists, tuples and arrays of any number type as an array, in which None becomes NaN.
+
+    Args:
+        value: What numpy can read.
+        truth: Whether true and false stand for 1 and 0.
+
+    Raises:
+        TypeError: It holds something else, such as "3", which numpy would read as 3.
+        ValueError: It is none that numpy can read.
+
+    Example:
+        >>> as_numbers([1, None]).tolist()
+        [1.0, nan]
+    """
+    array = np.asarray(value)
+    if array.dtype.kind in ("US" if truth else "USb"):
+        raise TypeError("expected numbers")
+    return array.astype(np.float64)
 
 
 def _truth(value: Any, name: str) -> bool | None:
@@ -142,8 +183,7 @@ def _truth(value: Any, name: str) -> bool | None:
 def _numbers(value: Any, count: int, kind: Type, name: str) -> list[float]:
     """Return so many numbers, in which NaN says that there is no value."""
     try:
-        # Through numpy's own conversion, so that lists, tuples and arrays of any number type are taken alike.
-        array = np.asarray(value, np.float64)
+        array = as_numbers(value)
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.shape != (() if count == 1 else (count,)):

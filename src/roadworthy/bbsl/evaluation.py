@@ -58,7 +58,7 @@ from roadworthy.bbsl.values import (
 )
 from roadworthy.errors import InputError
 
-__all__ = ["Evaluator", "Outcome", "Prepared", "evaluate", "prepare"]
+__all__ = ["Evaluator", "Outcome", "Prepared", "evaluate", "prepare", "require_one_frame"]
 
 
 @dataclass(frozen=True)
@@ -126,15 +126,20 @@ def prepare(spec: Spec) -> Prepared:
     problems = find_problems(spec)
     if problems:
         raise SpecificationError(problems, spec.source, spec.path)
-    used = {
-        part.function
-        for whole in [spec.precondition, *(case.condition for case in spec.case_blocks)]
-        + [let.value for case in spec.case_blocks for let in case.lets]
-        if whole is not None
-        for part in walk(whole)
-        if isinstance(part, Call)
-    }
+    used = {part.function for whole in spec.expressions for part in walk(whole) if isinstance(part, Call)}
     return Prepared({one.name: one for one in spec.functions if one.name in used}, find_axes(spec))
+
+
+def require_one_frame(spec: Spec) -> None:
+    """Check that a specification speaks of the frame at hand alone.
+
+    Raises:
+        InputError: It speaks of several.
+    """
+    if spec.is_temporal:
+        raise InputError(
+            "the specification speaks of several frames: ask evaluate_track of roadworthy.bbsl.tracks"
+        )
 
 
 def evaluate(
@@ -152,10 +157,7 @@ def evaluate(
     Raises:
         InputError: A function is unbound, or a value is none of its type.
     """
-    if spec.is_temporal:
-        raise InputError(
-            "the specification speaks of several frames: ask evaluate_track of roadworthy.bbsl.tracks"
-        )
+    require_one_frame(spec)
     evaluator = Evaluator(spec.prepared, bindings, Door(height, width))
     applies: bool | None = True
     if spec.precondition is not None:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy.bbsl.bindings import Bindings, View
+from roadworthy.bbsl.binding_sources import BoxesOf
+from roadworthy.bbsl.bindings import Bindings, PerFrame, View
 from roadworthy.bbsl.syntax import Spec
 from roadworthy.bbsl.testing.judging import OUTSIDE, Outside, judge
 from roadworthy.bbsl.testing.matching import MATCHINGS, Matching, match
 from roadworthy.bbsl.testing.roles import ObjectRole
-from roadworthy.bbsl.testing.rows import Corners, TestRow
+from roadworthy.bbsl.testing.rows import Corners, TestRow, check_labels
 from roadworthy.bbsl.tracks import box_functions
 from roadworthy.cases import (
     Answers,
@@ -32,7 +33,7 @@ from roadworthy.cases import (
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame
 
-__all__ = ["BbslMethod", "allowed_share", "corners_of", "object_values"]
+__all__ = ["BbslMethod", "allowed_share", "corners_of", "moving_functions", "object_values"]
 
 
 class BbslMethod(BaseMethod):
@@ -95,6 +96,7 @@ class BbslMethod(BaseMethod):
             raise InputError(
                 "the specification speaks of several frames: test it over tracks, by BbslTrackMethod"
             )
+        check_labels(spec)
         self.spec = spec
         self.role = role
         self.bindings = bindings if isinstance(bindings, Bindings) else Bindings(bindings)
@@ -102,6 +104,11 @@ class BbslMethod(BaseMethod):
         self._outside: Outside = outside
         self._height = height
         spec.prepared.check_bound([*self.bindings.sources, *(role.names if role else ())])
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The functions whose boxes are detected, so that they may be off."""
+        return moving_functions(self.spec, self.bindings, self.role)
 
     def cases(
         self, requirement: Requirement, data: Dataset, rng: np.random.Generator
@@ -146,7 +153,7 @@ class BbslMethod(BaseMethod):
             self._values(frame, detections),
             height=self._height or frame.height,
             width=frame.width,
-            moving=box_functions(self.spec),
+            moving=self.moving,
             outside=self._outside,
         )
         return TestRow(frame.id, found.expected, found.found, found.passed, found.margin, reason=found.reason)
@@ -166,10 +173,12 @@ class BbslMethod(BaseMethod):
             {**self._values(frame, detections), **object_values(role, detected)},
             height=self._height or frame.height,
             width=frame.width,
-            moving=(role.function,),
+            moving=self.moving,
             outside=self._outside,
         )
-        reason = "not detected" if detected is None and found.found is None else found.reason
+        # Out of scope because of the detections, not because of the ground truth.
+        missed = detected is None and found.margin == -math.inf
+        reason = "not detected" if missed else found.reason
         return TestRow(
             frame.id, found.expected, found.found, found.passed, found.margin, iou, box, detected, reason
         )
@@ -181,6 +190,16 @@ class BbslMethod(BaseMethod):
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Return the outcome of a specification that so many test cases may fail."""
         return conclude_rate(requirement, verdicts, max_rate=allowed_share(requirement))
+
+
+def moving_functions(spec: Spec, bindings: Bindings, role: ObjectRole | None) -> tuple[str, ...]:
+    """Return the functions whose boxes are detected: the object under test, and what is taken from all boxes.
+
+    What is the same in every frame does not move, nor does what comes from a table or a label map.
+    """
+    taken = [name for name, one in bindings.sources.items() if isinstance(one, BoxesOf | PerFrame)]
+    detected = {*taken, *(role.names if role else ())}
+    return tuple(name for name in box_functions(spec) if name in detected)
 
 
 def corners_of(boxes: Boxes, number: int) -> Corners:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from roadworthy._files import read_text
 from roadworthy.bbsl.problems import Problem, SpecificationError
 from roadworthy.bbsl.syntax import MAX_DEPTH, Span, Spec
-from roadworthy.bbsl.tree_building import build
+from roadworthy.bbsl.tree_building import build, token_span
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree, UnexpectedInput
@@ -98,22 +98,22 @@ class _Brackets:
             if token.type in _OPENING:
                 opened.append(token)
                 if len(opened) > MAX_DEPTH:
-                    raise _Refused(f"brackets are nested more than {MAX_DEPTH} deep", _span(token))
+                    raise _Refused(f"brackets are nested more than {MAX_DEPTH} deep", token_span(token))
             elif token.type in _OPENING.values():
                 if not opened:
-                    raise _Refused(f"this {token.value!r} closes nothing", _span(token))
+                    raise _Refused(f"this {token.value!r} closes nothing", token_span(token))
                 before = opened.pop()
                 if _OPENING[before.type] != token.type:
                     wanted = _SIGNS[_OPENING[before.type]]
                     raise _Refused(
                         f"this {before.value!r} is closed by {token.value!r}: expected {wanted!r}",
-                        _span(before),
+                        token_span(before),
                     )
             elif token.type in _ENDS and opened:
-                raise _Refused(f"this {opened[-1].value!r} is never closed", _span(opened[-1]))
+                raise _Refused(f"this {opened[-1].value!r} is never closed", token_span(opened[-1]))
             yield token
         if opened:
-            raise _Refused(f"this {opened[-1].value!r} is never closed", _span(opened[-1]))
+            raise _Refused(f"this {opened[-1].value!r} is never closed", token_span(opened[-1]))
 
 
 _ENDS = {
@@ -135,11 +135,6 @@ def grammar() -> Lark:
 
     text = Path(__file__).with_name("grammar.lark").read_text("utf-8")
     return Lark(text, parser="lalr", propagate_positions=True, maybe_placeholders=False, postlex=_Brackets())
-
-
-def _span(token: Token) -> Span:
-    start = token.start_pos or 0
-    return Span(start, start + len(token.value))
 
 
 def _check_depth(tree: Tree[Token]) -> None:
@@ -173,14 +168,23 @@ def _explained(error: UnexpectedInput, text: str) -> Problem:
         expected += " (this word belongs to the language and cannot be one)"
     if token.type == "LPAR" and text.startswith("(*", offset):
         return Problem("this comment is never closed: expected '*)'", Span(offset, offset + 2))
-    return Problem(f"expected {expected}, got {token.value!r}", Span(offset, offset + len(token.value)))
+    hint = _ARITHMETIC if token.type == "NUMBER" and token.value.startswith("-") else ""
+    if token.type == "ENDCASE" and "LET" in (error.accepts or error.expected):
+        label = " ".join(text[:offset].rpartition("case")[2].split())
+        hint = f"; all of {label!r} is the label, which ends with its line or at a colon"
+    return Problem(f"expected {expected}, got {token.value!r}{hint}", token_span(token))
+
+
+_ARITHMETIC = ": there is no arithmetic; let an external function compute"
 
 
 def _hint(text: str, offset: int) -> str:
-    """Return what to write instead of a sign that other languages have."""
+    """Return what to write instead of a sign that has no meaning."""
     if text[offset] == "≠" or text.startswith("!=", offset):
         return ": write not (a = b)"
-    return ": there is no arithmetic; let an external function compute" if text[offset] in "+-*/" else ""
+    if text[offset] == '"':
+        return ": expected a label between two quotation marks on one line, after 'case'"
+    return _ARITHMETIC if text[offset] in "+-*/" else ""
 
 
 def _listed(names: Any) -> str:

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from roadworthy.bbsl.syntax import (
+    SYMBOLS,
     Always,
     And,
     Bounds,
@@ -33,20 +34,6 @@ from roadworthy.bbsl.syntax import (
 
 __all__ = ["Printer"]
 
-_UNICODE = {
-    "<=": "≤",
-    ">=": "≥",
-    "overlaps": "≈",
-    "subset": "⊂",
-    "superset": "⊃",
-    "subseteq": "⊆",
-    "superseteq": "⊇",
-    "in": "∈",
-    "union": "∪",
-    "intersection": "∩",
-    "forall": "∀",
-    "exists": "∃",
-}
 _ASCII = {"overlaps": "~", "intersection": "intersect"}
 
 # How tightly the parts bind, the tightest last.
@@ -68,7 +55,7 @@ class Printer:
         self._ascii = ascii
 
     def _sign(self, name: str) -> str:
-        return _ASCII.get(name, name) if self._ascii else _UNICODE.get(name, name)
+        return _ASCII.get(name, name) if self._ascii else SYMBOLS.get(name, name)
 
     def label(self, label: str) -> str:
         """Return a label, between quotation marks where it would not be read otherwise."""

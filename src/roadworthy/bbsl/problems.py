@@ -12,6 +12,7 @@ from roadworthy.errors import InputError
 __all__ = ["Problem", "SpecificationError", "nearest", "place"]
 
 _WIDEST = 100
+_MOST = 50
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Problem:
 
 
 class SpecificationError(InputError):
-    r"""A specification is wrong in one place or several; every one is shown with its line underlined.
+    r"""A specification is wrong in one place or several; the first 50 are shown, with their lines underlined.
 
     Args:
         problems: What is wrong, at least one.
@@ -47,14 +48,15 @@ class SpecificationError(InputError):
         self.problems = tuple(problems)
         self.source = source
         self.path = path
-        super().__init__(str(self))
-
-    def __str__(self) -> str:
-        return "\n".join(self._shown(problem) for problem in self.problems)
+        shown = [self._shown(problem) for problem in self.problems[:_MOST]]
+        if len(self.problems) > _MOST:
+            shown.append(f"… and {len(self.problems) - _MOST} more")
+        super().__init__("\n".join(shown))
 
     def _shown(self, problem: Problem) -> str:
         line, column = place(self.source, problem.span.start)
-        text = self.source.split("\n")[line - 1].rstrip("\r")
+        begins = problem.span.start - (column - 1)
+        text = self.source[begins:].partition("\n")[0].rstrip("\r")
         before, after = text[: column - 1], text[column - 1 :]
         width = max(1, min(problem.span.stop - problem.span.start, len(after)))
         if len(text) > _WIDEST:

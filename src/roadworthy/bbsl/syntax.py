@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_DEPTH",
+    "SYMBOLS",
     "Always",
     "And",
     "Bounds",
@@ -62,6 +64,22 @@ Operator = Literal[
     "<", ">", "=", "<=", ">=", "overlaps", "subset", "superset", "subseteq", "superseteq", "in"
 ]
 """The relations, by their ASCII spelling."""
+
+SYMBOLS = {
+    "<=": "≤",
+    ">=": "≥",
+    "overlaps": "≈",
+    "subset": "⊂",
+    "superset": "⊃",
+    "subseteq": "⊆",
+    "superseteq": "⊇",
+    "in": "∈",
+    "union": "∪",
+    "intersection": "∩",
+    "forall": "∀",
+    "exists": "∃",
+}
+"""The symbols of relations, operators and quantifiers that have one."""
 
 
 class Type(StrEnum):
@@ -333,14 +351,17 @@ class Spec:
         """The names of the cases (the C of Definition 9), in the order of the text."""
         return tuple(case.label for case in self.case_blocks)
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The precondition, the values of all lets and all conditions, in the order of the text."""
+        before = () if self.precondition is None else (self.precondition,)
+        in_cases = ((*(let.value for let in case.lets), case.condition) for case in self.case_blocks)
+        return (*before, *chain.from_iterable(in_cases))
+
     @cached_property
     def is_temporal(self) -> bool:
         """Whether a condition speaks of other frames than the one at hand."""
-        conditions = [case.condition for case in self.case_blocks]
-        conditions += [let.value for case in self.case_blocks for let in case.lets]
-        if self.precondition is not None:
-            conditions.append(self.precondition)
-        return any(map(is_temporal, conditions))
+        return any(map(is_temporal, self.expressions))
 
     @cached_property
     def prepared(self) -> Prepared:

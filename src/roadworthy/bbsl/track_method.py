@@ -11,12 +11,12 @@ import numpy as np
 
 from roadworthy.bbsl.bindings import Bindings, View
 from roadworthy.bbsl.evaluation import Outcome as FrameOutcome
-from roadworthy.bbsl.method import allowed_share, corners_of, object_values
+from roadworthy.bbsl.method import allowed_share, corners_of, moving_functions, object_values
 from roadworthy.bbsl.syntax import Spec
 from roadworthy.bbsl.testing.judging import verdict_margin
 from roadworthy.bbsl.testing.matching import MATCHINGS, Matching, match
 from roadworthy.bbsl.testing.roles import ObjectRole
-from roadworthy.bbsl.testing.rows import Corners, TestRow
+from roadworthy.bbsl.testing.rows import Corners, TestRow, check_labels
 from roadworthy.bbsl.tracks import Ends, TrackOutcome, evaluate_track
 from roadworthy.cases import (
     Answers,
@@ -83,6 +83,7 @@ class BbslTrackMethod(BaseMethod):
     ) -> None:
         if matching not in MATCHINGS:
             raise InputError(f"matching must be one of {', '.join(MATCHINGS)}, got {matching!r}")
+        check_labels(spec)
         self.spec = spec
         self.role = role
         self.bindings = bindings if isinstance(bindings, Bindings) else Bindings(bindings)
@@ -139,7 +140,7 @@ class BbslTrackMethod(BaseMethod):
             truth.append({**known, **object_values(self.role, box)})
             found.append({**seen, **object_values(self.role, detected)})
         size = {"height": predicted.frames[0].height, "width": predicted.frames[0].width}
-        moving = (self.role.function,)
+        moving = moving_functions(self.spec, self.bindings, self.role)
         expected = evaluate_track(self.spec, truth, ends=self._ends, moving=moving, **size)
         outcome = evaluate_track(self.spec, found, ends=self._ends, moving=moving, **size)
         return self._row(predicted.frames, expected, outcome).verdict(case)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from roadworthy.bbsl.problems import Problem, SpecificationError
 from roadworthy.bbsl.syntax import (
+    SYMBOLS,
     Always,
     And,
     Bounds,
@@ -43,21 +44,10 @@ from roadworthy.bbsl.syntax import (
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-__all__ = ["OPERATORS", "build"]
+__all__ = ["build", "token_span"]
 
-OPERATORS: dict[str, Operator] = {
-    "≤": "<=",
-    "≥": ">=",
-    "~": "overlaps",
-    "≈": "overlaps",
-    "∼": "overlaps",
-    "⊂": "subset",
-    "⊃": "superset",
-    "⊆": "subseteq",
-    "⊇": "superseteq",
-    "∈": "in",
-}
-"""The spellings of relations beside their names."""
+_NAMES = {symbol: name for name, symbol in SYMBOLS.items()} | {"~": "overlaps", "∼": "overlaps"}
+"""The names of symbols."""
 
 
 def build(tree: Tree[Token], source: str, path: str | None) -> Spec:
@@ -94,7 +84,7 @@ class _Builder:
     def _function(self, tree: Tree[Token]) -> ExternalFunction:
         name, *types = cast("list[Token]", tree.children)
         *parameters, result = (Type(one.value) for one in types)
-        return ExternalFunction(str(name.value), tuple(parameters), result, span=_token_span(name))
+        return ExternalFunction(str(name.value), tuple(parameters), result, span=token_span(name))
 
     def _case(self, tree: Tree[Token]) -> Case:
         label = cast("Token", tree.children[0])
@@ -103,12 +93,12 @@ class _Builder:
             lets = tuple(self._let(one) for one in cast("Tree[Token]", tree.children[1]).children[:-1])
         words = " ".join(label.value.strip('"').split())
         if not words:
-            raise self._refuse("the label of a case must not be blank", _token_span(label))
-        return Case(words, lets, self.expression(tree.children[-1]), span=_token_span(label))
+            raise self._refuse("the label of a case must not be blank", token_span(label))
+        return Case(words, lets, self.expression(tree.children[-1]), span=token_span(label))
 
     def _let(self, tree: Any) -> Let:
         name, kind, value = tree.children
-        return Let(str(name.value), Type(kind.value), self.expression(value), span=_token_span(name))
+        return Let(str(name.value), Type(kind.value), self.expression(value), span=token_span(name))
 
     def expression(self, node: Any) -> Expression:
         if _is_token(node):
@@ -130,7 +120,7 @@ class _Builder:
             case "relation" | "relation_without_in":
                 text = signs[0].value
                 left, right = map(self.expression, parts)
-                return Relation(OPERATORS.get(text, text), left, right, span=span)
+                return Relation(cast("Operator", _NAMES.get(text, text)), left, right, span=span)
             case "union" | "intersection" as operator:
                 left, right = map(self.expression, parts)
                 return Combination(operator, left, right, span=span)
@@ -150,7 +140,7 @@ class _Builder:
         raise AssertionError(f"the grammar has a rule {node.data!r} that is not built")  # pragma: no cover
 
     def _leaf(self, token: Token) -> Expression:
-        span = _token_span(token)
+        span = token_span(token)
         match token.type:
             case "NUMBER":
                 value = float(token.value)
@@ -170,7 +160,7 @@ class _Builder:
             bounds = Bounds(int(lower), int(upper) if upper.isdigit() else None)
             if bounds.upper is not None and bounds.upper < bounds.lower:
                 raise self._refuse(
-                    f"bounds must not end before they begin, got {signs[1].value}", _token_span(signs[1])
+                    f"bounds must not end before they begin, got {signs[1].value}", token_span(signs[1])
                 )
         operator = signs[0].type
         if operator == "UNTIL":
@@ -214,6 +204,7 @@ def _is_token(node: object, kind: str | None = None) -> bool:
     return isinstance(node, Token) and kind in (None, node.type)
 
 
-def _token_span(token: Token) -> Span:
+def token_span(token: Token) -> Span:
+    """Return where a token stands in the text."""
     start = token.start_pos or 0
     return Span(start, start + len(token.value))

@@ -9,10 +9,10 @@ Two types turn into others (an end of a projection is a point interval by Defini
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from roadworthy.bbsl.problems import Problem, nearest
 from roadworthy.bbsl.syntax import (
+    SYMBOLS,
     Always,
     And,
     BoxLiteral,
@@ -239,7 +239,7 @@ class _Checker:
     def _combination(self, part: Combination, scope: Scope) -> Type | None:
         left, right = self.infer(part.left, scope), self.infer(part.right, scope)
         allowed = (Type.SET_BB,) if part.operator == "union" else (Type.SET_BB, Type.INTERVAL)
-        sign = "∪" if part.operator == "union" else "∩"
+        sign = SYMBOLS[part.operator]
         for side, found in ((part.left, left), (part.right, right)):
             if found is not None and found not in allowed:
                 hint = ": put it in braces, {…}" if found is Type.BB else ""
@@ -291,19 +291,8 @@ def _is_end(part: Expression) -> bool:
     return isinstance(part, Projection) and part.end is not None
 
 
-_SPELLED: dict[str, Literal["≤", "≥", "≈", "⊂", "⊃", "⊆", "⊇"]] = {
-    "<=": "≤",
-    ">=": "≥",
-    "overlaps": "≈",
-    "subset": "⊂",
-    "superset": "⊃",
-    "subseteq": "⊆",
-    "superseteq": "⊇",
-}
-
-
 def _sign(part: Relation) -> str:
-    return f"'{_SPELLED.get(part.operator, part.operator)}'"
+    return f"'{SYMBOLS.get(part.operator, part.operator)}'"
 
 
 def _counted(count: int, noun: str) -> str:

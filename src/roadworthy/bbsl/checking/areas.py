@@ -40,10 +40,15 @@ class TooManyBoxes(Exception):  # noqa: N818 - it ends one attempt, not the chec
 
 
 class Areas(ABC):
-    """Makes terms for areas; what has to be said about them is in ``facts``."""
+    """Makes terms for areas; what has to be said about them is in ``facts``.
+
+    ``multiplied`` is set where an area is multiplied with what is no plain number, as comparing two shares
+    does.
+    """
 
     def __init__(self) -> None:
         self.facts: list[Formula] = []
+        self.multiplied = False
         self._known: dict[tuple[int, ...], tuple[SymbolicSet, Term]] = {}
 
     def area(self, boxes: SymbolicSet) -> Term:

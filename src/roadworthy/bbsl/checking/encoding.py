@@ -263,6 +263,12 @@ class Encoding:
             left = self._plain(left)
         if isinstance(left, SymbolicInterval) and isinstance(right, SymbolicReal):
             right = self._plain(right)
+        shares = [
+            one for one in (left, right) if isinstance(one, SymbolicReal) and one.denominator is not None
+        ]
+        numbers = [expression.left, expression.right]
+        if shares and not any(isinstance(one, syntax.Number) for one in numbers):
+            self.areas.multiplied = True
         return related(expression.operator, left, right)
 
     def _width(self, interval: SymbolicInterval) -> Symbolic:
@@ -278,6 +284,7 @@ class Encoding:
 
         if value.denominator is None:
             return value
+        self.areas.multiplied = True
         quotient = z3.FreshReal("quotient")
         self.facts.append(z3.Implies(value.defined, quotient * value.denominator == value.numerator))
         return SymbolicReal(quotient, None, value.defined)

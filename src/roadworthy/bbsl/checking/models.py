@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,21 +54,24 @@ class Model:
     height: float
 
 
-def nice_model(solver: z3.Solver, encoding: Encoding) -> Model:
-    """Return values for a question that can be satisfied, as round as they can be had."""
+def nice_model(solver: z3.Solver, encoding: Encoding, seconds: float) -> Model:
+    """Return values for a question that was just found to be satisfied, as round as time allows."""
     import z3
 
+    end = time.monotonic() + seconds
+    found = solver.model()
     for wish in _wishes(encoding):
+        left = int(1000 * (end - time.monotonic()))
+        if left <= 0:
+            break
         solver.push()
-        solver.set("timeout", _PATIENCE)
+        solver.set("timeout", min(left, _PATIENCE))
         solver.add(*wish)
         if solver.check() == z3.sat:
-            return _read(solver.model(), encoding)
+            found = solver.model()
+            break
         solver.pop()
-    # Without a wish it was satisfied before, so it is again.
-    solver.set("timeout", _PATIENCE * 30)
-    solver.check()
-    return _read(solver.model(), encoding)
+    return _read(found, encoding)
 
 
 def _wishes(encoding: Encoding) -> Iterator[list[Formula]]:

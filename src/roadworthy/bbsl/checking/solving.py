@@ -10,6 +10,7 @@ from roadworthy.bbsl import syntax
 from roadworthy.bbsl.checking.areas import Areas, ExactAreas, GridAreas, OpaqueAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
 from roadworthy.bbsl.checking.models import Model, nice_model
+from roadworthy.bbsl.checking.sampling import guess
 from roadworthy.bbsl.checking.small_models import set_functions, sufficient_sizes
 from roadworthy.bbsl.checking.symbols import Formula
 
@@ -68,6 +69,16 @@ def ask(spec: syntax.Spec, wanted: Wanted, limits: Limits) -> Answer:
         return Answer(False, up_to=up_to)
     if not linear.encoding.areas.used or clock.stopped:
         return linear.answer(outcome, clock)
+    if linear.encoding.areas.multiplied:
+        # Not even a grid makes this linear.
+        model = guess(
+            spec,
+            list(wanted),
+            boxes=limits.boxes,
+            image=limits.image or _PICTURE,
+            seconds=clock.left / 2000,
+        )
+        return Answer(True, model=model) if model else _exactly(spec, wanted, limits, clock, names)
     found = _on_a_grid(spec, wanted, limits, clock, names)
     return found or _exactly(spec, wanted, limits, clock, names)
 
@@ -91,14 +102,17 @@ def _on_a_grid(
 def _exactly(
     spec: syntax.Spec, wanted: Wanted, limits: Limits, clock: _Clock, names: Sequence[str]
 ) -> Answer:
-    try:
-        attempt = _Attempt(spec, dict.fromkeys(names, limits.boxes), ExactAreas(), limits, wanted)
-    except TooManyBoxes:
-        return Answer(None, reason="areas of unions of so many boxes are too much to write out")
-    outcome = attempt.check(clock)
-    if outcome is False:
-        return Answer(False, up_to=limits.boxes if names else None)
-    return attempt.answer(outcome, clock)
+    # As many boxes as can be written out.
+    for boxes in range(limits.boxes, 0, -1):
+        try:
+            attempt = _Attempt(spec, dict.fromkeys(names, boxes), ExactAreas(), limits, wanted)
+        except TooManyBoxes:
+            continue
+        outcome = attempt.check(clock)
+        if outcome is False:
+            return Answer(False, up_to=boxes if names else None)
+        return attempt.answer(outcome, clock)
+    return Answer(None, reason="areas of unions of so many boxes are too much to write out")
 
 
 class _Clock:
@@ -147,7 +161,8 @@ class _Attempt:
         """Return the answer where the question can be satisfied, or nobody knows."""
         if outcome is None or (self.encoding.areas.used and isinstance(self.encoding.areas, OpaqueAreas)):
             return Answer(None, reason=clock.reason)
-        return Answer(True, model=nice_model(self.solver, self.encoding))
+        # What is shown may be made nicer even where the answer took all the time there was.
+        return Answer(True, model=nice_model(self.solver, self.encoding, max(1.0, clock.left / 1000)))
 
 
 def _formula(encoding: Encoding, label: str | None, outcome: bool) -> Formula:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from roadworthy.bbsl.syntax import Spec
 from roadworthy.cases import Case, Scalar, Status, Verdict
+from roadworthy.errors import InputError
 
-__all__ = ["TestRow", "row_of"]
+__all__ = ["Corners", "TestRow", "check_labels", "joined", "row_of"]
 
 _NAMES = ("x1", "y1", "x2", "y2")
+_BETWEEN, _NONE = " + ", "(none)"
 Corners = tuple[float, float, float, float]
 
 
@@ -98,12 +101,23 @@ def row_of(verdict: Verdict) -> TestRow | None:
 
 def joined(labels: tuple[str, ...]) -> str:
     """Return several cases as one name."""
-    return " + ".join(labels) if labels else "(none)"
+    return _BETWEEN.join(labels) if labels else _NONE
 
 
 def split(name: str) -> tuple[str, ...]:
     """Return the cases of a name that was joined."""
-    return () if name in ("", "(none)") else tuple(name.split(" + "))
+    return () if name in ("", _NONE) else tuple(name.split(_BETWEEN))
+
+
+def check_labels(spec: Spec) -> None:
+    """Check that the names of cases can be told apart once they are joined.
+
+    Raises:
+        InputError: One cannot be.
+    """
+    for label in spec.labels:
+        if _BETWEEN in label or label == _NONE:
+            raise InputError(f"the case {label!r} would be read as several or none in rows: rename it")
 
 
 def _corners(name: str, verdict: Verdict) -> Corners | None:

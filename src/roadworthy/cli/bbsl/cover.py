@@ -123,8 +123,11 @@ class _Nearest:
     """Keeps, for every case, the objects that are nearest to a border."""
 
     def __init__(self, subject: Subject, count: int) -> None:
+        from roadworthy.bbsl.method import moving_functions
+
         self._subject = subject
         self._count = count if subject.role is not None else 0
+        self._moving = moving_functions(subject.spec, subject.bindings, subject.role)
         self._heaps: dict[tuple[str, ...], list[tuple[float, int, _Chosen]]] = {}
         self._seen = 0
 
@@ -141,7 +144,7 @@ class _Nearest:
             values,
             height=frame.height,
             width=frame.width,
-            moving=(role.function,),
+            moving=self._moving,
         )
         if found.passed is None or not math.isfinite(found.margin):
             return
@@ -170,21 +173,22 @@ class _Nearest:
 
 def _take(coverage: SpecCoverage, nearest: _Nearest, subject: Subject, frame: Frame) -> None:
     from roadworthy.bbsl import View
-    from roadworthy.bbsl.tracks import box_functions
+    from roadworthy.bbsl.method import moving_functions
 
     if frame.boxes is None:
         raise InputError(f"frame {frame.id!r} has no boxes: measure coverage on data with ground truth")
     known = subject.bindings.values(View.of(frame))
     role, high, wide = subject.role, frame.height, frame.width
+    moving = moving_functions(subject.spec, subject.bindings, role)
     if role is None:
-        coverage.add(known, moving=box_functions(subject.spec), height=high, width=wide)
+        coverage.add(known, moving=moving, height=high, width=wide)
         return
     objects: Boxes = frame.boxes.select(*role.classes)
     for number in range(len(objects)):
         x1, y1, x2, y2 = (float(one) for one in objects.xyxy[number])
         values = {**known, role.function: [x1, y1, x2, y2], **dict.fromkeys(role.exists, True)}
         place = ((x1 + x2) / 2, y2)
-        coverage.add(values, moving=(role.function,), height=high, width=wide, place=place)
+        coverage.add(values, moving=moving, height=high, width=wide, place=place)
         nearest.add(frame, number, values)
 
 

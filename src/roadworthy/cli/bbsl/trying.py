@@ -190,8 +190,8 @@ def _print(trial: Trial, outcome: Outcome, table: Comparison, rows_of: Sequence[
     out.print()
     margins = _margins(rows_of)
     if margins:
-        shown = ", ".join(f"{share} {margin:.1f} px" for share, margin in margins.items())
-        out.print(f"An edge that is off by so much flips a passed test case: {shown}", soft_wrap=True)
+        shown = ", ".join(f"{margin:.1f} px for {share}" for share, margin in margins.items())
+        out.print(f"Edges may be off by so much before a passed test case can flip: {shown}", soft_wrap=True)
     for reason, number in table.apart.items():
         out.print(f"{number} apart: {reason}", markup=False, soft_wrap=True)
     out.print(f"{outcome.status.value}: {outcome.summary}", markup=False, soft_wrap=True)
@@ -202,4 +202,4 @@ def _margins(rows: Sequence[TestRow]) -> dict[str, float]:
     passed = sorted(row.margin for row in rows if row.passed and row.margin < float("inf"))
     if not passed:
         return {}
-    return {f"{share}% of them": passed[share * (len(passed) - 1) // 100] for share in (1, 10, 50)}
+    return {f"{share}%": passed[share * (len(passed) - 1) // 100] for share in (1, 10, 50)}

@@ -1,0 +1,81 @@
+"""Oracles from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.readers.recorded import write_drive
+
+Run = Callable[..., Result]
+
+
+def _recorded(folder: Path, name: str, wobble: float, *, crash: bool = False) -> Path:
+    rng = np.random.default_rng(len(name) + int(wobble * 1000))
+    time = np.arange(600) / 15
+    offset = wobble * np.sin(2 * time) + rng.normal(0, 0.01, 600)
+    signals = {"speed": 10 + 0.1 * np.sin(time), "lane_offset": offset, "steering": 10 * offset}
+    events = {"crash": (time > 30) if crash else np.zeros(600)}
+    place = folder / name
+    place.mkdir(parents=True)
+    write_drive(Drive(name, time, signals, events).cut_by_time(8), place / "drive.parquet")
+    return place
+
+
+@pytest.fixture
+def drives(tmp_path: Path) -> Path:
+    for model, wobble in (("dave2", 0.1), ("chauffeur", 0.12)):
+        _recorded(tmp_path / "nominal", model, wobble)
+        for number in range(3):
+            _recorded(tmp_path / f"{model}-mutants", f"{model}-{number}", wobble + 0.1 * number)
+    _recorded(tmp_path / "dave2-mutants", "dave2-crashes", 0.9, crash=True)
+    return tmp_path
+
+
+def _json(roadworthy: Run, *words: Any) -> Any:
+    done = roadworthy("driving", "oracle", *map(str, words), "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_thresholds_kill_the_mutants_that_swing_wider(roadworthy: Run, drives: Path, tmp_path: Path) -> None:
+    problem = tmp_path / "problem.smt2"
+    found = _json(
+        roadworthy,
+        *("--nominal", drives / "nominal" / "dave2", "--mutants", drives / "dave2-mutants"),
+        *("--metric", "SD(LP)", "--metric", "Max(SA)", "--smtlib", problem),
+    )
+    assert found["optimal"]
+    assert set(found["killed"]) >= {"dave2-1", "dave2-2"}
+    assert found["left_out"] == {"dave2-crashes": "crash"}
+    assert found["sectors"] == 15
+    assert problem.read_text().count("assert-soft") == 15
+
+
+def test_oracles_of_all_sizes_are_tried_on_another_model(roadworthy: Run, drives: Path) -> None:
+    words = [
+        *("--nominal", drives / "nominal" / "dave2", "--mutants", drives / "dave2-mutants"),
+        *("--test-nominal", drives / "nominal" / "chauffeur", "--test-mutants", drives / "chauffeur-mutants"),
+        *("--size", 2, "--give-up", 1),
+    ]
+    found = _json(roadworthy, *words)
+    assert [(row["size"], row["give_up"]) for row in found["rows"]] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert len(found["ranking"]) == 2
+    shown = roadworthy("driving", "oracle", *map(str, words))
+    assert shown.exit_code == 0
+    assert "Left out, 1: dave2-crashes (crash)" in shown.output
+
+
+def test_what_is_missing_is_said(roadworthy: Run, drives: Path, tmp_path: Path) -> None:
+    done = roadworthy("driving", "oracle", "--nominal", str(drives / "nominal"))
+    assert (done.exit_code, "--mutants" in done.output) == (2, True)
+    (tmp_path / "empty").mkdir()
+    done = roadworthy("driving", "oracle", "--nominal", str(tmp_path / "empty"), "--mutants", str(drives))
+    assert (done.exit_code, "found no drive" in done.output) == (2, True)

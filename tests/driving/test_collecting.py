@@ -1,0 +1,72 @@
+"""Metrics of many drives in one table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from roadworthy.driving.collecting import AUTONOMOUS, collect, usual_direction
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.metrics import compute, parse_metric
+from roadworthy.errors import InputError
+
+
+def drive(name: str, wobble: float, *, crash: bool = False, **more: float) -> Drive:
+    """A minute of driving in six sectors, off the middle of the lane by a wave."""
+    time = np.arange(900) / 15
+    signals = {
+        "speed": 10 + np.sin(time),
+        "lane_offset": wobble * np.sin(2 * time),
+        "steering": 5 * wobble * np.cos(2 * time),
+        **{key: np.full(900, value) for key, value in more.items()},
+    }
+    events = {"crash": (time > 50) if crash else np.zeros(900), "line crossing": np.zeros(900)}
+    return Drive(name, time, signals, events).cut_by_time(10)
+
+
+def test_rows_are_those_of_every_drive_and_metrics_those_that_all_have() -> None:
+    good, bad = drive("good", 0.1, throttle=0.3), drive("bad", 0.5)
+    found = collect([good, bad])
+    assert found.table.values.shape == (12, len(found.table.metrics))
+    assert found.table.drivers == ("good",) * 6 + ("bad",) * 6
+    assert "Mean(TPP)" in found.dropped  # one of them has no throttle
+    assert set(found.dropped) | set(found.table.metrics) == set(AUTONOMOUS)
+    column = found.table.select(["SD(LP)"]).values.ravel()
+    assert column[6:] == pytest.approx(compute(bad, ["SD(LP)"])["SD(LP)"])
+
+
+def test_drives_that_crash_are_left_out_unless_they_are_wanted() -> None:
+    drives = [drive("a", 0.1), drive("b", 0.2, crash=True)]
+    assert dict(collect(drives).left_out) == {"b": "crash"}
+    assert len(collect(drives, keep_fatal=True).table) == 12
+    with pytest.raises(InputError, match=r"no drive is left .* b \(crash\)"):
+        collect(drives[1:])
+
+
+def test_what_cannot_be_collected_is_named() -> None:
+    with pytest.raises(InputError, match="two drives are called a"):
+        collect([drive("a", 0.1), drive("a", 0.2)])
+    with pytest.raises(InputError, match=r"Mean\(HP\) of drive a needs the signal headway"):
+        collect([drive("a", 0.1)], ["Mean(HP)"])
+    with pytest.raises(InputError, match="there were none"):
+        collect([])
+
+
+@pytest.mark.parametrize(
+    ("metric", "way"),
+    [
+        ("SD(SA)", "up"),
+        ("Min(LP)", "up"),  # of the size
+        ("Min(Acc)", "down"),
+        ("TimeE(COL)", "down"),
+        ("RA(TSO)", "down"),
+        ("Mean(HP)", "down"),
+        ("Count(Crash)", "up"),
+    ],
+)
+def test_the_usual_direction(metric: str, way: str) -> None:
+    assert usual_direction(metric) == way
+
+
+def test_the_metrics_of_table_2_are_metrics() -> None:
+    assert len(AUTONOMOUS) == len({str(parse_metric(name)) for name in AUTONOMOUS}) == 23
