@@ -32,8 +32,7 @@ bench: $(PEERS)  ## Measure speed beside naive or peer versions
 	$(BENCH)/python -m benchmarks
 
 docs: $(CORE)  ## Draw the pictures that README and docs show
-	$(BIN)/python docs/make_pictures.py
-	$(BIN)/python docs/make_transforms.py
+	@for script in docs/make_*.py; do echo $$script; $(BIN)/python $$script || exit 1; done
 
 gallery: $(CORE)  ## Cut the gallery of objects that ships out of the world again
 	$(BIN)/python scripts/make_gallery.py
