@@ -1,10 +1,11 @@
-"""Driving quality: metrics and oracles, beside solvers and plain versions."""
+"""Driving quality: metrics, oracles and the closed loop, beside solvers, plain versions and real time."""
 
 from __future__ import annotations
 
-from benchmarks.driving import metrics, oracles
+from benchmarks.driving import closed_loop, metrics, oracles
 
 
 def main() -> None:
     metrics.main()
     oracles.main()
+    closed_loop.main()

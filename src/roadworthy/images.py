@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
 
-__all__ = ["encode_image", "read_ids", "read_image", "write_image"]
+__all__ = ["decode_image", "encode_image", "read_ids", "read_image", "write_image"]
 
 
 def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
@@ -91,25 +91,48 @@ def encode_image(image: NDArray[np.uint8], ending: str) -> bytes:
     return data.tobytes()
 
 
-def _decoded(path: Path, how: int) -> NDArray[Any]:
-    """Return the pixels of an image file as OpenCV has them, read as one of its IMREAD constants says."""
+def decode_image(data: bytes, name: str = "image") -> NDArray[np.uint8]:
+    """Return the content of an image file as RGB, height × width × 3, uint8.
+
+    Args:
+        data: The content of the file.
+        name: What it is called in messages.
+
+    Raises:
+        FrameError: It is empty, cut short or no image that OpenCV reads.
+
+    Example:
+        >>> decode_image(encode_image(np.full((2, 3, 3), 9, np.uint8), ".png"))[0, 0].tolist()
+        [9, 9, 9]
+    """
     import cv2
 
+    return np.asarray(cv2.cvtColor(_pixels(data, name, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def _decoded(path: Path, how: int) -> NDArray[Any]:
+    """Return the pixels of an image file as OpenCV has them, read as one of its IMREAD constants says."""
     try:
         # Decoding from memory, because OpenCV cannot open every path that Python can.
         data = path.read_bytes()
     except OSError as error:
         raise FrameError(f"cannot read the image {path}: {error.strerror}") from error
+    return _pixels(data, str(path), how)
+
+
+def _pixels(data: bytes, name: str, how: int) -> NDArray[Any]:
+    import cv2
+
     if not data:
-        raise FrameError(f"cannot read the image {path}: the file is empty")
+        raise FrameError(f"cannot read the image {name}: the file is empty")
     if _is_cut_short(data):
-        raise FrameError(f"cannot read the image {path}: the file is cut short after {len(data)} bytes")
+        raise FrameError(f"cannot read the image {name}: the file is cut short after {len(data)} bytes")
     try:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), how)
     except cv2.error as error:
-        raise FrameError(f"cannot read the image {path}: {error.err}") from error
+        raise FrameError(f"cannot read the image {name}: {error.err}") from error
     if image is None:
-        raise FrameError(f"cannot read the image {path}: it is corrupt or no image (got {len(data)} bytes)")
+        raise FrameError(f"cannot read the image {name}: it is corrupt or no image (got {len(data)} bytes)")
     return image
 
 

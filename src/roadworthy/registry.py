@@ -282,8 +282,9 @@ models: Registry[Factory] = Registry("models", home="roadworthy.models")
 """Systems under test: a factory returns a :class:`~roadworthy.models.SystemUnderTest`."""
 metrics: Registry[Factory] = Registry("metrics", home="roadworthy.driving")
 """Measures of how well a drive went."""
-simulators: Registry[Factory] = Registry("simulators", home="roadworthy.world")
-"""What lets a system drive: a factory returns a :class:`~roadworthy.models.Simulator`."""
+simulators: Registry[Factory] = Registry("simulators", home="roadworthy.driving.simulators")
+"""What lets a system drive: a factory returns a
+:class:`~roadworthy.driving.simulators.DrivingSimulator`."""
 
 
 def all_registries() -> tuple[Registry[Factory], ...]:

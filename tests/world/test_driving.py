@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import SceneError
-from roadworthy.registry import simulators
 from roadworthy.world import (
     HELD_OUT_TRACK_NAMES,
     LEVELS,
@@ -292,7 +291,3 @@ def test_a_built_in_track_travels_by_name() -> None:
     assert np.array_equal(render(copy).image, render(scene).image)
     own = Track("own", [(0, 0), (200, 0), (200, 200), (0, 200)], 30, (), (Zone(0, "rural", 20.0),))
     assert pickle.loads(pickle.dumps(own)).length == own.length
-
-
-def test_the_world_is_a_registered_simulator() -> None:
-    assert simulators.get("world") is Simulation

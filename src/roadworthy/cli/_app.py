@@ -18,6 +18,7 @@ from roadworthy.cli import (
     coverage,
     data,
     demo,
+    driving,
     gallery,
     listing,
     models,
@@ -97,6 +98,7 @@ app.add_typer(rules.app, name="rules", rich_help_panel="Test models")
 app.add_typer(coverage.app, name="coverage", rich_help_panel="Test models")
 app.add_typer(reliability.app, name="reliability", rich_help_panel="Test models")
 app.add_typer(bbsl.app, name="bbsl", rich_help_panel="Test models")
+app.add_typer(driving.app, name="driving", rich_help_panel="Test models")
 app.add_typer(data.app, name="data", rich_help_panel="Look around")
 app.add_typer(models.app, name="models", rich_help_panel="Look around")
 app.add_typer(transforms.app, name="transforms", rich_help_panel="Look around")

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from roadworthy.errors import SceneError
 from roadworthy.frames import Frame
-from roadworthy.registry import simulators
 from roadworthy.seeding import rng_for
 from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import Conditions
@@ -22,10 +21,12 @@ from roadworthy.world.traffic import traffic_after, traffic_around
 from roadworthy.world.truth import frame_of
 from roadworthy.world.vehicle import VehicleLimits, VehicleState, advance
 
-__all__ = ["Observation", "Simulation"]
+__all__ = ["EGO_HALF_WIDTH", "EGO_LENGTH", "REAR_OVERHANG", "Observation", "Simulation"]
 
-_EGO_LENGTH, _EGO_HALF_WIDTH = 4.3, 0.9
-_REAR_OVERHANG = 0.8
+EGO_LENGTH, EGO_HALF_WIDTH = 4.3, 0.9
+"""Of the ego-vehicle, in metres."""
+REAR_OVERHANG = 0.8
+"""Metres from its rear axle, which its place is that of, to its rear."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,6 @@ class Observation:
         return frame_of(self.scene, self.camera, id=f"{self.scene.track.name}-{self.time:08.3f}")
 
 
-@simulators.register("world", summary="the built-in tracks: meadow, town, mountain, coast and village")
 class Simulation:
     """A drive on a built-in track.
 
@@ -165,16 +165,16 @@ class Simulation:
 
     def _events(self, scene: Scene) -> frozenset[str]:
         found = set()
-        if scene.d - _EGO_HALF_WIDTH < 0:
+        if scene.d - EGO_HALF_WIDTH < 0:
             found.add("centre line crossed")
-        if scene.d + _EGO_HALF_WIDTH > LANE_WIDTH:
+        if scene.d + EGO_HALF_WIDTH > LANE_WIDTH:
             found.add("edge line crossed")
         if abs(scene.d) > ROAD_HALF_WIDTH:
             found.add("off road")
-        middle = _EGO_LENGTH / 2 - _REAR_OVERHANG
+        middle = EGO_LENGTH / 2 - REAR_OVERHANG
         for actor in scene.actors:
             length, width = mesh_of(actor, near=True).footprint
             gap = self.track.ahead(scene.s, actor.s) - middle
-            if abs(gap) < (length + _EGO_LENGTH) / 2 and abs(actor.d - scene.d) < width / 2 + _EGO_HALF_WIDTH:
+            if abs(gap) < (length + EGO_LENGTH) / 2 and abs(actor.d - scene.d) < width / 2 + EGO_HALF_WIDTH:
                 found.add("crash")
         return frozenset(found)

@@ -69,6 +69,7 @@ class Drive(ReadOnlyArrays):
         gap: Rows that are further apart than this many seconds have a gap between them: nothing is said about
             the time in between, and nothing is differentiated across it.
         notes: What was wrong with the record that it was read from.
+        ended: Why the drive ended, where whoever recorded it says so: "lap complete", "crash" and so on.
 
     Raises:
         InputError: Time does not grow, lengths differ, or there are no rows.
@@ -87,6 +88,7 @@ class Drive(ReadOnlyArrays):
     sector_names: tuple[str, ...] = ()
     gap: float = 1.0
     notes: tuple[str, ...] = ()
+    ended: str = ""
 
     def __init__(
         self,
@@ -99,6 +101,7 @@ class Drive(ReadOnlyArrays):
         sector_names: Sequence[str] | None = None,
         gap: float = 1.0,
         notes: Sequence[str] = (),
+        ended: str = "",
     ) -> None:
         stamps = _column(time, "time", None)
         if not len(stamps):
@@ -137,6 +140,7 @@ class Drive(ReadOnlyArrays):
             ("sector_names", names),
             ("gap", float(gap)),
             ("notes", tuple(notes)),
+            ("ended", ended),
         ):
             object.__setattr__(self, key, value)
 
@@ -268,6 +272,7 @@ class Drive(ReadOnlyArrays):
             sector_names=[self.sector_names[int(one)] for one in np.unique(self.sectors[before])],
             gap=max(self.gap, 1.5 / rate),
             notes=self.notes,
+            ended=self.ended,
         )
 
 

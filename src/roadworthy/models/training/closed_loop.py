@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
-from roadworthy.errors import SystemUnderTestError
-from roadworthy.frames import Frame, Signals
-from roadworthy.models.network import Network
+from roadworthy.models.driver import Driver
 from roadworthy.models.protocols import SystemUnderTest
-from roadworthy.world import Conditions, Observation, Simulation, careful_driver
+from roadworthy.world import Conditions, Observation, Simulation
 from roadworthy.world.track import LANE_WIDTH
 
 __all__ = ["Lap", "drive_lap"]
@@ -82,15 +79,15 @@ def drive_lap(
         ('time over', True)
     """
     simulation = Simulation(track, seed=seed, traffic=traffic, conditions=conditions, scenery=scenery)
-    history = system.input.history if isinstance(system, Network) else 0
+    driver = Driver(system)
     seen = simulation.reset()
-    earlier: deque[Frame] = deque([seen.frame] * history, maxlen=history)
     offsets = [abs(seen.lane_offset)]
     distance = standing = 0.0
     ended = "time over"
     while seen.time < 60 * minutes:
-        steering, speed = _action(system, seen, earlier)
-        before, seen = seen, simulation.step(steering, speed)
+        # The world's frames carry what the careful driver would do.
+        action = driver.answer(seen.frame, otherwise=seen.frame.signals)
+        before, seen = seen, simulation.step(action.steering or 0.0, action.speed or 0.0)
         offsets.append(abs(seen.lane_offset))
         standing = standing + seen.time - before.time if seen.state.speed < 0.1 else 0.0
         if failure := _failure(seen, standing):
@@ -111,17 +108,3 @@ def _failure(seen: Observation, standing: float) -> str:
     if abs(seen.lane_offset) > LANE_WIDTH / 2:
         return "left the lane"
     return "stopped" if standing > _LONGEST_STOP else ""
-
-
-def _action(system: SystemUnderTest, seen: Observation, earlier: deque[Frame]) -> tuple[float, float]:
-    """Return what the model wants to do: steering and speed."""
-    frame = seen.frame.replace(previous=tuple(earlier)) if earlier else seen.frame
-    (answer,) = system.predict([frame])
-    if earlier:
-        earlier.append(seen.frame)
-    careful = careful_driver(seen.scene)
-    if not isinstance(answer, Signals) or (answer.steering is None and answer.speed is None):
-        raise SystemUnderTestError(f"{system.name} must answer with steering or speed to drive, got {answer}")
-    steering = careful.steering if answer.steering is None else answer.steering
-    speed = careful.speed if answer.speed is None else answer.speed
-    return steering or 0.0, speed or 0.0

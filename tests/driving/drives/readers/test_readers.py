@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from roadworthy.driving._rectangles import distances
 from roadworthy.driving.drives.readers import (
     read_commonroad,
     read_donkey,
@@ -18,7 +19,6 @@ from roadworthy.driving.drives.readers import (
     read_table,
     read_udacity_sim,
 )
-from roadworthy.driving.drives.readers._rectangles import distances
 from roadworthy.driving.metrics import compute, per_step
 from roadworthy.errors import InputError
 

@@ -9,11 +9,21 @@ from roadworthy._frozen import FrozenDict
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.driving.drives.readers.commonroad import read_commonroad
 from roadworthy.driving.drives.readers.donkey import read_donkey
+from roadworthy.driving.drives.readers.recorded import is_recorded, read_recorded, write_drive
 from roadworthy.driving.drives.readers.tables import read_table
 from roadworthy.driving.drives.readers.udacity_sim import read_udacity_sim
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["FORMATS", "read_commonroad", "read_donkey", "read_drive", "read_table", "read_udacity_sim"]
+__all__ = [
+    "FORMATS",
+    "read_commonroad",
+    "read_donkey",
+    "read_drive",
+    "read_recorded",
+    "read_table",
+    "read_udacity_sim",
+    "write_drive",
+]
 
 FORMATS: Mapping[str, Callable[..., Drive]] = FrozenDict(
     {
@@ -21,6 +31,7 @@ FORMATS: Mapping[str, Callable[..., Drive]] = FrozenDict(
         "donkey": read_donkey,
         "commonroad": read_commonroad,
         "table": read_table,
+        "drive": read_recorded,
     }
 )
 """The readers by the name of what they read."""
@@ -31,14 +42,17 @@ def read_drive(source: str, **options: Any) -> Drive:
 
     Args:
         source: `udacity-sim:driving_log.csv`, `donkey:tub`, `commonroad:scenario.xml` or `table:log.csv`; a
-            table is CSV or Parquet and needs a mapping of its columns.
+            table is CSV or Parquet and needs a mapping of its columns. A drive that Roadworthy recorded is
+            `drive:` and its file or folder, or these alone.
         options: What the reader of the format takes.
 
     Raises:
         InputError: There is no such format or file, or the file is broken.
     """
     name, colon, path = source.partition(":")
-    if not colon or name not in FORMATS:
+    if name not in FORMATS and is_recorded(source):
+        name, path = "drive", source
+    elif not colon or name not in FORMATS:
         raise InputError(f"expected format:path for a drive, got {source!r}: {suggest(name, FORMATS)}")
     try:
         return FORMATS[name](path, **options)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import read_text
+from roadworthy.driving._rectangles import distances
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.driving.drives.readers._lanelets import Lanelet, Place, places_of, route_ahead
-from roadworthy.driving.drives.readers._rectangles import distances
 from roadworthy.errors import InputError
 
 __all__ = ["read_commonroad"]

@@ -1,0 +1,126 @@
+"""Drives that Roadworthy recorded: Parquet files that hold everything about a drive."""
+
+from __future__ import annotations
+
+import json
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from roadworthy.driving.drives.drive import Drive
+from roadworthy.errors import InputError
+
+__all__ = ["DRIVE_FILE", "is_recorded", "read_recorded", "write_drive"]
+
+DRIVE_FILE = "drive.parquet"
+"""What the file is called in the folder of a drive."""
+
+_KEY = b"roadworthy.drive"
+
+
+def write_drive(drive: Drive, path: str | PathLike[str]) -> None:
+    """Write a drive as Parquet: a column for time, for the sector and for each signal and event.
+
+    Signals are columns of numbers, events of truth values, so that any tool can read them; names, notes and
+    the rest are in the file's metadata.
+
+    Raises:
+        InputError: The file cannot be written, or a signal has the name of an event.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     driven = Drive("lap", [0.0, 0.1], {"speed": [5.0, 6.0]}, ended="crash")
+        ...     write_drive(driven, f"{folder}/a.parquet")
+        ...     again = read_recorded(f"{folder}/a.parquet")
+        >>> again.name, again.ended, again.signals["speed"].tolist()
+        ('lap', 'crash', [5.0, 6.0])
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    target = Path(path)
+    names = ["time", "sector", *drive.signals, *drive.events]
+    if len(set(names)) != len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError(f"drive {drive.name}: two columns cannot both be called {', '.join(twice)}")
+    columns = [drive.time, drive.sectors, *drive.signals.values(), *drive.events.values()]
+    about = {
+        "version": 1,
+        "name": drive.name,
+        "sector_names": drive.sector_names,
+        "gap": drive.gap,
+        "notes": drive.notes,
+        "ended": drive.ended,
+    }
+    table = pa.table([pa.array(np.asarray(column)) for column in columns], names=names)
+    table = table.replace_schema_metadata({_KEY: json.dumps(about)})
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        parquet.write_table(table, unfinished)
+        unfinished.replace(target)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise InputError(f"{target}: the drive cannot be written: {error}") from error
+
+
+def is_recorded(path: str | PathLike[str]) -> bool:
+    """Return whether a file, or the folder that holds it, is a drive that Roadworthy recorded."""
+    from pyarrow import ArrowInvalid, parquet
+
+    file = _file(path)
+    if file.suffix.lower() != ".parquet" or not file.is_file():
+        return False
+    try:
+        return _KEY in (parquet.read_schema(file).metadata or {})
+    except (OSError, ArrowInvalid):
+        return False
+
+
+def read_recorded(path: str | PathLike[str]) -> Drive:
+    """Return a drive that Roadworthy recorded.
+
+    Args:
+        path: The file, or the folder in which it lies as drive.parquet.
+
+    Raises:
+        InputError: There is no such file, or it is none of ours.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    file = _file(path)
+    try:
+        table = parquet.read_table(file)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{file}: cannot be read as a drive: {str(error).splitlines()[0]}") from None
+    told = (table.schema.metadata or {}).get(_KEY)
+    if told is None:
+        raise InputError(
+            f"{file}: is no drive that Roadworthy recorded: read it as a table, with a mapping of its columns"
+        )
+    about = json.loads(told)
+    signals: dict[str, Any] = {}
+    events: dict[str, Any] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name not in ("time", "sector"):
+            (events if pa.types.is_boolean(column.type) else signals)[name] = column.to_numpy()
+    return Drive(
+        about["name"],
+        table["time"].to_numpy(),
+        signals,
+        events,
+        sectors=table["sector"].to_numpy(),
+        sector_names=about["sector_names"],
+        gap=about["gap"],
+        notes=about["notes"],
+        ended=about["ended"],
+    )
+
+
+def _file(path: str | PathLike[str]) -> Path:
+    found = Path(path)
+    return found / DRIVE_FILE if found.is_dir() else found

@@ -1,0 +1,241 @@
+"""The layers of a torch module in the order in which they run, and what each neuron is connected to."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import fx, nn
+
+from roadworthy.errors import InputError
+
+__all__ = ["Chain", "Layer", "RefusedError", "RECURRENT", "WEIGHTED"]
+
+RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
+WEIGHTED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, *RECURRENT)
+"""Layers with neurons: dense ones, convolutions, whose channels count as neurons, and recurrent ones."""
+
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_ACTIVATIONS = (
+    nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.PReLU, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Tanh,
+    nn.Sigmoid, nn.Softplus, nn.Softsign, nn.Hardtanh, nn.Hardsigmoid, nn.Hardswish, nn.Tanhshrink,
+    nn.Softshrink, nn.Hardshrink, nn.LogSigmoid, nn.Threshold,
+)  # fmt: skip
+_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+_ELEMENTWISE = (*_ACTIVATIONS, *_DROPOUTS, *_NORMS, nn.Identity)
+_POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)
+_SPATIAL = (
+    *_POOLS,
+    *(getattr(nn, f"Adaptive{kind}Pool{n}d") for kind in ("Avg", "Max") for n in (1, 2, 3)),
+    *(getattr(nn, f"{kind}Pad{n}d") for kind in ("Zero", "Constant", "Reflection") for n in (1, 2, 3)),
+    *(getattr(nn, f"ReplicationPad{n}d") for n in (1, 2, 3)),
+)
+_F = nn.functional
+_ELEMENTWISE_FUNCTIONS = {
+    torch.relu, torch.tanh, torch.sigmoid, _F.relu, _F.relu6, _F.leaky_relu, _F.elu, _F.selu, _F.gelu,
+    _F.silu, _F.tanh, _F.sigmoid, _F.softplus, _F.softsign, _F.dropout,
+}  # fmt: skip
+_ELEMENTWISE_METHODS = {"relu", "tanh", "sigmoid", "contiguous", "float"}
+_RESHAPING_FUNCTIONS = {torch.flatten, torch.reshape, torch.squeeze, torch.unsqueeze, torch.permute}
+_RESHAPING_METHODS = {"reshape", "view", "flatten", "squeeze", "unsqueeze", "permute", "transpose"}
+
+
+class RefusedError(Exception):
+    """Why an operator cannot change a layer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """A layer of a network.
+
+    Attributes:
+        name: Its name in the module.
+        module: The layer itself.
+        node: Where it is in the graph.
+        before: The shape of what comes in, with the batch.
+        after: The shape of what goes out; empty where that is not one tensor.
+    """
+
+    name: str
+    module: nn.Module
+    node: fx.Node
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def kind(self) -> str:
+        """What it is, such as "Conv2d"."""
+        return type(self.module).__name__
+
+
+class _Recorder(fx.Interpreter):
+    """Runs a graph and remembers what every node gave."""
+
+    def __init__(self, module: fx.GraphModule) -> None:
+        super().__init__(module)
+        self.values: dict[fx.Node, Any] = {}
+
+    def run_node(self, n: fx.Node) -> Any:
+        found = self.values[n] = super().run_node(n)
+        return found
+
+
+class Chain:
+    """The layers of a module, found by following a batch through it.
+
+    Args:
+        module: The module, in evaluation mode.
+        example: A batch as it takes it; only its shape matters.
+
+    Raises:
+        InputError: The module cannot be followed: what it does depends on the numbers, for instance.
+    """
+
+    def __init__(self, module: nn.Module, example: torch.Tensor) -> None:
+        try:
+            traced = fx.symbolic_trace(module)
+            traced.graph.eliminate_dead_code()
+            recorder = _Recorder(traced)
+            with torch.no_grad():
+                self.answer: Any = recorder.run(example)
+        except Exception as error:
+            # Tracing and running raise whatever the module's code comes to.
+            raise InputError(
+                f"{type(module).__name__} cannot be mutated: its layers cannot be followed "
+                f"({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'}); "
+                "its forward must neither branch on numbers nor loop over them"
+            ) from error
+        self._values = recorder.values
+        self.layers: list[Layer] = []
+        self.repeated: set[str] = set()
+        for node in traced.graph.nodes:
+            if node.op != "call_module":
+                continue
+            name = str(node.target)
+            if any(one.name == name for one in self.layers):
+                self.repeated.add(name)
+                continue
+            self.layers.append(
+                Layer(name, module.get_submodule(name), node, self._shape(node.args[0]), self._shape(node))
+            )
+
+    def layer(self, name: str) -> Layer:
+        """Return the layer of this name.
+
+        Raises:
+            InputError: There is none, or it runs several times.
+        """
+        for one in self.layers:
+            if one.name == name:
+                if name in self.repeated:
+                    raise InputError(
+                        f"layer {name!r} runs several times, and a mutant of it would change all"
+                    )
+                return one
+        known = ", ".join(one.name for one in self.layers)
+        raise InputError(f"there is no layer {name!r}; there are {known}")
+
+    @property
+    def last(self) -> str:
+        """The name of the last layer with neurons: they are the answers of the network."""
+        found = [one.name for one in self.layers if isinstance(one.module, WEIGHTED)]
+        return found[-1] if found else ""
+
+    def follower(self, layer: Layer) -> tuple[Layer, torch.Tensor]:
+        """Return the next layer with neurons, and for each of its inputs the neuron of `layer` behind it.
+
+        Raises:
+            RefusedError: There is none, or what is between them is not understood.
+        """
+        node, labels = layer.node, self._labels(layer)
+        while True:
+            users = list(node.users)
+            if len(users) != 1:
+                raise RefusedError(f"what it gives goes to {len(users)} places")
+            node = users[0]
+            if node.op == "output":
+                raise RefusedError("no layer with weights comes after it")
+            if node.op == "call_module":
+                name = str(node.target)
+                if name in self.repeated:
+                    raise RefusedError(f"{name}, which comes after it, runs several times")
+                found = self.layer(name)
+                if isinstance(found.module, WEIGHTED):
+                    return found, _columns(labels, found)
+            labels = self._passed(node, labels)
+
+    def _labels(self, layer: Layer) -> torch.Tensor:
+        """Return what a layer gives, with the number of the neuron instead of its value."""
+        value = self._values[layer.node]
+        recurrent = isinstance(layer.module, RECURRENT)
+        shape = tuple((value[0] if recurrent else value).shape)
+        last = recurrent or isinstance(layer.module, nn.Linear)
+        return _spread(shape, len(shape) - 1 if last else 1)
+
+    def _passed(self, node: fx.Node, labels: torch.Tensor) -> torch.Tensor:
+        """Return the numbers of the neurons after something that mixes none of them.
+
+        Raises:
+            RefusedError: It may mix them.
+        """
+        if node.op == "call_module":
+            layer = self.layer(str(node.target)).module
+            if isinstance(layer, _ELEMENTWISE):
+                return labels
+            if isinstance(layer, nn.Flatten | nn.Unflatten):
+                return cast(torch.Tensor, layer(labels))
+            if isinstance(layer, _SPATIAL):
+                if not torch.equal(labels, _spread(tuple(labels.shape), 1)):
+                    raise RefusedError(f"{node.target} mixes neurons")
+                return _spread(tuple(self._values[node].shape), 1)
+        target: Any = node.target
+        if node.op == "call_function" and target is operator.getitem and node.args[1] == 0:
+            return labels
+        elementwise = (node.op == "call_function" and target in _ELEMENTWISE_FUNCTIONS) or (
+            node.op == "call_method" and target in _ELEMENTWISE_METHODS
+        )
+        if elementwise:
+            return labels
+        rest = fx.map_arg(node.args[1:], lambda one: self._values[one])
+        keys = fx.map_arg(dict(node.kwargs), lambda one: self._values[one])
+        if node.op == "call_method" and target in _RESHAPING_METHODS:
+            return cast(torch.Tensor, getattr(labels, target)(*cast(Any, rest), **cast(Any, keys)))
+        if node.op == "call_function" and target in _RESHAPING_FUNCTIONS:
+            return cast(torch.Tensor, target(labels, *cast(Any, rest), **cast(Any, keys)))
+        raise RefusedError(f"it is not known what {node.name}, which comes after it, does to its neurons")
+
+    def normalised(self, layer: Layer) -> bool:
+        """Return whether batch normalisation comes right after a layer, before its activation."""
+        users = list(layer.node.users)
+        return (
+            len(users) == 1
+            and users[0].op == "call_module"
+            and isinstance(self.layer(str(users[0].target)).module, _NORMS)
+        )
+
+    def _shape(self, node: Any) -> tuple[int, ...]:
+        value = self._values.get(node) if isinstance(node, fx.Node) else None
+        return tuple(value.shape) if isinstance(value, torch.Tensor) else ()
+
+
+def _spread(shape: tuple[int, ...], axis: int) -> torch.Tensor:
+    """Return a tensor of this shape that counts along one axis."""
+    along = [1] * len(shape)
+    along[axis] = shape[axis]
+    return torch.arange(shape[axis]).reshape(along).expand(shape).contiguous()
+
+
+def _columns(labels: torch.Tensor, layer: Layer) -> torch.Tensor:
+    """Return the neuron behind each input of a layer.
+
+    Raises:
+        RefusedError: An input comes from several neurons, at different places.
+    """
+    axis = 1 if isinstance(layer.module, _CONVOLUTIONS) else labels.ndim - 1
+    inputs = labels.movedim(axis, 0).flatten(1)
+    if not bool((inputs == inputs[:, :1]).all()):
+        raise RefusedError(f"inputs of {layer.name}, which comes after it, come from several of its neurons")
+    return inputs[:, 0]

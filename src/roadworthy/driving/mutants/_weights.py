@@ -1,0 +1,178 @@
+"""The operators that change weights: GF, WS, NEB, NAI and NS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from roadworthy.driving.mutants._chain import RECURRENT, WEIGHTED, Chain, Layer, RefusedError
+from roadworthy.driving.mutants.mutation import Mutation
+
+__all__ = ["Chosen", "change_weights", "check_weights"]
+
+Chosen = dict[str, list[int]]
+"""The numbers of the changed weights (GF) or neurons of each layer."""
+
+_GATES = {nn.LSTM: 4, nn.GRU: 3, nn.RNN: 1}
+_CANDIDATE = {nn.LSTM: 2, nn.GRU: 2, nn.RNN: 0}  # the gate that proposes what a recurrent neuron gives
+
+
+def check_weights(operator: str, layer: Layer, chain: Chain) -> None:
+    """Make sure that an operator can change a layer.
+
+    Raises:
+        RefusedError: It cannot.
+    """
+    module = layer.module
+    if not isinstance(module, WEIGHTED):
+        raise RefusedError("it has no neurons with weights")
+    if layer.name in chain.repeated:
+        raise RefusedError("it runs several times, and a mutant of it would change all")
+    if isinstance(module, RECURRENT) and (
+        module.num_layers > 1 or module.bidirectional or bool(module.proj_size)
+    ):
+        raise RefusedError("it has several layers, directions or a projection inside")
+    if operator == "GF" and not _spread(layer) > 0:
+        raise RefusedError("its weights are all equal and have no spread")
+    if operator == "NEB":
+        chain.follower(layer)
+    if operator == "NAI" and chain.normalised(layer):
+        raise RefusedError("its batch normalisation, and not it, gives what goes into the activation")
+    if operator == "NS" and _neurons(layer) < 2:
+        raise RefusedError("it has a single neuron")
+
+
+def change_weights(
+    mutation: Mutation, layers: Sequence[Layer], chain: Chain, rng: np.random.Generator
+) -> Chosen:
+    """Change some of the weights of layers in place, and return which.
+
+    The share of the mutation is taken of the weights or neurons of all the layers together, and is at least
+    one. NS moves at least two; one that was drawn alone in its layer gets a partner there.
+    """
+    assert mutation.ratio is not None
+    sizes = [_count(layer) if mutation.operator == "GF" else _neurons(layer) for layer in layers]
+    least = 2 if mutation.operator == "NS" else 1
+    count = min(sum(sizes), max(least, round(mutation.ratio * sum(sizes))))
+    drawn = np.sort(rng.choice(sum(sizes), count, replace=False))
+    starts = np.cumsum([0, *sizes])
+    found: Chosen = {}
+    with torch.no_grad():
+        for layer, start, end in zip(layers, starts[:-1], starts[1:], strict=True):
+            chosen = drawn[(drawn >= start) & (drawn < end)] - start
+            if mutation.operator == "NS" and len(chosen) == 1:
+                others = np.setdiff1d(np.arange(end - start), chosen)
+                chosen = np.sort(np.append(chosen, rng.choice(others)))
+            if len(chosen):
+                _CHANGES[mutation.operator](mutation, layer, chain, chosen, rng)
+                found[layer.name] = [int(one) for one in chosen]
+    return found
+
+
+def _weights(layer: Layer) -> list[nn.Parameter]:
+    module: Any = layer.module
+    names = ("weight_ih_l0", "weight_hh_l0") if isinstance(module, RECURRENT) else ("weight",)
+    return [getattr(module, name) for name in names]
+
+
+def _biases(layer: Layer) -> list[nn.Parameter]:
+    module: Any = layer.module
+    names = ("bias_ih_l0", "bias_hh_l0") if isinstance(module, RECURRENT) else ("bias",)
+    return [one for name in names if (one := getattr(module, name, None)) is not None]
+
+
+def _neurons(layer: Layer) -> int:
+    module = layer.module
+    return module.hidden_size if isinstance(module, RECURRENT) else len(_weights(layer)[0])
+
+
+def _rows(layer: Layer, neuron: int) -> list[int]:
+    """Return the rows of a layer's weights and biases that belong to a neuron: one for each of its gates."""
+    gates = _GATES.get(type(layer.module), 1)
+    return [gate * _neurons(layer) + neuron for gate in range(gates)]
+
+
+def _count(layer: Layer) -> int:
+    return sum(one.numel() for one in _weights(layer))
+
+
+def _spread(layer: Layer) -> float:
+    return float(torch.cat([one.detach().flatten() for one in _weights(layer)]).std(correction=0))
+
+
+def _fuzz(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del chain
+    noise = rng.normal(0.0, mutation.sigma * _spread(layer), len(chosen))
+    start = 0
+    for weight in _weights(layer):
+        here = (chosen >= start) & (chosen < start + weight.numel())
+        weight.view(-1)[torch.from_numpy(chosen[here] - start)] += torch.from_numpy(noise[here]).to(weight)
+        start += weight.numel()
+
+
+def _shuffle(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del mutation, chain
+    for neuron in chosen.tolist():
+        for weight in _weights(layer):
+            for row in _rows(layer, neuron):
+                flat = weight[row].reshape(-1)
+                shuffled = flat[torch.from_numpy(rng.permutation(len(flat)))]
+                if torch.equal(shuffled, flat):
+                    # Chance may put all back into place, and then nothing would be changed.
+                    shuffled = flat.roll(1)
+                weight[row] = shuffled.reshape(weight[row].shape)
+
+
+def _block(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del mutation, rng
+    after, behind = chain.follower(layer)
+    weight = _weights(after)[0]
+    inputs = np.flatnonzero(np.isin(behind.numpy(), chosen))
+    groups = getattr(after.module, "groups", 1)
+    rows, columns = len(weight) // groups, weight.shape[1]
+    for one in inputs.tolist():
+        group, column = divmod(one, columns)
+        weight[group * rows : (group + 1) * rows, column] = 0
+
+
+def _invert(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del mutation, chain, rng
+    gate = _CANDIDATE.get(type(layer.module), 0)
+    for neuron in chosen.tolist():
+        row = _rows(layer, neuron)[gate]
+        for one in (*_weights(layer), *_biases(layer)):
+            one[row] = -one[row]
+
+
+def _switch(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del mutation, chain
+    # Each takes the place of the next in a circle of random order, so that none stays where it was.
+    circle = rng.permutation(chosen)
+    for one in (*_weights(layer), *_biases(layer)):
+        before = one.clone()
+        for neuron, other in zip(circle.tolist(), np.roll(circle, 1).tolist(), strict=True):
+            one[_rows(layer, neuron)] = before[_rows(layer, other)]
+
+
+_CHANGES: Mapping[str, Callable[[Mutation, Layer, Chain, NDArray[Any], np.random.Generator], None]] = {
+    "GF": _fuzz,
+    "WS": _shuffle,
+    "NEB": _block,
+    "NAI": _invert,
+    "NS": _switch,
+}

@@ -1,0 +1,121 @@
+"""What becomes of a mutant: it is the original in disguise, it crashes, or it lives to be found out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from roadworthy.errors import SystemUnderTestError
+from roadworthy.models.protocols import SystemUnderTest
+from roadworthy.models.training import Lap, drive_lap, with_history
+
+if TYPE_CHECKING:
+    import torch
+
+    from roadworthy.models.zoo import Variant
+
+__all__ = ["Fate", "Judged", "largest_difference", "probe_images", "same", "judge_drive"]
+
+Fate = Literal["equivalent", "crashing", "alive"]
+"""An equivalent mutant answers as the original does. One that crashes, leaves its lane or answers NaN is
+trivial to find out. Those that are alive are what oracles are for."""
+
+_TOLERANCE = 1e-5
+_CRASHES = ("crash", "left the lane")
+_TRACKS = "world:meadow,town,mountain"
+_DRIVE = 12  # frames that follow each other, for networks that see earlier ones
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What became of a mutant.
+
+    Attributes:
+        fate: Equivalent, crashing or alive; None where it was not driven and may be either of the last two.
+        reason: How that is known.
+        difference: The largest difference from the answers of the original, over the probe images, in degrees
+            and m/s; NaN where an answer was none.
+        lap: How it drove, where it did.
+    """
+
+    fate: Fate | None
+    reason: str
+    difference: float = math.nan
+    lap: Lap | None = None
+
+
+def probe_images(variant: Variant, count: int = 48, seed: int = 7) -> torch.Tensor:
+    """Return images of the built-in tracks as a network of the zoo takes them, to compare networks on.
+
+    Example:
+        >>> from roadworthy.models.zoo import architecture
+        >>> tuple(probe_images(architecture("dave2").variant(), count=12).shape)
+        (12, 3, 66, 200)
+    """
+    import torch
+
+    from roadworthy.datasets import load
+
+    taken = variant.spec.input
+    drives = -(-count // (_DRIVE - taken.history))
+    data = load(_TRACKS, count=drives * _DRIVE, sequence=_DRIVE, seed=seed, jitter=1.0, time="all")
+    views = [taken.view(frame) for frame in with_history(data, taken.history)]
+    return torch.from_numpy(taken.tensor(views[:count]))
+
+
+def largest_difference(original: torch.nn.Module, other: torch.nn.Module, images: torch.Tensor) -> float:
+    """Return the largest difference between the answers of two networks; NaN where an answer is none.
+
+    Example:
+        >>> from torch import nn, ones
+        >>> largest_difference(nn.Identity(), nn.ReLU(), -ones(2, 3))
+        1.0
+    """
+    import torch
+
+    with torch.inference_mode():
+        one, two = original.eval()(images), other.eval()(images)
+    if not bool(torch.isfinite(two).all()):
+        return math.nan
+    return float((one - two).abs().max())
+
+
+def same(original: torch.nn.Module, other: torch.nn.Module, images: torch.Tensor) -> tuple[bool, float]:
+    """Return whether two networks answer alike within what single precision can tell, and the difference.
+
+    Example:
+        >>> from torch import nn, ones
+        >>> same(nn.Identity(), nn.ReLU(), ones(2, 3))
+        (True, 0.0)
+    """
+    import torch
+
+    difference = largest_difference(original, other, images)
+    with torch.inference_mode():
+        largest = float(original(images).abs().max())
+    return difference <= _TOLERANCE * max(1.0, largest), difference
+
+
+def judge_drive(system: SystemUnderTest, track: str, difference: float = math.nan, **options: Any) -> Judged:
+    """Let a mutant drive a lap of a built-in track, and say whether it crashes.
+
+    Args:
+        system: The mutant.
+        track: The track.
+        difference: What is known of how much it differs from the original.
+        options: Of `drive_lap`.
+
+    Raises:
+        InputError: There is no such track.
+
+    Example:
+        >>> from roadworthy.models import Truth
+        >>> judge_drive(Truth(), "meadow", minutes=0.05).fate
+        'alive'
+    """
+    try:
+        lap = drive_lap(system, track, **options)
+    except SystemUnderTestError as error:
+        return Judged("crashing", str(error), difference)
+    return Judged("crashing" if lap.ended in _CRASHES else "alive", lap.ended, difference, lap)

@@ -1,0 +1,161 @@
+"""Mutants in files: each in a folder that every command opens as a model, and all of them in one table."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roadworthy._files import read_json
+from roadworthy.driving.mutants.fate import Judged
+from roadworthy.driving.mutants.mutating import Mutant
+from roadworthy.errors import InputError
+from roadworthy.models.training import export, write_description
+from roadworthy.models.zoo import Variant, located_weights
+from roadworthy.models.zoo.saved import metadata_of
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["DESCRIPTION", "TABLE", "read_mutants", "save_module", "save_mutant", "write_fate", "write_table"]
+
+DESCRIPTION = "mutant.json"
+TABLE = "mutants.csv"
+_KEY = "roadworthy.mutant"
+
+
+def save_mutant(mutant: Mutant, variant: Variant, folder: Path, *, original: str | Path) -> dict[str, Any]:
+    """Write a mutant as ONNX, with a ``model.yaml`` that opens it and a ``mutant.json`` to make it again.
+
+    Args:
+        mutant: The mutant.
+        variant: Which network it was made of.
+        folder: Where to write.
+        original: Where the original is, as `load_module` takes it.
+
+    Returns:
+        What is in ``mutant.json``.
+
+    Raises:
+        InputError: It cannot be written, or answers with what are no numbers.
+    """
+    described = {
+        "name": mutant.mutation.name,
+        "kind": "post-training",
+        "original": str(original),
+        "original_sha256": sha256(located_weights(original).read_bytes()).hexdigest(),
+        "network": variant.name,
+        "mutation": mutant.mutation.to_dict(),
+        "changed": dict(mutant.changed),
+        "equivalent": mutant.equivalent,
+        "note": mutant.note,
+    }
+    return save_module(mutant.module, variant, folder, described, rebuildable=mutant.rebuildable)
+
+
+def save_module(
+    module: torch.nn.Module,
+    variant: Variant,
+    folder: Path,
+    described: Mapping[str, Any],
+    *,
+    rebuildable: bool,
+) -> dict[str, Any]:
+    """Write a network that was made of one of the zoo, with what is known about it.
+
+    Args:
+        module: The network.
+        variant: What it was made of.
+        folder: Where to write.
+        described: What is known, with its name.
+        rebuildable: Whether it has the layers of the variant, so that `load_module` can build it.
+
+    Raises:
+        InputError: It cannot be written, or answers with what are no numbers.
+    """
+    file = folder / f"{variant.name}.onnx"
+    notes = {_KEY: json.dumps(described["mutation"])} | (metadata_of(variant) if rebuildable else {})
+    export(module, variant, file, notes=notes)
+    name = f"{variant.name}~{described['name']}"
+    write_description(folder / "model.yaml", variant, f"onnx:{file.name}", name=name)
+    document = {**described, "model_sha256": sha256(file.read_bytes()).hexdigest()}
+    _write(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    return document
+
+
+def write_fate(folder: Path, judged: Judged) -> dict[str, Any]:
+    """Put what became of a mutant into its ``mutant.json``, and return all that is in it.
+
+    Raises:
+        InputError: There is none, or it cannot be written.
+    """
+    path = folder / DESCRIPTION
+    document = {
+        **read_json(path),
+        "fate": judged.fate,
+        "reason": judged.reason,
+        "difference": None if math.isnan(judged.difference) else judged.difference,
+        "lap": None if judged.lap is None else dataclasses.asdict(judged.lap),
+    }
+    _write(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    return document
+
+
+def read_mutants(folder: Path) -> list[dict[str, Any]]:
+    """Return what is known about the mutants in a folder, by name.
+
+    Raises:
+        InputError: There is no such folder, or a description is broken.
+    """
+    if not folder.is_dir():
+        raise InputError(
+            f"expected a folder of mutants, got {folder}: make them with roadworthy driving mutate"
+        )
+    return [{**read_json(one), "folder": one.parent.name} for one in sorted(folder.glob(f"*/{DESCRIPTION}"))]
+
+
+def write_table(folder: Path, mutants: Sequence[Mapping[str, Any]]) -> Path:
+    """Write a row for each mutant, with its fate, as CSV.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    text = io.StringIO()
+    columns = ("name", "operator", "parameters", "fate", "reason", "difference", "share", "largest_offset")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for one in mutants:
+        lap = one.get("lap") or {}
+        rest = {key: value for key, value in one["mutation"].items() if key != "operator"}
+        told = " ".join(f"{key}={value}" for key, value in rest.items())
+        writer.writerow(
+            (
+                one["name"],
+                one["mutation"]["operator"],
+                told,
+                one.get("fate") or "",
+                one.get("reason", ""),
+                "" if one.get("difference") is None else f"{one['difference']:.6g}",
+                lap.get("share", ""),
+                lap.get("largest_offset", ""),
+            )
+        )
+    _write(folder / TABLE, text.getvalue())
+    return folder / TABLE
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(f".part-{path.name}")
+    try:
+        beside.write_text(text, "utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,120 @@
+"""Searching the number of a fault: the most aggressive one that does not crash, a few values at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from roadworthy.driving.mutants.training.operators import Range
+from roadworthy.errors import InputError
+
+__all__ = ["ParameterSearch", "proposals_of"]
+
+_ROUNDING = 1e-9
+
+
+@dataclass
+class ParameterSearch:
+    """A binary search that proposes several values at a time, so that their trainings can run together.
+
+    It takes for granted that what crashes at one value crashes at every more aggressive one. Trainings do not
+    always keep to that: `exceptions` tells where they did not.
+
+    Attributes:
+        values: The range of the number.
+        known: Whether the mutant crashes, by value.
+
+    Example:
+        >>> search = ParameterSearch(Range(0, 100, 5))
+        >>> while not search.done:
+        ...     for value in search.proposals(3):
+        ...         search.tell(value, crashes=value > 40)
+        >>> search.best, search.crashing
+        (37.5, 40.625)
+    """
+
+    values: Range
+    known: dict[float, bool] = field(default_factory=dict)
+
+    def tell(self, value: float, *, crashes: bool) -> None:
+        """Note what became of the mutant with a value.
+
+        Raises:
+            InputError: The value is outside the range.
+        """
+        low, high = sorted((self.values.harmless, self.values.aggressive))
+        if not low <= value <= high:
+            raise InputError(f"{value} is outside the range from {low} to {high}")
+        self.known[value] = crashes
+
+    @property
+    def best(self) -> float | None:
+        """The most aggressive value that does not crash, below the first that does; None where all crash."""
+        alive = [one for one in self._ordered() if not self.known[one] and not self._beyond(one)]
+        return alive[-1] if alive else None
+
+    @property
+    def crashing(self) -> float | None:
+        """The least aggressive value that crashes; None where none does."""
+        return next((one for one in self._ordered() if self.known[one]), None)
+
+    @property
+    def exceptions(self) -> tuple[float, ...]:
+        """Values that do not crash although a less aggressive one does."""
+        return tuple(one for one in self._ordered() if not self.known[one] and self._beyond(one))
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to be told apart."""
+        return not self.proposals(1)
+
+    def proposals(self, count: int = 3) -> list[float]:
+        """Return the next values to try: the interval in which the border lies, divided evenly.
+
+        Args:
+            count: How many at most; one is the usual binary search.
+
+        Raises:
+            InputError: Fewer than one are asked for.
+        """
+        if count < 1:
+            raise InputError(f"at least one value must be asked for, got {count}")
+        start = self.values.harmless if self.best is None else self.best
+        if self.crashing is not None:
+            return self._between(start, self.crashing, count)
+        if self.values.aggressive in self.known:
+            return []
+        # The whole range may be harmless: its end belongs to the first values.
+        return [*self._between(start, self.values.aggressive, count - 1), self.values.aggressive]
+
+    def _between(self, start: float, end: float, count: int) -> list[float]:
+        """Return values that divide an interval evenly; none where it is not wider than a step."""
+        width = abs(end - start)
+        count = min(count, math.ceil(width / self.values.step * (1 - _ROUNDING)) - 1)
+        found = [start + (end - start) * number / (count + 1) for number in range(1, count + 1)]
+        return sorted({float(round(one)) for one in found}) if self.values.whole else found
+
+    def _ordered(self) -> list[float]:
+        """Return the values that were tried, from harmless to aggressive."""
+        return sorted(self.known, key=lambda one: abs(one - self.values.harmless))
+
+    def _beyond(self, value: float) -> bool:
+        first = self.crashing
+        if first is None:
+            return False
+        return abs(value - self.values.harmless) > abs(first - self.values.harmless)
+
+    @classmethod
+    def from_fates(cls, values: Range, fates: Mapping[float, str]) -> ParameterSearch:
+        """Return a search that knows what became of some mutants; those without a fate are left out."""
+        found = cls(values)
+        for value, fate in fates.items():
+            if fate:
+                found.tell(value, crashes=fate == "crashing")
+        return found
+
+
+def proposals_of(searches: Mapping[str, ParameterSearch], count: int) -> Sequence[tuple[str, float]]:
+    """Return the next values of several searches together, with the operator of each."""
+    return [(name, value) for name, one in searches.items() for value in one.proposals(count)]

@@ -1,0 +1,41 @@
+"""Simulators behind one protocol, and the closed loop that lets a model drive in them.
+
+::
+
+    simulator = open_simulator("world:town", traffic=0)
+    driven = drive(load_model("dave2"), simulator, limits=Limits(laps=1))
+    driven.ended, compute(driven)["SD(LP)"]
+
+`reset` and `step` give a `Situation`: time, camera frame, signals, events, sector. `docs/driving.md` tells
+how to write one for another simulator.
+"""
+
+from __future__ import annotations
+
+from roadworthy.driving.simulators.donkey import DonkeySimulator
+from roadworthy.driving.simulators.loop import Limits, Scenario, ScenarioDriver, drive
+from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
+from roadworthy.driving.simulators.opening import open_simulator
+from roadworthy.driving.simulators.protocol import Controls, DrivingSimulator, Situation, pedals
+from roadworthy.driving.simulators.recording import SECTOR_LENGTH, Recorder
+from roadworthy.driving.simulators.udacity import UdacitySimulator
+from roadworthy.driving.simulators.world import WorldSimulator, world_sectors
+
+__all__ = [
+    "SECTOR_LENGTH",
+    "Controls",
+    "DonkeySimulator",
+    "DrivingSimulator",
+    "Limits",
+    "MetaDriveSimulator",
+    "Recorder",
+    "Scenario",
+    "ScenarioDriver",
+    "Situation",
+    "UdacitySimulator",
+    "WorldSimulator",
+    "drive",
+    "open_simulator",
+    "pedals",
+    "world_sectors",
+]

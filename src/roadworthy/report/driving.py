@@ -1,0 +1,310 @@
+"""Drives drawn: the way on a map with its alarms, a metric along the way, and films of sectors."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.metrics import MetricSettings, compute, parse_metric, per_step, primitives
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame, Signals
+from roadworthy.images import decode_image, encode_image
+from roadworthy.report.drawing import draw_signals
+from roadworthy.report.plots import PALETTE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["FILM_ENDINGS", "Film", "drive_figure", "failing_sectors"]
+
+FILM_ENDINGS = (".mp4", ".gif")
+"""What a film may end in."""
+
+_ALARM = PALETTE[1]
+_MARKS = {"crash": ("X", PALETTE[6]), "line crossing": ("v", PALETTE[3])}
+_FAILURES = ("crash", "collision", "line crossing")
+_GIF_RATE, _GIF_WIDTH = 8.0, 360
+_LEAST_EXTENT = 30.0  # metres; a map of less would show a step as a journey
+
+
+def failing_sectors(drive: Drive) -> tuple[str, ...]:
+    """Return the sectors in which the vehicle crashed, touched somebody or crossed a line, in order.
+
+    Example:
+        >>> drive = Drive("lap", [0.0, 0.1, 0.2], events={"crash": [0, 0, 1]}, sectors=[0, 0, 1])
+        >>> failing_sectors(drive)
+        ('2',)
+    """
+    failed = np.zeros(len(drive), np.bool_)
+    for name in _FAILURES:
+        failed |= drive.events.get(name, False)
+    return tuple(drive.sector_names[int(number)] for number in np.unique(drive.sectors[failed]))
+
+
+def drive_figure(
+    drive: Drive,
+    metric: str = "LP",
+    *,
+    alarms: Collection[str] = (),
+    settings: MetricSettings | None = None,
+) -> Figure:
+    """Draw the way that was driven, coloured by a metric, and the metric along the way.
+
+    Args:
+        drive: The drive; without x and y, only the lower plot is drawn.
+        metric: A metric of steps, such as LP or DevT(SP), or of sectors, such as SD(LP).
+        alarms: The sectors to mark.
+        settings: Of the metrics.
+
+    Raises:
+        InputError: The drive lacks what the metric needs, or there is no such sector.
+
+    Example:
+        >>> drive = Drive("lap", [0.0, 0.1], {"lane_offset": [0.1, 0.2], "x": [0.0, 1.0], "y": [0.0, 1.0]})
+        >>> len(drive_figure(drive).axes)
+        3
+    """
+    for name in alarms:
+        if name not in drive.sector_names:
+            raise InputError(f"drive {drive.name} has no sector {name!r}: {', '.join(drive.sector_names)}")
+    values = _per_row(drive, metric, settings)
+    label = _label(metric)
+    alarmed = np.isin(np.array(drive.sector_names)[drive.sectors], list(alarms))
+    mapped = all(name in drive.signals for name in ("x", "y"))
+    figure, axes = new_figure(2 if mapped else 1, 1, size=(7.2, 7.4 if mapped else 3.0))
+    if mapped:
+        axes[0, 0].get_gridspec().set_height_ratios((2.4, 1.0))
+        _draw_map(figure, axes[0, 0], drive, values, alarmed, label)
+    _draw_along(axes[-1, 0], drive, values, alarmed, label)
+    axes[0, 0].set_title(f"{drive.name}: {drive.ended}" if drive.ended else drive.name)
+    return figure
+
+
+def _per_row(drive: Drive, metric: str, settings: MetricSettings | None) -> NDArray[np.float64]:
+    """Return the value of each step; that of its sector where a metric is one number for many steps."""
+    parsed = parse_metric(metric)
+    if parsed.operators in ((), ("DevT",)) and parsed.primitive not in ("TO", "SARR", "BD"):
+        return per_step(drive, [parsed], settings=settings)[str(parsed)]
+    return compute(drive, [parsed], settings=settings)[str(parsed)][drive.sectors]
+
+
+def _label(metric: str) -> str:
+    parsed = parse_metric(metric)
+    one = primitives()[parsed.primitive]
+    if parsed.operators:
+        return f"{parsed} ({one.title})"
+    return f"{one.title}, {one.unit}" if one.unit else one.title
+
+
+def _draw_map(
+    figure: Figure,
+    axis: Axes,
+    drive: Drive,
+    values: NDArray[np.float64],
+    alarmed: NDArray[np.bool_],
+    label: str,
+) -> None:
+    from matplotlib.collections import LineCollection
+
+    way = np.column_stack([drive.signals["x"], drive.signals["y"]])
+    pieces = np.stack([way[:-1], way[1:]], axis=1)
+    # Under the colours, so that the marked sectors stand out as a border.
+    axis.add_collection(LineCollection(list(pieces[alarmed[:-1]]), colors=_ALARM, linewidths=11, alpha=0.45))
+    joined = ~drive.gaps
+    coloured = LineCollection(list(pieces[joined]), cmap="viridis", linewidths=4)
+    coloured.set_array(values[:-1][joined])
+    axis.add_collection(coloured)
+    figure.colorbar(coloured, ax=axis, label=label, shrink=0.8)
+    for number, first in enumerate(np.searchsorted(drive.sectors, np.arange(len(drive.sector_names)))):
+        axis.plot(*way[first], marker="o", markersize=3, color="#555555")
+        axis.annotate(
+            drive.sector_names[number],
+            way[first],
+            textcoords="offset points",
+            xytext=(5, 5),
+            fontsize=7,
+            color=_ALARM if alarmed[first] else "#555555",
+            bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.7},
+            zorder=4,
+        )
+    _mark_events(axis, drive, way)
+    middle = (np.nanmin(way, axis=0) + np.nanmax(way, axis=0)) / 2
+    reach = max(_LEAST_EXTENT, float((np.nanmax(way, axis=0) - np.nanmin(way, axis=0)).max())) / 2 * 1.12
+    axis.set_xlim(middle[0] - reach, middle[0] + reach)
+    axis.set_ylim(middle[1] - reach, middle[1] + reach)
+    axis.set_aspect("equal")
+    axis.set_xlabel("m east")
+    axis.set_ylabel("m north")
+
+
+def _mark_events(axis: Axes, drive: Drive, way: NDArray[np.float64]) -> None:
+    for name, (marker, color) in _MARKS.items():
+        happening = drive.events.get(name)
+        if happening is None or not happening.any():
+            continue
+        begins = happening & ~np.concatenate([[False], happening[:-1]])
+        axis.plot(
+            *way[begins].T, linestyle="", marker=marker, color=color, markersize=9, label=name, zorder=5
+        )
+        axis.legend(loc="upper right", frameon=False)
+
+
+def _draw_along(
+    axis: Axes, drive: Drive, values: NDArray[np.float64], alarmed: NDArray[np.bool_], label: str
+) -> None:
+    driven = drive.signals.get("distance")
+    across, unit = (driven, "m driven") if driven is not None else (drive.time, "s")
+    for start, end in _stretches(alarmed):
+        axis.axvspan(across[start], across[end - 1], color=_ALARM, alpha=0.25, linewidth=0)
+    shown = values.copy()
+    shown[:-1][drive.gaps] = np.nan
+    axis.plot(across, shown, color=PALETTE[0], linewidth=1.2)
+    for name, (marker, color) in _MARKS.items():
+        if (happening := drive.events.get(name)) is not None and happening.any():
+            axis.plot(
+                across[happening], values[happening], linestyle="", marker=marker, color=color, markersize=3
+            )
+    for first in np.flatnonzero(np.diff(drive.sectors)) + 1:
+        axis.axvline(across[first], color="#bbbbbb", linewidth=0.7)
+    axis.set_xlabel(unit)
+    axis.set_ylabel(label)
+
+
+def _stretches(flags: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    edges = np.diff(np.concatenate([[0], flags.astype(np.int8), [0]]))
+    yield from zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True)
+
+
+class Film:
+    """Keeps the frames of a drive, small, and writes those of a sector as a film.
+
+    Example:
+        >>> film = Film()
+        >>> film.add(Frame("a", np.zeros((16, 32, 3), np.uint8)), time=0.0)
+        >>> len(film)
+        1
+    """
+
+    def __init__(self) -> None:
+        self._frames: list[bytes] = []
+        self._times: list[float] = []
+
+    def __len__(self) -> int:
+        """Return how many frames are kept."""
+        return len(self._frames)
+
+    def add(self, frame: Frame, time: float) -> None:
+        """Keep a frame; one that is not later than the last is left out, as in the recorded drive."""
+        if self._times and not time > self._times[-1]:
+            return
+        self._frames.append(encode_image(frame.image, ".jpg"))
+        self._times.append(time)
+
+    def write(
+        self,
+        path: str | PathLike[str],
+        drive: Drive,
+        *,
+        sector: str | None = None,
+        lead: float = 3.0,
+        width: int = 480,
+    ) -> int:
+        """Write a film of a drive or of one of its sectors, with speed, steering and events below each frame.
+
+        Args:
+            path: The file, .mp4 or .gif.
+            drive: The drive that the frames are of.
+            sector: Its name; all of the drive if left out.
+            lead: Seconds before the sector that are shown as well.
+            width: Of the film in pixels.
+
+        Returns:
+            The number of frames written.
+
+        Raises:
+            InputError: There is no such sector, no frame of it was kept, or the file cannot be written.
+        """
+        target = Path(path)
+        if target.suffix.lower() not in FILM_ENDINGS:
+            raise InputError(f"{target}: expected a film that ends in {' or '.join(FILM_ENDINGS)}")
+        if sector is not None and sector not in drive.sector_names:
+            raise InputError(f"drive {drive.name} has no sector {sector!r}: {', '.join(drive.sector_names)}")
+        rows = self._rows(drive, sector, lead)
+        if not rows:
+            raise InputError(f"no frame of drive {drive.name} was kept, so there is nothing to show")
+        rate = (len(rows) - 1) / (self._times[rows[-1]] - self._times[rows[0]]) if len(rows) > 1 else 1.0
+        if target.suffix.lower() == ".gif":
+            # Every frame of a GIF is a whole picture.
+            every = math.ceil(rate / _GIF_RATE)
+            rows, rate, width = rows[::every], rate / every, min(width, _GIF_WIDTH)
+        pictures = [_picture(decode_image(self._frames[row]), drive, row, width) for row in rows]
+        unfinished = target.with_name(f".{os.getpid()}-{target.name}")
+        try:
+            done = (_write_gif if target.suffix.lower() == ".gif" else _write_mp4)(unfinished, pictures, rate)
+            if not done:
+                raise InputError(f"{target}: the film cannot be written: OpenCV has no encoder for it here")
+            unfinished.replace(target)
+        except OSError as error:
+            raise InputError(f"{target}: the film cannot be written: {error.strerror or error}") from error
+        finally:
+            unfinished.unlink(missing_ok=True)
+        return len(rows)
+
+    def _rows(self, drive: Drive, sector: str | None, lead: float) -> list[int]:
+        shown = np.ones(len(drive), np.bool_)
+        if sector is not None:
+            inside = np.flatnonzero(drive.sectors == drive.sector_names.index(sector))
+            first, last = drive.time[inside[0]] - lead, drive.time[inside[-1]]
+            shown = (drive.time >= first) & (drive.time <= last)
+        return [row for row in np.flatnonzero(shown).tolist() if row < len(self)]
+
+
+def _picture(image: NDArray[np.uint8], drive: Drive, row: int, width: int) -> NDArray[np.uint8]:
+    """Return a frame of the film: the image with what the vehicle does below it."""
+    import cv2
+
+    height = round(image.shape[0] * width / image.shape[1])
+    scaled = np.asarray(cv2.resize(image, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
+    told = {
+        name: float(drive.signals[name][row])
+        for name in ("speed", "steering")
+        if name in drive.signals and np.isfinite(drive.signals[name][row])
+    }
+    events = [name for name, happening in drive.events.items() if happening[row] and name in _FAILURES]
+    label = ", ".join([drive.sector_names[int(drive.sectors[row])], f"{drive.time[row]:.1f} s", *events])
+    strip = draw_signals(Signals(**told), width, label)  # type: ignore[arg-type]
+    picture = np.vstack([scaled, strip])
+    # Encoders want even sizes.
+    return picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]
+
+
+def _write_mp4(path: Path, pictures: Sequence[NDArray[np.uint8]], rate: float) -> bool:
+    import cv2
+
+    height, width = pictures[0].shape[:2]
+    code = cv2.VideoWriter.fourcc(*"mp4v")
+    writer = cv2.VideoWriter(str(path), code, rate, (width, height))
+    if not writer.isOpened():
+        return False
+    for picture in pictures:
+        writer.write(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
+    writer.release()
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _write_gif(path: Path, pictures: Sequence[NDArray[np.uint8]], rate: float) -> bool:
+    import cv2
+
+    film: Any = cv2.Animation()
+    film.frames = [cv2.cvtColor(picture, cv2.COLOR_RGB2BGR) for picture in pictures]
+    film.durations = [round(1000 / rate)] * len(pictures)
+    return bool(cv2.imwriteanimation(str(path), film)) and path.is_file()

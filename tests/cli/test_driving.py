@@ -1,0 +1,267 @@
+"""``roadworthy driving``: drives that are recorded, measured, drawn and filmed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.readers import read_drive, write_drive
+from roadworthy.driving.simulators import Controls, Situation, WorldSimulator
+from roadworthy.images import read_image
+
+FAILS = """
+from roadworthy.frames import Signals
+
+def bad(frames):
+    return [Signals(steering=6.0, speed=9.0) for _ in frames]
+
+def nan(frames):
+    return [Signals(steering=float("nan")) for _ in frames]
+"""
+
+
+DRIVE = ("driving", "drive", "--model", "truth", "-o", "traffic=0", "--out", "lap")
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "drivers.py").write_text(FAILS)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def test_a_drive_is_recorded_measured_and_drawn(roadworthy: Callable[..., Result], tmp_path: Path) -> None:
+    command = [
+        "driving",
+        "drive",
+        "--model",
+        "truth",
+        "-s",
+        "world:town",
+        "-o",
+        "traffic=0",
+        "--seconds",
+        "1",
+        "--out",
+        "lap",
+    ]
+    result = roadworthy(*command)
+    assert result.exit_code == 0, result.output
+    assert "truth in world:town: time over, " in result.stdout
+    assert "failing sectors  none" in result.stdout
+    assert "town-01" in result.stdout
+    driven = read_drive(str(tmp_path / "lap"))
+    assert (driven.name, len(driven), driven.ended) == ("truth", 16, "time over")
+    assert read_image(tmp_path / "lap/drive.png").shape[0] > 500
+    rows = read_csv(tmp_path / "lap/metrics.csv")
+    assert [row["sector"] for row in rows] == ["town-01"]
+    assert float(rows[0]["Max(LP)"]) == pytest.approx(np.abs(driven.signals["lane_offset"]).max())
+    document = json.loads((tmp_path / "lap/drive.json").read_text())
+    assert (document["rows"], document["video"], document["events"]["crash"]) == (16, None, 0)
+    assert not list((tmp_path / "lap").glob("*.mp4"))
+
+
+@pytest.mark.usefixtures("models")
+def test_a_failing_sector_is_filmed(roadworthy: Callable[..., Result], tmp_path: Path) -> None:
+    result = roadworthy(
+        "driving", "drive", "--model", "python:drivers:bad", "-s", "world:meadow", "-o", "traffic=0",
+        "--out", "bad", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["ended"] == "crash"
+    assert document["failing_sectors"] == ["meadow-01"]
+    assert document["video"] == "meadow-01.mp4"
+    import cv2
+
+    film = cv2.VideoCapture(str(tmp_path / "bad/meadow-01.mp4"))
+    assert int(film.get(cv2.CAP_PROP_FRAME_COUNT)) == document["rows"]
+    assert film.get(cv2.CAP_PROP_FPS) == pytest.approx(15.0, abs=0.1)
+
+
+def test_a_video_on_request(roadworthy: Callable[..., Result], tmp_path: Path) -> None:
+    drive = [
+        "driving",
+        "drive",
+        "--model",
+        "truth",
+        "-s",
+        "world:meadow",
+        "-o",
+        "traffic=0",
+        "--seconds",
+        "0.5",
+        "--out",
+        "lap",
+    ]
+    assert roadworthy(*drive, "--video", "all", "--video-format", "gif").exit_code == 0
+    assert (tmp_path / "lap/drive.gif").read_bytes()[:3] == b"GIF"
+    result = roadworthy(*drive, "--video", "meadow-07")
+    assert result.exit_code == 2
+    assert "has no sector 'meadow-07': meadow-01" in result.stderr
+
+
+@pytest.mark.usefixtures("models")
+def test_a_model_that_answers_nan_is_named(roadworthy: Callable[..., Result], tmp_path: Path) -> None:
+    result = roadworthy("driving", "drive", "--model", "python:drivers:nan", "--out", "lap")
+    assert result.exit_code == 2
+    assert "steering must be finite, got nan" in " ".join(result.stderr.split())
+    assert "1 row was recorded until the model failed: see lap/drive.parquet" in result.stderr
+    assert read_drive(str(tmp_path / "lap")).ended.startswith("the model failed: ")
+
+
+def test_an_interrupted_drive_is_kept(
+    roadworthy: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = WorldSimulator.step
+
+    def interrupted(self: WorldSimulator, controls: Controls) -> Situation:
+        situation = step(self, controls)
+        if situation.time > 0.3:
+            raise KeyboardInterrupt
+        return situation
+
+    monkeypatch.setattr(WorldSimulator, "step", interrupted)
+    result = roadworthy(*DRIVE)
+    assert result.exit_code == 130
+    driven = read_drive(str(tmp_path / "lap"))
+    assert (len(driven), driven.ended) == (5, "the drive was interrupted")
+
+
+def test_a_simulator_that_is_not_there(roadworthy: Callable[..., Result]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    result = roadworthy(
+        "driving", "drive", "--model", "truth", "-s", f"donkey:127.0.0.1:{port}", "-o", "wait=0.1"
+    )
+    assert result.exit_code == 2
+    assert f"no simulator listens on 127.0.0.1:{port}" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["-s", "world:twon"], "unknown track 'twon': did you mean 'town'?"),
+        (["-s", "wrold"], "simulators has no 'wrold'; did you mean 'world'?"),
+        (["-o", "trafic=1"], "'world' has no option 'trafic'"),
+        (["--end-at", "crsh"], "there is no event 'crsh'"),
+        (["--metric", "XX"], "no metric XX"),
+        (["--seconds", "0"], "seconds must be above 0"),
+        (["--video-format", "avi"], "--video-format is mp4 or gif, got 'avi'"),
+    ],
+)
+def test_what_is_refused_before_the_drive(
+    roadworthy: Callable[..., Result], tmp_path: Path, given: list[str], message: str
+) -> None:
+    result = roadworthy("driving", "drive", "--model", "truth", *given)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert not (tmp_path / "drive-out").exists()
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    time = np.arange(60) / 15
+    drive = Drive(
+        "lap",
+        time,
+        {"speed": 5 + time, "lane_offset": np.sin(time), "distance": 5 * time + time**2 / 2},
+        {"crash": time > 3.5},
+        notes=["a row was left out"],
+        ended="crash",
+    )
+    write_drive(drive, tmp_path / "drive.parquet")
+    return tmp_path
+
+
+def test_the_catalogue_lists_all_metrics(roadworthy: Callable[..., Result], tmp_path: Path) -> None:
+    result = roadworthy("driving", "metrics", "--list", "--csv", "all.csv")
+    assert result.exit_code == 0
+    rows = read_csv(tmp_path / "all.csv")
+    assert len(rows) == 127
+    assert sum(int(row["uses"]) for row in rows) == 810
+    assert rows[3]["meaning"] == "seconds to crash"
+    assert "SD(LP)" in result.stdout
+
+
+def test_the_catalogue_says_what_a_log_lacks(roadworthy: Callable[..., Result], log: Path) -> None:
+    result = roadworthy("driving", "metrics", "--list", "drive.parquet", "--json")
+    document = json.loads(result.stdout)
+    by_name = {row["metric"]: row for row in document["metrics"]}
+    assert by_name["SD(LP)"]["computable"]
+    assert by_name["Mean(HP)"] == by_name["Mean(HP)"] | {"computable": False, "missing": "the signal headway"}
+    text = roadworthy("driving", "metrics", "--list", ".").stdout
+    assert "needs the signal headway" in " ".join(text.split())
+    assert "Note: a row was left out." in text
+    assert f"{sum(row['computable'] for row in document['metrics'])} of 127 metrics" in text
+
+
+def test_metrics_of_a_drive(roadworthy: Callable[..., Result], log: Path) -> None:
+    result = roadworthy("driving", "metrics", ".", "--json")
+    (row,) = json.loads(result.stdout)["values"]
+    assert row["Max(SP)"] == pytest.approx(5 + 59 / 15)
+    assert row["Count(CR)"] == 1
+    assert row["TimeE(CR)"] == pytest.approx(53 / 15)
+    text = roadworthy("driving", "metrics", ".").stdout
+    assert "Mean(SP)" in text
+    assert "mean of speed" in text
+
+
+def test_metrics_of_sectors_and_steps(roadworthy: Callable[..., Result], log: Path) -> None:
+    found = roadworthy("driving", "metrics", ".", "--cut-seconds", "1", "--per", "sector", "--csv", "s.csv")
+    assert found.exit_code == 0, found.output
+    rows = read_csv(log / "s.csv")
+    assert [row["sector"] for row in rows] == ["1", "2", "3", "4"]
+    assert rows[0]["TimeE(CR)"] == "inf"
+    assert "Max(LP)" in found.stdout
+    metres = roadworthy("driving", "metrics", ".", "--cut-metres", "10", "--per", "sector", "--json")
+    assert len(json.loads(metres.stdout)["values"]) == 3
+    roadworthy("driving", "metrics", ".", "--per", "step", "--metric", "LP", "--csv", "steps.csv")
+    steps = read_csv(log / "steps.csv")
+    assert len(steps) == 60
+    assert float(steps[15]["LP"]) == pytest.approx(np.sin(1.0))
+
+
+def test_a_table_with_a_mapping(roadworthy: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("t,v\n0,36\n100,72\n200,36\n")
+    (tmp_path / "map.yaml").write_text(
+        "time: {column: t, unit: ms}\nsignals:\n  speed: {column: v, unit: km/h}\n"
+    )
+    result = roadworthy(
+        "driving", "metrics", "table:log.csv", "-o", "mapping=map.yaml", "-o", "gap=0.5", "--json",
+        "--metric", "Max(Speed)",
+    )  # fmt: skip
+    assert json.loads(result.stdout)["values"][0]["Max(SP)"] == 20.0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "give the log of a drive, or --list"),
+        (["nowhere"], "expected format:path for a drive, got 'nowhere'"),
+        ([".", "--per", "hour"], "--per is drive, sector or step, got 'hour'"),
+        ([".", "--metric", "Mean(HP)"], "Mean(HP) of drive lap needs the signal headway"),
+        ([".", "--metric", "Mean(XX)"], "no metric XX"),
+        ([".", "--cut-metres", "0"], "--cut-metres must be above 0"),
+        ([".", "--cut-metres", "5", "--cut-seconds", "1"], "not both"),
+        ([".", "-o", "gap=1"], "options belong to a format"),
+        ([".", "--settings", "absent.yaml"], "absent.yaml"),
+    ],
+)
+def test_what_metrics_refuses(
+    roadworthy: Callable[..., Result], log: Path, given: list[str], message: str
+) -> None:
+    result = roadworthy("driving", "metrics", *given)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())

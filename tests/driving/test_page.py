@@ -1,0 +1,73 @@
+"""The page on driving says what the code does, and its examples run."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from roadworthy.driving.drives import EVENTS, SIGNALS
+from roadworthy.driving.metrics import CATALOGUE, MetricSettings, parse_metric, primitives
+from roadworthy.registry import simulators
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def made() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_driving", DOCS / "make_driving.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _page() -> str:
+    return (DOCS / "driving.md").read_text("utf-8")
+
+
+def test_the_reference_of_metrics_is_what_the_code_has(made: ModuleType) -> None:
+    _, _, written = _page().partition(made.START)
+    assert written.strip() == made.reference().strip(), "run make docs"
+    assert set(made.QUANTITIES) == set(primitives())
+    assert made.PICTURE.is_file(), "run make docs"
+
+
+def test_every_metric_has_a_definition_with_its_numbers(made: ModuleType) -> None:
+    settings = MetricSettings.standard()
+    definitions = {str(entry.metric): made.definition(entry.metric, settings) for entry in CATALOGUE}
+    assert len(definitions) == 127
+    assert definitions["CountC(SP)"] == "how often it begins that SP > 13.9"
+    assert definitions["RMSE(SA)"] == "root of the mean square of SA - `target_steering`"
+    assert definitions["Mean(LP)"] == r"mean of \|LP\|"
+    changed = settings.with_changes({"conditions": {"CountC(SP)": "> 5"}})
+    assert made.definition(parse_metric("CountC(SP)"), changed) == "how often it begins that SP > 5"
+
+
+def test_all_signals_events_and_simulators_are_told_of() -> None:
+    page = _page()
+    flat = " ".join(page.split())
+    assert [name for name in SIGNALS if f"`{name}`" not in page] == []
+    assert [name for name in EVENTS if f"`{name}`" not in flat] == []
+    assert [name for name in simulators.names() if f"{name}:" not in page and f"`{name}`" not in page] == []
+
+
+def test_the_examples_run(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", _page(), re.M | re.S)
+    command = [sys.executable, "-W", "error", "-c", "".join(blocks)]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (shown.returncode, shown.stderr) == (0, "")
+
+
+def test_adapters_that_cannot_be_run_here_are_at_least_python() -> None:
+    blocks = re.findall(r"^```py\n(.*?)^```", _page(), re.M | re.S)
+    assert len(blocks) == 2
+    for block in blocks:
+        ast.parse(block)
