@@ -21,6 +21,7 @@ from roadworthy.cases import (
     Predict,
     Predicted,
     Prediction,
+    Status,
     Verdict,
 )
 from roadworthy.errors import InputError, MissingExtraError, NotApplicable, SystemUnderTestError
@@ -59,6 +60,30 @@ class Judged:
     verdict: Verdict
     frames: tuple[Frame, ...]
 
+    def with_visual_change(self) -> Judged:
+        """Return it with what a human sees of the change: Δv, and whether people tolerate so much of it.
+
+        Of several frames the largest Δv counts, and there is a measure ``tolerated`` only where one frame of
+        the case is changed, in a way of which it is known (`Frame.tolerated`). Measuring takes long, so a
+        source may leave it for later: it has a method ``measured``, which is called where the case fails.
+        """
+        frames = self.frames
+        if self.verdict.status is Status.VIOLATED:
+            frames = tuple(
+                _measured(source, frame) for source, frame in zip(_sources(self.case), frames, strict=True)
+            )
+        changed = [frame for frame in frames if frame.visual_change is not None]
+        if not changed:
+            return self
+        verdict = self.verdict
+        if verdict.visual_change is None:
+            largest = max(frame.visual_change for frame in changed if frame.visual_change is not None)
+            verdict = replace(verdict, visual_change=largest)
+        if len(changed) == 1 and changed[0].tolerated is not None:
+            measures = {**verdict.measures, "tolerated": changed[0].tolerated}
+            verdict = replace(verdict, measures=measures)
+        return replace(self, verdict=verdict, frames=frames)
+
 
 class Made(NamedTuple):
     """A frame that was made, or why it could not be, and how long that took."""
@@ -80,6 +105,8 @@ class Guarded:
     def __init__(self, system: SystemUnderTest) -> None:
         self._system = system
         self.name = system.name
+        # What a driver looks at to know how many earlier frames a network sees.
+        self.input = getattr(system, "input", None)
 
     def predict(self, frames: Sequence[Frame], /) -> list[Prediction]:
         """Return one prediction per frame.
@@ -310,12 +337,7 @@ class Answered:
     def judged(self, method: Method) -> Iterator[Judged]:
         """Yield the verdicts, in the order of the cases."""
         for case in self.cases:
-            verdict = judge(method, case, self.answer(case))
-            frames = self.frames_of(case)
-            known = [frame.visual_change for frame in frames if frame.visual_change is not None]
-            if verdict.visual_change is None and known:
-                verdict = replace(verdict, visual_change=max(known))
-            yield Judged(case, verdict, frames)
+            yield Judged(case, judge(method, case, self.answer(case)), self.frames_of(case))
 
     def frames_of(self, case: Case) -> tuple[Frame, ...]:
         """Return the frames that could be made for a case."""
@@ -369,6 +391,11 @@ def _timed(source: FrameSource) -> Made:
     except NotApplicable as reason:
         frame = reason
     return Made(frame, time.perf_counter() - start)
+
+
+def _measured(source: FrameSource, frame: Frame) -> Frame:
+    measured = getattr(source, "measured", None)
+    return frame if measured is None or frame.visual_change is not None else measured(frame)
 
 
 def _sources(case: Case) -> Iterator[FrameSource]:
