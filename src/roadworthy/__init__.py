@@ -21,7 +21,7 @@ from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import Ontology, use_ontology
 
 if TYPE_CHECKING:
-    from roadworthy import rules, world
+    from roadworthy import bbsl, coverage, driving, reliability, rules, world
     from roadworthy.datasets import load
     from roadworthy.models import load_model
     from roadworthy.runs import run
@@ -40,8 +40,12 @@ __all__ = [
     "Signals",
     "Verdict",
     "__version__",
+    "bbsl",
+    "coverage",
+    "driving",
     "load",
     "load_model",
+    "reliability",
     "rules",
     "run",
     "use_ontology",
@@ -50,8 +54,12 @@ __all__ = [
 
 # What pulls in heavy libraries is imported when it is first asked for.
 _LATER = {
+    "bbsl": "roadworthy.bbsl",
+    "coverage": "roadworthy.coverage",
+    "driving": "roadworthy.driving",
     "load": "roadworthy.datasets",
     "load_model": "roadworthy.models",
+    "reliability": "roadworthy.reliability",
     "rules": "roadworthy.rules",
     "run": "roadworthy.runs",
     "world": "roadworthy.world",
