@@ -1,8 +1,9 @@
-"""Text and JSON files in, with errors that name the file."""
+"""Text and JSON files in, and files out whole or not at all, with errors that name the file."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from roadworthy.errors import FrameError, InputError
 
-__all__ = ["naming", "read_json", "read_text"]
+__all__ = ["naming", "read_json", "read_text", "replacing"]
 
 
 def read_text(path: Path) -> str:
@@ -57,3 +58,32 @@ def naming(where: Path | str) -> Iterator[None]:
         if str(where) in str(error):
             raise
         raise type(error)(f"{where}: {error}") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a place to write a file, and move what was written there to its path at the end.
+
+    So a file is there whole or not at all, and one that stood there before stays if writing fails. The place
+    is in the same folder, has the same ending, and is gone afterwards.
+
+    Raises:
+        InputError: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with replacing(Path(folder, "note.txt")) as unfinished:
+        ...         _ = unfinished.write_text("whole")
+        ...     [(file.name, file.read_text()) for file in Path(folder).iterdir()]
+        [('note.txt', 'whole')]
+    """
+    unfinished = path.with_name(f".part-{os.getpid()}-{path.name}")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    except OSError as error:
+        told = error.strerror or str(error) or type(error).__name__
+        raise InputError(f"cannot write {path}: {told}; choose another place") from error
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Collection, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import replacing
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric, per_step, primitives
 from roadworthy.errors import InputError
@@ -247,16 +247,10 @@ class Film:
             every = math.ceil(rate / _GIF_RATE)
             rows, rate, width = rows[::every], rate / every, min(width, _GIF_WIDTH)
         pictures = [_picture(decode_image(self._frames[row]), drive, row, width) for row in rows]
-        unfinished = target.with_name(f".{os.getpid()}-{target.name}")
-        try:
-            done = (_write_gif if target.suffix.lower() == ".gif" else _write_mp4)(unfinished, pictures, rate)
-            if not done:
+        write = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
+        with replacing(target) as unfinished:
+            if not write(unfinished, pictures, rate):
                 raise InputError(f"{target}: the film cannot be written: OpenCV has no encoder for it here")
-            unfinished.replace(target)
-        except OSError as error:
-            raise InputError(f"{target}: the film cannot be written: {error.strerror or error}") from error
-        finally:
-            unfinished.unlink(missing_ok=True)
         return len(rows)
 
     def _rows(self, drive: Drive, sector: str | None, lead: float) -> list[int]:

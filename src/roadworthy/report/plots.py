@@ -10,13 +10,13 @@
 from __future__ import annotations
 
 import io
-import os
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from roadworthy._files import replacing
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,10 +85,5 @@ def save(figure: Figure, path: str | PathLike[str]) -> None:
     drawn = io.BytesIO()
     with rc_context(_STYLE):
         figure.savefig(drawn, format=ending[1:], metadata=_METADATA[ending])
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
+    with replacing(target) as unfinished:
         unfinished.write_bytes(drawn.getvalue())
-        unfinished.replace(target)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise InputError(f"{target}: cannot be written: {error.strerror or error}") from error

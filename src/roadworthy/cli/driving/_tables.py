@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roadworthy._files import replacing
 from roadworthy.cli._console import console, plain_table
-from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
@@ -87,9 +86,5 @@ def write_rows(rows: Sequence[Mapping[str, object]], path: Path) -> None:
     writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with replacing(path) as unfinished:
         unfinished.write_text(text.getvalue(), "utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from roadworthy._files import replacing
 from roadworthy.errors import InputError
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.training._writing import writing
@@ -50,16 +51,11 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         InputError: It cannot be written.
     """
     torch = imported_torch("save a training")
-    beside = path.with_name(f".part-{path.name}")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            # Where a file that it opens itself cannot be written, torch has errors of its own.
-            with beside.open("wb") as file:
-                torch.save({name: getattr(checkpoint, name) for name in _PARTS}, file)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+    # Where a file that it opens itself cannot be written, torch has errors of its own.
+    with replacing(path) as unfinished, unfinished.open("wb") as file:
+        torch.save({name: getattr(checkpoint, name) for name in _PARTS}, file)
 
 
 def existing_checkpoint(path: Path) -> None:

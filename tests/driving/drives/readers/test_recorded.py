@@ -59,7 +59,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"time": [0.0]}), tmp_path / "drive.parquet")
     with pytest.raises(InputError, match="is no drive that Roadworthy recorded: read it as a table"):
         read_drive(f"drive:{tmp_path}")
-    with pytest.raises(InputError, match="the drive cannot be written"):
+    with pytest.raises(InputError, match="cannot write"):
         write_drive(Drive("lap", [0.0]), tmp_path / "absent" / "drive.parquet")
     with pytest.raises(InputError, match="two columns cannot both be called crash"):
         write_drive(Drive("lap", [0.0], {"crash": [1.0]}, {"crash": [1]}), tmp_path / "drive.parquet")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from roadworthy._files import replacing
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.errors import InputError
 
@@ -58,13 +58,8 @@ def write_drive(drive: Drive, path: str | PathLike[str]) -> None:
     }
     table = pa.table([pa.array(np.asarray(column)) for column in columns], names=names)
     table = table.replace_schema_metadata({_KEY: json.dumps(about)})
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
+    with replacing(target) as unfinished:
         parquet.write_table(table, unfinished)
-        unfinished.replace(target)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise InputError(f"{target}: the drive cannot be written: {error}") from error
 
 
 def is_recorded(path: str | PathLike[str]) -> bool:
