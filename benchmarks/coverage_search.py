@@ -27,6 +27,7 @@ from roadworthy.coverage import Observed
 from roadworthy.coverage.method import CoverageMethod
 from roadworthy.coverage.search import Settings
 from roadworthy.coverage.search.comparison import distinct_failures, paired_difference
+from roadworthy.coverage.search.findings import growth_of
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models import load_model
@@ -77,10 +78,10 @@ def searched(
     """Return coverage after each try, and the rows."""
     settings = Settings(search=name, tries=TRIES, criterion=criterion, again=True)
     requirement = Requirement("C1", "Equation 2", "coverage", settings.parameters())
-    run(CoverageMethod(), requirement, data, system, out=folder, seed=seed, images="none")
-    rows = [row for row in read_rows(folder) if row.get("param.transform")]
-    coverage = [float(str(row["measure.coverage"])) for row in rows]
-    return [coverage[0] - float(str(rows[0]["measure.gain"])), *coverage], rows
+    method = CoverageMethod()
+    run(method, requirement, data, system, out=folder, seed=seed, images="none")
+    rows = list(read_rows(folder))
+    return list(growth_of(rows, method.originals.criterion.value).coverage), rows
 
 
 def compared(

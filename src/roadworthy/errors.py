@@ -8,7 +8,7 @@
     │   ├── OntologyError     an ontology file or a name in it
     │   ├── RuleError         a testing rule that is not understood; underlines the words
     │   ├── SceneError        a scene of the built-in world that cannot be built or changed as asked
-    │   ├── SpecificationError  a BBSL specification that is wrong somewhere, in `roadworthy.bbsl`; underlines it
+    │   ├── SpecificationError  a specification in BBSL that is wrong (roadworthy.bbsl); underlines where
     │   └── UnknownNameError  a name that no registry entry has
     ├── MissingExtraError     an optional dependency that is not installed; names the extra
     ├── NotApplicable         a case cannot be built from this frame; carries the reason and is counted

@@ -34,7 +34,8 @@ def test_a_search_is_told_drawn_and_stored(roadworthy: Run, tmp_path: Path) -> N
     stored = json.loads((out / "search.json").read_text())
     assert stored["tries"] == 30
     assert stored["coverage"]["reached"] > stored["coverage"]["originals"]
-    assert sum(one["failures"] for one in stored["findings"]) == stored["failures"]
+    violated = [row for row in read_rows(out) if row["status"] == "violated"]
+    assert sum(one["failures"] for one in stored["findings"]) == stored["failures"] == len(violated) > 0
 
 
 def test_a_search_goes_on_with_a_larger_budget(roadworthy: Run) -> None:
@@ -99,6 +100,28 @@ def test_resuming_with_other_settings_is_refused(roadworthy: Run) -> None:
     assert "has lambda 5.0, and 3.0 was asked for" in " ".join(result.output.split())
 
 
+def test_whoever_stops_a_search_is_told_how_to_go_on(
+    roadworthy: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("roadworthy.runs.run", stopped)
+    result = roadworthy("coverage", "search", *FEW)
+    assert result.exit_code == 130
+    assert "Stopped. out has what was tried: go on with the same options and --resume" in result.stderr
+
+
+def test_the_rows_of_another_run_are_never_deleted(roadworthy: Run, tmp_path: Path) -> None:
+    assert roadworthy("coverage", "search", *FEW, "--search", "random").exit_code == 1
+    (tmp_path / "out" / "checkpoint.json").unlink()
+    before = list(read_rows(tmp_path / "out"))
+    result = roadworthy("coverage", "search", *FEW, "--resume")
+    assert result.exit_code == 2
+    assert "its rows would be lost" in " ".join(result.output.split())
+    assert list(read_rows(tmp_path / "out")) == before
+
+
 def test_the_guided_study_has_the_shape_of_table_6(roadworthy: Run, tmp_path: Path) -> None:
     args = ("coverage", "study", "guided", "-d", "world:town", "-o", "size=160x80", "--sample", "2")
     result = roadworthy(*args, "--tries", "40", "-t", "rotation", "-t", "brightness", "--json")
@@ -107,7 +130,10 @@ def test_the_guided_study_has_the_shape_of_table_6(roadworthy: Run, tmp_path: Pa
     assert list(rows) == ["seed images", "all transformations", "random", "algorithm-1", "curious"]
     assert rows["all transformations"]["images"] == 2 * 20
     for name in ("random", "algorithm-1", "curious"):
+        stored = list(read_rows(tmp_path / "coverage-study" / "runs" / f"dave2-{name}"))
         assert rows[name]["images"] == 40
+        assert rows[name]["kept"] == sum(float(row["measure.gain"] or 0) > 0 for row in stored) > 0
+        assert rows[name]["failures"] == sum(row["status"] == "violated" for row in stored)
         assert rows[name]["covered"] >= rows["seed images"]["covered"]
     table = (tmp_path / "coverage-study" / "guided.csv").read_text().splitlines()
     assert len(table) >= 6

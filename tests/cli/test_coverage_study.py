@@ -146,7 +146,8 @@ class _Search(BaseMethod):
     def judge(self, case: Case, answers: Any) -> Verdict:
         if len(answers.predicted().predictions) == 1:
             return Verdict.not_applicable(case, "an original")
-        return Verdict.from_margin(case, -1.0)
+        # Every other one passes, so that it is stored only where images of all cases are.
+        return Verdict.from_margin(case, 1.0 if int(case.id.partition("~")[0][-1]) % 2 else -1.0)
 
 
 def test_images_of_a_guided_search(roadworthy: Roadworthy, tmp_path: Path) -> None:
@@ -155,10 +156,22 @@ def test_images_of_a_guided_search(roadworthy: Roadworthy, tmp_path: Path) -> No
     few = (*SMALL, "-o", "count=8", "--sample", "3", "-t", "brightness", "-t", "rain", "--lambda", "0.001")
     document = study(roadworthy, "deviation", *few, "--guided", "run", "--check", "500")
     assert document["seed_images"] == 8, "those of the search are added"
+    assert document["notes"] == []
+    run(_Search(), Requirement("R", "darker", "coverage"), data, Truth(), out=tmp_path / "failures")
+    part = study(roadworthy, "deviation", *few, "--guided", "failures", "--check", "500", "--out", "part")
+    assert [one["images"] for one in part["rows"] if one["changes"] == "guided"] == [4]
+    assert part["notes"][0].startswith("4 tries that passed have no stored image")
     rows = {one["changes"]: one for one in document["rows"]}
     assert rows["guided"]["images"] == 8
     assert any(one["transformation"] == "guided" for one in document["findings"])
     assert min(read_image(tmp_path / "coverage-study" / "checks-epoch.png").shape[:2]) > 200
+    same = roadworthy("coverage", "study", "deviation", *few, "-o", "seed=5", "--guided", "run", "--out", "b")
+    assert same.exit_code == 2
+    assert "is another image than the one that run searched" in same.stderr.replace("\n", " ")
+    (tmp_path / "run" / "search.json").write_text('{"data": "8 frames of nuimages:elsewhere"}')
+    named = roadworthy("coverage", "study", "deviation", *few, "--guided", "run", "--out", "c")
+    assert named.exit_code == 2
+    assert "is a search on 8 frames of nuimages:elsewhere" in named.stderr.replace("\n", " ")
     other = roadworthy(
         "coverage", "study", "deviation", "-d", "world:mountain", "--model", "epoch", "--guided", "run"
     )

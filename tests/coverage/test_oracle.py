@@ -69,6 +69,12 @@ def test_equation_3_by_hand() -> None:
     assert answers().kept(3.8) == tuple(CHANGED)
 
 
+def test_equation_3_leaves_out_what_is_answered_better_by_more_than_epsilon() -> None:
+    better = Answers("epoch", [0.0, 0.0], [0.5, -0.5], {("blur", 3): [0.0, 0.0]}, unit="rad")
+    assert better.kept(0.25) == (("blur", 3),)
+    assert better.kept(0.2) == ()
+
+
 def test_failures_carry_sign_margin_and_features() -> None:
     features: dict[tuple[str, Any], Any] = {("rain", "heavy"): np.arange(8).reshape(4, 2)}
     one, two = judge(answers(), lam=5).failures([("rain", "heavy")], features)

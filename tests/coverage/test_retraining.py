@@ -168,6 +168,10 @@ def test_random_tells_how_many_clean_frames_were_learned_in_another_weather(mate
         for number in one.originals[division.learned[kind]].tolist()
     }
     assert division.seen == sum(number in learned for number in division.clean.tolist()) > 0
+    alone = divide(material, Plan(learn=("rain",)))
+    rain = set(material.changed["rain"].originals[alone.learned["rain"]].tolist())
+    assert alone.seen == sum(number in rain for number in alone.clean.tolist())
+    assert 0 < alone.seen < division.seen, "fog is not learned from"
 
 
 @pytest.mark.parametrize("encoding", ["png", "jpg"])

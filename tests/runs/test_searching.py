@@ -205,3 +205,36 @@ def test_a_checkpoint_of_another_run_is_refused_and_missing_rows_too(tmp_path: P
     (tmp_path / "cases" / "part-00000000.parquet").unlink()
     with pytest.raises(InputError, match="should hold 2 files of rows and holds 1"):
         run(Resumable(60), REQUIREMENT, Road(), Driver(), out=tmp_path, resume=True)
+
+
+def test_a_search_that_has_nothing_to_go_on_from_leaves_no_checkpoint(tmp_path: Path) -> None:
+    class Late(Resumable):
+        """Tells where it stands from its fiftieth round on, when more rows wait than a checkpoint takes."""
+
+        def state(self) -> Mapping[str, Any]:
+            return super().state() if self.done >= 50 else {}
+
+    def stop(counts: Mapping[Status, int]) -> None:
+        if sum(counts.values()) > 110:
+            raise KeyboardInterrupt
+
+    run(Late(60), REQUIREMENT, Road(), Driver(), out=tmp_path / "whole")
+    parts = tmp_path / "parts"
+    with pytest.raises(KeyboardInterrupt):
+        run(Late(60), REQUIREMENT, Road(), Driver(), out=parts, progress=stop)
+    assert list(read_rows(parts))
+    assert not (parts / "checkpoint.json").exists()
+    run(Late(60), REQUIREMENT, Road(), Driver(), out=parts, resume=True)
+    assert list(read_rows(parts)) == list(read_rows(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("method", ["rules", "climb"])
+def test_resuming_never_deletes_the_rows_of_another_run(tmp_path: Path, method: str) -> None:
+    other = Requirement("R1" if method == "rules" else "R2", "Something else", method)
+    climb = Climb()
+    climb.name = method
+    run(climb, other, Road(), Driver(), out=tmp_path)
+    before = list(read_rows(tmp_path))
+    with pytest.raises(InputError, match="not the beginning of this search, and its rows would be lost"):
+        run(Resumable(), REQUIREMENT, Road(), Driver(), out=tmp_path, resume=True)
+    assert list(read_rows(tmp_path)) == before

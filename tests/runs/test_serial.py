@@ -19,16 +19,19 @@ from roadworthy.cases import (
     Case,
     Dataset,
     Drive,
+    FrameSource,
     OutcomeStatus,
     Predict,
     Requirement,
     Status,
     Verdict,
 )
+from roadworthy.datasets import load
 from roadworthy.errors import InputError, MissingExtraError, NotApplicable
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import SystemUnderTest, Truth
 from roadworthy.runs import read_rows, run
+from roadworthy.transforms import Transform, compose, make_transform
 
 MIRROR = Requirement("R1", "The mirror image steers the other way", "mirror", {"tolerance": 1.0})
 
@@ -372,6 +375,59 @@ def test_cases_that_do_not_apply_are_counted_with_their_reason(tmp_path: Path) -
     assert [row["visual_change"] for row in read_rows(tmp_path)] == [0.0, None, 0.2, None, 0.4]
     # Nothing is asked about a case that does not apply.
     assert system.batches == [["f0", "f0", "f2", "f2", "f4", "f4"]]
+
+
+class Seen(Mirror):
+    """A case for each list of changes: the frame and what each of them makes of it."""
+
+    def __init__(self, *changes: Sequence[FrameSource]) -> None:
+        self._changes = changes
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        for number, changes in enumerate(self._changes):
+            yield Case(str(number), requirement.id, (Predict((data[0], *changes)),))
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        return Verdict.from_margin(case, -1.0 if int(case.id) % 2 == 0 else 1.0)
+
+
+class MeasuredLater:
+    """A change whose visual change is measured when it is asked for."""
+
+    def __init__(self, original: Frame, transform: Transform) -> None:
+        self._original = original
+        self._transform = transform
+
+    def __call__(self) -> Frame:
+        return self._transform(self._original, measure=False)
+
+    def measured(self, frame: Frame) -> Frame:
+        return self._transform.measured(self._original, frame)
+
+
+def test_rows_say_whether_people_tolerate_so_much_of_a_change(tmp_path: Path) -> None:
+    data = load("world:town", count=1)
+    frame = data[0]
+    weak, strong = (make_transform("contrast", gain=gain) for gain in (0.8, 0.02))
+    both = compose([weak, make_transform("jpeg", quality=30)])
+    rain = make_transform("rain:heavy")
+    cases = [
+        [partial(weak, frame)],
+        [partial(strong, frame)],
+        [partial(both, frame)],  # composed: nobody has shown it to people
+        [partial(rain, frame)],
+        [partial(weak, frame), partial(strong, frame)],  # two changed frames
+        [MeasuredLater(frame, strong)],  # passes
+        [MeasuredLater(frame, strong)],  # fails
+    ]
+    run(Seen(*cases), MIRROR, data, Recorder(), out=tmp_path)
+    rows = list(read_rows(tmp_path))
+    assert [row.get("measure.tolerated") for row in rows] == [True, False, None, None, None, None, False]
+    changes = [row["visual_change"] for row in rows]
+    assert changes[5] is None
+    assert changes[6] == changes[4] == changes[1] == strong(frame).visual_change
 
 
 class Buggy(Mirror):

@@ -26,6 +26,7 @@ from roadworthy.cases.methods import (
     ResumableMethod,
     TakeBack,
 )
+from roadworthy.cases.originals import Original, originals
 from roadworthy.cases.requirements import (
     AWAIT_VERDICTS,
     Ask,
@@ -62,6 +63,7 @@ __all__ = [
     "FrameSource",
     "Internals",
     "Method",
+    "Original",
     "Outcome",
     "OutcomeStatus",
     "Predict",
@@ -77,4 +79,5 @@ __all__ = [
     "Verdict",
     "clopper_pearson_upper",
     "conclude_rate",
+    "originals",
 ]

@@ -116,7 +116,7 @@ class ResumableMethod(Method, Protocol):
     """A search that can go on where it was stopped."""
 
     def state(self) -> Mapping[str, Any]:
-        """Return everything that ``cases`` must know to go on, as JSON can hold it.
+        """Return everything that ``cases`` must know to go on, as JSON can hold it; empty to begin anew.
 
         A runner asks for it only when the verdicts of all cases have been fed back.
         """

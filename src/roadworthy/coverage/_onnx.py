@@ -55,6 +55,7 @@ class OnnxRecorder:
         device: Where it runs.
         threads: How many threads it uses; 0 for as many as there are cores.
         axes: Of its input, a letter each, such as "nchw".
+        whole: What to run in place of what the file holds: the same network with all its dropout layers.
 
     Raises:
         InputError: The file is missing or broken; or dropout layers are to be counted, and it has none.
@@ -69,11 +70,12 @@ class OnnxRecorder:
         device: Literal["cpu", "cuda"] = "cpu",
         threads: int = 0,
         axes: str = "nchw",
+        whole: Any = None,
     ) -> None:
         import onnxruntime
 
-        model = read_graph(path)
-        if counting.dropout and not has_dropout(model):
+        model = read_graph(path) if whole is None else whole
+        if whole is None and counting.dropout and not has_dropout(model):
             raise InputError(
                 f"{path} has no dropout layers to count: exporters leave them out of networks that are done "
                 "training. Give the torch module, use the counting 'distinct', or Counting(dropout=False) if "

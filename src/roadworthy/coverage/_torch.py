@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from roadworthy.coverage._dropout import DROPOUT
 from roadworthy.coverage.activations import (
     Activations,
     Assembler,
@@ -36,7 +37,6 @@ _CONVOLUTIONS = (
 )
 _RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
 _CELLS = (nn.LSTMCell, nn.GRUCell, nn.RNNCell)
-_DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 # The names of functions, with and without "_" for those that work in place.
 _ACTIVATIONS = {
     *("relu", "elu", "leaky_relu", "prelu", "rrelu", "selu", "celu", "silu", "gelu", "mish", "softplus"),
@@ -156,7 +156,7 @@ class _Watch(TorchFunctionMode):
             return lambda _layer, _given, output: self._add(
                 name, "recurrent", output[0] if isinstance(output, tuple) else output
             )
-        if self.counting.dropout and isinstance(layer, _DROPOUT):
+        if self.counting.dropout and isinstance(layer, DROPOUT):
             return lambda _layer, _given, output: self._add(name, "dropout", output)
         return None
 

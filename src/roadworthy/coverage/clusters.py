@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 
-__all__ = ["Cluster", "Failure", "cluster"]
+__all__ = ["Cluster", "Failure", "cluster", "usual_spread"]
 
 # A column that hardly varies is noise around one value and is not stretched to look like several faults.
 _LEAST_SPREAD = 0.25
@@ -181,8 +181,13 @@ def _scaled(block: NDArray[np.float64]) -> NDArray[np.float64]:
         return block
     # Brought to at most 1 first: squares of very large or very small numbers would be lost.
     block = block / np.abs(block).max(axis=0)
-    spread = np.maximum(block.std(axis=0), _LEAST_SPREAD * np.sqrt(np.mean(block**2, axis=0)))
-    return np.asarray(block / (spread * math.sqrt(block.shape[1])), np.float64)
+    return np.asarray(block / (usual_spread(block) * math.sqrt(block.shape[1])), np.float64)
+
+
+def usual_spread(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the unit of each column: its standard deviation, or a part of its level if that is more."""
+    level = np.sqrt(np.mean(block**2, axis=0))
+    return np.asarray(np.maximum(block.std(axis=0), _LEAST_SPREAD * level), np.float64)
 
 
 def _near(

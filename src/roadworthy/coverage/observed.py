@@ -35,7 +35,7 @@ def recorder(
     """Return what runs a network and tells what its neurons answered.
 
     An ONNX file has no dropout layers. Where the counting wants them and the file is of a network of the zoo,
-    the torch module is built from it and run instead.
+    they are put back where they were in training.
 
     Args:
         source: A network, a torch module or an ONNX file.
@@ -84,23 +84,29 @@ def _torch(module: torch.nn.Module, counting: Counting, axes: str, device: str |
 def _onnx(runtime: OnnxRuntime, counting: Counting, axes: str) -> Recorder:
     from roadworthy.coverage._onnx import OnnxRecorder, has_dropout, read_graph
 
+    whole = None
     if counting.dropout and not has_dropout(read_graph(runtime.path)):
-        module = _module_in(runtime.path)
-        if module is not None:
-            return _torch(module.to(runtime.device), counting, axes, runtime.device)
-    return OnnxRecorder(runtime.path, counting, device=runtime.device, threads=runtime.threads, axes=axes)
+        whole = _with_dropout(runtime)
+    return OnnxRecorder(
+        runtime.path, counting, device=runtime.device, threads=runtime.threads, axes=axes, whole=whole
+    )
 
 
-def _module_in(path: Path) -> torch.nn.Module | None:
-    """Return the network of the zoo that an ONNX file holds; None where it holds another."""
+def _with_dropout(runtime: OnnxRuntime) -> Any:
+    """Return the network of the zoo that an ONNX file holds, with its dropout layers; None for any other."""
     from roadworthy.models.zoo import load_module
 
     try:
-        return load_module(path)
+        module = load_module(runtime.path)
     except MissingExtraError:
         raise
     except RoadworthyError:
         return None
+    from roadworthy.coverage._dropout import graph_with_dropout
+
+    taken = runtime.input
+    assert taken is not None
+    return graph_with_dropout(module, tuple(size or 1 for size in taken.shape[1:]))
 
 
 class Observed(Generic[P]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roadworthy.coverage.search.findings import Growth
 from roadworthy.frames import Frame, Signals
 from roadworthy.report._palette import Image
 from roadworthy.report.drawing import draw_difference, draw_frame
@@ -17,22 +18,9 @@ from roadworthy.report.sheets import Tile, contact_sheet
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Growth", "ShownFinding", "draw_comparison", "draw_growth", "finding_sheet"]
+__all__ = ["ShownFinding", "draw_growth", "finding_sheet"]
 
 _TILE_WIDTH = 400
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How a search went.
-
-    Attributes:
-        coverage: After each try; the first is that of the originals.
-        failures: How many tries had failed after each; as long.
-    """
-
-    coverage: Sequence[float]
-    failures: Sequence[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,30 +59,6 @@ def draw_growth(searches: Mapping[str, Growth], *, criterion: str = "neuron") ->
     right.set(xlabel="tries", ylabel="failures", title="Tries that violate Equation 2", ylim=(0, None))
     if len(searches) > 1:
         left.legend()
-    return figure
-
-
-def draw_comparison(
-    curves: Mapping[str, Sequence[Sequence[float]]], *, criterion: str = "neuron", title: str = ""
-) -> Figure:
-    """Return how coverage grew in several runs of each search: the mean, and the range of the middle 90%.
-
-    Args:
-        curves: For each search, the coverage after each try of each run.
-        criterion: What was covered.
-        title: A heading.
-    """
-    figure, axes = new_figure(size=(6.4, 3.8))
-    plot = axes[0, 0]
-    for place, (name, runs) in enumerate(curves.items()):
-        shares = 100 * np.array(runs, np.float64)
-        tries = np.arange(shares.shape[1])
-        low, high = np.quantile(shares, (0.05, 0.95), axis=0)
-        colour = PALETTE[place % len(PALETTE)]
-        plot.fill_between(tries, low, high, color=colour, alpha=0.15, linewidth=0)
-        plot.plot(tries, shares.mean(axis=0), color=colour, label=name)
-    plot.set(xlabel="tries", ylabel=f"{criterion} coverage (%)", title=title)
-    plot.legend()
     return figure
 
 

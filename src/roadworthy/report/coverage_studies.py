@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from roadworthy.coverage.studies.change import ChangeStudy
 from roadworthy.coverage.studies.deviation import DeviationStudy, Finding
 from roadworthy.coverage.studies.directions import DirectionStudy
-from roadworthy.coverage.studies.tables import StudyTable
 from roadworthy.coverage.studies.transformations import PairDistance, TransformationStudy
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
@@ -20,6 +19,7 @@ from roadworthy.report._palette import Image
 from roadworthy.report.drawing import draw_frame, draw_signals
 from roadworthy.report.plots import PALETTE, new_figure
 from roadworthy.report.sheets import Tile, contact_sheet
+from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,7 +120,7 @@ def draw_deviation(study: DeviationStudy) -> Figure:
     return figure
 
 
-def _draw_counts(plot: Any, table: StudyTable) -> None:
+def _draw_counts(plot: Any, table: ResultTable) -> None:
     lambdas = [float(row[0]) for row in table.rows]
     for number, name in enumerate(table.columns[1:]):
         cells = [row[number + 1] for row in table.rows]

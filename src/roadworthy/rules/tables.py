@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from roadworthy.cases import Scalar, Status
 from roadworthy.errors import NotApplicable
+from roadworthy.result_tables import ResultTable
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import Plan
 
@@ -34,34 +35,6 @@ Pair: TypeAlias = tuple[str, str]
 
 _ONE_DELTA = 0.1
 """The threshold in Table 8 at which "the same" means δ: its column of 10% is Table 7's result."""
-
-
-@dataclass(frozen=True)
-class ResultTable:
-    """A table for people: words in cells.
-
-    Attributes:
-        title: What it shows.
-        columns: The headings.
-        rows: A cell for each column.
-        note: What a reader should know; may be empty.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-
-    def markdown(self) -> str:
-        """Return the table as Markdown."""
-        lines = [f"## {self.title}", "", _line(self.columns), _line(["---"] * len(self.columns))]
-        lines += [_line(row) for row in self.rows]
-        return "\n".join([*lines, *(["", self.note] if self.note else []), ""])
-
-
-def _line(cells: Sequence[str]) -> str:
-    inside = " | ".join(cell.replace("|", r"\|") for cell in cells)
-    return f"| {inside} |"
 
 
 @dataclass

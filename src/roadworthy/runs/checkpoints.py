@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import read_json
-from roadworthy.cases import Status
+from roadworthy.cases import Requirement, Status
 from roadworthy.errors import InputError
 
-__all__ = ["FILE", "Checkpoint", "read_checkpoint"]
+__all__ = ["FILE", "Checkpoint", "has_begun", "read_checkpoint"]
 
 FILE = "checkpoint.json"
 
@@ -76,3 +76,22 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         return Checkpoint(int(record["shards"]), counts, dict(record["run"]), dict(record["state"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path} is no checkpoint of a run: {error!r}; run without --resume") from error
+
+
+def has_begun(folder: Path, requirement: Requirement) -> bool:
+    """Return whether a folder without a checkpoint holds the beginning of a search; False if it holds no run.
+
+    Raises:
+        InputError: It holds a run of something else, whose rows would be lost.
+    """
+    path = folder / "requirements.jsonl"
+    if not path.is_file():
+        return False
+    record = read_json(path)
+    found = (record.get("id"), record.get("method")) if isinstance(record, dict) else None
+    if found != (requirement.id, requirement.method) or record.get("outcome") is not None:
+        raise InputError(
+            f"{folder} holds a run that is not the beginning of this search, and its rows would be lost: "
+            "choose another folder"
+        )
+    return True

@@ -15,7 +15,7 @@ from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import Judged
 from roadworthy.runs.carrying import Work
-from roadworthy.runs.checkpoints import FILE, Checkpoint, read_checkpoint
+from roadworthy.runs.checkpoints import FILE, Checkpoint, has_begun, read_checkpoint
 from roadworthy.runs.store import RunStore, read_verdicts
 
 __all__ = ["ImageRetention", "RunResult", "check_arguments", "keeps_images", "run"]
@@ -98,9 +98,11 @@ def run(
                 work.progress = lambda: progress(frozen(dict(work.counts[pair])))
 
             def leave_checkpoint(least: int = CHECKPOINT_ROWS) -> None:
-                if out is not None and isinstance(method, ResumableMethod) and store.waiting >= least:
+                if out is None or not isinstance(method, ResumableMethod) or store.waiting < least:
+                    return
+                if state := method.state():
                     store.flush()
-                    reached = Checkpoint(store.shards, work.counts[pair], about, method.state())
+                    reached = Checkpoint(store.shards, work.counts[pair], about, state)
                     store.write(FILE, reached.encoded())
 
             work.settled = leave_checkpoint
@@ -123,8 +125,8 @@ def _resumed(
     if stood is not None:
         stood.check(about, Path(out))
         method.restore(requirement, stood.state)
-    elif (Path(out) / "requirements.jsonl").is_file():
-        # It was stopped before its first checkpoint: what rows it has are made again.
+    elif has_begun(Path(out), requirement):
+        # What rows it has are made again.
         return Checkpoint(0, {}, about, {})
     return stood
 

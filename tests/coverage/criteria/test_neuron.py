@@ -136,6 +136,9 @@ def test_bad_arguments(batch_of: Make) -> None:
     layers = batch_of([[1.0]]).layers
     with pytest.raises(InputError, match="threshold must be a number"):
         NeuronCoverage(layers, threshold=math.nan)
+    with pytest.raises(InputError, match="threshold must be below 1, got 1"):
+        NeuronCoverage(layers, threshold=1)
+    assert NeuronCoverage(layers, threshold=1, scaling="none").threshold == 1
     with pytest.raises(InputError, match="scaling must be one of outputs, neurons, none"):
         NeuronCoverage(layers, scaling="layer")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="needs layers with neurons"):

@@ -21,8 +21,10 @@ from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import encode_image
 from roadworthy.models import Truth
 from roadworthy.runs import image_path, read_rows, run
+from roadworthy.visual_change import tolerated, visual_change
 
 torch.set_num_threads(1)
+CONTRASTS = ["contrast(gain=0.5)", "contrast(gain=0.05)", "jpeg(quality=20)"]
 EVERY = pytest.mark.parametrize("name", SEARCHES)
 
 
@@ -119,6 +121,24 @@ def test_any_criterion_or_mix_can_guide_it(tmp_path: Path, criterion: str) -> No
     assert tried(tmp_path / "parts") == tried(tmp_path / "whole"), "its state comes back whole"
 
 
+def test_failing_images_have_their_visual_change_and_whether_people_tolerate_it(tmp_path: Path) -> None:
+    searched(tmp_path, tries=150, transforms=CONTRASTS, **{"lambda": 0.3})
+    rows = tried(tmp_path)
+    images = Replay(rows, Drive())
+    seen: set[object] = set()
+    for row in rows:
+        case, told = str(row["case"]), row.get("measure.tolerated")
+        if row["status"] != "violated":
+            assert row["visual_change"] is told is None
+            continue
+        change = visual_change(images.original(case).image, images.frame(case).image)
+        assert row["visual_change"] == pytest.approx(change, abs=1e-6)
+        name = str(row["param.transform"]).partition("(")[0]
+        assert told == (tolerated(change, name) if row["param.depth"] == 1 else None)
+        seen.add(told)
+    assert seen == {True, False, None}
+
+
 def test_failures_become_findings(tmp_path: Path) -> None:
     searched(tmp_path, tries=150)
     rows = tried(tmp_path)
@@ -131,6 +151,21 @@ def test_failures_become_findings(tmp_path: Path) -> None:
     assert len(most_different(found, len(found))) == len(found)
     # Everything is alike when the radius is large: only the side of the error tells failures apart.
     assert len(findings_of(rows, radius=1e6)) <= 2
+
+
+def test_behaviour_is_in_units_of_what_is_usual() -> None:
+    method = CoverageMethod()
+    run(method, requirement(tries=1), Drive(), network())
+    originals = method.originals
+    _, seen = network().observe(list(Drive()))
+    hidden = seen.values[:, seen.slices[1]].astype(float)
+    usual = np.maximum(hidden.std(axis=0), 0.25 * np.sqrt(np.mean(hidden**2, axis=0)))
+    *numbers, error = originals.behaviour(originals.fingerprint(seen.take([0])), -3 * originals.bound**0.5)
+    assert error == pytest.approx(-3), "an error at the bound is 1"
+    active = usual > 0
+    assert np.array(numbers)[active] == pytest.approx(
+        (hidden[0] / np.where(active, usual, 1))[active], rel=1e-5
+    )
 
 
 def _nan(module: Small) -> None:

@@ -17,7 +17,8 @@ from roadworthy.cases import Status
 from roadworthy.coverage.method import CoverageMethod
 from roadworthy.coverage.search import SEARCHES
 from roadworthy.errors import InputError
-from roadworthy.runs import run
+from roadworthy.frames import Frame
+from roadworthy.runs import read_rows, run
 
 EVERY = pytest.mark.parametrize("name", SEARCHES)
 
@@ -41,6 +42,23 @@ def test_a_search_that_broke_off_goes_on_to_the_same_bytes(tmp_path: Path, name:
     assert digests(tmp_path / "parts") == digests(tmp_path / "whole")
     searched(tmp_path / "parts", search=name, tries=220, resume=True)
     assert digests(tmp_path / "parts") == digests(tmp_path / "whole"), "nothing is left to do"
+
+
+def test_a_search_with_many_originals_does_not_store_them_twice(tmp_path: Path) -> None:
+    class Long(Drive):
+        def __getitem__(self, index: int, /) -> Frame:
+            return super().__getitem__(index % 5).replace(id=f"drive/{index}")
+
+    def give_up(counts: Mapping[Status, int]) -> None:
+        if sum(counts.values()) > 125:
+            raise StoppedError
+
+    # More than a checkpoint's worth of rows are written before there is a search to go on from.
+    searched(tmp_path / "whole", Long(120), tries=30)
+    with pytest.raises(StoppedError):
+        searched(tmp_path / "parts", Long(120), tries=30, progress=give_up)
+    searched(tmp_path / "parts", Long(120), tries=30, resume=True)
+    assert list(read_rows(tmp_path / "parts")) == list(read_rows(tmp_path / "whole"))
 
 
 KILLED = """

@@ -169,6 +169,30 @@ def test_the_curious_one_counts_copies_of_a_failure_once() -> None:
     assert search._is_new(Seen(0.0, True, (9.0, 9.0)))
 
 
+@pytest.mark.parametrize("deepest", [1, 2, 5])
+def test_the_curious_one_goes_no_deeper_than_it_may(deepest: int) -> None:
+    search = Curious(SPACE, 3, np.random.default_rng(0), deepest=deepest)
+    tried = course(search, helps_by(7, 2), 8, 200)
+    assert all(trial.picks for trial in tried), "every trial changes something"
+    depths = {trial.result.picks for trial in tried}
+    assert max(depths) == deepest
+    assert min(depths) == 1
+
+
+def test_the_curious_one_goes_back_less_to_what_was_of_no_use() -> None:
+    search = Curious(SPACE, 1, np.random.default_rng(0))
+    helpful = search.propose(1)[0]
+    search.tell(helpful, Seen(0.1))
+    share = []
+    for _ in range(2):
+        tried = [trial for trial in course(search, lambda _: False, 8, 200) if trial.image.made]
+        share.append(sum(trial.image == helpful.result for trial in tried) / len(tried))
+        # A second image that helped just now is fresh; the first was of no use for 200 tries.
+        search.tell(Trial(10_000, Image(0), helpful.picks), Seen(0.1))
+    assert share[0] == 1.0
+    assert share[1] < 0.4, "evenly it would be a half"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -177,6 +201,7 @@ def test_the_curious_one_counts_copies_of_a_failure_once() -> None:
         (lambda rng: RandomChoice(SPACE, 0, rng), "at least one seed image"),
         (lambda rng: RandomChoice(SPACE, 1, rng, rounds=0), "1 or more"),
         (lambda rng: Curious(SPACE, 0, rng), "at least one seed image"),
+        (lambda rng: Curious(SPACE, 1, rng, deepest=0), "deepest must be 1 or more"),
         (lambda rng: Space(()), "at least one transformation"),
     ],
 )

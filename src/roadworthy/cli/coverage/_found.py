@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from roadworthy.cli.coverage._seeds import Seeds
     from roadworthy.coverage import FunctionalCoverage, OperatingDomain
     from roadworthy.coverage.method import CoverageMethod
-    from roadworthy.coverage.search.findings import Finding
+    from roadworthy.coverage.search.findings import Finding, Growth
     from roadworthy.coverage.search.replay import Replay
     from roadworthy.coverage.search.settings import Settings
     from roadworthy.runs import RunResult
@@ -37,7 +37,7 @@ class Found:
         seconds: float,
         notes: list[str],
     ) -> None:
-        from roadworthy.coverage.search.findings import findings_of
+        from roadworthy.coverage.search.findings import findings_of, growth_of
         from roadworthy.coverage.search.replay import Replay
         from roadworthy.runs import read_rows
 
@@ -46,6 +46,7 @@ class Found:
         rows = list(read_rows(out))
         self.tried = [row for row in rows if row.get("param.transform")]
         self.findings: list[Finding] = findings_of(self.tried)
+        self.growth: Growth = growth_of(self.tried, method.originals.criterion.value)
         self.replay: Replay = Replay(rows, seeds)
         self.notes = [*notes, *self._own_notes()]
 
@@ -74,17 +75,6 @@ class Found:
             f"{len(self.seeds)} seed images = {originals.bound:.6g}, in {originals.unit}^2"
         )
 
-    def growth(self) -> tuple[list[float], list[int]]:
-        """Return coverage and failures after each try; the first is before them all."""
-        told = [row for row in self.tried if row.get("measure.coverage") is not None]
-        first = float(told[0]["measure.coverage"]) - float(told[0]["measure.gain"]) if told else 0.0  # type: ignore[arg-type]
-        coverage, failures = [first], [0]
-        for row in self.tried:
-            reached = row.get("measure.coverage")
-            coverage.append(coverage[-1] if reached is None else float(reached))
-            failures.append(failures[-1] + (row["status"] in ("violated", "error")))
-        return coverage, failures
-
 
 def give_out(found: Found, domain: OperatingDomain, worst: int, *, as_json: bool) -> None:
     """Write drawings and a document beside the rows, and show them.
@@ -96,22 +86,19 @@ def give_out(found: Found, domain: OperatingDomain, worst: int, *, as_json: bool
         as_json: Whether the document is printed instead of a summary for people.
     """
     from roadworthy.coverage import FunctionalCoverage
-    from roadworthy.report.coverage_search import Growth, draw_growth
+    from roadworthy.report.coverage_search import draw_growth
     from roadworthy.report.plots import save
 
     functional = FunctionalCoverage(domain)
     functional.update(found.replay.frames())
-    coverage, failures = found.growth()
     make_folder(found.out)
-    figure = draw_growth(
-        {found.settings.search: Growth(coverage, failures)}, criterion=found.settings.criterion
-    )
+    figure = draw_growth({found.settings.search: found.growth}, criterion=found.settings.criterion)
     save(figure, found.out / "growth.png")
     written = ["growth.png"]
     if worst and found.findings:
         _write_sheet(found, worst)
         written.append("findings.png")
-    document = _document(found, functional, coverage, failures)
+    document = _document(found, functional)
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
     try:
         (found.out / "search.json").write_text(text + "\n", encoding="utf-8")
@@ -143,7 +130,7 @@ def _write_sheet(found: Found, count: int) -> None:
             ShownFinding(
                 original.replace(signals=only(getattr(original.signals, output))),
                 changed.replace(signals=only(predicted)),
-                f"error {float(row['measure.error']):+.3g} {unit}, {one.failures} alike",  # type: ignore[arg-type]
+                f"error {float(row['measure.error']):+.3g} {unit}, {_failures(one.failures)}",  # type: ignore[arg-type]
                 found.replay.changes(one.simplest),
             )
         )
@@ -155,9 +142,11 @@ def _write_sheet(found: Found, count: int) -> None:
     write_image(found.out / "findings.png", finding_sheet(shown, title=title, note=note))
 
 
-def _document(
-    found: Found, functional: FunctionalCoverage, coverage: list[float], failures: list[int]
-) -> dict[str, object]:
+def _failures(count: int) -> str:
+    return "1 failure" if count == 1 else f"{count} failures"
+
+
+def _document(found: Found, functional: FunctionalCoverage) -> dict[str, object]:
     criterion = found.method.originals.criterion
     return {
         "settings": found.settings.parameters(),
@@ -172,12 +161,12 @@ def _document(
         "evaluated": found.method.evaluated,
         "seconds": round(found.seconds, 3),
         "coverage": {
-            "originals": coverage[0],
-            "reached": coverage[-1],
+            "originals": found.growth.coverage[0],
+            "reached": found.growth.coverage[-1],
             "covered": criterion.covered,
             "total": criterion.total,
         },
-        "failures": failures[-1],
+        "failures": found.growth.failures[-1],
         "findings": [
             {
                 "case": one.case,

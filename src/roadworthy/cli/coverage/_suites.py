@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
+    from roadworthy.cases import Dataset, Scalar
     from roadworthy.frames import Frame
 
-__all__ = ["StoredImage", "Suite", "stored_images"]
+__all__ = ["StoredImage", "Suite", "check_searched", "stored_images"]
 
 _FAILING = ("violated", "error")
+_ORIGINALS = "not applicable"  # a search stores its seed images as well, and there is no verdict on them
 _ORIGINAL = ("param.seed", "param.frame", "param.seed_frame", "param.original")
 _LEVELS = 4  # how far above a run the images may lie that it shares with others
 
@@ -39,10 +42,11 @@ class StoredImage:
 def stored_images(folder: Path) -> list[StoredImage]:
     """Return the changed image of every case of a run whose image was stored, each image once.
 
-    Where a case has several images the last is the changed one: the original stands before it.
+    Where a case has several images the last is the changed one: the original stands before it. Cases without
+    a verdict, such as the seed images of a search, are left out.
 
     Raises:
-        InputError: The folder is no run, or has no images.
+        InputError: The folder is no run, or has no images of changed frames.
     """
     from roadworthy.runs import image_path, read_rows
 
@@ -50,18 +54,60 @@ def stored_images(folder: Path) -> list[StoredImage]:
     found: dict[str, StoredImage] = {}
     for row in read_rows(folder):
         hashes = str(row["images"] or "").split()
-        if not hashes:
-            continue
-        # A transform adds what it did to the id of the frame, after a tilde.
-        named = (str(row[name]) for name in _ORIGINAL if isinstance(row.get(name), str))
-        original = next(named, str(row["case"])).partition("~")[0]
-        file = image_path(images, hashes[-1])
-        if hashes[-1] not in found:
-            failing = str(row["status"]) in _FAILING
-            found[hashes[-1]] = StoredImage(str(row["case"]), original, failing, file)
+        status = str(row["status"])
+        if hashes and hashes[-1] not in found and status != _ORIGINALS:
+            file = image_path(images, hashes[-1])
+            found[hashes[-1]] = StoredImage(str(row["case"]), _original(row), status in _FAILING, file)
     if not found:
-        raise InputError(f"the run {folder} has stored no images: run it again with images of all cases")
+        raise InputError(
+            f"the run {folder} has stored no images of changed frames: run it again with images of all cases"
+        )
     return list(found.values())
+
+
+def check_searched(folder: Path, data: Dataset) -> None:
+    """Refuse data that are not those of a search: frames are matched by their ids, which others may have too.
+
+    What the search says of its data must be what the data are called; and the first of its seed images that
+    is stored and whose id the data have must be theirs.
+
+    Raises:
+        InputError: It is a search on other data.
+    """
+    from roadworthy._files import read_json
+    from roadworthy.images import read_image
+    from roadworthy.runs import image_path, read_rows
+
+    told = folder / "search.json"
+    searched = str(read_json(told).get("data", "")) if told.is_file() else ""
+    if searched and _place(searched) != _place(data.name):
+        raise InputError(f"{folder} is a search on {searched}, not on {data.name}: give the data it searched")
+    places = {id: number for number, id in enumerate(getattr(data, "ids", ()))}
+    for row in read_rows(folder):
+        place = places.get(_original(row))
+        if place is None or str(row["status"]) != _ORIGINALS or not row["images"]:
+            continue
+        frame = data[place]
+        stored = read_image(image_path(_images_of(folder), str(row["images"]).split()[-1]))
+        if stored.shape != frame.image.shape or (stored != frame.image).any():
+            raise InputError(
+                f"frame {frame.id!r} of {data.name} is another image than the one that {folder} searched: "
+                "give the data with the same options"
+            )
+        return
+
+
+def _place(name: str) -> str:
+    """Return what data are called, without the part of them that was taken."""
+    whole = re.sub(r"^\d+ frames of |(\[[^\]]*\])+$", "", name)
+    reader, _, path = whole.partition(":")
+    return f"{reader}:{Path(path).resolve()}" if path else whole
+
+
+def _original(row: Mapping[str, Scalar]) -> str:
+    # A transform adds what it did to the id of the frame, after a tilde.
+    named = (str(row[name]) for name in _ORIGINAL if isinstance(row.get(name), str))
+    return next(named, str(row["case"])).partition("~")[0]
 
 
 def _images_of(folder: Path) -> Path:

@@ -15,7 +15,7 @@ from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.coverage._group import app
-from roadworthy.cli.coverage._suites import stored_images
+from roadworthy.cli.coverage._suites import check_searched, stored_images
 from roadworthy.cli.rules._inputs import share as share_of
 from roadworthy.errors import InputError
 
@@ -155,7 +155,7 @@ def retrain(
         material = Material.load(prepared)
     else:
         sources = _sources(data, option, training, training_option, share_of("--cut", cut), variant)
-        material = _read(variant, sources, _changes(change), _guided(run), seed, workers)
+        material = _read(variant, sources, _changes(change), _guided(run, sources[1]), seed, workers)
     if prepare is not None:
         material.save(prepare, "jpg" if lossy else "png")
         _tell_prepared(prepare, material, as_json)
@@ -228,8 +228,8 @@ def _changes(given: Sequence[str] | None) -> dict[str, Transform]:
     return found
 
 
-def _guided(run: Path | None) -> list[GuidedImage]:
-    """Return the failures of a run."""
+def _guided(run: Path | None, data: Dataset) -> list[GuidedImage]:
+    """Return the failures of a run on the data."""
     from roadworthy.coverage.retraining import GuidedImage
 
     if run is None:
@@ -237,6 +237,7 @@ def _guided(run: Path | None) -> list[GuidedImage]:
     failing = [one for one in stored_images(run) if one.failing]
     if not failing:
         raise InputError(f"the run {run} has no failing images to learn from")
+    check_searched(run, data)
     return [GuidedImage(one.case, one.original, one.file) for one in failing]
 
 

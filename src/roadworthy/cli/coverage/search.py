@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import examples
+from roadworthy.cli._console import console, examples
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.coverage._group import app
 from roadworthy.errors import InputError
@@ -98,7 +100,8 @@ def search(
         bool, typer.Option("--again", help="Of Algorithm 1: push the seeds again when the stack is empty.")
     ] = False,
     deepest: Annotated[
-        int, typer.Option(metavar="N", help="Of the curious search: transformations of an image, at most.")
+        int,
+        typer.Option(metavar="N", help="Of curious and random-deep: transformations of an image, at most."),
     ] = 8,
     counting: Annotated[
         str,
@@ -159,7 +162,7 @@ def search(
     ranges, sampled = _learned(system, settings, reference_data, option)
     method = CoverageMethod(ranges=ranges, reference=sampled)
     start = time.perf_counter()
-    with progress("Trying", settings.tries + len(seeds)) as told:
+    with _stoppable(out), progress("Trying", settings.tries + len(seeds)) as told:
         result = run(
             method,
             Requirement(_ID, _TEXT, method.name, settings.parameters()),
@@ -179,6 +182,16 @@ def search(
         as_json=as_json,
     )
     raise typer.Exit(1 if result.outcome.status is OutcomeStatus.VIOLATED else 0)
+
+
+@contextmanager
+def _stoppable(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        hint = f"Stopped. {out} has what was tried: go on with the same options and --resume"
+        console(stderr=True).print(hint, markup=False, soft_wrap=True)
+        raise
 
 
 def _network(reference: str) -> Any:

@@ -30,7 +30,7 @@ class NeuronCoverage(Cells):
             neurons, after averaging; "none" compares them as they are, as DeepXplore's definition does.
 
     Raises:
-        InputError: The threshold is no number, or the scaling is unknown.
+        InputError: The threshold is no number or none that can be passed, or the scaling is unknown.
 
     Example:
         >>> layers = (Layer("dense", "dense", 3),)
@@ -50,6 +50,10 @@ class NeuronCoverage(Cells):
             raise InputError(f"threshold must be a number, got {threshold}")
         if scaling not in get_args(Scaling):
             raise InputError(f"scaling must be one of {', '.join(get_args(Scaling))}, got {scaling!r}")
+        if scaling != "none" and threshold >= 1:
+            raise InputError(
+                f"threshold must be below 1, got {threshold}: numbers are scaled to 0 … 1, and none is above"
+            )
         super().__init__(layers, sum(layer.neurons for layer in layers))
         self.threshold = threshold
         self.scaling: Scaling = scaling

@@ -84,12 +84,20 @@ class Division:
     Attributes:
         learned: For each image of a kind, whether.
         clean: The frames whose originals are compared on, by number.
-        seen: How many of these can be learned from in another version.
+        seen: How many of these are learned from in another version.
     """
 
     learned: Mapping[str, NDArray[np.bool_]]
     clean: NDArray[np.int64]
     seen: int
+
+
+def _kinds(material: Material, plan: Plan) -> tuple[str, ...]:
+    """Return the kinds of images that are learned from."""
+    for kind in plan.learn:
+        if kind not in material.changed:
+            raise InputError(f"there are no images of kind {kind!r}: {suggest(kind, material.changed)}")
+    return plan.learn or tuple(material.changed)
 
 
 def divide(material: Material, plan: Plan) -> Division:
@@ -122,7 +130,9 @@ def divide(material: Material, plan: Plan) -> Division:
             )
     held = [one.originals[~learned[kind]] for kind, one in material.changed.items()]
     clean = np.unique(np.concatenate(held))
-    taken = np.concatenate([one.originals[learned[kind]] for kind, one in material.changed.items()])
+    taken = np.concatenate(
+        [material.changed[kind].originals[learned[kind]] for kind in _kinds(material, plan)]
+    )
     return Division(learned, clean, int(np.isin(clean, taken).sum()))
 
 
@@ -197,10 +207,7 @@ def retrain(
         MissingExtraError: torch is not installed.
     """
     plan = plan or Plan()
-    kinds = plan.learn or tuple(material.changed)
-    for kind in kinds:
-        if kind not in material.changed:
-            raise InputError(f"there are no images of kind {kind!r}: {suggest(kind, material.changed)}")
+    kinds = _kinds(material, plan)
     if settings is None:
         settings = usual_settings(start) if plan.first == "scratch" else tuning_settings(start)
     before = load_module(start, variant=material.variant)

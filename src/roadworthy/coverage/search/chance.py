@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy.coverage.search.trials import Image, Seen, Space, Trial, rng_from_json, rng_to_json
+from roadworthy.coverage.search.trials import (
+    Image,
+    Seen,
+    Space,
+    Trial,
+    check_seeds,
+    rng_from_json,
+    rng_to_json,
+)
 from roadworthy.errors import InputError
 
 __all__ = ["RandomChoice"]
@@ -31,8 +39,7 @@ class RandomChoice:
     name = "random"
 
     def __init__(self, space: Space, seeds: int, rng: np.random.Generator, *, rounds: int = 1) -> None:
-        if seeds < 1:
-            raise InputError("a search needs at least one seed image, got none")
+        check_seeds(seeds)
         if rounds < 1:
             raise InputError(f"rounds must be 1 or more, got {rounds}")
         self.space = space

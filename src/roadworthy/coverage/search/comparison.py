@@ -14,9 +14,9 @@ from roadworthy.coverage.criteria import Criterion
 from roadworthy.coverage.observed import Observed
 from roadworthy.coverage.parameter_sets import ParameterSet
 from roadworthy.coverage.search.findings import failures_of
-from roadworthy.coverage.studies.tables import StudyTable
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 
 __all__ = [
@@ -114,10 +114,9 @@ class GuidedStudy:
                 return row.covered / other.covered - 1
         return None
 
-    def table(self) -> StudyTable:
+    def table(self) -> ResultTable:
         """Return the table; increases over the seed images and over all transformations."""
-        return StudyTable(
-            "guided",
+        return ResultTable(
             "Coverage of seed images, of all their transformations, and of guided searches",
             (
                 "model",
@@ -133,6 +132,7 @@ class GuidedStudy:
             ),
             tuple(self._cells(row) for row in self.rows),
             self.note,
+            name="guided",
         )
 
     def _cells(self, row: Reached) -> tuple[str, ...]:

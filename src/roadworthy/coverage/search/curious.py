@@ -24,6 +24,7 @@ from roadworthy.coverage.search.trials import (
     Seen,
     Space,
     Trial,
+    check_seeds,
     image_from_json,
     image_to_json,
     rng_from_json,
@@ -98,8 +99,7 @@ class Curious:
     name = "curious"
 
     def __init__(self, space: Space, seeds: int, rng: np.random.Generator, *, deepest: int = DEEPEST) -> None:
-        if seeds < 1:
-            raise InputError("a search needs at least one seed image, got none")
+        check_seeds(seeds)
         if deepest < 1:
             raise InputError(f"deepest must be 1 or more, got {deepest}")
         self.deepest = deepest

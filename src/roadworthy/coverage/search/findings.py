@@ -13,7 +13,7 @@ from roadworthy.cases import Scalar
 from roadworthy.coverage.clusters import Failure, cluster
 from roadworthy.coverage.search.originals import FINGERPRINT
 
-__all__ = ["Finding", "failures_of", "findings_of", "most_different"]
+__all__ = ["Finding", "Growth", "failures_of", "findings_of", "growth_of", "most_different"]
 
 Row = Mapping[str, Scalar]
 
@@ -46,6 +46,47 @@ class Finding:
     originals: int
     transformations: tuple[tuple[str, float], ...]
     behaviour: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a search went.
+
+    Attributes:
+        coverage: After each try; the first is that of the originals.
+        failures: How many tries had violated the requirement after each; as long.
+    """
+
+    coverage: Sequence[float]
+    failures: Sequence[int]
+
+
+def growth_of(rows: Iterable[Row], reached: float) -> Growth:
+    """Return how coverage and failures grew with the tries of a search.
+
+    Args:
+        rows: The stored rows; originals among them are passed over.
+        reached: Coverage at the end: that of the originals, where no try was answered.
+
+    Example:
+        >>> row = {"param.transform": "blur", "status": "violated", "measure.coverage": 0.5}
+        >>> growth_of([{**row, "measure.gain": 0.25}, {"param.transform": "rain", "status": "error"}], 0.5)
+        Growth(coverage=[0.25, 0.5, 0.5], failures=[0, 1, 1])
+    """
+    coverage: list[float] = []
+    failures = [0]
+    for row in rows:
+        if not row.get("param.transform"):
+            continue
+        failures.append(failures[-1] + (row["status"] == "violated"))
+        after, gain = row.get("measure.coverage"), row.get("measure.gain")
+        if after is not None and gain is not None:
+            # Tries before the first that was answered have changed nothing.
+            missing = len(failures) - 1 - len(coverage)
+            before = coverage[-1] if coverage else float(after) - float(gain)
+            coverage += [before] * missing + [float(after)]
+    last = coverage[-1] if coverage else reached
+    return Growth(coverage + [last] * (len(failures) - len(coverage)), failures)
 
 
 def failures_of(rows: Iterable[Row]) -> list[tuple[Row, Failure]]:

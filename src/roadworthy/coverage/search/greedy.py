@@ -13,6 +13,7 @@ from roadworthy.coverage.search.trials import (
     Seen,
     Space,
     Trial,
+    check_seeds,
     image_from_json,
     image_to_json,
     rng_from_json,
@@ -60,8 +61,7 @@ class Algorithm1:
         max_failed_tries: int = MAX_FAILED_TRIES,
         again: bool = False,
     ) -> None:
-        if seeds < 1:
-            raise InputError("a search needs at least one seed image, got none")
+        check_seeds(seeds)
         if max_failed_tries < 0:
             raise InputError(f"max_failed_tries must be 0 or more, got {max_failed_tries}")
         self.space = space

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from roadworthy.cases import Case, Scalar, Verdict
 from roadworthy.coverage.activations import Activations, Layer
+from roadworthy.coverage.clusters import usual_spread
 from roadworthy.coverage.criteria import Cells, Mixed, Ranges, Reference, learn_ranges, learn_reference
 from roadworthy.coverage.criteria.mixed import parse_mixture
 from roadworthy.coverage.oracle import Answers
@@ -25,7 +26,6 @@ FINGERPRINT = "seen."
 """What the columns of a fingerprint begin with."""
 
 _NUMBERS = 16  # of a fingerprint
-_LEAST_SPREAD = 0.25  # as in `clusters`: what hardly varies is not stretched
 
 
 class Originals:
@@ -44,6 +44,7 @@ class Originals:
         self.settings = settings
         self.unit = _unit(units, settings.output)
         self.bound = 0.0
+        self._mixture = parse_mixture(settings.criterion)
         self._learned = ranges, reference
         self._labels: dict[str, float] = {}
         self._frames: dict[str, str] = {}
@@ -140,10 +141,8 @@ class Originals:
                 "the answers to the originals are exactly their labels, so λ times their error is 0 and any "
                 "change would fail: use frames that the network was not fitted to"
             )
-        hidden = np.stack(self._hidden)
+        spread = usual_spread(np.stack(self._hidden))
         self._hidden.clear()
-        level = np.sqrt(np.mean(hidden**2, axis=0))
-        spread = np.maximum(hidden.std(axis=0), _LEAST_SPREAD * level)
         # A neuron that is silent on all originals is measured by the others.
         self._spread = np.where(spread > 0, spread, max(float(spread.mean()), 1e-9))
         return self.bound
@@ -181,10 +180,6 @@ class Originals:
         for cells, text in zip(self._cells(), covered, strict=True):
             packed = np.frombuffer(base64.b64decode(text), np.uint8)
             cells.seen = np.unpackbits(packed, count=cells.total).astype(np.bool_)
-
-    @property
-    def _mixture(self) -> Any:
-        return parse_mixture(self.settings.criterion)
 
     def _learns(self) -> bool:
         ranges, reference = self._learned

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from roadworthy.coverage.criteria.mixed import parse_mixture
-from roadworthy.coverage.oracle import Reference
+from roadworthy.coverage.oracle import Reference, check_lambda
 from roadworthy.coverage.parameter_sets import parameter_sets
 from roadworthy.coverage.search.chance import RandomChoice
 from roadworthy.coverage.search.curious import DEEPEST, Curious
@@ -75,8 +75,7 @@ class Settings:
             raise InputError(f"tries must be 1 or more, got {self.tries}: with none, nothing is tested")
         if self.seconds is not None and not (self.seconds > 0 and math.isfinite(self.seconds)):
             raise InputError(f"seconds must be above 0, got {self.seconds}: with none, nothing is tested")
-        if not (math.isfinite(self.lam) and self.lam > 0):
-            raise InputError(f"expected λ above 0, got {self.lam}")
+        check_lambda(self.lam)
         if self.max_failed_tries < 0:
             raise InputError(f"max_failed_tries must be 0 or more, got {self.max_failed_tries}")
         if self.deepest < 1:

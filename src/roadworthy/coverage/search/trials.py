@@ -16,7 +16,18 @@ from roadworthy.frames import Frame
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform, compose
 
-__all__ = ["ChangedFrame", "Image", "Made", "Maker", "Pick", "Search", "Seen", "Space", "Trial"]
+__all__ = [
+    "ChangedFrame",
+    "Image",
+    "Made",
+    "Maker",
+    "Pick",
+    "Search",
+    "Seen",
+    "Space",
+    "Trial",
+    "check_seeds",
+]
 
 _REMEMBERED = 2**28  # bytes of images that others are made from
 
@@ -148,6 +159,16 @@ class Search(Protocol):
         ...
 
 
+def check_seeds(seeds: int) -> None:
+    """Check that there is something to change.
+
+    Raises:
+        InputError: There is no seed image.
+    """
+    if seeds < 1:
+        raise InputError("a search needs at least one seed image, got none")
+
+
 class Maker:
     """Makes the images of a search, and remembers those that others are made from.
 
@@ -175,6 +196,11 @@ class Maker:
         # The chain of all transforms would make ids of any length.
         return changed.replace(id=f"{self._remembered(Image(image.seed)).id}~{last.number}")
 
+    def measured(self, image: Image, frame: Frame) -> Frame:
+        """Return the frame of an image with its visual change from the original."""
+        everything = self.space.transform([pick for one in image.made for pick in one.picks])
+        return everything.measured(self._remembered(Image(image.seed)), frame)
+
     def _remembered(self, image: Image) -> Frame:
         if image not in self._known:
             frame = self._known[image] = self.frame(image) if image.made else self.data[image.seed]
@@ -201,6 +227,10 @@ class ChangedFrame:
     def __call__(self) -> Frame:
         """Return the frame."""
         return self.maker.frame(self.image)
+
+    def measured(self, frame: Frame) -> Frame:
+        """Return the frame that was made with its visual change, which a search itself does not look at."""
+        return self.maker.measured(self.image, frame)
 
 
 def image_to_json(image: Image) -> list[Any]:

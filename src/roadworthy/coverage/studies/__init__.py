@@ -18,7 +18,6 @@ from roadworthy.coverage.studies.change import ChangeStudy, study_change
 from roadworthy.coverage.studies.checking import FalseAlarms, count_false_alarms, read_checks
 from roadworthy.coverage.studies.deviation import DeviationStudy, Finding, study_deviation
 from roadworthy.coverage.studies.directions import DirectionStudy, study_directions
-from roadworthy.coverage.studies.tables import StudyTable
 from roadworthy.coverage.studies.transformations import TransformationStudy, study_transformations
 from roadworthy.coverage.studies.watching import HowCounted
 
@@ -30,7 +29,6 @@ __all__ = [
     "FalseAlarms",
     "Finding",
     "HowCounted",
-    "StudyTable",
     "TransformationStudy",
     "add_images",
     "ask_models",

@@ -64,8 +64,6 @@ def ask_models(
     check_names(models)
     check_batch(batch)
     native = units or SignalUnits()
-    # (seed images × images) of each model: numbers alone.
-    found: list[list[float]] = [[] for _ in models]
     labels: list[float] = []
     ids: list[str] = []
 
@@ -84,10 +82,7 @@ def ask_models(
                     yield changed_image(frame, one.name, choice, seed)
             progress(len(ids))
 
-    for some in batches(images(), batch):
-        for model, numbers in zip(models, found, strict=True):
-            answers = zip(model.predict(some), some, strict=True)
-            numbers += [steering_of(model.name, *one) for one in answers]
+    found = _steered(models, images(), batch)
     if not ids:
         raise InputError("expected at least one seed image, got none")
     pairs: list[Pair] = [(one.name, choice.parameter) for one in sets for choice in one]
@@ -123,7 +118,6 @@ def add_images(
     native = units or SignalUnits()
     places = {one: place for place, one in enumerate(answers[0].frames)}
     seeds: list[int] = []
-    found: list[list[float]] = [[] for _ in models]
 
     def frames() -> Iterable[Frame]:
         for seed, frame in images:
@@ -132,10 +126,7 @@ def add_images(
             seeds.append(places[seed])
             yield frame
 
-    for some in batches(frames(), batch):
-        for model, numbers in zip(models, found, strict=True):
-            given = zip(model.predict(some), some, strict=True)
-            numbers += [steering_of(model.name, *one) for one in given]
+    found = _steered(models, frames(), batch)
     if not seeds:
         raise InputError(f"{name}: expected at least one image, got none")
     pair: Pair = (name, "")
@@ -151,6 +142,16 @@ def add_images(
         )
         for one, numbers in zip(answers, found, strict=True)
     ]
+
+
+def _steered(models: Sequence[SystemUnderTest], frames: Iterable[Frame], batch: int) -> list[list[float]]:
+    """Return what each model steers on each frame; the frames are read once and not kept."""
+    found: list[list[float]] = [[] for _ in models]
+    for some in batches(frames, batch):
+        for model, numbers in zip(models, found, strict=True):
+            given = zip(model.predict(some), some, strict=True)
+            numbers += [steering_of(model.name, *one) for one in given]
+    return found
 
 
 def _answers(

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from roadworthy.coverage.studies.activity import Activity
 from roadworthy.coverage.studies.statistics import Statistic, cohens_d, magnitude, p_text, signed_rank
-from roadworthy.coverage.studies.tables import StudyTable, percent
+from roadworthy.coverage.studies.tables import percent
 from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
 
 __all__ = ["CONTROL", "Change", "ChangeStudy", "study_change"]
 
@@ -75,10 +76,9 @@ class ChangeStudy:
     rows: tuple[Change, ...]
     counts: dict[str, dict[str, NDArray[np.int64]]]
 
-    def table(self) -> StudyTable:
+    def table(self) -> ResultTable:
         """Return the shape of the paper's Figure 5."""
-        return StudyTable(
-            "change",
+        return ResultTable(
             f"Median increase in activated neurons over {self.seeds} seed images; {self.how}",
             (
                 "model",
@@ -98,6 +98,7 @@ class ChangeStudy:
             "image. One image: a single changed image against the seed image. The row of other seed images, "
             "unchanged, tells what as many images cover without any change. p: Wilcoxon's signed rank test "
             "over seed images; d: Cohen's.",
+            name="change",
         )
 
     def __str__(self) -> str:

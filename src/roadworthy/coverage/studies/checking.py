@@ -19,8 +19,9 @@ from roadworthy._tables import Table
 from roadworthy.cases import clopper_pearson_upper
 from roadworthy.coverage.oracle import UNFILTERED
 from roadworthy.coverage.studies.deviation import Finding
-from roadworthy.coverage.studies.tables import StudyTable, percent
+from roadworthy.coverage.studies.tables import percent
 from roadworthy.errors import InputError, suggest
+from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 
 __all__ = [
@@ -193,10 +194,9 @@ class FalseAlarms:
 
     rows: tuple[FalseAlarmRate, ...]
 
-    def table(self) -> StudyTable:
+    def table(self) -> ResultTable:
         """Return the counts with the rate of false alarms."""
-        return StudyTable(
-            "false-alarms",
+        return ResultTable(
             "Findings that were checked by hand",
             (
                 "model",
@@ -213,6 +213,7 @@ class FalseAlarms:
             "The interval is Clopper and Pearson's and holds for findings drawn at random; those nobody is "
             "sure about are left out of it, and count as false alarms in the last column, the one-sided "
             "bound at 95%.",
+            name="false-alarms",
         )
 
     def __str__(self) -> str:

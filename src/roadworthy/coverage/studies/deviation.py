@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.coverage.clusters import Cluster, Failure, cluster
+from roadworthy.coverage.clusters import Failure, cluster
 from roadworthy.coverage.oracle import UNFILTERED, Answers, Pair, Reference, Verdicts, judge
 from roadworthy.coverage.oracle_tables import count_by_model, count_by_threshold
 from roadworthy.coverage.studies.statistics import Statistic, p_text, signed_rank
-from roadworthy.coverage.studies.tables import StudyTable, from_counts
+from roadworthy.coverage.studies.tables import from_counts
 from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
 
 __all__ = ["Deviation", "DeviationStudy", "Finding", "study_deviation"]
 
@@ -103,12 +105,11 @@ class DeviationStudy:
     errors: dict[tuple[str, str], tuple[NDArray[np.float64], NDArray[np.float64]]] = field(repr=False)
 
     @cached_property
-    def tables(self) -> tuple[StudyTable, ...]:
+    def tables(self) -> tuple[ResultTable, ...]:
         """The violations with their deviations, and the shapes of the paper's Tables 7 and 8."""
         unit = self.answers[0].unit
         return (
-            StudyTable(
-                "deviation",
+            ResultTable(
                 f"Violations of Equation 2, λ = {self.lam:g} * {self.reference.upper()}, and errors on their "
                 f"originals; MSE in {unit}^2",
                 (
@@ -127,6 +128,7 @@ class DeviationStudy:
                 "to blame; all of one original are one finding. Violations are chosen for their errors, so "
                 "larger errors than those of the originals are no surprise; how much larger they are is the "
                 "result. p: Wilcoxon's signed rank test of the absolute errors.",
+                name="deviation",
             ),
             from_counts("erroneous-by-threshold", count_by_threshold(self.answers, reference=self.reference)),
             from_counts(
@@ -226,8 +228,8 @@ def _deviation(
         changes,
         sum(answers.changed[pair].size for pair in pairs),
         wrong.size,
-        int(np.sum((original**2 > verdicts.bound) & (original * wrong > 0))),
-        len(_clusters(verdicts, pairs, radius)),
+        int(np.sum(_inherited(original, wrong, verdicts.bound))),
+        len(_alike(verdicts, pairs, radius)),
         float(np.mean(wrong**2)) if wrong.size else None,
         float(np.mean(original**2)) if wrong.size else None,
         signed_rank(both[1], both[0]),
@@ -235,31 +237,43 @@ def _deviation(
     return row, both
 
 
-def _clusters(verdicts: Verdicts, pairs: Sequence[Pair], radius: float) -> list[tuple[Cluster, bool]]:
-    """Return the distinct findings, the worst first, and whether each is inherited from its original."""
+def _inherited(original: Any, changed: Any, bound: float) -> Any:
+    """Return whether the error on the original is beyond the bound itself, and to the same side."""
+    return (original**2 > bound) & (original * changed > 0)
+
+
+class _Alike(NamedTuple):
+    """Violations that count as one finding."""
+
+    worst: Failure
+    violations: int
+    inherited: bool
+
+
+def _alike(verdicts: Verdicts, pairs: Sequence[Pair], radius: float) -> list[_Alike]:
+    """Return the distinct findings, the worst first."""
     answers = verdicts.answers
     errors = dict(zip(answers.frames, (answers.originals - answers.labels).tolist(), strict=True))
     own: list[Failure] = []
     bequeathed: dict[str, list[Failure]] = {}
     for failure in verdicts.failures(pairs):
-        error = errors[failure.frame]
-        if error**2 > verdicts.bound and error * failure.error > 0:
+        if _inherited(errors[failure.frame], failure.error, verdicts.bound):
             bequeathed.setdefault(failure.frame, []).append(failure)
         else:
             own.append(failure)
-    found = [(one, False) for one in cluster(own, radius=radius)]
-    for failures in bequeathed.values():
-        worst = min(failures, key=lambda one: one.margin)
-        found.append((Cluster(worst, tuple(range(len(failures)))), True))
-    return sorted(found, key=lambda one: one[0].representative.margin)
+    found = [_Alike(one.representative, one.size, False) for one in cluster(own, radius=radius)]
+    found += [
+        _Alike(min(failures, key=lambda one: one.margin), len(failures), True)
+        for failures in bequeathed.values()
+    ]
+    return sorted(found, key=lambda one: one.worst.margin)
 
 
 def _findings(verdicts: Verdicts, kept: Sequence[Pair], radius: float) -> list[Finding]:
     answers = verdicts.answers
     places = {name: place for place, name in enumerate(answers.frames)}
     found = []
-    for number, (one, inherited) in enumerate(_clusters(verdicts, kept, radius), 1):
-        worst = one.representative
+    for number, (worst, violations, inherited) in enumerate(_alike(verdicts, kept, radius), 1):
         place = places[worst.frame]
         label = float(answers.labels[place])
         found.append(
@@ -267,7 +281,7 @@ def _findings(verdicts: Verdicts, kept: Sequence[Pair], radius: float) -> list[F
                 f"{answers.model}-{number:03d}",
                 answers.model,
                 worst,
-                one.size,
+                violations,
                 label,
                 float(answers.originals[place]),
                 label + worst.error,

@@ -23,7 +23,7 @@ from roadworthy.coverage.studies.statistics import (
     rank_sum,
     spearman,
 )
-from roadworthy.coverage.studies.tables import StudyTable, percent
+from roadworthy.coverage.studies.tables import percent
 from roadworthy.coverage.studies.watching import (
     HowCounted,
     Progress,
@@ -37,6 +37,7 @@ from roadworthy.coverage.studies.watching import (
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest
+from roadworthy.result_tables import ResultTable
 
 __all__ = ["Angle", "DirectionRow", "DirectionStudy", "study_directions"]
 
@@ -104,11 +105,10 @@ class DirectionStudy:
     coverage: dict[str, NDArray[np.float64]] = field(repr=False)
     angles: dict[str, NDArray[np.float64]] = field(repr=False)
 
-    def table(self) -> StudyTable:
+    def table(self) -> ResultTable:
         """Return the shape of the paper's Table 5."""
         columns = ("model", "part", "neurons", "images", "coverage of an image")
-        return StudyTable(
-            "directions",
+        return ResultTable(
             f"Coverage of single images and the {self.angle} angle, positive to the right; {self.how}",
             (
                 *columns,
@@ -120,6 +120,7 @@ class DirectionStudy:
             tuple(_cells(row) for row in self.rows),
             "Frames of a drive follow each other, so they are not independent and p values are smaller than "
             "they should be: read the correlations and the effects.",
+            name="directions",
         )
 
     def __str__(self) -> str:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.studies.activity import Activity
-from roadworthy.coverage.studies.tables import StudyTable, percent
+from roadworthy.coverage.studies.tables import percent
 from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
 
 __all__ = ["Growth", "PairDistance", "TransformationStudy", "study_transformations"]
 
@@ -79,11 +80,10 @@ class TransformationStudy:
     distances: tuple[PairDistance, ...]
     growth: tuple[Growth, ...]
 
-    def tables(self) -> tuple[StudyTable, StudyTable]:
+    def tables(self) -> tuple[ResultTable, ResultTable]:
         """Return what Figures 4.1 and 4.2 of the paper show."""
         return (
-            StudyTable(
-                "transformations-distances",
+            ResultTable(
                 f"Jaccard distances between the neurons of two changed images of one of {self.seeds} seed "
                 f"images; {self.how}",
                 ("model", "transformations", "pairs of images", "5%", "25%", "median", "75%", "95%"),
@@ -96,9 +96,9 @@ class TransformationStudy:
                     )
                     for one in self.distances
                 ),
+                name="transformations-distances",
             ),
-            StudyTable(
-                "transformations-cumulative",
+            ResultTable(
                 f"Mean coverage of the images of one of {self.seeds} seed images as transformations are "
                 f"added; {self.how}",
                 ("model", "added", "neurons", "coverage", "increase"),
@@ -107,6 +107,7 @@ class TransformationStudy:
                     for one in self.growth
                 ),
                 "The seed image itself is not among what is added up, as in the paper.",
+                name="transformations-cumulative",
             ),
         )
 

@@ -27,7 +27,7 @@ from roadworthy.seeding import rng_for
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["ExportFormat", "export"]
+__all__ = ["ExportFormat", "export", "write_onnx"]
 
 ExportFormat = Literal["onnx", "torchscript"]
 
@@ -43,6 +43,7 @@ def export(
     *,
     format: ExportFormat = "onnx",
     frames: Sequence[Frame] = (),
+    notes: Mapping[str, str] | None = None,
 ) -> float:
     """Write a network of the zoo as ONNX or TorchScript, for any number of images at a time.
 
@@ -56,6 +57,8 @@ def export(
         path: The file to write.
         format: "onnx" or "torchscript".
         frames: Frames to compare the answers on.
+        notes: What an ONNX file says of itself instead of which network it is. A module with other layers
+            than the variant's must not say that it is the variant: `load_module` would build another one.
 
     Returns:
         The largest difference between the answers, in their own unit.
@@ -76,7 +79,7 @@ def export(
         with writing(path):
             write(module, _images(spec.input, 2), beside)
             if format == "onnx":
-                _annotate(beside, metadata_of(variant))
+                _annotate(beside, metadata_of(variant) if notes is None else notes)
         original = torch_model(module, spec=spec)
         difference, largest = _difference(original, opened(beside, spec=spec), frames)
         # Single precision is relative: 30 m/s cannot be as exact as 0.3.
@@ -131,7 +134,14 @@ def _images(taken: ImageInput, count: int) -> NDArray[np.float32]:
     return whole.tensor(views)
 
 
-def _write_onnx(module: torch.nn.Module, example: NDArray[np.float32], path: Path) -> None:
+def write_onnx(module: torch.nn.Module, example: NDArray[np.float32], path: Path) -> None:
+    """Write a module as ONNX, for any number of images at a time, without looking at what was written.
+
+    Args:
+        module: The network.
+        example: Images as it takes them.
+        path: The file to write.
+    """
     import torch
 
     with warnings.catch_warnings():
@@ -165,7 +175,7 @@ def _write_torchscript(module: torch.nn.Module, example: NDArray[np.float32], pa
 
 
 _FORMATS: dict[str, tuple[Callable[..., None], Callable[..., Network[Any]]]] = {
-    "onnx": (_write_onnx, onnx_model),
+    "onnx": (write_onnx, onnx_model),
     "torchscript": (_write_torchscript, torchscript_model),
 }
 

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +63,7 @@ def fit(
     resume: bool = False,
     identity: Mapping[str, Any] | None = None,
     watcher: Watcher | None = None,
+    optimizer: Callable[[Iterable[torch.nn.Parameter], Settings], torch.optim.Optimizer] | None = None,
 ) -> Fitted:
     """Train a module with Adam, and leave it with the weights that had the smallest validation loss.
 
@@ -80,6 +81,7 @@ def fit(
         resume: Whether to go on from that file.
         identity: What must be the same for that.
         watcher: Is told how it goes on.
+        optimizer: Makes another optimizer than Adam of the parameters and the settings.
 
     Raises:
         InputError: A setting cannot be used, the checkpoint is of another training or cannot be written, the
@@ -91,7 +93,9 @@ def fit(
     device = chosen_device(settings.device)
     start = time.perf_counter()
     with _deterministic(torch, device), torch.random.fork_rng([device] if device.type == "cuda" else []):
-        run = _Run(module, task, training, validation, taken, settings, device, watcher or Watcher())
+        run = _Run(
+            module, task, training, validation, taken, settings, device, watcher or Watcher(), optimizer
+        )
         if resume and checkpoint is not None:
             run.restore(read_checkpoint(checkpoint, identity or {}))
         stopped = f"all {settings.epochs} epochs are over"
@@ -127,15 +131,14 @@ class _Run:
         settings: Settings,
         device: torch.device,
         watcher: Watcher,
+        optimizer: Callable[[Iterable[torch.nn.Parameter], Settings], torch.optim.Optimizer] | None,
     ) -> None:
         self.torch = imported_torch("train a network")
         self.module = module.to(device)
         self.task, self.settings, self.device, self.watcher = task, settings, device, watcher
         self.training = Feed(training, taken, task, settings, device)
         self.validation = Feed(validation, taken, task, settings, device)
-        self.optimizer = self.torch.optim.Adam(
-            module.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
+        self.optimizer = (optimizer or _adam)(module.parameters(), settings)
         self.half = _half_precision(self.torch, settings, device)
         self.scaler = self.torch.amp.GradScaler(device.type, enabled=self.half == self.torch.float16)
         self.curve: list[EpochResult] = []
@@ -255,6 +258,14 @@ class _Run:
     def finish(self) -> None:
         self.module.load_state_dict(self.best)
         self.module.to("cpu").eval()
+
+
+def _adam(parameters: Iterable[torch.nn.Parameter], settings: Settings) -> torch.optim.Optimizer:
+    library = imported_torch("train a network")
+    found: torch.optim.Optimizer = library.optim.Adam(
+        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    return found
 
 
 def chosen_device(name: str) -> torch.device:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roadworthy.cli.coverage._suites import StoredImage, stored_images
+from roadworthy.cli.coverage._suites import StoredImage, check_searched, stored_images
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,11 +40,8 @@ class GuidedImages:
         if ids is None:
             raise InputError(f"{seeds.data.name} does not name its frames, so no search can be matched to it")
         self._places = {id: number for number, id in enumerate(ids)}
-        # A search stores its seed images as well; there is no verdict on them.
-        unjudged = {str(row["case"]) for row in read_rows(run) if row["status"] == "not applicable"}
-        found = [one for one in stored_images(run) if one.case not in unjudged]
-        if not found:
-            raise InputError(f"{run} has no changed images: search with --images all")
+        found = stored_images(run)
+        self._unseen = sum(row["status"] == "passed" and not row["images"] for row in read_rows(run))
         self._images: list[StoredImage] = [one for one in found if one.original in self._places]
         self._strange = len(found) - len(self._images)
         if not self._images:
@@ -52,6 +49,7 @@ class GuidedImages:
                 f"{run} has {len(found)} images, and none is of a frame of {seeds.data.name}: expected a "
                 f"search on this data; the first is of {found[0].original!r}"
             )
+        check_searched(run, seeds.data)
 
     def __iter__(self) -> Iterator[tuple[str, Frame]]:
         for one in self._images:
@@ -64,9 +62,15 @@ class GuidedImages:
 
     def notes(self) -> list[str]:
         """Return what a reader should know, a sentence each."""
-        if not self._strange:
-            return []
-        return [f"{self._strange} images of the search are of frames that are not in the data"]
+        notes = []
+        if self._strange:
+            notes.append(f"{self._strange} images of the search are of frames that are not in the data")
+        if self._unseen:
+            notes.append(
+                f"{self._unseen} tries that passed have no stored image, so the violations are no share of "
+                "what the search tried: search with --images all"
+            )
+        return notes
 
     def image_of(self, study: DeviationStudy, finding: Finding) -> Frame:
         """Return the image that a finding is about."""

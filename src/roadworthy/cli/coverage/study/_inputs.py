@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from roadworthy.cli._console import console
+from roadworthy.cli._console import progress
 from roadworthy.cli._datasets import opened
 from roadworthy.cli.models._group import history_of
 from roadworthy.errors import InputError
@@ -125,15 +124,3 @@ def _part(text: str | None, total: int) -> range:
         raise InputError(f"--frames is written FROM:TO, such as 3600: or 0:900, got {text!r}")
     start, stop = (int(one) if one else None for one in found.groups())
     return range(total)[start:stop]
-
-
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Give what shows how many are done, on a terminal; nothing is shown in a pipe."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    err = console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from roadworthy.cli.coverage.study._inputs import SeedImages
-    from roadworthy.coverage.studies.tables import StudyTable
+    from roadworthy.result_tables import ResultTable
 
 __all__ = ["about", "give_out", "records", "write_text"]
 
@@ -39,7 +39,7 @@ def about(seeds: SeedImages, models: Iterable[str], seed: int) -> dict[str, obje
 def give_out(
     out: Path,
     name: str,
-    tables: Sequence[StudyTable],
+    tables: Sequence[ResultTable],
     figures: Mapping[str, Figure],
     document: Mapping[str, object],
     *,

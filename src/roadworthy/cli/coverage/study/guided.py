@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import accumulate
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from roadworthy.cli.coverage._seeds import Seeds
     from roadworthy.coverage.observed import Observed
     from roadworthy.coverage.search.comparison import Reached
+    from roadworthy.coverage.search.findings import Growth
     from roadworthy.coverage.search.settings import Settings
-    from roadworthy.report.coverage_search import Growth
 
 __all__ = ["guided"]
 
@@ -44,7 +44,7 @@ _SEARCHES = ("random", "algorithm-1", "curious")
     epilog=examples(
         "roadworthy coverage study guided --model dave2 --model epoch --sample 20",
         "roadworthy coverage study guided --model dave2-udacity -d udacity-ch2:drive --frames 3600:",
-        "roadworthy coverage study guided --tries 500 --lambda 3 --counting deeptest",
+        "roadworthy coverage study guided --tries 500 --lambda 3 --counting deeptest --out strict",
     ),
 )
 def guided(
@@ -151,7 +151,7 @@ def _searched(
     from roadworthy.cli.coverage.study._inputs import progress
     from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.comparison import Reached
-    from roadworthy.report.coverage_search import Growth
+    from roadworthy.coverage.search.findings import growth_of
     from roadworthy.runs import read_rows, run
 
     settings = replace(base, search=name, tries=tries)
@@ -169,22 +169,18 @@ def _searched(
             progress=lambda counts: told(sum(counts.values())),
             resume=folder.exists(),
         )
-    tried = [row for row in read_rows(folder) if row.get("measure.coverage") is not None]
-    gains = [float(str(row["measure.gain"])) for row in tried]
-    failed = [0, *accumulate(int(row["status"] == "violated") for row in tried)]
     criterion = method.originals.criterion
-    coverage = [float(str(row["measure.coverage"])) for row in tried]
-    first = coverage[0] - gains[0] if coverage else criterion.value
+    growth = growth_of(read_rows(folder), criterion.value)
     reached = Reached(
         watched.name,
         name,
-        len(tried),
+        len(growth.coverage) - 1,
         criterion.covered,
         criterion.total,
-        kept=sum(gain > 0 for gain in gains),
-        failures=failed[-1],
+        kept=sum(after > before for before, after in pairwise(growth.coverage)),
+        failures=growth.failures[-1],
     )
-    return reached, Growth([first, *coverage], failed)
+    return reached, growth
 
 
 def _folder(out: Path, model: str, search: str) -> Path:
