@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from roadworthy.bbsl import Bindings, Spec, load
+from roadworthy.bbsl.checking import Finding
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.method import BbslMethod
+from roadworthy.bbsl.syntax import And, Call, Projection, Relation
 from roadworthy.bbsl.testing import compare, find_role, row_of
 from roadworthy.cases import Requirement
 from roadworthy.datasets import load as load_data
 from roadworthy.models import load_model
-from roadworthy.report.bbsl import draw_findings
+from roadworthy.report.bbsl import draw_findings, interval_axes
 from roadworthy.report.bbsl_coverage import draw_coverage
 from roadworthy.report.bbsl_tests import draw_cells
 from roadworthy.report.plots import save
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PICTURES = REPOSITORY / "docs" / "pictures"
-NEAR = [85, 160]  # pixel rows of the world's images that are near
+NEAR = [78, 160]  # pixel rows of the world's images that are near: with these all eight cells are filled
 
 
 def figures() -> Iterator[tuple[str, Figure]]:
@@ -34,14 +37,19 @@ def figures() -> Iterator[tuple[str, Figure]]:
     published = load(REPOSITORY / "tests/bbsl/published/09_adjacent_vehicle_encroaching.bbsl")
     yield "bbsl-witnesses", draw_findings(published.check().problems)
     warnings = load(REPOSITORY / "examples/bbsl/listing4_warnings.bbsl")
-    yield "bbsl-cases", draw_findings(warnings.check().of("non-redundant"), axes_of=_axes(warnings))
+    yield "bbsl-cases", draw_findings(cases(warnings), axes_of=interval_axes(warnings))
     distance = load(REPOSITORY / "examples/bbsl/listing1_distance.bbsl")
     yield "bbsl-cells", cells(distance)
     yield "bbsl-coverage", coverage(distance)
 
 
-def _axes(spec: Spec) -> dict[str, str]:
-    return {slot[1]: axis for slot, axis in spec.prepared.axes.items() if slot[0] == "function"}
+def cases(spec: Spec) -> list[Finding]:
+    """An example of every case of Listing 4; of the second one that is nearer than the stopping distance."""
+    vehicle, zone = Projection("y", Call("vehicle")), Call("stoppingDistance")
+    assert spec.precondition is not None
+    nearer = replace(spec, precondition=And((spec.precondition, Relation("<", vehicle, zone))))
+    first, _, *others = spec.check().of("non-redundant")
+    return [first, nearer.check().of("non-redundant")[1], *others]
 
 
 def cells(spec: Spec) -> Figure:

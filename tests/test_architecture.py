@@ -31,7 +31,7 @@ FLOORS = (
     METHODS,
     {"models", "transforms", "datasets", "world"},
     {
-        "frames", "cases", "visual_change", "ontology", "registry", "errors",
+        "frames", "cases", "visual_change", "ontology", "registry", "errors", "result_tables",
         "seeding", "images", "_arrays", "_files", "_frozen", "_importing", "_options", "_tables", "_version",
         "_yaml",
     },

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from roadworthy.cases import (
     Drive,
     Driven,
     Method,
+    Original,
     Outcome,
     OutcomeStatus,
     Predict,
@@ -29,8 +31,10 @@ from roadworthy.cases import (
     Verdict,
     clopper_pearson_upper,
     conclude_rate,
+    originals,
 )
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.datasets import load
+from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, Signals
 
 REQUIREMENT = Requirement("R1", "The mirror image steers the other way", "mirror")
@@ -320,3 +324,32 @@ def test_a_base_method_is_a_method_that_concludes_from_the_rate() -> None:
     method = Nothing()
     assert isinstance(method, Method)
     assert method.conclude(REQUIREMENT, verdicts(violated=1)).status is OutcomeStatus.VIOLATED
+
+
+class TestOriginals:
+    def test_frames_with_ids_are_read_where_they_are_needed(self, tmp_path: Path) -> None:
+        for number in range(2):
+            Frame("a", np.full((4, 6, 3), 40 * number, np.uint8)).save_image(tmp_path / f"{number}.png")
+        (tmp_path / "1.png").unlink()
+        (tmp_path / "1.png").write_bytes(b"no image")
+        data = load(f"folder:{tmp_path}")
+        (first, read), (second, broken) = originals(data)  # nothing is read here
+        assert (first, second) == ("0", "1")
+        assert isinstance(read, Original)
+        assert read().image.max() == 0
+        assert isinstance(broken, Original)
+        with pytest.raises(InputError, match=r"1\.png"):
+            broken()
+        with pytest.raises(NotApplicable, match="the frame cannot be read"):
+            Original(load(f"folder:{tmp_path}", on_error="skip"), 1)()
+
+    def test_frames_without_ids_come_as_they_are(self) -> None:
+        frames = [Frame(name, np.zeros((4, 6, 3), np.uint8)) for name in "ab"]
+        assert list(originals(frames)) == [("a", frames[0]), ("b", frames[1])]  # type: ignore[arg-type]
+
+    def test_two_are_equal_that_stand_for_the_same_frame_of_the_same_data(self) -> None:
+        data, other = (load("world:town", count=2) for _ in range(2))
+        assert Original(data, 1) == Original(data, 1)
+        assert hash(Original(data, 1)) == hash(Original(data, 1))
+        assert Original(data, 0) != Original(data, 1)
+        assert Original(data, 1) != Original(other, 1)

@@ -103,8 +103,21 @@ def test_values_for_all_frames_and_for_each_go_together() -> None:
     ):
         assert SPEC.evaluate_many({**GOOD, "cars": cars}, height=100).values["near"].tolist() == [1, 1]
     assert SPEC.evaluate_many(GOOD, height=[100, 100]).values["near"].tolist() == [1, -1]
-    # An image of its own height for each frame: 110 - 90 = 20 is above zone() of an image of height 100.
-    assert SPEC.evaluate_many({**GOOD, "cars": [[], []]}, height=[100, 90]).values["near"].tolist() == [1, 0]
+
+
+def test_each_frame_is_turned_at_its_own_height() -> None:
+    spec = parse(
+        """
+        exfunction cars(): setBB vehicle(): bb endexfunction
+        case near: exists x in cars(). (PROJ_y.lower(x) = 10) and PROJ_y.lower(vehicle()) = 10 endcase
+        """
+    )
+    box = {height: [0, 0, 1, height - 10] for height in (100, 200)}
+    values = {
+        "cars": [[[0, 0, 1, 50], box[100]], [], [box[200]], [box[100]]],
+        "vehicle": [box[100], *[box[200]] * 3],
+    }
+    assert spec.evaluate_many(values, height=[100, 200, 200, 200]).values["near"].tolist() == [1, 0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -121,13 +134,45 @@ def test_values_for_all_frames_and_for_each_go_together() -> None:
         ({"vehicle": [[0, 0, np.inf, 1]] * 2}, 100, "must be finite"),
         ({"zone": [Interval(0, 1), Interval(0, 1)]}, 100, "image pixels, as numbers"),
         ({"exists_": [2, 1]}, 100, "true or false in each frame"),
+        ({"exists_": ["1", "0"]}, 100, "expected numbers"),
+        ({"zone": ["80", "100"]}, 100, "expected numbers"),
+        ({"cars": [[[0, 0, np.inf, 1]], []]}, 100, "cars\\(\\) must be finite"),
+        ({"cars": ["car", []]}, 100, "frame 0 must be numbers, got 'car'"),
+        ({"cars": np.nan}, 100, "expected shape \\(k, 4\\)"),
         ({"cars": [[[0, 0, np.nan, 1]], []]}, 100, "box 0 of cars\\(\\) has a number that is NaN"),
         ({"cars": [[[0, 0, 1]], []]}, 100, "frame 0 must have shape"),
         ({}, None, "needs the height of the image"),
         ({}, [100, 100, 100], "same number of frames"),
         ({}, -3, "height must be a number of pixels"),
+        ({}, np.inf, "height must be a number of pixels"),
+        ({}, "tall", "height must be a number of pixels"),
     ],
 )
 def test_values_that_do_not_fit(changed: dict[str, Any], height: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         SPEC.evaluate_many({**GOOD, **changed}, height=height)
+
+
+def test_a_set_without_a_value_in_any_frame() -> None:
+    values = {**GOOD, "vehicle": [0, 0, 5, 10], "cars": None}
+    assert SPEC.evaluate_many(values, height=100, count=2).values["near"].tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("xyxy", "counts", "message"),
+    [
+        (np.zeros((3, 4)), [1, 1], "as many boxes as there are, 3, got 2"),
+        (np.zeros((3, 4)), [4, -1], "as many boxes as there are, 3, got 4"),
+        (np.zeros((3, 3)), [3], "shape \\(m, 4\\), got \\(3, 3\\)"),
+        (np.zeros((3, 4)), [1.5, 1.5], "whole number of boxes"),
+    ],
+)
+def test_boxes_end_to_end_that_are_none(xyxy: Any, counts: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        RaggedBoxes(xyxy, counts)
+
+
+def test_the_number_of_frames_is_not_negative() -> None:
+    assert len(parse("case go: true endcase").evaluate_many({}, count=0)) == 0
+    with pytest.raises(InputError, match="count must be a number of frames, got -1"):
+        parse("case go: true endcase").evaluate_many({}, count=-1)

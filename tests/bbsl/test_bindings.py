@@ -69,6 +69,7 @@ class TestBoxes:
         )
         assert BoxesOf("vehicle").value(seen).xyxy[:, 2].tolist() == [1, 2]
         assert BoxesOf("vehicle", min_score=0.5).value(seen).xyxy[:, 2].tolist() == [1]
+        assert Exists("vehicle", min_score=0.3).value(view(([0, 0, 1, 1], "car"), scores=[0.3])) is True
         assert BoxesOf(["bus", "tree"]).value(seen).xyxy[:, 2].tolist() == [2, 3]
         assert Exists("pedestrian").value(seen) is False
         assert Exists("tree").value(seen) is True
@@ -164,6 +165,10 @@ class TestTheStoppingDistance:
             StoppingDistance(focal_length=720, horizon=172, deceleration=0)
         with pytest.raises(InputError, match="columns must be two numbers"):
             StoppingDistance(focal_length=720, horizon=172, columns=[1])
+        with pytest.raises(InputError, match="horizon must be finite"):
+            StoppingDistance(focal_length=720, horizon=float("nan"))
+        with pytest.raises(InputError, match="speed must be finite"):
+            StoppingDistance(focal_length=720, horizon=172, speed=float("inf"))
 
 
 def test_signals_and_tables(tmp_path: Path) -> None:
@@ -220,6 +225,13 @@ functions:
     assert outcomes.cases(0) == {"slow", "near"}
 
 
+@pytest.mark.parametrize("views", [[], [View("a", 9)], [View("a", 9), View("b", 9)]])
+def test_a_set_that_is_empty_in_every_frame(views: list[View]) -> None:
+    spec = parse("exfunction s(): setBB endexfunction case go: forall x in s(). (false) endcase")
+    outcomes = spec.evaluate_many(Bindings({"s": []}).columns(views), height=9)
+    assert outcomes.values["go"].tolist() == [1] * len(views)
+
+
 def test_python_functions_and_frames() -> None:
     frame = Frame("a", np.zeros((100, 300, 3), np.uint8), boxes=Boxes([[0, 0, 9, 95]], ["car"]))
     bindings = Bindings({"many": PerFrame(lambda seen: len(seen.boxes) > 1), "limit": 3.0})
@@ -247,6 +259,12 @@ def test_python_functions_and_frames() -> None:
         ("functions:\n  v: {boxes: car, min_score: high}", "boxes: a value has the wrong type"),
         ("functions:\n  v: {table: t.csv, columns: a, folder: x}", "table has no option 'folder'"),
         ("functions:\n  v: [1, .inf]", "got inf"),
+        ("functions:\n  v: {lead: car, corridor: [0, .inf]}", "corridor must go from left to right"),
+        ("functions:\n  v: {lane: road, strip: 2.5}", "strip must be a whole number of rows"),
+        (
+            "functions:\n  v: {stopping_distance: {focal_length: 7, horizon: low}}",
+            "stopping_distance: a value has the wrong type",
+        ),
     ],
 )
 def test_mistakes_in_files(tmp_path: Path, text: str, message: str) -> None:

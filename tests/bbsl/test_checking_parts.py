@@ -91,7 +91,8 @@ def conditions(draw: st.DrawFn, depth: int = 2, names: tuple[str, ...] = ("v()",
         sides = [draw(conditions(depth - 1, names)) for _ in range(2)]
         return f"({sides[0]}) {kind} ({sides[1]})"
     name = f"x{len(names)}"
-    boxes = draw(st.sampled_from(["p()", "q()", "p() union q()", "{v()}"]))
+    around = f"{{{names[-1]}}}"
+    boxes = draw(st.sampled_from(["p()", "q()", "p() union q()", around, f"q() intersect {around}"]))
     return f"{kind} {name} in {boxes}. ({draw(conditions(depth - 1, (*names, name)))})"
 
 
@@ -117,6 +118,20 @@ def test_more_boxes_than_are_enough_change_nothing(first: str, second: str) -> N
     larger = {name: size + 1 for name, size in sizes.items()}
     if possible(text, sizes, OpaqueAreas()) is False:
         assert possible(text, larger, OpaqueAreas()) is not True
+
+
+def test_a_box_with_an_area_is_counted_for_every_box_that_a_variable_comes_from() -> None:
+    spec = parse(
+        """
+        exfunction p(): setBB q(): setBB endexfunction
+        case a
+          (exists x in p(), exists y in p(). (PROJ_x(x) < PROJ_x(y)))
+          and (forall x in p(), forall y in {x}, forall z in {y}. (RAT(q() intersect {z}, {z}) > 0.5))
+        endcase
+        """
+    )
+    # Two boxes of p; in q one for each of them that is shared, and one because q has an area.
+    assert sufficient_sizes(spec, [(spec.case_blocks[0], True)]) == {"p": 2, "q": 3}
 
 
 def test_a_pair_of_boxes_of_one_set_counts_twice() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.bbsl import typed_strategies
 from tests.bbsl.typed_strategies import FUNCTIONS, HEIGHT, WIDTH
 
+from roadworthy.bbsl.axes import Axis
 from roadworthy.bbsl.checking.areas import ExactAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
 from roadworthy.bbsl.coverage.borders import pinned
@@ -47,7 +48,7 @@ def encoded(spec: Spec, values: dict[str, Any]) -> bool | None:
     solver = z3.Solver()
     solver.add(*encoding.known)
     for one in encoding.applications:
-        axis = "y" if one.function == "near" else "open"
+        axis: Axis = "y" if one.function == "near" else "open"
         known = door.inward(values[one.function], types[one.function], one.function, axis)
         solver.add(pinned(one.value, known))
     assert solver.check() == z3.sat

@@ -74,6 +74,33 @@ class TestTheDoor:
         }
         assert axes["parameter", "cut", "0"] == "y"
 
+    @pytest.mark.parametrize(
+        "case",
+        [
+            ": PROJ_y.lower(b()) ∈ i()",
+            "let low : real = PROJ_y.lower(b()) in low ∈ i()",
+            ": [PROJ_y.lower(b()), PROJ_y.lower(b())] ⊆ i()",
+            "let ends : interval = [PROJ_y.lower(b()), PROJ_y.lower(b())] in ends ⊆ i()",
+        ],
+    )
+    def test_an_interval_is_turned_when_only_ends_as_reals_tell_its_axis(self, case: str) -> None:
+        spec = parse(f"exfunction b(): bb i(): interval endexfunction case go {case} endcase")
+        for bottom, expected in ((90, {"go"}), (70, set())):
+            # Rows 85 to 95 of an image of height 100 are [5, 15]; the lower end is 100 - bottom.
+            values = {"b": [0, 60, 10, bottom], "i": [85, 95]}
+            assert spec.cases(values, height=100) == expected
+            assert spec.evaluate_many(values, height=100).cases(0) == expected
+
+    def test_a_function_of_intervals_of_both_axes_is_refused(self) -> None:
+        spec = parse(
+            """
+            exfunction b(): bb f(interval): bool endexfunction
+            case go: f(PROJ_x(b())) and f(PROJ_y(b())) endcase
+            """
+        )
+        with pytest.raises(InputError, match="intervals of both axes"):
+            spec.cases({"b": [0, 0, 1, 1], "f": lambda _: True}, height=100)
+
     def test_an_interval_on_both_axes_is_refused_unless_it_points_up_already(self) -> None:
         text = "PROJ_x(b()) ~ i() and PROJ_y(b()) ~ i()"
         with pytest.raises(InputError, match="on both axes"):
@@ -142,6 +169,10 @@ class TestTheDoor:
             holds("exists x ∈ s(). (true)", s=[[0, 0, 1, 1], [0, math.nan, 1, 1]])
         with pytest.raises(InputError, match="must be a set of boxes"):
             holds("exists x ∈ s(). (true)", s=7)
+        with pytest.raises(InputError, match="two numbers, lower and upper"):
+            listing1([0, 0, 1, 1], zone=["275", "375"])
+        with pytest.raises(InputError, match="one number, got True"):
+            holds("r() > 0", r=True)
         with pytest.raises(InputError, match="needs the height"):
             LISTING1.cases({"vehicleExists": True, "vehicle": [0, 0, 1, 1], "stoppingDistance": [0, 1]})
 

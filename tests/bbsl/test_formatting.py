@@ -102,6 +102,14 @@ def test_brackets_that_are_not_needed_go(text: str, form: str) -> None:
     assert f"  {form}\n" in parse(f"case go\n{text}\nendcase").format()
 
 
+def test_a_comment_of_several_lines_does_not_follow_one_that_ends_with_its_line() -> None:
+    spec = parse("case go not ( // first\n a ~ b (* second\n   third *) ) endcase")
+    once = spec.format()
+    assert "  not (a ≈ b)  // first\n  (* second\n   third *)\nendcase" in once
+    assert parse(once) == spec
+    assert parse(once).format() == once
+
+
 def test_the_form() -> None:
     text = """
 // what this is

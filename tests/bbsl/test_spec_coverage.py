@@ -124,13 +124,14 @@ def test_where_no_nearest_change_can_be_looked_for() -> None:
 
 
 def margin_of(text: str, **bound: object) -> float | None:
-    head = "exfunction v(): bb u(): bb near(): interval lane(): setBB yes(): bool endexfunction"
+    head = "exfunction v(): bb u(): bb near(): interval lane(): setBB far(): setBB yes(): bool endexfunction"
     spec = parse(f"{head} case it {text} endcase")
     known = {
         "v": [10, 20, 40, 80],
         "u": [0, 0, 100, 100],
         "near": [60, 100],
         "lane": [[0, 0, 25, 100]],
+        "far": [[45, 0, 60, 100]],
         "yes": True,
     }
     evaluator = Evaluator(spec.prepared, {**known, **bound}, Door(100, 100))
@@ -151,6 +152,15 @@ def margin_of(text: str, **bound: object) -> float | None:
         ("(PROJ_y(v()) ~ near()) = true", 20.0),
         ("u() subseteq IMG", math.inf),
         ("forall x in lane(). (x ~ v())", 15.0),
+        ("let far: bool = PROJ_y(v()) > near() in not far", 20.0),
+        ("let side: interval = PROJ_y(v()), far: bool = side > near() in far", -20.0),
+        # 15 pixels of the box lie in the lane: with an error of that size nothing is left to compare.
+        ("exists x in lane() intersect {v()}. (PROJ_x(x) < [1000, 1000])", 15.0),
+        ("forall x in far() intersect {v()}. (PROJ_x(x) < [0, 0])", 5.0),
+        ("PROJ_x(v()) intersect [45, 50] < [0, 0]", 5.0),
+        ("RAT(far() intersect {v()}, {v()}) > 0.3", -5.0),
+        # [10, 40] is an interval as long as the left edge stays left of 40.
+        ("[PROJ_x.lower(v()), 40] ~ [0, 1000]", 30.0),
     ],
 )
 def test_margins_of_atoms(text: str, margin: float) -> None:

@@ -13,8 +13,17 @@ from tests.bbsl.published_specs import mended
 
 from roadworthy.bbsl import Bindings, PerFrame, parse
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.bbsl.testing import ObjectRole, compare, find_role, judge, match, row_of
-from roadworthy.bbsl.testing.labelled import LabelledFrames
+from roadworthy.bbsl.testing import (
+    LabelledFrames,
+    ObjectRole,
+    TestRow,
+    compare,
+    find_role,
+    judge,
+    match,
+    row_of,
+)
+from roadworthy.bbsl.testing.judging import verdict_margin
 from roadworthy.cases import Requirement, Status
 from roadworthy.errors import InputError, OntologyError
 from roadworthy.frames import Boxes, Frame
@@ -88,6 +97,34 @@ def values(bottom: float | None) -> dict[str, object]:
 def test_verdicts_of_definition_13(truth: float, found: float | None, passed: bool, margin: float) -> None:
     one = judge(mended(1), values(truth), values(found), height=375, moving=("vehicle",))
     assert (one.passed, one.margin) == (passed, margin)
+
+
+def test_a_failed_verdict_flips_when_every_wrong_case_has_changed() -> None:
+    margins = {"a": -3.0, "b": 5.0, "c": -1.0}
+    assert verdict_margin(("a",), ("b",), margins) == -5.0
+    assert verdict_margin(("b",), ("b",), margins) == 1.0
+    assert verdict_margin(("b",), ("b",), {"b": None}) == math.inf
+
+
+def test_an_iou_of_the_threshold_itself_is_enough() -> None:
+    at, below = (TestRow("f", ("stop",), ("stop",), True, 1.0, iou) for iou in (0.6, 0.599))
+    table = compare([at, below], thresholds=[0.6])
+    assert (table.iou[0.6].passed, table.iou[0.6].failed) == (1, 1)
+    assert table.cell(0.6, "stop", True, True).rows == (at,)
+    assert table.cell(0.6, "stop", False, True).rows == (below,)
+    assert len(table.cell(0.6, "go", True, True)) == 0
+
+
+def test_only_what_is_detected_moves() -> None:
+    spec = parse(
+        """
+        exfunction car(): bb lane(): setBB others(): setBB fixed(): bb endexfunction
+        case go car() ~ fixed() and exists x in lane(), exists y in others(). (x = y) endcase
+        """
+    )
+    bound = {"lane": [[0, 0, 1, 1]], "others": PerFrame(lambda view: view.boxes), "fixed": [0, 0, 1, 1]}
+    method = BbslMethod(spec, bound, role=find_role(spec, bound))
+    assert method.moving == ("car", "others")
 
 
 def test_out_of_scope_fails_or_stands_apart() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.bbsl import parse
-from roadworthy.bbsl.testing import ObjectRole, find_role, row_of
+from roadworthy.bbsl import Spec, parse
+from roadworthy.bbsl.testing import ObjectRole, Outside, find_role, row_of
 from roadworthy.bbsl.track_method import BbslTrackMethod
 from roadworthy.cases import Requirement
 from roadworthy.errors import InputError
@@ -42,9 +42,10 @@ def drive(count: int = 6) -> Listed:
 
 
 def rows(
-    folder: Path, found: Sequence[list[list[int]]], spec: object = SPEC
+    folder: Path, found: Sequence[list[list[int]]], spec: Spec = SPEC, outside: Outside = "fail"
 ) -> dict[str, tuple[bool | None, str]]:
-    method = BbslTrackMethod(SPEC, {"near": [275, 375]}, role=ObjectRole("vehicle", ("vehicleExists",)))
+    role = ObjectRole("vehicle", ("vehicleExists",))
+    method = BbslTrackMethod(spec, {"near": [275, 375]}, role=role, outside=outside)
     records = {
         f"f{number}": Boxes(np.array(boxes).reshape(-1, 4), ["car"] * len(boxes), scores=[0.9] * len(boxes))
         for number, boxes in enumerate(found)
@@ -64,6 +65,43 @@ def test_a_vehicle_that_is_lost_for_one_frame_fails_where_it_was_last_safe(tmp_p
     judged = rows(tmp_path / "run", [[NEAR]] * 4 + [[]] + [[NEAR]])
     # In frame 1 it is seen and lost within three frames, in frame 4; track 9, far away, may be missed.
     assert judged == {"track 7": (False, "f1"), "track 9": (True, "f1")}
+
+
+ONLY_SEEN = parse(
+    """
+    exfunction vehicleExists(): bool vehicle(): bb near(): interval endexfunction
+    precondition [vehicleExists() = true] endprecondition
+    case stop eventually[0, 1] (PROJ_y(vehicle()) ~ near()) endcase
+    """
+)
+ONLY_SEEN_NOW = parse(ONLY_SEEN.source.replace("[0, 1]", "[0, 0]"))
+
+
+@pytest.mark.parametrize(("outside", "passed"), [("fail", False), ("apart", None)])
+def test_a_track_out_of_scope_fails_or_stands_apart(
+    tmp_path: Path, outside: Outside, passed: bool | None
+) -> None:
+    judged = rows(tmp_path / "run", [[NEAR]] * 4 + [[]] + [[NEAR]], ONLY_SEEN, outside)
+    assert judged["track 7"] == (passed, "f4")
+
+
+def test_a_passed_track_shows_the_frame_with_the_smallest_margin(tmp_path: Path) -> None:
+    """The lower edge ends 10 pixels inside the zone in frame 2, more in the others."""
+    bottoms = [300, 310, 285, 320, 300, 300]
+    found = [[[600, 180, 700, bottom]] for bottom in bottoms]
+    judged = rows(tmp_path / "run", found, ONLY_SEEN_NOW)
+    assert judged["track 7"] == (True, "f2")
+
+
+def test_settings_that_cannot_be_used() -> None:
+    role = ObjectRole("vehicle", ("vehicleExists",))
+    for setting, message in (
+        ({"matching": "x"}, "matching must be one of"),
+        ({"outside": "x"}, "outside must be one of"),
+        ({"ends": "x"}, "ends must be one of"),
+    ):
+        with pytest.raises(InputError, match=message):
+            BbslTrackMethod(SPEC, {"near": [275, 375]}, role=role, **setting)  # type: ignore[arg-type]
 
 
 def test_data_without_tracks_are_refused() -> None:

@@ -73,6 +73,15 @@ def test_margins_over_time_are_the_smallest_and_the_largest() -> None:
         assert outcome.margins[0]["it"] == pytest.approx(expected), text
 
 
+def test_a_margin_on_the_border_is_0_also_beside_what_is_not_known() -> None:
+    """The lower edge touches the zone: that is not above it, whatever the unknown truth value is."""
+    frames = [values(vehicle=[600, 180, 700, 275], a=None)]
+    text = "always (PROJ_y(vehicle()) > near()) and always (a() = true)"
+    outcome = evaluate_track(parse(condition(text)), frames, height=375)
+    assert outcome.outcomes[0].values["it"] is False
+    assert outcome.margins[0]["it"] == 0.0
+
+
 def test_an_open_end_is_not_known_where_it_matters() -> None:
     yes, no = values(a=True), values(a=False)
     assert held("always[0, 1] (a() = true)", [yes, no, yes], "open") == [False, False, None]

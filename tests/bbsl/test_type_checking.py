@@ -68,6 +68,15 @@ def test_all_mistakes_are_raised_together() -> None:
         spec.cases({}, height=375)
 
 
+def test_of_very_many_mistakes_the_first_are_shown() -> None:
+    text = "".join(f"case c{number}: x{number} endcase\n" for number in range(53))
+    with pytest.raises(SpecificationError) as error:
+        parse(text).check_types()
+    assert len(error.value.problems) == 53
+    assert str(error.value).count("no let or quantifier") == 50
+    assert str(error.value).endswith("… and 3 more")
+
+
 @pytest.mark.parametrize(
     "condition",
     [
@@ -135,6 +144,7 @@ def test_what_is_wrong(condition: str, message: str) -> None:
         ("case a let b : real = 1, b : real = 2 in true endcase", "'b' is bound twice in this case"),
         ("case a let b : bool = c, c : bool = true in b endcase", "binds 'c' here"),
         ("case a let b : real = true in true endcase", "'b' must be real, got bool"),
+        ("case a let b : real = 1 in b endcase", "the condition of a case must be bool, got real"),
         ("case a let b : real = 1 in b() > 1 endcase", "'b' is a name and no function"),
         ("case a: true endcase case a: false endcase", "there are two cases 'a'"),
         ("exfunction a(): bb a(): real endexfunction case a: true endcase", "'a' is declared twice"),

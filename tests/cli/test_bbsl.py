@@ -84,6 +84,35 @@ def test_check_ends_with_two_where_it_cannot_begin(data: Path, roadworthy: Run) 
     assert "WIDTHxHEIGHT" in roadworthy("bbsl", "check", "spec.bbsl", "--image", "big").output
 
 
+def test_check_says_up_to_how_many_boxes_only_of_what_was_not_refuted(data: Path, roadworthy: Run) -> None:
+    circle = (
+        "(forall x in a(). exists y in b(). (PROJ_x(x) < PROJ_x(y))) "
+        "and (forall y in b(). exists x in a(). (PROJ_x(y) < PROJ_x(x))) and (exists x in a(). (x = x))"
+    )
+    head = "exfunction a(): setBB b(): setBB wet(): bool endexfunction"
+    (data / "circle.bbsl").write_text(
+        f"{head} case one {circle} endcase case two wet() = true endcase case three wet() = wet() endcase"
+    )
+    result = roadworthy("bbsl", "check", "circle.bbsl", "--boxes", "1")
+    assert result.exit_code == 1
+    # "one" holds for no single boxes; "two" and "three" hold at once.
+    assert "exclusionary: refuted" in result.output
+    assert "non-redundant: none up to 1 boxes in each set" in result.output
+    assert "- 'one' never holds with up to 1 boxes in each set" in result.output
+
+
+def test_specifications_over_time_are_tested_and_not_checked(data: Path, roadworthy: Run) -> None:
+    (data / "time.bbsl").write_text(
+        SPEC.replace("PROJ_y(vehicle()) > near()", "always[0, 3] (PROJ_y(vehicle()) > near())")
+    )
+    checked = roadworthy("bbsl", "check", "time.bbsl")
+    assert checked.exit_code == 2
+    assert "static checks look at one frame" in " ".join(checked.output.split())
+    tested = roadworthy("bbsl", "test", "time.bbsl", *ON, "--detections", "results")
+    assert tested.exit_code == 2
+    assert "have no track ids" in " ".join(tested.output.split())
+
+
 def test_test_prints_the_tables_of_the_paper_and_ends_with_one(data: Path, roadworthy: Run) -> None:
     result = roadworthy(*TEST, "--out", "run")
     assert result.exit_code == 1
@@ -208,6 +237,19 @@ def test_cover_measures_and_makes_boxes_on_the_border(data: Path, roadworthy: Ru
     shown = roadworthy("bbsl", "cover", "spec.bbsl", *ON, "--boundary", "1", "--least", "100%")
     assert shown.exit_code == 1  # vehicleExists() was never false
     assert "vehicleExists() = true" in shown.output
+
+
+def test_a_grid_needs_columns_and_rows(data: Path, roadworthy: Run) -> None:
+    result = roadworthy("bbsl", "cover", "spec.bbsl", *ON, "--grid", "0x3")
+    assert result.exit_code == 2
+    assert "--grid is written COLUMNSxROWS, such as 12x5, got '0x3'" in " ".join(result.output.split())
+
+
+def test_only_the_box_of_an_object_can_be_moved_to_a_border(data: Path, roadworthy: Run) -> None:
+    bound = (*ON, "--set", "vehicle=1,2,3,4", "--set", "vehicleExists=true")
+    result = roadworthy("bbsl", "cover", "spec.bbsl", *bound, "--boundary", "1")
+    assert result.exit_code == 2
+    assert "every function is bound: leave one of type bb unbound" in " ".join(result.output.split())
 
 
 def test_draw_shows_cases_or_a_frame(data: Path, roadworthy: Run) -> None:

@@ -36,6 +36,17 @@ def test_files_are_rewritten_once(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a.bbsl"]
 
 
+def test_links_and_permissions_stay(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.bbsl", tmp_path / "link.bbsl"
+    path.write_text(ROUGH, "utf-8")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    assert run(str(link)).exit_code == 0
+    assert link.is_symlink()
+    assert path.read_text("utf-8") == FINE
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
 def test_ascii(tmp_path: Path) -> None:
     path = tmp_path / "a.bbsl"
     path.write_text(ROUGH, "utf-8")

@@ -30,6 +30,14 @@ def test_mutants_are_made_written_and_told_apart(tmp_path: Path) -> None:
     assert (tmp_path / "made" / "mutants.csv").read_text().count("\n") == 4
 
 
+def test_one_that_leaves_the_lane_is_crashing() -> None:
+    result = run("--operators", "LD", "--layers", "1", "--drive", "meadow", "--json")
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(result.stdout)["mutants"]
+    assert (row["name"], row["fate"], row["reason"]) == ("LD-features.8", "crashing", "left the lane")
+    assert row["lap"]["share"] < 0.1
+
+
 def test_a_mutant_can_be_made_again(tmp_path: Path) -> None:
     assert run("--operators", "NS", "--ratios", "0.03", "--seed", "5", "--out", "made").exit_code == 0
     first = tmp_path / "made" / "NS-0.03-seed5" / "mutant.json"

@@ -53,6 +53,16 @@ def test_change_that_nobody_sees(roadworthy: Run, images: Path) -> None:
     assert json.loads(roadworthy("reliability", "change", flat, flat, "--json").stdout)["visual_change"] == 0
 
 
+def test_change_takes_a_study_of_ones_own(roadworthy: Run, images: Path, tmp_path: Path) -> None:
+    study = tmp_path / "mine.yaml"
+    study.write_text("mine: {transformations: {rain: {correctness: 0.9, prediction: 0.01}}}\n")
+    pair = (str(images / "a.png"), str(images / "dim.png"))
+    found = json.loads(roadworthy("reliability", "change", *pair, "--study", str(study), "--json").stdout)
+    assert {name: limits["prediction"] for name, limits in found["tolerated"].items()} == {
+        "rain": {"limit": 0.01, "tolerated": False}
+    }
+
+
 def test_change_ends_with_1_where_people_do_not_tolerate_it(roadworthy: Run, images: Path) -> None:
     pair = (str(images / "a.png"), str(images / "dim.png"))
     assert roadworthy("reliability", "change", *pair, "--transform", "contrast").exit_code == 1
@@ -163,6 +173,33 @@ def test_check_without_truth_says_that_it_is_needed(roadworthy: Run, tmp_path: P
     result = roadworthy("reliability", "check", *data, "--preserve", "correctness")
     assert result.exit_code == 2
     assert "the frame does not tell its class" in " ".join(result.stderr.split())
+
+
+def test_check_takes_the_names_of_folders_for_classes(roadworthy: Run, tmp_path: Path) -> None:
+    for number, frame in enumerate(load("world-crops", count=8)):
+        path = tmp_path / "images" / str(frame.metadata["class"]) / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frame.save_image(path)
+    data = ("--data", f"folder:{tmp_path / 'images'}", "-o", "classes=true", "--processes", "1")
+    asked = ("--versions", "1", "-t", "contrast", "--preserve", "correctness", "--json")
+    found = json.loads(roadworthy("reliability", "check", *data, *asked).stdout)
+    (row,) = found["results"]
+    assert row["images"] == 8
+    assert row["required"] > 0.5
+
+
+def test_check_of_a_model_that_is_never_right_is_not_met(roadworthy: Run, tmp_path: Path) -> None:
+    for number, frame in enumerate(load("world-crops", count=4)):
+        path = tmp_path / "images" / "nothing of the kind" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frame.save_image(path)
+    data = ("--data", f"folder:{tmp_path / 'images'}", "-o", "classes=true", "--processes", "1")
+    asked = ("--versions", "1", "-t", "contrast", "--preserve", "correctness")
+    result = roadworthy("reliability", "check", *data, *asked)
+    assert result.exit_code == 1
+    words = " ".join(result.stdout.split())
+    assert "not shown" in words
+    assert "the model is right on no original image, so it has nothing to lose" in words
 
 
 def test_rank_has_the_shape_of_the_papers_table(roadworthy: Run, tmp_path: Path) -> None:

@@ -43,6 +43,16 @@ def test_folders_below_are_read_when_asked_for(tmp_path: Path) -> None:
     assert data[2].id == "b/10"
 
 
+def test_folders_are_classes_when_asked_for(tmp_path: Path) -> None:
+    for name in ("car/2.png", "car/10.png", "traffic light/old/1.png"):
+        write(tmp_path / name)
+    data = opened(f"folder:{tmp_path}", classes="true")
+    assert data.ids == ("car/2", "car/10", "traffic light/old/1")
+    assert [frame.metadata["class"] for frame in data] == ["car", "car", "old"]
+    assert opened(f"folder:{tmp_path / 'car'}", classes=True)[0].metadata["class"] == "car"
+    assert "class" not in opened(f"folder:{tmp_path}", recursive=True)[0].metadata
+
+
 def test_files_that_differ_only_in_their_ending_keep_it(tmp_path: Path) -> None:
     for name in ("a.jpg", "a.png", "b.png"):
         write(tmp_path / name)

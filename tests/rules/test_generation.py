@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from roadworthy.cases import Original
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.rules.amounts import Faded, Moved, scaled
 from roadworthy.rules.expectation import Expectation, Quantity
-from roadworthy.rules.generation import FollowUp, Original, Plan, Scenario, operation_of, plan_for
+from roadworthy.rules.generation import FollowUp, Plan, Scenario, operation_of, plan_for
 from roadworthy.rules.reading import Block, Change, Rule
 from roadworthy.transforms import Add, Transform, make_transform, read_engines
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
@@ -336,18 +337,6 @@ def test_tolerances_are_a_setting() -> None:
     plan = plan_for(rule((RAIN, SAME))).with_tolerances({"steering": Quantity(3.0), "speed": Quantity(1.0)})
     assert plan.expectations[0].holds(0.0, 2.9)
     assert not plan.expectations[0].holds(0.0, 3.1)
-
-
-def test_frames_that_cannot_be_read_are_skipped_if_the_data_says_so(
-    tmp_path: Any, frames: list[Frame]
-) -> None:
-    for number in range(2):
-        frames[number].save_image(tmp_path / f"{number}.png")
-    (tmp_path / "1.png").write_bytes(b"no image")
-    with pytest.raises(NotApplicable, match="the frame cannot be read"):
-        Original(load(f"folder:{tmp_path}", on_error="skip"), 1)()
-    with pytest.raises(InputError, match=r"1\.png"):
-        Original(load(f"folder:{tmp_path}"), 1)()
 
 
 class TestAmounts:

@@ -413,7 +413,7 @@ def test_rows_say_whether_people_tolerate_so_much_of_a_change(tmp_path: Path) ->
     weak, strong = (make_transform("contrast", gain=gain) for gain in (0.8, 0.02))
     both = compose([weak, make_transform("jpeg", quality=30)])
     rain = make_transform("rain:heavy")
-    cases = [
+    cases: list[list[FrameSource]] = [
         [partial(weak, frame)],
         [partial(strong, frame)],
         [partial(both, frame)],  # composed: nobody has shown it to people

@@ -218,3 +218,34 @@ def test_a_composition_is_one_change(town: Frame) -> None:
     assert compose([kind_of("rotation").at(0), kind_of("brightness").at(0)]).is_identity
     with pytest.raises(InputError, match="at least one transform"):
         compose([])
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("contrast(gain=0.5)", 0.77),
+        ("contrast(gain=2)", None),  # people were shown less of it, not more
+        ("contrast(gain=0.5, pivot=black)", None),  # that is darkness
+        ("brightness(bias=40)", 0.87),
+        ("brightness(bias=-40)", None),
+        ("frost", 0.84),
+        ("gaussian-noise", 0.91),
+        ("rgb-shift(shift=400)", 0.82),
+        ("rain:heavy", None),
+        ("contrast(gain=0.5) + brightness(bias=0)", 0.77),
+        ("contrast(gain=0.5) + jpeg(quality=10)", None),
+    ],
+)
+def test_what_people_tolerate_is_known_of_what_they_were_shown(text: str, limit: float | None) -> None:
+    transform = compose([parse_transform(one) for one in text.split(" + ")])
+    known = transform.tolerance
+    assert (None if known is None else known.correctness) == limit
+
+
+def test_a_changed_frame_says_whether_people_tolerate_as_much(town: Frame) -> None:
+    weak, strong = (make_transform("contrast", gain=gain) for gain in (0.8, 0.02))
+    assert weak(town).tolerated is True
+    assert strong(town).tolerated is False
+    assert strong(town, measure=False).tolerated is None
+    assert weak(strong(town)).tolerated is None  # Δv is that from an image that was changed before
+    assert strong(weak(town), measure=False).tolerated is None

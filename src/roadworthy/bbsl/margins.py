@@ -8,15 +8,17 @@ the margin of the nearer border, though no error makes it true; `roadworthy.bbsl
 nearest box that makes a difference.
 
 What does not change with an edge (a truth value from outside, a number that is compared with another) has an
-infinite margin. A share of an area is turned into pixels to first order: the change of the share that moving
-every edge by one pixel can make at most.
+infinite margin. Where boxes or intervals are intersected, an error that makes them begin to meet may change
+everything, so no margin is larger than that. A share of an area is turned into pixels to first order: the
+change of the share that moving every edge by one pixel can make at most.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 
 from roadworthy.bbsl.doors import Value
 from roadworthy.bbsl.evaluation import Evaluator
@@ -24,7 +26,9 @@ from roadworthy.bbsl.syntax import (
     And,
     Call,
     Case,
+    Combination,
     Expression,
+    IntervalLiteral,
     Name,
     Not,
     Or,
@@ -70,19 +74,21 @@ def any_of(margins: Iterable[Margin]) -> Margin:
 
 @dataclass(frozen=True)
 class Context:
-    """What names stand for: their values, and how many moving edges each takes part with.
+    """What names stand for.
 
     Attributes:
         values: The values that lets and quantifiers bind.
-        rates: By how many pixels each changes when every moving edge is off by one; 0 when not given.
+        lets: What the values of lets are computed from.
+        rates: By how many pixels the boxes of quantifiers change when every moving edge is off by one.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
+    lets: Mapping[str, Expression] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
 
     def with_box(self, name: str, box: Box, rate: float) -> Context:
         """Return the context inside a quantifier."""
-        return Context({**self.values, name: box}, {**self.rates, name: rate})
+        return replace(self, values={**self.values, name: box}, rates={**self.rates, name: rate})
 
 
 class Margins:
@@ -107,11 +113,7 @@ class Margins:
 
     def context(self, case: Case) -> Context:
         """Return what the lets of a case bind."""
-        values = self._evaluator.scope(case)
-        rates: dict[str, float] = {}
-        for let in case.lets:
-            rates[let.name] = self._change(let.value, values[let.name], Context(values, rates))
-        return Context(values, rates)
+        return Context(self._evaluator.scope(case), {let.name: let.value for let in case.lets})
 
     def case(self, case: Case) -> Margin:
         """Return the margin of a case's condition."""
@@ -132,6 +134,8 @@ class Margins:
                 return self._decided(part, self._quantified(part, context), context)
             case Relation():
                 return self._relation(part, context)
+            case Name() if part.name in context.lets:
+                return self.condition(context.lets[part.name], context)
         held = self._evaluator.condition(part, context.values)
         return None if held is None else math.inf if held else -math.inf
 
@@ -144,12 +148,14 @@ class Margins:
     def _quantified(self, part: Quantified, context: Context) -> Margin:
         if self._evaluator.value(part.boxes, context.values) is None:
             return None
-        rate = self.rate(part.boxes, context.rates)
+        rate = self.rate(part.boxes, context)
         inside = [
             self.condition(part.body, context.with_box(part.variable, box, rate))
             for box in self._boxes(part.boxes, context)
         ]
-        return all_of(inside) if part.quantifier == "forall" else any_of(inside)
+        margin = all_of(inside) if part.quantifier == "forall" else any_of(inside)
+        limit = self._limit(part.boxes, context)
+        return None if margin is None else min(max(margin, -limit), limit)
 
     def _relation(self, part: Relation, context: Context) -> Margin:
         held = self._evaluator.condition(part, context.values)
@@ -159,41 +165,72 @@ class Margins:
         if isinstance(left, bool):
             first, second = self.condition(part.left, context), self.condition(part.right, context)
             return any_of([all_of([first, second]), all_of([opposite(first), opposite(second)])])
-        rate = self._change(part.left, left, context) + self._change(part.right, right, context)
-        if not rate:
-            return math.inf if held else -math.inf
-        distance = abs(_distance(part.operator, left, right)) / rate
+        rate = self.rate(part.left, context) + self.rate(part.right, context)
+        distance = abs(_distance(part.operator, left, right)) / rate if rate else math.inf
+        distance = min(distance, self._limit(part.left, context), self._limit(part.right, context))
         return distance if held else -distance
 
-    def _change(self, part: Expression, value: Value, context: Context) -> float:
-        """Return how much a value changes at most when every moving edge is off by a pixel."""
-        if isinstance(part, Ratio) and isinstance(value, float):
-            return self._change_of_ratio(part, value, context)
-        return self.rate(part, context.rates)
+    def rate(self, part: Expression, context: Context) -> float:
+        """Return by how much a value changes at most when every moving edge is off by a pixel."""
+        match part:
+            case Name() if part.name in context.lets:
+                return self.rate(context.lets[part.name], context)
+            case Name():
+                return context.rates.get(part.name, 0.0)
+            case Call():
+                # What a function makes of a box that moves is not known; it is taken as it is.
+                return float(part.function in self._moving)
+            case Width():
+                return 2 * self.rate(part.interval, context)
+            case Ratio():
+                return self._rate_of_ratio(part, context)
+        return max((self.rate(one, context) for one in children(part)), default=0.0)
 
-    def _change_of_ratio(self, part: Ratio, value: float, context: Context) -> float:
+    def _rate_of_ratio(self, part: Ratio, context: Context) -> float:
+        share = self._evaluator.value(part, context.values)
+        if not isinstance(share, float):
+            return 0.0
         borders = []
         for one in (part.part, part.whole):
-            boxes = self._boxes(one, context) if self.rate(one, context.rates) else []
+            boxes = self._boxes(one, context) if self.rate(one, context) else []
             sides = (box.x.upper - box.x.lower + box.y.upper - box.y.lower for box in boxes)
             borders.append(2 * sum(sides))
-        return (borders[0] + value * borders[1]) / area(self._boxes(part.whole, context))
+        return (borders[0] + share * borders[1]) / area(self._boxes(part.whole, context))
 
     def _boxes(self, part: Expression, context: Context) -> list[Box]:
         boxes = self._evaluator.value(part, context.values)
         return [box for box in boxes if isinstance(box, Box)] if isinstance(boxes, tuple) else []
 
-    def rate(self, part: Expression, rates: Mapping[str, float]) -> float:
-        """Return by how many pixels an expression changes when every moving edge is off by one."""
+    def _limit(self, part: Expression, context: Context, *, areas: bool = False) -> float:
+        """Return how far edges may be off before something inside an expression comes to be, or is no more.
+
+        An intersection comes to be where two boxes or intervals begin to meet, and an interval of computed
+        ends is none where these cross. An area changes little where two boxes part, so that does not count
+        inside a share of areas.
+        """
         match part:
-            case Name():
-                return rates.get(part.name, 0.0)
-            case Call():
-                # What a function makes of a box that moves is not known; it is taken as it is.
-                return float(part.function in self._moving)
-            case Width():
-                return 2 * self.rate(part.interval, rates)
-        return max((self.rate(one, rates) for one in children(part)), default=0.0)
+            case Name() if part.name in context.lets:
+                return self._limit(context.lets[part.name], context, areas=areas)
+            case Ratio():
+                areas = True
+        inside = [self._limit(one, context, areas=areas) for one in children(part)]
+        rate = sum(self.rate(one, context) for one in children(part))
+        if isinstance(part, Combination) and part.operator == "intersection" and rate:
+            left, right = (self._evaluator.value(one, context.values) for one in (part.left, part.right))
+            depths = [_distance("overlaps", a, b) for a, b in product(_members(left), _members(right))]
+            inside += [abs(depth) / rate for depth in depths if depth < 0 or not areas]
+        if isinstance(part, IntervalLiteral) and rate:
+            ends = (self._evaluator.value(one, context.values) for one in (part.lower, part.upper))
+            lower, upper = (None if end is None else _as_number(end) for end in ends)
+            inside += [] if lower is None or upper is None else [abs(upper - lower) / rate]
+        return min(inside, default=math.inf)
+
+
+def _members(value: Value) -> Sequence[Value]:
+    """Return the boxes of a set; an interval alone; nothing where there is no value."""
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, Interval) else value if isinstance(value, tuple) else ()
 
 
 def _distance(operator: str, left: Value, right: Value) -> float:

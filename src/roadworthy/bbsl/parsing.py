@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from roadworthy._files import read_text
+from roadworthy.bbsl.explaining import BRACKETS, explained
 from roadworthy.bbsl.problems import Problem, SpecificationError
 from roadworthy.bbsl.syntax import MAX_DEPTH, Span, Spec
 from roadworthy.bbsl.tree_building import build, token_span
 
 if TYPE_CHECKING:
-    from lark import Lark, Token, Tree, UnexpectedInput
+    from lark import Lark, Token, Tree
 
 __all__ = ["grammar", "load", "parse"]
 
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
-_SIGNS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}"}
-_WORDS = {
-    "NAME": "a name",
-    "NUMBER": "a number",
-    "TYPE": "a type (bool, real, interval, bb or setBB)",
-    "LABEL": "the label of the case",
-    "COMPARISON": "a relation such as <, = or ≈",
-    "PROJECTION": "PROJ_x or PROJ_y",
-    "BOUNDS": "bounds such as [0, 3]",
-    "$END": "the end of the specification",
-}
-_WORD = re.compile(r"[^\W\d]\w*")
-_OPERANDS = {"NUMBER", "NAME", "PROJECTION", "LPAR"}
 
 
 def parse(text: str, *, path: str | None = None) -> Spec:
@@ -62,7 +49,7 @@ def parse(text: str, *, path: str | None = None) -> Spec:
         _check_depth(tree)
         spec = build(tree, text, path)
     except UnexpectedInput as error:
-        raise SpecificationError([_explained(error, text)], text, path) from None
+        raise SpecificationError([explained(error, text, grammar().terminals)], text, path) from None
     except _Refused as error:
         raise SpecificationError([error.problem], text, path) from None
     if not spec.case_blocks:
@@ -104,7 +91,7 @@ class _Brackets:
                     raise _Refused(f"this {token.value!r} closes nothing", token_span(token))
                 before = opened.pop()
                 if _OPENING[before.type] != token.type:
-                    wanted = _SIGNS[_OPENING[before.type]]
+                    wanted = BRACKETS[_OPENING[before.type]]
                     raise _Refused(
                         f"this {before.value!r} is closed by {token.value!r}: expected {wanted!r}",
                         token_span(before),
@@ -147,85 +134,3 @@ def _check_depth(tree: Tree[Token]) -> None:
     if level:
         meta = level[0].meta
         raise _Refused(f"this is nested more than {MAX_DEPTH} deep", Span(meta.start_pos, meta.end_pos))
-
-
-def _explained(error: UnexpectedInput, text: str) -> Problem:
-    """Say what was expected where the parser stopped."""
-    from lark import UnexpectedCharacters, UnexpectedToken
-
-    offset = error.pos_in_stream or 0
-    if isinstance(error, UnexpectedCharacters):
-        if text.startswith("*", offset) and text.startswith("(", offset - 1):
-            return Problem("this comment is never closed: expected '*)'", Span(offset - 1, offset + 1))
-        return Problem(f"{text[offset]!r} has no meaning here{_hint(text, offset)}", Span(offset, offset + 1))
-    assert isinstance(error, UnexpectedToken)
-    token: Any = error.token
-    expected = _listed(error.accepts or error.expected)
-    if token.type == "$END":
-        end = len(text.rstrip())
-        return Problem(f"the text ends too soon: expected {expected}", Span(end, end))
-    if _WORD.fullmatch(token.value) and set(error.accepts or error.expected) <= {"NAME"}:
-        expected += " (this word belongs to the language and cannot be one)"
-    if token.type == "LPAR" and text.startswith("(*", offset):
-        return Problem("this comment is never closed: expected '*)'", Span(offset, offset + 2))
-    hint = _ARITHMETIC if token.type == "NUMBER" and token.value.startswith("-") else ""
-    if token.type == "ENDCASE" and "LET" in (error.accepts or error.expected):
-        label = " ".join(text[:offset].rpartition("case")[2].split())
-        hint = f"; all of {label!r} is the label, which ends with its line or at a colon"
-    return Problem(f"expected {expected}, got {token.value!r}{hint}", token_span(token))
-
-
-_ARITHMETIC = ": there is no arithmetic; let an external function compute"
-
-
-def _hint(text: str, offset: int) -> str:
-    """Return what to write instead of a sign that has no meaning."""
-    if text[offset] == "≠" or text.startswith("!=", offset):
-        return ": write not (a = b)"
-    if text[offset] == '"':
-        return ": expected a label between two quotation marks on one line, after 'case'"
-    return _ARITHMETIC if text[offset] in "+-*/" else ""
-
-
-def _listed(names: Any) -> str:
-    """Return what could have come, in words, the long list of what an expression may begin with cut short."""
-    wanted = set(names)
-    words = []
-    if wanted >= _OPERANDS:
-        words.append("an expression")
-        wanted -= {name for name in wanted if name in _BEGINNINGS}
-    elif "COMPARISON" in wanted:
-        words.append("a relation or operator")
-        wanted -= _BETWEEN
-    words += sorted(_WORDS.get(name) or repr(_spelled(name)) for name in wanted)
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-_BEGINNINGS = {
-    "NUMBER",
-    "NAME",
-    "PROJECTION",
-    "LPAR",
-    "LSQB",
-    "LBRACE",
-    "TRUE",
-    "FALSE",
-    "IMG",
-    "_NOT",
-    "FORALL",
-    "EXISTS",
-    "ALWAYS",
-    "EVENTUALLY",
-    "PREVIOUS",
-    "_WIDTH",
-    "_RATIO",
-}
-_BETWEEN = {"COMPARISON", "ELEMENT", "_AND", "_OR", "UNTIL", "_UNION", "_INTERSECTION"}
-
-
-def _spelled(name: str) -> str:
-    """Return how a terminal is written: its first spelling."""
-    if name in _SIGNS:
-        return _SIGNS[name]
-    pattern = next(one.pattern for one in grammar().terminals if one.name == name)
-    return re.split(r"\\b|\||\(\?", pattern.value)[0]

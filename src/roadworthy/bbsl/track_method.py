@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from roadworthy.bbsl.base_method import SpecificationMethod, corners_of
 from roadworthy.bbsl.bindings import Bindings, View
-from roadworthy.bbsl.evaluation import Outcome as FrameOutcome
-from roadworthy.bbsl.method import allowed_share, corners_of, moving_functions, object_values
 from roadworthy.bbsl.syntax import Spec
-from roadworthy.bbsl.testing.judging import verdict_margin
-from roadworthy.bbsl.testing.matching import MATCHINGS, Matching, match
-from roadworthy.bbsl.testing.roles import ObjectRole
-from roadworthy.bbsl.testing.rows import Corners, TestRow, check_labels
-from roadworthy.bbsl.tracks import Ends, TrackOutcome, evaluate_track
-from roadworthy.cases import (
-    Answers,
-    AwaitVerdicts,
-    BaseMethod,
-    Case,
-    Dataset,
-    Outcome,
-    Predict,
-    Requirement,
-    Scalar,
-    Verdict,
-    conclude_rate,
-)
+from roadworthy.bbsl.testing.judging import Outside, labels_of, out_of_scope, verdict_margin
+from roadworthy.bbsl.testing.matching import Matching, match
+from roadworthy.bbsl.testing.roles import ObjectRole, object_values
+from roadworthy.bbsl.testing.rows import Corners, TestRow
+from roadworthy.bbsl.tracks import Ends, TrackOutcome, check_ends, evaluate_track
+from roadworthy.cases import Answers, AwaitVerdicts, Case, Dataset, Predict, Requirement, Scalar, Verdict
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 
@@ -48,7 +35,7 @@ class _Source:
         return self.data[self.number]
 
 
-class BbslTrackMethod(BaseMethod):
+class BbslTrackMethod(SpecificationMethod):
     """Tests detectors by a specification that speaks of several frames: one test case for every track.
 
     A track is one object of the ground truth, by its track id, from the first frame that it is in to the
@@ -56,21 +43,12 @@ class BbslTrackMethod(BaseMethod):
     matched with it; where nothing is detected, or the object is hidden, the function has no value. The test
     is passed when in every frame both lead to the same cases.
 
-    The parameter ``allow`` of a requirement is the share of tracks that may fail, 0 when left out.
-
-    Args:
-        spec: The specification.
-        bindings: What the external functions are bound to, or just their values.
-        role: The functions that stand for the object under test.
-        matching: How detections are matched with objects.
-        ends: What lies beyond a track: "cut" for nothing, "open" for what nobody knows.
-
-    Raises:
-        SpecificationError: A name is unknown or a type is wrong.
-        InputError: A function has no value, or a setting cannot be used.
+    Arguments, the parameter ``allow`` (the share of tracks that may fail) and errors are those of
+    `SpecificationMethod`; ``ends`` says what lies beyond a track: "cut" for nothing, "open" for what nobody
+    knows.
     """
 
-    name = "bbsl"
+    role: ObjectRole
 
     def __init__(
         self,
@@ -79,17 +57,12 @@ class BbslTrackMethod(BaseMethod):
         *,
         role: ObjectRole,
         matching: Matching = "best",
+        outside: Outside = "fail",
         ends: Ends = "cut",
     ) -> None:
-        if matching not in MATCHINGS:
-            raise InputError(f"matching must be one of {', '.join(MATCHINGS)}, got {matching!r}")
-        check_labels(spec)
-        self.spec = spec
-        self.role = role
-        self.bindings = bindings if isinstance(bindings, Bindings) else Bindings(bindings)
-        self._matching: Matching = matching
+        super().__init__(spec, bindings, role=role, matching=matching, outside=outside)
+        check_ends(ends)
         self._ends: Ends = ends
-        spec.prepared.check_bound([*self.bindings.sources, *role.names])
 
     def cases(
         self, requirement: Requirement, data: Dataset, rng: np.random.Generator
@@ -140,9 +113,10 @@ class BbslTrackMethod(BaseMethod):
             truth.append({**known, **object_values(self.role, box)})
             found.append({**seen, **object_values(self.role, detected)})
         size = {"height": predicted.frames[0].height, "width": predicted.frames[0].width}
-        moving = moving_functions(self.spec, self.bindings, self.role)
-        expected = evaluate_track(self.spec, truth, ends=self._ends, moving=moving, **size)
-        outcome = evaluate_track(self.spec, found, ends=self._ends, moving=moving, **size)
+        expected, outcome = (
+            evaluate_track(self.spec, values, ends=self._ends, moving=self.moving, **size)
+            for values in (truth, found)
+        )
         return self._row(predicted.frames, expected, outcome).verdict(case)
 
     def _pair(self, frame: Frame, boxes: Boxes, track: int) -> tuple[Corners | None, Corners | None]:
@@ -162,13 +136,14 @@ class BbslTrackMethod(BaseMethod):
         for frame, expected, outcome, margins in zip(
             frames, truth.outcomes, found.outcomes, found.margins, strict=True
         ):
-            if expected.applies is not True or expected.unknown:
+            if out_of_scope(expected, "the ground truth"):
                 continue
-            labels = self._labels(expected)
-            if outcome.applies is not True or outcome.unknown:
-                reason = "the detections are out of scope"
-                return TestRow(frame.id, labels, None, False, -math.inf, reason=reason)
-            seen = self._labels(outcome)
+            labels = labels_of(expected)
+            reason = out_of_scope(outcome, "the detections")
+            if reason:
+                passed = False if self._outside == "fail" else None
+                return TestRow(frame.id, labels, None, passed, -math.inf, reason=reason)
+            seen = labels_of(outcome)
             row = TestRow(frame.id, labels, seen, labels == seen, verdict_margin(labels, seen, margins))
             if not row.passed:
                 return row
@@ -178,10 +153,3 @@ class BbslTrackMethod(BaseMethod):
             reason = "the specification says nothing of the ground truth in any frame"
             return TestRow(frames[0].id, (), None, None, math.nan, reason=reason)
         return worst
-
-    def _labels(self, outcome: FrameOutcome) -> tuple[str, ...]:
-        return tuple(label for label in self.spec.labels if label in outcome.cases)
-
-    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
-        """Return the outcome of a specification that so many tracks may fail."""
-        return conclude_rate(requirement, verdicts, max_rate=allowed_share(requirement))

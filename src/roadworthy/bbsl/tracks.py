@@ -47,7 +47,7 @@ from roadworthy.bbsl.syntax import (
 from roadworthy.bbsl.values import Box
 from roadworthy.errors import InputError
 
-__all__ = ["Ends", "TrackOutcome", "box_functions", "evaluate_track"]
+__all__ = ["Ends", "TrackOutcome", "box_functions", "check_ends", "evaluate_track"]
 
 Ends = Literal["cut", "open"]
 """What lies beyond the frames of a track: nothing, or what nobody knows."""
@@ -78,6 +78,16 @@ class TrackOutcome:
 def box_functions(spec: Spec) -> tuple[str, ...]:
     """Return the external functions that give boxes: what a detector's errors move."""
     return tuple(one.name for one in spec.functions if one.result in (Type.BB, Type.SET_BB))
+
+
+def check_ends(ends: str) -> None:
+    """Check that this says what lies beyond a track.
+
+    Raises:
+        InputError: It does not.
+    """
+    if ends not in get_args(Ends):
+        raise InputError(f"ends must be one of {', '.join(get_args(Ends))}, got {ends!r}")
 
 
 def evaluate_track(
@@ -114,8 +124,7 @@ def evaluate_track(
         >>> [bool(one.cases) for one in evaluate_track(spec, track).outcomes]
         [True, False, False, True, True]
     """
-    if ends not in get_args(Ends):
-        raise InputError(f"ends must be one of {', '.join(get_args(Ends))}, got {ends!r}")
+    check_ends(ends)
     spec.check_types()
     door = Door(height, width)
     evaluators = [Evaluator(spec.prepared, bindings, door) for bindings in frames]
@@ -128,7 +137,10 @@ def evaluate_track(
     for now in range(len(frames)):
         applies = True if spec.precondition is None else _truth(before.at(spec.precondition, now, {}))
         values = {one.label: _truth(held[one.label].at(one.condition, now, {})) for one in spec.case_blocks}
-        far = {one.label: by[one.label].at(one.condition, now, {}) for one in spec.case_blocks}
+        far = {
+            one.label: _decided(by[one.label].at(one.condition, now, {}), values[one.label])
+            for one in spec.case_blocks
+        }
         unknown = dict.fromkeys(values)
         outcomes.append(Outcome(applies, values if applies else unknown))
         margins.append(far if applies else unknown)
@@ -137,6 +149,11 @@ def evaluate_track(
 
 def _truth(reading: Margin) -> bool | None:
     return None if reading is None else reading > 0
+
+
+def _decided(margin: Margin, held: bool | None) -> Margin:
+    """Return a margin, also where a part on its very border decides: 0 does not tell true from false."""
+    return 0.0 if margin is None and held is not None else margin
 
 
 class _Frames:
@@ -178,7 +195,7 @@ class _Frames:
             boxes = self._evaluators[now].value(part.boxes, context.values)
         if not isinstance(boxes, tuple):
             return None
-        rate = self._margins[now].rate(part.boxes, context.rates)
+        rate = self._margins[now].rate(part.boxes, context)
         return [one for one in boxes if isinstance(one, Box)], rate
 
     def window(self, bounds: Bounds, now: int) -> tuple[range, bool]:

@@ -145,7 +145,7 @@ class _Builder:
             case "NUMBER":
                 value = float(token.value)
                 if not math.isfinite(value):
-                    raise self._refuse(f"the number {token.value} is too large", span)
+                    raise self._refuse("this number is too large", span)
                 return Number(value, span=span)
             case "TRUE" | "FALSE":
                 return Truth(token.type == "TRUE", span=span)
@@ -157,6 +157,8 @@ class _Builder:
         bounds = Bounds()
         if len(signs) == 2:
             lower, upper = re.findall(r"\d+|inf|∞", signs[1].value)
+            if max(len(lower), len(upper)) > 9:
+                raise self._refuse("bounds must be below 1,000,000,000 frames", token_span(signs[1]))
             bounds = Bounds(int(lower), int(upper) if upper.isdigit() else None)
             if bounds.upper is not None and bounds.upper < bounds.lower:
                 raise self._refuse(

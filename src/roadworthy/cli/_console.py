@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +24,7 @@ __all__ = [
     "print_error",
     "print_json",
     "print_rows",
+    "progress",
     "tracked",
 ]
 
@@ -81,6 +83,18 @@ def tracked(items: Sequence[T], what: str) -> Iterator[T]:
 
     err = console(stderr=True)
     yield from track(items, what, console=err, transient=True, disable=not err.is_terminal)
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Give what shows how many are done, on a terminal; nothing is shown in a pipe."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    err = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
 def parse_options(given: Iterable[str]) -> dict[str, object]:

@@ -1,7 +1,8 @@
-"""What commands share that use data sets: the option for their options, opening them, reading some frames."""
+"""What commands share that use data sets: options, opening them, reading some frames."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,13 +14,20 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.frames import Frame
 
-__all__ = ["AsJson", "Options", "counted", "opened", "spread", "spread_frames"]
+__all__ = ["AsJson", "Data", "Options", "Out", "Sample", "counted", "opened", "spread", "spread_frames"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of the data set; repeatable."),
 ]
+Data = Annotated[
+    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
+]
+Sample = Annotated[
+    int | None, typer.Option(metavar="N", help="How many frames, spread over the data set; all if left out.")
+]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new.")]
 
 
 def opened(reference: str, given: list[str] | None, **wanted: object) -> Dataset:

@@ -1,4 +1,4 @@
-"""A plain folder of images, about which nothing else is known."""
+"""A plain folder of images, about which nothing is known but, where folders are classes, what they show."""
 
 from __future__ import annotations
 
@@ -23,15 +23,21 @@ class FolderDataset(BaseDataset):
     Args:
         path: The folder.
         recursive: Whether the folders below it count too.
+        classes: Whether the folder in which an image lies is named for what it shows; the folders below count
+            then, and the class is in the metadata, as ``class``.
         on_error: What iteration does with a file that cannot be read; see `BaseDataset`.
 
     Raises:
         InputError: There is no such folder, or no image in it.
     """
 
-    def __init__(self, path: str, *, recursive: bool = False, on_error: OnError = "raise") -> None:
+    def __init__(
+        self, path: str, *, recursive: bool = False, classes: bool = False, on_error: OnError = "raise"
+    ) -> None:
         """List the files; nothing is read yet."""
         self._folder = existing_folder(path, "a data set of images")
+        self._classes = classes
+        recursive = recursive or classes
         self._names = image_names(self._folder, recursive=recursive)
         if not self._names:
             hint = "" if recursive else "; recursive=true looks into the folders below it too"
@@ -45,4 +51,6 @@ class FolderDataset(BaseDataset):
 
     def read(self, number: int) -> Frame:
         """Read an image."""
-        return Frame.from_file(self._folder / self._names[number], id=self.all_ids[number])
+        path = self._folder / self._names[number]
+        known = {"class": path.resolve().parent.name} if self._classes else {}
+        return Frame.from_file(path, id=self.all_ids[number], metadata=known)

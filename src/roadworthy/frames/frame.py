@@ -42,6 +42,8 @@ class Frame(ReadOnlyArrays):
         previous: The frames before this one, oldest first.
         metadata: Further facts, such as weather, level, time and place; for an image of one thing, its class.
         visual_change: Δv, how much of a change from its original a human sees in this image.
+        tolerated: Whether people still answer rightly after so much of the change (t_c of a published study);
+            None where nobody has measured it.
 
     Example:
         >>> import numpy as np
@@ -63,6 +65,7 @@ class Frame(ReadOnlyArrays):
     previous: Sequence[Frame] = ()
     metadata: Mapping[str, object] = field(default_factory=FrozenDict)
     visual_change: float | None = None
+    tolerated: bool | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:

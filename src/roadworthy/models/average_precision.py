@@ -12,7 +12,15 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.frames import Boxes
 from roadworthy.ontology import ontology
 
-__all__ = ["COCO_THRESHOLDS", "AveragePrecision", "average_precision", "interpolated_precision"]
+__all__ = [
+    "COCO_THRESHOLDS",
+    "AveragePrecision",
+    "average_precision",
+    "interpolated_precision",
+    "judged_boxes",
+    "matched",
+    "parted",
+]
 
 COCO_THRESHOLDS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 """The IoU thresholds whose mean COCO calls AP, written mAP@[.5:.95]."""
@@ -114,7 +122,8 @@ def average_precision(
     thresholds = (float(iou),) if isinstance(iou, int | float) else tuple(iou)
     if not thresholds or not all(0 < one <= 1 for one in thresholds):
         raise InputError(f"iou must be above 0 and at most 1, got {iou}")
-    counted, spared = _parted(things, min_height, max_occlusion)
+    halves = [parted(one, min_height, max_occlusion) for one in things]
+    counted, spared = [one for one, _ in halves], [one for _, one in halves]
     words = tuple(dict.fromkeys(name for one in counted for name in one.classes))
     words = tuple(sorted(words)) if classes is None else tuple(classes)
     rows, counts = [], []
@@ -131,18 +140,12 @@ def average_precision(
     return AveragePrecision(words, thresholds, values, tuple(counts))
 
 
-def _parted(
-    truth: Sequence[Boxes], min_height: float, max_occlusion: float
-) -> tuple[list[Boxes], list[Boxes]]:
+def parted(things: Boxes, min_height: float, max_occlusion: float) -> tuple[Boxes, Boxes]:
     """Return the things that count, and those that are ignored."""
-    counted, spared = [], []
-    for boxes in truth:
-        clear = boxes.xyxy[:, 3] - boxes.xyxy[:, 1] >= min_height
-        if boxes.occlusion is not None:
-            clear &= ~(boxes.occlusion > max_occlusion)
-        counted.append(boxes[clear])
-        spared.append(boxes[~clear])
-    return counted, spared
+    clear = things.xyxy[:, 3] - things.xyxy[:, 1] >= min_height
+    if things.occlusion is not None:
+        clear &= ~(things.occlusion > max_occlusion)
+    return things[clear], things[~clear]
 
 
 def _related(regions: Boxes, word: str) -> Boxes:
@@ -200,11 +203,24 @@ def _values(
     min_height: float,
 ) -> list[float]:
     """Return the average precision of one class at each threshold."""
+    things = sum(map(len, truth))
+    if not things:
+        return [float("nan")] * len(thresholds)
+    judged = _judged(truth, found, spared, thresholds, min_height)
+    return [interpolated_precision(right, things) for _, right in judged]
+
+
+def _judged(
+    truth: Sequence[Boxes],
+    found: Sequence[Boxes],
+    spared: Sequence[Boxes],
+    thresholds: Sequence[float],
+    min_height: float,
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+    """Yield for each threshold the scores of the boxes that count, the highest first, and which are right."""
     wanted, beside = _Column.of(truth), _Column.of(spared)
     scores = np.concatenate([np.zeros(0), *(one.scores for one in found if one.scores is not None)])
     answers = _Column.of(found)
-    if not len(wanted.image):
-        return [float("nan")] * len(thresholds)
     best_first = np.argsort(-scores, kind="stable")
     answers, scores = _Column(answers.xyxy[best_first], answers.image[best_first]), scores[best_first]
     box, thing = answers.pairs(wanted)
@@ -213,13 +229,48 @@ def _values(
     own, region = answers.pairs(beside)
     np.maximum.at(inside, own, _overlap(answers, beside, own, region)[1])
     low = answers.xyxy[:, 3] - answers.xyxy[:, 1] < min_height
-    values = []
     for threshold in thresholds:
         near = overlap >= threshold
         right = _taken(box[near], thing[near], overlap[near], answers.image)
         counts = right | ~(low | (inside >= threshold))
-        values.append(interpolated_precision(right[counts], len(wanted.image)))
-    return values
+        yield scores[counts], right[counts]
+
+
+def judged_boxes(
+    things: Boxes, found: Boxes, ignored: Boxes, *, iou: float, min_height: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the scores of the boxes that count in one image, the highest first, and whether each is right.
+
+    All are of one class, and they are judged as `average_precision` does it.
+
+    Raises:
+        InputError: The boxes that were found have no scores.
+
+    Example:
+        >>> thing = Boxes([[0, 0, 10, 10]], ["car"])
+        >>> found = Boxes([[50, 0, 60, 10], [0, 0, 10, 9]], ["car", "car"], scores=[0.6, 0.7])
+        >>> scores, right = judged_boxes(thing, found, Boxes.empty(), iou=0.5)
+        >>> scores.round(1).tolist(), right.tolist()
+        ([0.7, 0.6], [True, False])
+    """
+    if len(found) and found.scores is None:
+        raise InputError("found boxes must have scores, got none")
+    return next(_judged([things], [found], [ignored], [iou], min_height))
+
+
+def matched(boxes: Boxes, others: Boxes, iou: float) -> NDArray[np.bool_]:
+    """Return which boxes find one of the others: they choose in order, each the nearest that is free.
+
+    Example:
+        >>> one = Boxes([[0, 0, 10, 10], [1, 0, 11, 10]], ["car", "car"])
+        >>> matched(one, one[:1], 0.5).tolist()
+        [True, False]
+    """
+    mine, other = _Column.of([boxes]), _Column.of([others])
+    box, thing = mine.pairs(other)
+    overlap, _ = _overlap(mine, other, box, thing)
+    near = overlap >= iou
+    return _taken(box[near], thing[near], overlap[near], mine.image)
 
 
 def _taken(

@@ -194,6 +194,11 @@ class Reliability:
         return self.bound <= 0
 
     @property
+    def vacuous(self) -> bool:
+        """Whether there is nothing to lose: correctness is asked of a model that is never right."""
+        return self.preserve == "correctness" and self.required.mean == 0
+
+    @property
     def converged(self) -> bool:
         """Whether another seed gives much the same, so that there are enough batches."""
         distance, bound = self.other
@@ -260,7 +265,7 @@ def check(
     )
     distance = second[0].mean - second[1].mean
     other = (distance, distance + z * math.hypot(second[0].deviation, second[1].deviation))
-    whole = measured.batches(asked.batches, pairs.images, rng_for(asked.seed, "whole"), paired=True)
+    whole = measured.batches(asked.batches, pairs.images, rng_for(asked.seed, "whole"), whole=True)
     gaps = Estimate.of(whole[0] - whole[1])
     tenths = np.clip((pairs.change / limit * 10).astype(int), 0, 9)
     return Reliability(
@@ -291,15 +296,18 @@ class _Measured:
     """For prediction: the pairs that are hardly changed."""
 
     def batches(
-        self, batches: int, size: int, rng: np.random.Generator, *, paired: bool = False
+        self, batches: int, size: int, rng: np.random.Generator, *, whole: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the values of so many batches of so many images: what is required, and what is reached."""
+        """Return the values of so many batches of so many images: what is required, and what is reached.
+
+        Where a batch stands for the whole experiment, it has as many hardly changed pairs as that had.
+        """
         images = rng.integers(self.pairs.images, size=(batches, size))
         chosen = self.pairs.drawn(images, rng)
         if self.least is None:
             return self.required(images), self.reached(chosen)
-        few = min(size, len(self.least)) if paired else size
-        hardly = self.least[rng.integers(len(self.least), size=(batches, few))]
+        count = len(self.least) if whole else size
+        hardly = self.least[rng.integers(len(self.least), size=(batches, count))]
         return self.required(hardly), self.reached(chosen)
 
 

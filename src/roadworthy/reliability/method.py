@@ -41,7 +41,8 @@ class ReliabilityMethod(BaseMethod):
     distance.
 
     The requirement passes when Δ + 1.645 σ ≤ 0, is violated when Δ > 0 or when an answer could not be had,
-    and is inconclusive in between: met on the average, but not with that confidence.
+    and is inconclusive in between: met on the average, but not with that confidence. It is inconclusive, too,
+    where correctness is asked of a model that is right on no original: it has nothing to lose.
 
     Example:
         >>> from roadworthy.datasets import load
@@ -197,6 +198,7 @@ def measured_by(found: Reliability, verdicts: Iterable[Verdict], limit: float) -
         "reached": found.reached.mean,
         "epsilon": found.epsilon,
         "converged": found.converged,
+        "vacuous": found.vacuous,
         "other_distance": found.other[0],
         "other_bound": found.other[1],
         "images": found.images,
@@ -212,12 +214,16 @@ def measured_by(found: Reliability, verdicts: Iterable[Verdict], limit: float) -
 def _status(found: Reliability, errors: int) -> OutcomeStatus:
     if errors or found.distance > 0:
         return OutcomeStatus.VIOLATED
-    return OutcomeStatus.PASSED if found.satisfied else OutcomeStatus.INCONCLUSIVE
+    if found.satisfied and not found.vacuous:
+        return OutcomeStatus.PASSED
+    return OutcomeStatus.INCONCLUSIVE
 
 
 def _summary(found: Reliability, asked: Preservation, errors: int, measures: Mapping[str, Scalar]) -> str:
     symbols = ("m0", "m_t") if asked.preserve == "correctness" else ("s0", "s_t")
     verdict = "met" if found.satisfied else "not met"
+    if found.vacuous:
+        verdict = "there is nothing to lose, because the model is right on no original image"
     text = (
         f"{symbols[0]} {found.required.mean:.4f}, {symbols[1]} {found.reached.mean:.4f}: reliability "
         f"distance {found.distance:.4f}, with {asked.bootstrap.confidence:.0%} confidence at most "

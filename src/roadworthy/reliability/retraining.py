@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from roadworthy.cases import Dataset
+from roadworthy.cases import Dataset, Original
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.reliability.sampling import Changed, Original, shares
+from roadworthy.reliability.sampling import Changed, shares
 from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
 

@@ -18,15 +18,14 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from roadworthy.cases import Dataset, FrameSource
+from roadworthy.cases import Dataset, FrameSource, originals
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
-from roadworthy.transforms import Transform
-from roadworthy.visual_change import Reference
+from roadworthy.transforms import Transform, reference_of
 
-__all__ = ["Changed", "Original", "Sampling", "Strengths", "changed_frames", "originals", "shares"]
+__all__ = ["Changed", "Sampling", "Strengths", "changed_frames", "shares"]
 
 Sampling: TypeAlias = Literal["even", "published", "levels"]
 """Which changes are tried: even over Δv; parameters as the paper's authors draw them, again where Δv is above
@@ -39,61 +38,6 @@ LEAST_REACH = 0.05
 NARROWEST = 1e-4  # of the range of strengths
 MOST_STEPS = 12
 MOST_DRAWS = 100
-
-
-@dataclass(frozen=True, eq=False)
-class Original:
-    """A frame of a data set, read in whichever process wants it; the last few are kept.
-
-    Two are equal that stand for the same frame of the same data set, whether that can be hashed or not.
-
-    Attributes:
-        data: The data set.
-        index: Which of its frames.
-    """
-
-    data: Dataset
-    index: int
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Original) and self.data is other.data and self.index == other.index
-
-    def __hash__(self) -> int:
-        return hash((id(self.data), self.index))
-
-    def __call__(self) -> Frame:
-        """Return the frame.
-
-        Raises:
-            NotApplicable: It cannot be read, and the data set says that such frames are skipped.
-        """
-        try:
-            return _read(self)
-        except InputError as error:
-            if getattr(self.data, "on_error", "raise") == "skip":
-                raise NotApplicable("the frame cannot be read") from error
-            raise
-
-
-@lru_cache(maxsize=4)
-def _read(original: Original) -> Frame:
-    return original.data[original.index]
-
-
-# Half of the work of Δv is about the original alone.
-@lru_cache(maxsize=4)
-def _reference(frame: Frame) -> Reference:
-    return Reference(frame.image)
-
-
-def originals(data: Dataset) -> Iterator[tuple[str, FrameSource]]:
-    """Yield the frames of a data set with their ids; those that have ids beforehand are read where needed."""
-    ids: Sequence[str] | None = getattr(data, "ids", None)
-    if ids is None:
-        yield from ((frame.id, frame) for frame in data)
-        return
-    for index, id in enumerate(ids):
-        yield id, Original(data, index)
 
 
 class Strengths:
@@ -118,7 +62,7 @@ class Strengths:
         self.frame = frame
         self._transformation = transformation
         self._seed = seed
-        self._reference = _reference(frame)
+        self._reference = reference_of(frame)
         self._known = {0.0: 0.0}
 
     @property

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap
+from roadworthy.models.average_precision import judged_boxes, matched, parted
 from roadworthy.ontology import VOID
 from roadworthy.reliability.measures import Batches, Indices, Measure, Record, Values, expected, registered
 
@@ -71,40 +72,20 @@ class BoxPrecision(Measure):
             raise expected(answer, Boxes)
         if frame.boxes is None:
             raise NotApplicable("the frame does not tell its boxes")
-        clear = frame.boxes.xyxy[:, 3] - frame.boxes.xyxy[:, 1] >= self.min_height
-        if frame.boxes.occlusion is not None:
-            clear &= ~(frame.boxes.occlusion > self.max_occlusion)
-        things, hidden = frame.boxes[clear], frame.boxes[~clear]
+        things, hidden = parted(frame.boxes, self.min_height, self.max_occlusion)
         regions = np.array(frame.metadata.get("dont_care", ()), np.float64).reshape(-1, 4)
         kept: dict[str, list[object]] = {}
         for word in self.classes or sorted({*things.classes, *answer.classes}):
             own, found = things.select(word), answer.select(word)
-            spared = np.concatenate([hidden.select(word).xyxy.astype(np.float64), regions])
-            scores, right = self._judged(own, found, spared)
+            # Nobody knows what is in a region that does not count: it may be of this class.
+            spared = Boxes.concatenate([hidden.select(word), Boxes(regions, [word] * len(regions))])
+            scores, right = judged_boxes(own, found, spared, iou=self.iou, min_height=self.min_height)
             if len(own) or len(scores):
                 kept[word] = [
                     len(own),
                     *([round(float(s), 6), bool(r)] for s, r in zip(scores, right, strict=True)),
                 ]
         return json.dumps(kept, separators=(",", ":"))
-
-    def _judged(
-        self, things: Boxes, found: Boxes, spared: NDArray[np.float64]
-    ) -> tuple[Values, NDArray[np.bool_]]:
-        """Return scores, the highest first, and whether each is right, of the boxes that count."""
-        if not len(found):
-            return np.zeros(0), np.zeros(0, np.bool_)
-        if found.scores is None:
-            raise InputError("found boxes must have scores, got none")
-        scores = np.asarray(found.scores, np.float64)
-        order = np.argsort(-scores, kind="stable")
-        right = np.zeros(len(order), np.bool_)
-        for row, _ in _pairs(found[order].iou(things), self.iou):
-            right[row] = True
-        corners = found.xyxy[order].astype(np.float64)
-        low = corners[:, 3] - corners[:, 1] < self.min_height
-        counts = right | ~(low | (_share_inside(corners, spared) >= self.iou))
-        return scores[order][counts], right[counts]
 
     def batches(self, records: Sequence[Record]) -> Batches:
         """Return what gives the mean average precision of batches, over the classes that occur in each."""
@@ -127,7 +108,7 @@ class BoxPrecision(Measure):
         if not total:
             return 1.0
         words = self.classes or sorted({*one.classes, *other.classes})
-        found = sum(len(_pairs(one.select(word).iou(other.select(word)), self.iou)) for word in words)
+        found = sum(int(matched(one.select(word), other.select(word), self.iou).sum()) for word in words)
         counted = sum(len(boxes.select(word)) for boxes in (one, other) for word in words)
         return 2 * found / counted if counted else 1.0
 
@@ -135,31 +116,6 @@ class BoxPrecision(Measure):
         if not isinstance(answer, Boxes):
             raise expected(answer, Boxes)
         return answer if answer.scores is None else answer[answer.scores >= self.score]
-
-
-def _pairs(overlap: NDArray[np.float64], least: float) -> list[tuple[int, int]]:
-    """Return pairs of rows and columns: rows choose in order, each the column nearest to it that is free."""
-    pairs: list[tuple[int, int]] = []
-    free = np.ones(overlap.shape[1], np.bool_)
-    for row, values in enumerate(overlap):
-        open_ = np.where(free, values, -1.0)
-        if open_.size and open_.max() >= least:
-            column = int(open_.argmax())
-            free[column] = False
-            pairs.append((row, column))
-    return pairs
-
-
-def _share_inside(corners: NDArray[np.float64], regions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return which share of each box lies in the region that holds most of it."""
-    if not len(regions):
-        return np.zeros(len(corners))
-    low = np.maximum(corners[:, None, :2], regions[None, :, :2])
-    high = np.minimum(corners[:, None, 2:], regions[None, :, 2:])
-    area = (corners[:, 2:] - corners[:, :2]).prod(axis=1)[:, None]
-    shared = np.clip(high - low, 0, None).prod(axis=2)
-    share: NDArray[np.float64] = np.divide(shared, area, out=np.zeros_like(shared), where=area > 0)
-    return np.asarray(share.max(axis=1), np.float64)
 
 
 class _Ranked:

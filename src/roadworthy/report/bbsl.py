@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.bbsl.checking import Finding, Witness
 from roadworthy.bbsl.checking.models import Value
 from roadworthy.bbsl.checking.results import written
+from roadworthy.bbsl.syntax import Spec
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 from roadworthy.report.plots import PALETTE, new_figure
@@ -19,9 +20,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_findings", "draw_witness"]
+__all__ = ["draw_findings", "draw_witness", "interval_axes"]
 
 _MOST_PANELS = 12
+
+
+def interval_axes(spec: Spec) -> dict[str, str]:
+    """Return along which axis the interval of each external function lies, as the drawings take it.
+
+    Example:
+        >>> from roadworthy.bbsl import parse
+        >>> head = "exfunction v(): bb near(): interval endexfunction"
+        >>> interval_axes(parse(f"{head} case stop PROJ_y(v()) ~ near() endcase"))["near"]
+        'y'
+    """
+    return {name: axis for (kind, name, *_), axis in spec.prepared.axes.items() if kind == "function"}
 
 
 def draw_witness(witness: Witness, *, axes_of: dict[str, str] | None = None, title: str = "") -> Figure:
@@ -144,7 +157,7 @@ class _Labels:
             place["xytext"] = (3, 0)
         else:
             # Boxes may share a corner: their names go below each other.
-            down = sum(abs(x - other[0]) < 90 and abs(y - other[1]) < 20 for other in self._taken)
+            down = sum(abs(x - other[0]) < 200 and abs(y - other[1]) < 20 for other in self._taken)
             self._taken.append((x, y))
             place["xytext"] = (3, -3 - 12 * down)
         under = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0}

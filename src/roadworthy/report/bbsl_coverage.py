@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roadworthy.bbsl.coverage import SpecCoverage
-from roadworthy.report.bbsl_tests import ZONE, Zones
+from roadworthy.report.bbsl_tests import ZONE, Zones, outline, shade_zones
 from roadworthy.report.plots import PALETTE, new_figure
 
 if TYPE_CHECKING:
@@ -103,18 +103,15 @@ def draw_labelled(
     if image is not None:
         high, wide = image.shape[:2]
         place.imshow(image, extent=(0, wide, high, 0), interpolation="bilinear")
+    shade_zones(place, zones or {})
     for name, (axis, ends) in (zones or {}).items():
-        span = place.axhspan if axis == "y" else place.axvspan
-        span(*ends, facecolor=ZONE, alpha=0.2, linewidth=0)
         where = (wide * 0.99, ends[0]) if axis == "y" else (ends[0], high * 0.02)
         place.annotate(
             name, where, ha="right" if axis == "y" else "left", va="top", fontsize=8, color=PALETTE[0]
         )
     colors = {label: PALETTE[(number + 1) % len(PALETTE)] for number, label in enumerate(labels)}
     for box, label in objects:
-        color = colors.get(label, "#777777")
-        corner, sides = (box[0], box[1]), (box[2] - box[0], box[3] - box[1])
-        place.add_patch(Rectangle(corner, *sides, fill=False, edgecolor=color, linewidth=1.8))
+        outline(place, box, colors.get(label, "#777777"))
     place.set_xlim(0, wide)
     place.set_ylim(high, 0)
     place.set_aspect("equal")

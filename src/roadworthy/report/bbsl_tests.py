@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from roadworthy.report._palette import Image
 
-__all__ = ["draw_cells", "draw_row"]
+__all__ = ["ZONE", "Zones", "draw_cells", "draw_row", "outline", "shade_zones"]
 
 TRUTH, DETECTION, ZONE = PALETTE[1], PALETTE[2], PALETTE[5]
 
@@ -49,7 +49,7 @@ def draw_cells(
         raise InputError("there is nothing to draw: no test case has a verdict")
     rows = -(-len(cells) // 4)
     wide = min(20.0, max(12.0, 4 * (1.55 * size[0] / size[1] + 0.5)))
-    figure, axes = new_figure(rows, 4, size=(wide, 2.0 * rows + (0.3 if title else 0.0)))
+    figure, axes = new_figure(rows, 4, size=(wide, 2.2 * rows + (0.3 if title else 0.0)))
     if title:
         figure.suptitle(title, x=0.01, ha="left")
     for place, cell in zip(axes.flat, cells, strict=False):
@@ -82,14 +82,12 @@ def draw_row(axes: Axes, row: TestRow, image: Image | None, size: tuple[float, f
     axes.set_aspect("equal")
     axes.grid(False)
     axes.tick_params(labelsize=7)
-    for axis, (low, high) in zones.values():
-        span = axes.axhspan if axis == "y" else axes.axvspan
-        span(low, high, facecolor=ZONE, alpha=0.18, linewidth=0)
+    shade_zones(axes, zones)
     # The detection is thin and broken, so that the object shows where both have one edge.
     boxes = ((row.truth, TRUTH, 2.4, "-"), (row.detection, DETECTION, 1.4, (0, (4, 2))))
     for box, color, width, dashes in boxes:
         if box is not None:
-            _outline(axes, box, color, width, dashes)
+            outline(axes, box, color, width, dashes)
     facts = [f"{row.frame}", f"IoU {row.iou:.2f}" if row.iou is not None else "", _margin(row)]
     axes.set_xlabel(" · ".join(fact for fact in facts if fact), fontsize=8)
 
@@ -107,7 +105,15 @@ def _around(row: TestRow, wide: float, high: float) -> tuple[float, float, float
     return x, y, x + share * wide, y + share * high
 
 
-def _outline(axes: Axes, box: Sequence[float], color: str, width: float, dashes: Any) -> None:
+def shade_zones(axes: Axes, zones: Zones) -> None:
+    """Shade the intervals across the whole image."""
+    for axis, (low, high) in zones.values():
+        span = axes.axhspan if axis == "y" else axes.axvspan
+        span(low, high, facecolor=ZONE, alpha=0.18, linewidth=0)
+
+
+def outline(axes: Axes, box: Sequence[float], color: str, width: float = 1.8, dashes: Any = "-") -> None:
+    """Draw the edges of a box, x1, y1, x2, y2."""
     from matplotlib.patches import Rectangle
 
     corner, sides = (box[0], box[1]), (box[2] - box[0], box[3] - box[1])
@@ -117,4 +123,4 @@ def _outline(axes: Axes, box: Sequence[float], color: str, width: float, dashes:
 def _margin(row: TestRow) -> str:
     if row.detection is None:
         return "not detected"
-    return f"margin {row.margin:+.1f} px" if np.isfinite(row.margin) else ""
+    return f"margin {row.margin:+.2f} px" if np.isfinite(row.margin) else ""

@@ -190,6 +190,6 @@ def tolerated_sheet(
         limit = tolerance_of(name).correctness
         for place in places:
             made = Changed(frame, transformation_named(name), limit, place, seed)()
-            told = f"Δv {made.visual_change:.2f} of {limit:g}"
+            told = f"Δv {made.visual_change:.2f}/{limit:g}"
             tiles.append(Tile(draw_frame(made, (), _TILE_WIDTH / frame.width), name, told))
     return contact_sheet(tiles, len(places))

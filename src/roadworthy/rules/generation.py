@@ -13,7 +13,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -21,7 +20,7 @@ import cv2
 import numpy as np
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.cases import Dataset, FrameSource
+from roadworthy.cases import FrameSource
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
@@ -33,7 +32,7 @@ from roadworthy.transforms import Composition, Engine, Operation, Transform, tra
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.wording import Description
 
-__all__ = ["FollowUp", "Original", "Plan", "Scenario", "Traffic", "operation_of", "plan_for"]
+__all__ = ["FollowUp", "Plan", "Scenario", "Traffic", "operation_of", "plan_for"]
 
 Traffic: TypeAlias = Literal["right", "left"]
 
@@ -200,38 +199,6 @@ class Plan:
     def scaled(self, amount: float) -> Plan:
         """Return the plan with less of every change; 1 is all of it."""
         return dataclasses.replace(self, scenarios=tuple(one.scaled(amount) for one in self.scenarios))
-
-
-@dataclass(frozen=True)
-class Original:
-    """A frame of a data set, read in whichever process wants it; the last few are kept.
-
-    Attributes:
-        data: The data set.
-        index: Which of its frames.
-    """
-
-    data: Dataset
-    index: int
-
-    def __call__(self) -> Frame:
-        """Return the frame.
-
-        Raises:
-            NotApplicable: It cannot be read, and the data set says that such frames are skipped.
-        """
-        try:
-            return _read(self)
-        except InputError as error:
-            if getattr(self.data, "on_error", "raise") == "skip":
-                raise NotApplicable("the frame cannot be read") from error
-            raise
-
-
-# The follow-ups of a frame are made one after another: it need not be read for each of them.
-@lru_cache(maxsize=4)
-def _read(original: Original) -> Frame:
-    return original.data[original.index]
 
 
 @dataclass(frozen=True)

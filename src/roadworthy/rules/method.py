@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import cv2
 import numpy as np
@@ -21,14 +21,15 @@ from roadworthy.cases import (
     Status,
     Verdict,
     conclude_rate,
+    originals,
 )
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.rules.generation import Original, Plan, plan_for
+from roadworthy.rules.generation import Plan, plan_for
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Engine
 
-__all__ = ["RulesMethod", "judged", "mean_difference", "originals", "rule_case"]
+__all__ = ["RulesMethod", "judged", "mean_difference", "rule_case"]
 
 
 class RulesMethod(BaseMethod):
@@ -161,16 +162,6 @@ def _placed(frame: Frame, number: int) -> dict[str, Scalar]:
     if not isinstance(notes, tuple) or not notes:
         return {}
     return {f"distance.{number}": float(notes[-1]["distance"])}
-
-
-def originals(data: Dataset) -> Iterator[tuple[str, FrameSource]]:
-    """Yield the frames of a data set with their ids; those that have ids beforehand are read where needed."""
-    ids: Sequence[str] | None = getattr(data, "ids", None)
-    if ids is None:
-        yield from ((frame.id, frame) for frame in data)
-        return
-    for index, id in enumerate(ids):
-        yield id, Original(data, index)
 
 
 def _allowed(requirement: Requirement) -> float:

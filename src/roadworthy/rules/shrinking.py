@@ -27,11 +27,12 @@ from roadworthy.cases import (
     Requirement,
     Status,
     Verdict,
+    originals,
 )
 from roadworthy.frames import Frame
 from roadworthy.rules.expectation import Expectation
 from roadworthy.rules.generation import Plan
-from roadworthy.rules.method import judged, originals, rule_case
+from roadworthy.rules.method import judged, rule_case
 
 __all__ = ["Shrinking", "Shrunk", "Violation", "least_amount"]
 

@@ -175,10 +175,10 @@ class Work:
 
     def _store(self, pair: Pair, judged: Judged, hashes: dict[int, str]) -> None:
         store = self.stores[pair]
-        verdict = judged.verdict
-        told = self.method.feedback(judged.case, verdict)
+        told = self.method.feedback(judged.case, judged.verdict)
         if isinstance(told, TakeBack):
             return
+        verdict = judged.with_visual_change().verdict
         if told:
             verdict = replace(verdict, measures={**verdict.measures, **told})
         images: list[str] = []

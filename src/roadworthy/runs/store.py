@@ -281,8 +281,8 @@ def _check_folder(folder: Path) -> None:
         raise InputError(f"a run needs a folder, got the file {folder}")
     if _shards(folder):
         raise InputError(
-            f"{folder} already holds the cases of a run, and only a search can be resumed; choose another "
-            "folder, or delete this one"
+            f"{folder} already holds the cases of a run, and only a search can be resumed, with --resume; "
+            "choose another folder, or delete this one"
         )
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "requirements.jsonl").is_file():
         raise InputError(f"{folder} must be empty or new, got a folder with other files; choose another")

@@ -36,7 +36,7 @@ from roadworthy.transforms.operations import (
 from roadworthy.transforms.parameters import Parameter, choice, number, spelled, word
 from roadworthy.transforms.spatter import Spatter
 from roadworthy.transforms.tone import Brightness, ColourJitter, Contrast, RGBShift, Saturate
-from roadworthy.transforms.transform import ImageTransform, Keeps, Transform, register
+from roadworthy.transforms.transform import ImageTransform, Keeps, Transform, reference_of, register
 from roadworthy.transforms.weather import Cloudy, Dusk, Fog, Night, Rain, Shadow, Snow, SunGlare
 
 __all__ = [
@@ -100,6 +100,7 @@ __all__ = [
     "number",
     "parse_transform",
     "read_engines",
+    "reference_of",
     "register",
     "spelled",
     "transform_for",

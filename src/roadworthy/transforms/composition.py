@@ -10,6 +10,7 @@ import numpy as np
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.transforms.transform import Keeps, Transform
+from roadworthy.visual_change import Tolerance
 
 __all__ = ["Composition", "compose"]
 
@@ -49,6 +50,12 @@ class Composition(Transform):
     def is_identity(self) -> bool:
         """Whether none of the steps changes anything."""
         return all(step.is_identity for step in self.steps)
+
+    @property
+    def tolerance(self) -> Tolerance | None:
+        """What people tolerate of the one step that changes something; None where several do."""
+        made = [step for step in self.steps if not step.is_identity]
+        return made[0].tolerance if len(made) == 1 else None
 
     @property
     def settings(self) -> dict[str, float | int | str]:

@@ -340,7 +340,11 @@ class EngineTransform(Transform):
         if self._condition is not None:
             changes["metadata"] = self._conditions(frame, image, *self._condition)
         return known.replace(
-            **changes, id=frame.id, previous=frame.previous, visual_change=frame.visual_change
+            **changes,
+            id=frame.id,
+            previous=frame.previous,
+            visual_change=frame.visual_change,
+            tolerated=frame.tolerated,
         )
 
     def _conditions(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from roadworthy.transforms.parameters import choice, number
 from roadworthy.transforms.transform import Image, ImageTransform, Presets, register
+from roadworthy.visual_change import Tolerance
 
 __all__ = ["Brightness", "ColourJitter", "Contrast", "RGBShift", "Saturate"]
 
@@ -83,6 +84,11 @@ class Contrast(ImageTransform):
         **{f"deeptest-{k}": {"gain": round(1 + 0.2 * k, 1), "pivot": "black"} for k in range(1, 11)},
         **{f"imagenet-c-{k}": {"gain": gain} for k, gain in enumerate((0.4, 0.3, 0.2, 0.1, 0.05), 1)},
     }
+
+    @property
+    def tolerance(self) -> Tolerance | None:
+        """What people tolerate of it; what they were shown keeps the mean."""
+        return super().tolerance if self.pivot == "mean" else None
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         if self.pivot == "black":

@@ -20,9 +20,9 @@ from roadworthy.frames import Frame
 from roadworthy.registry import transforms
 from roadworthy.transforms.notes import without_places
 from roadworthy.transforms.parameters import Parameter, declared_parameters, spelled
-from roadworthy.visual_change import Reference
+from roadworthy.visual_change import Reference, Tolerance, known_tolerance
 
-__all__ = ["ImageTransform", "Keeps", "Transform", "register"]
+__all__ = ["ImageTransform", "Keeps", "Transform", "reference_of", "register"]
 
 Image = NDArray[np.uint8]
 Presets = Mapping[str, Mapping[str, float | str]]
@@ -120,10 +120,27 @@ class Transform(ABC):
             generator.bit_generator.state = state
             previous.append(self._changed(earlier, generator))
         generator.bit_generator.state = end
+        changed = changed.replace(
+            id=f"{frame.id}~{self}", previous=previous, visual_change=None, tolerated=None
+        )
+        return self.measured(frame, changed) if measure else changed
+
+    def measured(self, original: Frame, changed: Frame) -> Frame:
+        """Return a frame that this made of another, with its Δv and whether people tolerate so much of it.
+
+        Example:
+            >>> from roadworthy.datasets import load
+            >>> from roadworthy.transforms import make_transform
+            >>> frame, flatter = load("world:town", count=1)[0], make_transform("contrast", gain=0.5)
+            >>> flatter(frame).tolerated, make_transform("contrast", gain=0.01)(frame).tolerated
+            (True, False)
+            >>> flatter(flatter(frame)).tolerated is None  # two changes, and people were shown one at a time
+            True
+        """
+        change = reference_of(original).visual_change(changed.image)
+        known = None if original.visual_change else self.tolerance
         return changed.replace(
-            id=f"{frame.id}~{self}",
-            previous=previous,
-            visual_change=_reference(frame).visual_change(changed.image) if measure else None,
+            visual_change=change, tolerated=None if known is None else change <= known.limit()
         )
 
     def _changed(self, frame: Frame, rng: np.random.Generator) -> Frame:
@@ -159,6 +176,19 @@ class Transform(ABC):
         """Whether it changes nothing: all parameters that set its strength are at their identity."""
         strengths = [one for one in self.parameters() if one.sets_strength]
         return bool(strengths) and all(getattr(self, one.name) == one.identity for one in strengths)
+
+    @property
+    def tolerance(self) -> Tolerance | None:
+        """What people tolerate of this change, as published; None where nobody has shown it to them.
+
+        They were shown less contrast and more light, not the other way round.
+        """
+        away = (
+            (getattr(self, one.name) - one.identity) * (one.strongest - one.identity) < 0
+            for one in self.parameters()
+            if one.identity is not None and one.strongest is not None
+        )
+        return None if any(away) else known_tolerance(self.name)
 
     @property
     def settings(self) -> dict[str, float | int | str]:
@@ -263,9 +293,10 @@ def register(name: str, *, summary: str, aliases: tuple[str, ...] = ()) -> Calla
     return decorate
 
 
-@lru_cache(maxsize=2)
-def _reference(frame: Frame) -> Reference:
-    # One frame is changed in many ways one after another, and half of the work is about the original alone.
+# One frame is changed in many ways one after another, and half of the work is about the original alone.
+@lru_cache(maxsize=4)
+def reference_of(frame: Frame) -> Reference:
+    """Return a frame as what changes are measured from; those of the last few frames are kept."""
     return Reference(frame.image)
 
 

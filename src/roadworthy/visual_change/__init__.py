@@ -34,7 +34,14 @@ from roadworthy.visual_change._measures import (
 )
 from roadworthy.visual_change._reference import Reference
 from roadworthy.visual_change._viewing import Viewing
-from roadworthy.visual_change.tolerance import HumanStudy, Tolerance, human_studies, tolerance_of, tolerated
+from roadworthy.visual_change.tolerance import (
+    HumanStudy,
+    Tolerance,
+    human_studies,
+    known_tolerance,
+    tolerance_of,
+    tolerated,
+)
 
 __all__ = [
     "HumanStudy",
@@ -42,6 +49,7 @@ __all__ = [
     "Tolerance",
     "Viewing",
     "human_studies",
+    "known_tolerance",
     "tolerance_of",
     "tolerated",
     "vif",

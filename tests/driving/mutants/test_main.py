@@ -4,10 +4,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from roadworthy.driving.mutants.__main__ import main
+from roadworthy.driving.mutants.training import train_mutant
+from roadworthy.errors import InputError
 from roadworthy.models import load_model
 
 # What a machine that only trains need not have.
@@ -32,17 +35,30 @@ def test_mutants_are_trained_driven_and_searched_on(
     assert main(train) == 0
     told = capsys.readouterr().out
     assert "RRW does not apply: the training has no penalty on weights" in told
-    assert "TRD-99: 1 epochs, steering RMSE" in told
+    assert "TRD-99: 1 epochs in 0 s, steering RMSE" in told
     names = sorted(one.name for one in out.iterdir())
     assert names[:1] == ["TRD-99"]
     assert names[-1] == "original"
     assert len(names) == 3
     assert load_model(out / "TRD-99").name == "dave2~TRD-99"
-    assert main(["drive", str(out), "--longest", "0.02"]) == 0
+    assert main(["drive", str(out), "--longest", "0.02", "--workers", "2"]) == 0
     fates = {one.parent.name: json.loads(one.read_text())["fate"] for one in out.glob("*/mutant.json")}
     assert set(fates.values()) <= {"alive", "crashing"}
+    (out / "copied").mkdir()
+    for file in (out / "original").iterdir():
+        (out / "copied" / file.name).write_bytes(file.read_bytes())
+    document = json.loads((out / "original" / "mutant.json").read_text())
+    document |= {"name": "copied", "mutation": {"operator": "HBS", "choice": "32"}, "fate": None}
+    (out / "copied" / "mutant.json").write_text(json.dumps(document))
+    assert main(["drive", str(out)]) == 0
+    assert json.loads((out / "copied" / "mutant.json").read_text())["fate"] == "equivalent"
     chosen = json.loads((out / "chosen.json").read_text())
     assert "original" not in chosen
+    original = out / "original" / "mutant.json"
+    original.write_text(json.dumps({**json.loads(original.read_text()), "fate": "crashing"}))
+    capsys.readouterr()
+    assert main(["drive", str(out)]) == 0
+    assert "Warning: the original crashes itself" in capsys.readouterr().err
     # What was trained is not trained again; a number that crashed is followed by a smaller one.
     document = json.loads((out / "TRD-99" / "mutant.json").read_text())
     (out / "TRD-99" / "mutant.json").write_text(json.dumps({**document, "fate": "crashing"}))
@@ -57,15 +73,14 @@ def test_mutants_are_trained_driven_and_searched_on(
 def test_one_that_cannot_be_trained_does_not_end_the_others(
     prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from roadworthy.driving.mutants import __main__ as module
-    from roadworthy.errors import InputError
+    from roadworthy.driving.mutants.training import batches as module
 
-    right = module.train_mutant
+    right = train_mutant
 
-    def failing(material: object, mutation: object) -> object:
+    def failing(material: Any, mutation: Any) -> object:
         if getattr(mutation, "operator", "") == "OCH":
             raise InputError("the loss became nan in epoch 1: the training diverged")
-        return right(material, mutation)  # type: ignore[arg-type]
+        return right(material, mutation)
 
     monkeypatch.setattr(module, "train_mutant", failing)
     out = tmp_path / "out"

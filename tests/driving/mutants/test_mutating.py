@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
+from typing import Any, Literal
 
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from roadworthy.driving.mutants import OPERATORS, Mutation, candidates, example_of, mutate, plan
@@ -15,16 +18,16 @@ SEEDS = st.integers(0, 10_000)
 RATIOS = st.floats(0.01, 1.0)
 
 
-def dense(*sizes: int, seed: int = 0) -> nn.Sequential:
+def dense(*sizes: int, seed: int = 0) -> Any:
     """Dense layers with ReLU between them, and weights that are all different."""
     torch.manual_seed(seed)
     layers: list[nn.Module] = []
-    for before, after in zip(sizes, sizes[1:], strict=False):
+    for before, after in pairwise(sizes):
         layers += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*layers[:-1]).eval()
 
 
-def convolutions() -> nn.Sequential:
+def convolutions() -> Any:
     torch.manual_seed(1)
     return nn.Sequential(
         nn.Conv2d(2, 3, 3),
@@ -39,6 +42,11 @@ def convolutions() -> nn.Sequential:
         nn.ReLU(),
         nn.Linear(5, 1),
     ).eval()
+
+
+def mutated(network: nn.Module, example: torch.Tensor, mutation: Mutation) -> Any:
+    """A mutant whose layers are reached without asking what they are."""
+    return mutate(network, example, mutation)
 
 
 class Remembering(nn.Module):
@@ -63,14 +71,15 @@ SEQUENCE = torch.zeros(2, 4, 1, 3, 3)
 
 
 def rows(weight: torch.Tensor) -> list[list[float]]:
-    return weight.detach().reshape(len(weight), -1).tolist()
+    found: list[list[float]] = weight.detach().reshape(len(weight), -1).tolist()
+    return found
 
 
 def test_gaussian_fuzzing_adds_noise_of_the_layers_own_spread_and_never_clips() -> None:
-    network = nn.Sequential(nn.Linear(200, 100, bias=False)).eval()
+    network: Any = nn.Sequential(nn.Linear(200, 100, bias=False)).eval()
     with torch.no_grad():
         network[0].weight.copy_(torch.linspace(-30, 50, 20_000).reshape(100, 200))
-    mutant = mutate(network, torch.zeros(1, 200), Mutation("GF", ratio=0.25, sigma=0.5))
+    mutant = mutated(network, torch.zeros(1, 200), Mutation("GF", ratio=0.25, sigma=0.5))
     noise = (mutant.module[0].weight - network[0].weight).detach().flatten()
     changed = noise[noise != 0]
     assert len(changed) == mutant.changed["0"] == 5000
@@ -83,8 +92,8 @@ def test_gaussian_fuzzing_adds_noise_of_the_layers_own_spread_and_never_clips() 
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, ratio=RATIOS)
 def test_gaussian_fuzzing_changes_exactly_the_ratio_of_all_weights(seed: int, ratio: float) -> None:
-    network = dense(4, 6, 5, 2)
-    mutant = mutate(network, torch.zeros(1, 4), Mutation("GF", ratio=ratio, seed=seed))
+    network: Any = dense(4, 6, 5, 2)
+    mutant = mutated(network, torch.zeros(1, 4), Mutation("GF", ratio=ratio, seed=seed))
     weights = [(0, 24), (2, 30), (4, 10)]
     changed = sum(int((mutant.module[n].weight != network[n].weight).sum()) for n, _ in weights)
     assert changed == max(1, round(ratio * 64)) == sum(mutant.changed.values())
@@ -94,8 +103,8 @@ def test_gaussian_fuzzing_changes_exactly_the_ratio_of_all_weights(seed: int, ra
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, ratio=RATIOS)
 def test_shuffling_keeps_what_comes_into_each_neuron_and_changes_its_order(seed: int, ratio: float) -> None:
-    network = dense(4, 6, 5, 2)
-    mutant = mutate(network, torch.zeros(1, 4), Mutation("WS", ratio=ratio, seed=seed))
+    network: Any = dense(4, 6, 5, 2)
+    mutant = mutated(network, torch.zeros(1, 4), Mutation("WS", ratio=ratio, seed=seed))
     assert sum(map(len, mutant.changed.values())) == max(1, round(ratio * 11))
     for number in (0, 2, 4):
         chosen = mutant.changed.get(str(number), [])
@@ -107,8 +116,8 @@ def test_shuffling_keeps_what_comes_into_each_neuron_and_changes_its_order(seed:
 
 
 def test_a_convolution_is_shuffled_over_channels_and_kernel() -> None:
-    network = convolutions()
-    mutant = mutate(network, IMAGES, Mutation("WS", ratio=0.34, layer="0"))
+    network: Any = convolutions()
+    mutant = mutated(network, IMAGES, Mutation("WS", ratio=0.34, layer="0"))
     (channel,) = mutant.changed["0"]
     before, after = network[0].weight[channel].flatten(), mutant.module[0].weight[channel].flatten()
     assert not torch.equal(before, after)
@@ -116,13 +125,13 @@ def test_a_convolution_is_shuffled_over_channels_and_kernel() -> None:
 
 
 def test_blocking_a_dense_neuron_by_hand() -> None:
-    network = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)).eval()
+    network: Any = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)).eval()
     with torch.no_grad():
         network[0].weight.copy_(torch.tensor([[1.0], [2.0]]))
         network[0].bias.zero_()
         network[2].weight.copy_(torch.tensor([[10.0, 100.0]]))
         network[2].bias.fill_(0.5)
-    mutant = mutate(network, torch.zeros(1, 1), Mutation("NEB", ratio=0.5, seed=1))
+    mutant = mutated(network, torch.zeros(1, 1), Mutation("NEB", ratio=0.5, seed=1))
     (blocked,) = mutant.changed["0"]
     # For 3 the neurons give 3 and 6; without one of them, 600.5 or 30.5 are left of 630.5.
     assert mutant.module(torch.tensor([[3.0]])).tolist() == [[[600.5, 30.5][blocked]]]
@@ -132,10 +141,10 @@ def test_blocking_a_dense_neuron_by_hand() -> None:
 @settings(max_examples=20, deadline=None)
 @given(seed=SEEDS, layer=st.sampled_from(["0", "4", "8"]))
 def test_the_answer_does_not_depend_on_a_blocked_neuron(seed: int, layer: str) -> None:
-    network = convolutions()
-    mutant = mutate(network, IMAGES, Mutation("NEB", ratio=0.3, layer=layer, seed=seed)).module
+    network: Any = convolutions()
+    mutant = mutated(network, IMAGES, Mutation("NEB", ratio=0.3, layer=layer, seed=seed)).module
     images = torch.rand(3, 2, 8, 8)
-    chosen = mutate(network, IMAGES, Mutation("NEB", ratio=0.3, layer=layer, seed=seed)).changed[layer]
+    chosen = mutated(network, IMAGES, Mutation("NEB", ratio=0.3, layer=layer, seed=seed)).changed[layer]
     before = mutant(images)
     with torch.no_grad():
         for neuron in chosen:
@@ -143,33 +152,33 @@ def test_the_answer_does_not_depend_on_a_blocked_neuron(seed: int, layer: str) -
             mutant.get_submodule(layer).bias[neuron] -= 3.0
     assert torch.equal(before, mutant(images))
     with torch.no_grad():
-        mutant.get_submodule(layer).bias[[n for n in range(3) if n not in chosen][0]] += 3.0
+        mutant.get_submodule(layer).bias[next(n for n in range(3) if n not in chosen)] += 3.0
     assert not torch.equal(before, mutant(images))
 
 
 def test_a_channel_is_blocked_behind_flatten_as_its_block_of_columns() -> None:
-    network = convolutions()
-    mutant = mutate(network, IMAGES, Mutation("NEB", ratio=0.25, layer="4", seed=3))
+    network: Any = convolutions()
+    mutant = mutated(network, IMAGES, Mutation("NEB", ratio=0.25, layer="4", seed=3))
     (channel,) = mutant.changed["4"]
     gone = (mutant.module[8].weight == 0).all(0).nonzero().flatten().tolist()
     assert gone == list(range(4 * channel, 4 * channel + 4))
 
 
 def test_blocking_reaches_into_and_out_of_a_recurrent_layer() -> None:
-    network = Remembering().eval()
-    into = mutate(network, SEQUENCE, Mutation("NEB", ratio=0.5, layer="features.0"))
+    network: Any = Remembering().eval()
+    into = mutated(network, SEQUENCE, Mutation("NEB", ratio=0.5, layer="features.0"))
     (channel,) = into.changed["features.0"]
     gone = (into.module.memory.weight_ih_l0 == 0).all(0).nonzero().flatten().tolist()
     assert gone == list(range(4 * channel, 4 * channel + 4))
-    out = mutate(network, SEQUENCE, Mutation("NEB", ratio=0.34, layer="memory"))
+    out = mutated(network, SEQUENCE, Mutation("NEB", ratio=0.34, layer="memory"))
     (neuron,) = out.changed["memory"]
     gone = (out.module.dense[1].weight == 0).all(0).nonzero().flatten().tolist()
     assert gone == [neuron, neuron + 3, neuron + 6, neuron + 9]
 
 
 def test_blocking_a_channel_of_a_grouped_convolution_touches_its_group_alone() -> None:
-    network = nn.Sequential(nn.Conv2d(1, 4, 1), nn.ReLU(), nn.Conv2d(4, 6, 1, groups=2)).eval()
-    mutant = mutate(network, torch.zeros(1, 1, 2, 2), Mutation("NEB", ratio=0.25, layer="0", seed=5))
+    network: Any = nn.Sequential(nn.Conv2d(1, 4, 1), nn.ReLU(), nn.Conv2d(4, 6, 1, groups=2)).eval()
+    mutant = mutated(network, torch.zeros(1, 1, 2, 2), Mutation("NEB", ratio=0.25, layer="0", seed=5))
     (channel,) = mutant.changed["0"]
     zeros = (mutant.module[2].weight == 0).flatten(1).nonzero().tolist()
     group, column = divmod(channel, 2)
@@ -179,8 +188,8 @@ def test_blocking_a_channel_of_a_grouped_convolution_touches_its_group_alone() -
 @settings(max_examples=20, deadline=None)
 @given(seed=SEEDS, ratio=RATIOS)
 def test_inversion_flips_what_goes_into_the_activation(seed: int, ratio: float) -> None:
-    network = dense(4, 6, 2)
-    mutant = mutate(network, torch.zeros(1, 4), Mutation("NAI", ratio=ratio, seed=seed))
+    network: Any = dense(4, 6, 2)
+    mutant = mutated(network, torch.zeros(1, 4), Mutation("NAI", ratio=ratio, seed=seed))
     numbers = torch.rand(5, 4) - 0.5
     signs = torch.ones(6)
     signs[mutant.changed["0"]] = -1
@@ -190,8 +199,8 @@ def test_inversion_flips_what_goes_into_the_activation(seed: int, ratio: float) 
 
 
 def test_inversion_of_a_recurrent_neuron_flips_what_it_proposes() -> None:
-    network = Remembering().eval()
-    mutant = mutate(network, SEQUENCE, Mutation("NAI", ratio=0.34, layer="memory"))
+    network: Any = Remembering().eval()
+    mutant = mutated(network, SEQUENCE, Mutation("NAI", ratio=0.34, layer="memory"))
     (neuron,) = mutant.changed["memory"]
     before, after = network.memory, mutant.module.memory
     for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
@@ -208,8 +217,8 @@ def test_inversion_of_a_recurrent_neuron_flips_what_it_proposes() -> None:
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, ratio=RATIOS)
 def test_switched_neurons_are_all_elsewhere_with_weights_and_bias(seed: int, ratio: float) -> None:
-    network = dense(4, 6, 5, 2)
-    mutant = mutate(network, torch.zeros(1, 4), Mutation("NS", ratio=ratio, seed=seed))
+    network: Any = dense(4, 6, 5, 2)
+    mutant = mutated(network, torch.zeros(1, 4), Mutation("NS", ratio=ratio, seed=seed))
     for number in (0, 2, 4):
         chosen = mutant.changed.get(str(number), [])
         assert len(chosen) != 1
@@ -223,8 +232,8 @@ def test_switched_neurons_are_all_elsewhere_with_weights_and_bias(seed: int, rat
 
 
 def test_switched_recurrent_neurons_take_all_their_gates_along() -> None:
-    network = Remembering().eval()
-    mutant = mutate(network, SEQUENCE, Mutation("NS", ratio=0.6, layer="memory"))
+    network: Any = Remembering().eval()
+    mutant = mutated(network, SEQUENCE, Mutation("NS", ratio=0.6, layer="memory"))
     one, other = mutant.changed["memory"]
     for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
         before, after = getattr(network.memory, name), getattr(mutant.module.memory, name)
@@ -234,17 +243,17 @@ def test_switched_recurrent_neurons_take_all_their_gates_along() -> None:
 
 
 def test_a_removed_activation_lets_everything_through() -> None:
-    network = dense(3, 4, 1)
-    mutant = mutate(network, torch.zeros(1, 3), Mutation("LR", layer="1")).module
+    network: Any = dense(3, 4, 1)
+    mutant = mutated(network, torch.zeros(1, 3), Mutation("LR", layer="1")).module
     numbers = torch.rand(5, 3) - 0.5
     assert torch.equal(mutant(numbers), network[2](network[0](numbers)))
 
 
 @pytest.mark.parametrize("added", ["tanh", "softsign", "sigmoid", "softplus", "relu", "layer"])
 def test_a_layer_added_at_the_end_does_something(added: str) -> None:
-    network = dense(3, 4, 2)
+    network: Any = dense(3, 4, 2)
     numbers = torch.linspace(-5, 5, 60).reshape(20, 3)
-    mutant = mutate(network, torch.zeros(1, 3), Mutation("LA", layer="2", added=added)).module
+    mutant = mutated(network, torch.zeros(1, 3), Mutation("LA", layer="2", added=added)).module
     assert mutant(numbers).shape == network(numbers).shape
     assert not torch.allclose(mutant(numbers), network(numbers))
     if added == "tanh":
@@ -252,15 +261,15 @@ def test_a_layer_added_at_the_end_does_something(added: str) -> None:
 
 
 def test_an_added_layer_keeps_the_shape_of_maps() -> None:
-    network = convolutions()
-    mutant = mutate(network, IMAGES, Mutation("LA", layer="1", added="layer")).module
+    network: Any = convolutions()
+    mutant = mutated(network, IMAGES, Mutation("LA", layer="1", added="layer")).module
     assert isinstance(mutant[1][1], nn.Conv2d)
     assert mutant(IMAGES).shape == network(IMAGES).shape
 
 
 def test_a_duplicate_has_weights_of_its_own() -> None:
-    network = dense(3, 3, 1)
-    mutant = mutate(network, torch.zeros(1, 3), Mutation("LD", layer="0")).module
+    network: Any = dense(3, 3, 1)
+    mutant = mutated(network, torch.zeros(1, 3), Mutation("LD", layer="0")).module
     first, copied = mutant[0]
     numbers = torch.rand(5, 3)
     assert torch.equal(first.weight, copied.weight)
@@ -274,31 +283,31 @@ def test_a_duplicate_has_weights_of_its_own() -> None:
 @pytest.mark.parametrize("kernel", [1, 2, 3, (3, 2)])
 @pytest.mark.parametrize("mode", ["zeros", "replicate"])
 def test_the_duplicate_of_a_convolution_is_padded_to_keep_the_shape(
-    kernel: int | tuple[int, int], mode: str
+    kernel: int | tuple[int, int], mode: Literal["zeros", "replicate"]
 ) -> None:
-    network = nn.Sequential(nn.Conv2d(2, 2, kernel, dilation=2, padding_mode=mode), nn.ReLU()).eval()
+    network: Any = nn.Sequential(nn.Conv2d(2, 2, kernel, dilation=2, padding_mode=mode), nn.ReLU()).eval()
     maps = torch.rand(1, 2, 9, 9)
-    mutant = mutate(network, maps, Mutation("LD", layer="0"))
+    mutant = mutated(network, maps, Mutation("LD", layer="0"))
     assert mutant.module(maps).shape == network(maps).shape
     assert torch.equal(mutant.module[0][0](maps), network[0](maps))
     assert bool(mutant.note) == (kernel != 1)
 
 
 def test_the_duplicate_of_a_pooling_takes_the_largest_of_neighbours() -> None:
-    network = nn.Sequential(nn.MaxPool2d(2)).eval()
+    network: Any = nn.Sequential(nn.MaxPool2d(2)).eval()
     maps = torch.tensor([[1.0, 0, 5, 0], [0, 0, 0, 0], [-1, -2, -7, -8], [-3, -4, -9, -9]]).reshape(
         1, 1, 4, 4
     )
-    mutant = mutate(network, maps, Mutation("LD", layer="0")).module
+    mutant = mutated(network, maps, Mutation("LD", layer="0")).module
     assert network(maps).flatten().tolist() == [1, 5, -1, -7]
     assert mutant(maps).flatten().tolist() == [5, 5, -1, -7]
 
 
 def test_the_original_is_left_alone_and_the_same_mutation_gives_the_same_mutant() -> None:
-    network = convolutions()
+    network: Any = convolutions()
     before = {name: one.clone() for name, one in network.state_dict().items()}
     for mutation in plan(network, IMAGES, layers=2):
-        one, two = (mutate(network, IMAGES, mutation) for _ in range(2))
+        one, two = (mutated(network, IMAGES, mutation) for _ in range(2))
         assert one.changed == two.changed
         states = one.module.state_dict(), two.module.state_dict()
         assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
@@ -306,7 +315,7 @@ def test_the_original_is_left_alone_and_the_same_mutation_gives_the_same_mutant(
 
 
 def test_the_plan_of_the_paper_has_24_mutants_of_different_layers() -> None:
-    network = convolutions()
+    network: Any = convolutions()
     found = plan(network, IMAGES)
     assert len({one.name for one in found}) == 24
     assert Counter(one.operator for one in found) == dict.fromkeys(OPERATORS, 3)
@@ -328,21 +337,21 @@ def test_candidates_say_why_not() -> None:
 
 
 def test_layers_that_are_refused_are_named_with_the_reason() -> None:
-    network = dense(2, 3, 1)
+    network: Any = dense(2, 3, 1)
     example = torch.zeros(1, 2)
     with pytest.raises(InputError, match="LR cannot change '0': it turns 2 into 3"):
-        mutate(network, example, Mutation("LR", layer="0"))
+        mutated(network, example, Mutation("LR", layer="0"))
     with pytest.raises(InputError, match="no layer '7'; there are 0, 1, 2"):
-        mutate(network, example, Mutation("LR", layer="7"))
+        mutated(network, example, Mutation("LR", layer="7"))
     with pytest.raises(InputError, match="NS cannot change '2': it has a single neuron"):
-        mutate(network, example, Mutation("NS", ratio=0.5, layer="2"))
-    normalised = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.ReLU(), nn.Linear(3, 1)).eval()
+        mutated(network, example, Mutation("NS", ratio=0.5, layer="2"))
+    normalised: Any = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.ReLU(), nn.Linear(3, 1)).eval()
     with pytest.raises(InputError, match="batch normalisation"):
-        mutate(normalised, example, Mutation("NAI", ratio=0.5, layer="0"))
-    equal = nn.Sequential(nn.Linear(2, 2))
+        mutated(normalised, example, Mutation("NAI", ratio=0.5, layer="0"))
+    equal: Any = nn.Sequential(nn.Linear(2, 2))
     nn.init.ones_(equal[0].weight)
     with pytest.raises(InputError, match="all equal"):
-        mutate(equal, example, Mutation("GF", ratio=0.5))
+        mutated(equal, example, Mutation("GF", ratio=0.5))
 
 
 class Branching(nn.Module):
@@ -361,6 +370,12 @@ def test_what_is_no_chain_is_refused_and_not_guessed() -> None:
     assert found["one"] == "what it gives goes to 2 places"
     assert "it is not known what add" in found["two"]
     assert "several times" in found["shared"]
+
+
+def test_layers_that_share_weights_are_refused() -> None:
+    network = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2))
+    network[2].weight = network[0].weight
+    assert all("shares weights" in one.refused for one in candidates(network, torch.zeros(1, 2), "GF")[::2])
 
 
 class Deciding(nn.Module):
@@ -386,4 +401,4 @@ def test_the_networks_of_the_zoo_can_be_followed_from_end_to_end(name: str) -> N
     mutations = plan(module, example)
     assert len(mutations) == 24
     for mutation in mutations[::4]:
-        assert mutate(module, example, mutation).module(example).shape == (2, 2)
+        assert mutated(module, example, mutation).module(example).shape == (2, 2)

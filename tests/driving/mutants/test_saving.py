@@ -19,7 +19,7 @@ from roadworthy.driving.mutants import (
     write_table,
 )
 from roadworthy.errors import InputError
-from roadworthy.frames import Frame
+from roadworthy.frames import Frame, Signals
 from roadworthy.models import load_model
 from roadworthy.models.zoo import Variant, load_module, located_weights, read_variant
 
@@ -44,6 +44,7 @@ def test_a_saved_mutant_is_a_model_that_answers_like_it(
     taken = variant.spec.input
     with torch.no_grad():
         numbers = mutant.module(torch.from_numpy(taken.tensor([taken.view(FRAME)])))[0]
+    assert isinstance(answer, Signals)
     assert [answer.steering, answer.speed] == pytest.approx(numbers.tolist(), abs=1e-3)
     assert document == json.loads((tmp_path / "NS" / "mutant.json").read_text())
     again = mutate(module, example_of(variant), Mutation.from_dict(document["mutation"]))
@@ -77,6 +78,18 @@ def test_fates_are_kept_and_told_in_a_table(network: tuple[torch.nn.Module, Vari
         ("GF-0.01", "crashing", ""),
         ("LR-dense.2", "equivalent", "0"),
     ]
+
+
+def test_one_that_answers_no_numbers_is_crashing_and_no_model(
+    network: tuple[torch.nn.Module, Variant], tmp_path: Path
+) -> None:
+    module, variant = network
+    mutant = mutate(module, example_of(variant), Mutation("GF", ratio=0.01, sigma=1e38))
+    document = save_mutant(mutant, variant, tmp_path / "GF", original="dave2")
+    assert document["fate"] == "crashing"
+    assert "no numbers" in document["failed"]
+    assert [one.name for one in (tmp_path / "GF").iterdir()] == ["mutant.json"]
+    write_table(tmp_path, read_mutants(tmp_path))
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

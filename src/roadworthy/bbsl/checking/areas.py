@@ -4,8 +4,9 @@ The area of a set is the area of the union of its boxes: a polynomial of second 
 pieces, which no solver likes. So a question is first asked with less, and then with more:
 
 - `OpaqueAreas`: an area is an unknown number of which only linear facts are said: it is above 0 exactly where
-  a box of the set has an area, an intersection is no larger than either side, a union no smaller. What cannot
-  happen even then cannot happen at all.
+  a box of the set has an area, an intersection is no larger than either side (of two boxes: smaller than one
+  exactly where it sticks out of the other), a union no smaller. What cannot happen even then cannot happen at
+  all.
 - `GridAreas`: corners lie on the lines of a grid, and an area is the sum of the cells covered: linear.
   What can happen there can happen.
 - `ExactAreas`: the area itself by inclusion and exclusion. Nothing is lost, but answers may take long.
@@ -27,6 +28,8 @@ from roadworthy.bbsl.checking.symbols import (
     disjunction,
     maximum,
     minimum,
+    negation,
+    related,
 )
 
 __all__ = ["Areas", "ExactAreas", "GridAreas", "OpaqueAreas", "TooManyBoxes"]
@@ -68,7 +71,7 @@ class Areas(ABC):
     def _area(self, boxes: SymbolicSet) -> Term: ...
 
     def corner(self, term: Term, axis: str) -> None:  # noqa: B027 - only a grid cares
-        """Take note of a coordinate of a box that the specification gets from outside."""
+        """Take note of a coordinate of a box; an intersection has none but those of its boxes."""
 
 
 class OpaqueAreas(Areas):
@@ -81,10 +84,28 @@ class OpaqueAreas(Areas):
         some = disjunction(conjunction([one.present, one.box.has_area]) for one in boxes.members)
         self.facts += [term >= 0, (term > 0) == some]
         self.facts += [term <= self.area(whole) for whole in boxes.parts]
+        if boxes.parts and all(map(_is_one_box, boxes.parts)):
+            # Two boxes share less than all of one exactly where it has an area and sticks out of the other.
+            for whole, other in (boxes.parts, boxes.parts[::-1]):
+                box = whole.members[0].box
+                inside = related("subseteq", box, other.members[0].box).true
+                sticks_out = conjunction([box.has_area, negation(inside)])
+                self.facts.append((term < self.area(whole)) == sticks_out)
         if boxes.covers:
             inside = [self.area(part) for part in boxes.covers]
             self.facts += [*(term >= one for one in inside), term <= z3.Sum(inside)]
         return term
+
+
+def _is_one_box(boxes: SymbolicSet) -> bool:
+    """Whether a set has one box whatever comes from outside, as ``{vehicle()}`` has.
+
+    What is said of a set from outside must stay true when boxes are left out of it, on which proofs for any
+    number of boxes rest; so nothing may be said of such a set because it has one box at the moment.
+    """
+    import z3
+
+    return len(boxes.members) == 1 and bool(z3.is_true(boxes.members[0].present))
 
 
 class ExactAreas(Areas):

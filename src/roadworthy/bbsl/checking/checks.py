@@ -57,7 +57,8 @@ def check(
     _check_arguments(spec, boxes, seconds, image)
     limits = Limits(boxes, seconds, image)
     labels = tuple(dict.fromkeys(spec.labels))
-    if ask(spec, [(None, True)], limits).possible is False:
+    applies = ask(spec, [(None, True)], limits)
+    if applies.possible is False and applies.up_to is None:
         return CheckResult((), vacuous=True)
     uncovered: Wanted = [(None, True), *((label, False) for label in labels)]
     findings = [_finding(spec, "exhaustive", labels, ask(spec, uncovered, limits))]

@@ -127,7 +127,7 @@ class Encoding:
                 return self._combination(expression, scope)
             case syntax.BoxLiteral():
                 sides = (self._interval(one, scope) for one in (expression.x, expression.y))
-                return SymbolicBox(*map(_filled, sides))
+                return self._cornered(SymbolicBox(*map(_filled, sides)))
             case syntax.SetLiteral():
                 boxes = [self._box(one, scope) for one in expression.boxes]
                 members = tuple(Member(one.filled, one) for one in boxes)
@@ -230,18 +230,24 @@ class Encoding:
             members.append(Member(present, self._fresh_box(f"{name}[{number}]")))
         return SymbolicSet(tuple(members), z3.BoolVal(True))
 
-    def _fresh_interval(self, name: str, axis: str = "") -> SymbolicInterval:
+    def _fresh_interval(self, name: str) -> SymbolicInterval:
         import z3
 
         lower, upper = z3.Real(f"{name}.lower"), z3.Real(f"{name}.upper")
         self.facts.append(lower <= upper)
-        if axis:
-            self.areas.corner(lower, axis)
-            self.areas.corner(upper, axis)
         return SymbolicInterval(lower, upper, z3.BoolVal(True), z3.BoolVal(True))
 
     def _fresh_box(self, name: str) -> SymbolicBox:
-        return SymbolicBox(self._fresh_interval(f"{name}.x", "x"), self._fresh_interval(f"{name}.y", "y"))
+        return self._cornered(
+            SymbolicBox(self._fresh_interval(f"{name}.x"), self._fresh_interval(f"{name}.y"))
+        )
+
+    def _cornered(self, box: SymbolicBox) -> SymbolicBox:
+        """Tell the areas where a box has its corners."""
+        for axis, side in (("x", box.x), ("y", box.y)):
+            self.areas.corner(side.lower, axis)
+            self.areas.corner(side.upper, axis)
+        return box
 
     def _bound(self, expression: syntax.Name, scope: Scope) -> Symbolic:
         """Return what a let or a quantifier bound."""
@@ -390,5 +396,20 @@ def _same(one: Symbolic, other: Symbolic) -> Formula:
     """Return whether two values of one type are the same."""
     if isinstance(one, SymbolicReal) and isinstance(other, SymbolicReal):
         return related("=", one, other).true
+    if isinstance(one, SymbolicSet) and isinstance(other, SymbolicSet):
+        return conjunction([_included(one, other), _included(other, one)])
     pairs = zip(_terms(one), _terms(other), strict=True)
     return conjunction(first == second for first, second in pairs)
+
+
+def _included(one: SymbolicSet, other: SymbolicSet) -> Formula:
+    """Return whether every box of a set is in another."""
+    return conjunction(
+        disjunction(
+            [
+                negation(member.present),
+                *(conjunction([twin.present, _same(member.box, twin.box)]) for twin in other.members),
+            ]
+        )
+        for member in one.members
+    )

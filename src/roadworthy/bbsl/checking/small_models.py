@@ -113,14 +113,19 @@ class _Demands:
 
     def _collect_atom(self, expression: syntax.Expression, around: Around, lets: Lets, bound: Bound) -> None:
         """Add what the areas inside an atom point at, and truth values that are compared."""
-        for part in _walk(expression, lets):
-            if isinstance(part, syntax.Ratio):
-                for side in (part.part, part.whole):
-                    self._add_areas(side, lets, bound)
-            elif isinstance(part, syntax.Quantified):
+        match expression:
+            case syntax.Quantified():
                 # Inside "a = b" of truth values: either side may be wanted true or false.
                 for outcome in (True, False):
-                    self.collect(part, outcome, around, lets, bound)
+                    self.collect(expression, outcome, around, lets, bound)
+                return
+            case syntax.Name() if expression.name in lets:
+                self._collect_atom(lets[expression.name], around, lets, bound)
+            case syntax.Ratio():
+                for side in (expression.part, expression.whole):
+                    self._add_areas(side, lets, bound)
+        for part in syntax.children(expression):
+            self._collect_atom(part, around, lets, bound)
 
     def _add(self, boxes: syntax.Expression, around: Around, lets: Lets) -> None:
         for part in _walk(boxes, lets):
@@ -130,16 +135,14 @@ class _Demands:
     def _add_areas(self, boxes: syntax.Expression, lets: Lets, bound: Bound) -> None:
         """Add a box with an area for a set and for every set that it is made of, as `OpaqueAreas` does.
 
-        A set that a variable takes part in is another one for each box that the variable stands for; wherever
-        it is written again, it is the same.
+        A set that a variable takes part in, itself or through the set of another variable, is another one for
+        each box that the variable stands for; wherever it is written again, it is the same.
         """
         if isinstance(boxes, syntax.Name) and boxes.name in lets:
             self._add_areas(lets[boxes.name], lets, bound)
             return
-        variables = dict.fromkeys(
-            part.name for part in _walk(boxes, lets) if isinstance(part, syntax.Name) and part.name in bound
-        )
-        key = _key(boxes, lets, bound, tuple(variables))
+        variables = _variables(boxes, lets, bound)
+        key = _key(boxes, lets, bound, variables)
         if key in self.areas:
             return
         self.areas.add(key)
@@ -183,14 +186,25 @@ def _walk(expression: syntax.Expression, lets: Lets) -> Iterator[syntax.Expressi
             yield from _walk(lets[part.name], lets)
 
 
+def _variables(boxes: syntax.Expression, lets: Lets, bound: Bound) -> tuple[str, ...]:
+    """Return the variables of quantifiers that a set depends on: its own, and those of the sets of these."""
+    found: dict[str, None] = {}
+    waiting = [(boxes, lets)]
+    while waiting:
+        for part in _walk(*waiting.pop()):
+            if isinstance(part, syntax.Name) and part.name in bound and part.name not in found:
+                found[part.name] = None
+                waiting.append(bound[part.name])
+    return tuple(found)
+
+
 def _key(expression: syntax.Expression, lets: Lets, bound: Bound, variables: tuple[str, ...]) -> object:
     """Return what two expressions share that mean the same, whatever their variables are called."""
     if isinstance(expression, syntax.Name):
         if expression.name in lets:
             return _key(lets[expression.name], lets, bound, variables)
         boxes, around = bound[expression.name]
-        place = variables.index(expression.name) if expression.name in variables else expression.name
-        return ("variable", place, _key(boxes, around, bound, variables))
+        return ("variable", variables.index(expression.name), _key(boxes, around, bound, variables))
     own = tuple(
         value
         for one in fields(expression)

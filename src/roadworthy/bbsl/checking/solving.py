@@ -76,7 +76,7 @@ def ask(spec: syntax.Spec, wanted: Wanted, limits: Limits) -> Answer:
             list(wanted),
             boxes=limits.boxes,
             image=limits.image or _PICTURE,
-            seconds=clock.left / 2000,
+            seconds=clock.milliseconds / 1000 / 2,  # the other half is for z3
         )
         return Answer(True, model=model) if model else _exactly(spec, wanted, limits, clock, names)
     found = _on_a_grid(spec, wanted, limits, clock, names)
@@ -133,8 +133,8 @@ class _Clock:
         return f"no answer within {self.seconds:g} s"
 
     @property
-    def left(self) -> int:
-        """Milliseconds; at least one, because 0 means "no limit" to z3."""
+    def milliseconds(self) -> int:
+        """How many are left; at least one, because 0 means "no limit" to z3."""
         return max(1, int(1000 * (self._end - time.monotonic())))
 
 
@@ -152,7 +152,7 @@ class _Attempt:
         import z3
 
         self.solver = z3.Solver()
-        self.solver.set("timeout", clock.left)
+        self.solver.set("timeout", clock.milliseconds)
         self.solver.add(*self.encoding.known, *self.goal)
         outcome = self.solver.check()
         return True if outcome == z3.sat else False if outcome == z3.unsat else None
@@ -162,7 +162,7 @@ class _Attempt:
         if outcome is None or (self.encoding.areas.used and isinstance(self.encoding.areas, OpaqueAreas)):
             return Answer(None, reason=clock.reason)
         # What is shown may be made nicer even where the answer took all the time there was.
-        return Answer(True, model=nice_model(self.solver, self.encoding, max(1.0, clock.left / 1000)))
+        return Answer(True, model=nice_model(self.solver, self.encoding, max(1.0, clock.milliseconds / 1000)))
 
 
 def _formula(encoding: Encoding, label: str | None, outcome: bool) -> Formula:

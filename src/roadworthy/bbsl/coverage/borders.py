@@ -28,12 +28,12 @@ from roadworthy.bbsl.checking.symbols import (
 )
 from roadworthy.bbsl.doors import Door, Value
 from roadworthy.bbsl.syntax import Spec, Type
+from roadworthy.bbsl.testing.judging import labels_of
+from roadworthy.bbsl.testing.rows import Corners
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 
 __all__ = ["Change", "nearest_changes", "pinned"]
-
-Corners = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,7 @@ def nearest_changes(
     declared = {one.name: one for one in spec.functions}
     if function not in declared or declared[function].result is not Type.BB:
         raise InputError(f"{function!r} must be an external function of type bb")
-    outcome = spec.evaluate(bindings, height=height, width=width)
-    before = tuple(label for label in spec.labels if label in outcome.cases)
+    before = labels_of(spec.evaluate(bindings, height=height, width=width))
     others = [label for label in dict.fromkeys(spec.labels) if label not in before]
     search = _Search(spec, bindings, function, Door(height, width), tolerance, seconds)
     found = [search.nearest(label, before) for label in others]
@@ -163,15 +162,11 @@ class _Search:
         if best is None:
             return None
         box = self._door.outward(best)
-        corners = tuple(float(one) for one in box)
-        after = self._spec.cases(
-            {**self._bindings, self._function: best}, height=self._door.height, width=self._door.width
-        )
+        x1, y1, x2, y2 = (float(one) for one in box)
+        values = {**self._bindings, self._function: best}
+        after = labels_of(self._spec.evaluate(values, height=self._door.height, width=self._door.width))
         # What z3 found must stand evaluation.
-        if label not in after:
-            return None
-        labels = tuple(one for one in self._spec.labels if one in after)
-        return Change(before, labels, corners, _moved(self._start, best))  # type: ignore[arg-type]
+        return Change(before, after, (x1, y1, x2, y2), _moved(self._start, best)) if label in after else None
 
     def _descend(self, solver: Any, moved: SymbolicBox) -> Box | None:
         """Halve the distance that is left until no nearer box is found."""

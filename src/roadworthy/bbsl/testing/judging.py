@@ -17,7 +17,16 @@ from roadworthy.bbsl.margins import Context, Margin, Margins
 from roadworthy.bbsl.syntax import Spec
 from roadworthy.errors import InputError
 
-__all__ = ["OUTSIDE", "Judgement", "Outside", "expected_labels", "judge", "verdict_margin"]
+__all__ = [
+    "OUTSIDE",
+    "Judgement",
+    "Outside",
+    "check_outside",
+    "judge",
+    "labels_of",
+    "out_of_scope",
+    "verdict_margin",
+]
 
 Outside = Literal["fail", "apart"]
 """What a test is when the detections are outside of the scope: F as in the paper, or neither."""
@@ -47,17 +56,14 @@ class Judgement:
     reason: str = ""
 
 
-def expected_labels(
-    spec: Spec, truth: Mapping[str, Any], *, height: float, width: float | None = None
-) -> tuple[tuple[str, ...] | None, str]:
-    """Return the cases that the ground truth leads to; None with the reason when it is out of scope."""
-    outcome = spec.evaluate(truth, height=height, width=width)
-    if outcome.applies is not True:
-        state = "does not hold" if outcome.applies is False else "has no value"
-        return None, f"the precondition {state} for the ground truth"
-    if outcome.unknown:
-        return None, f"{_listed(outcome.unknown)} has no value for the ground truth"
-    return _labels(spec, outcome), ""
+def check_outside(outside: str) -> None:
+    """Check that this says what a test out of scope is.
+
+    Raises:
+        InputError: It does not.
+    """
+    if outside not in OUTSIDE:
+        raise InputError(f"outside must be one of {', '.join(OUTSIDE)}, got {outside!r}")
 
 
 def judge(
@@ -93,33 +99,39 @@ def judge(
         >>> judge(spec, truth, found, height=375, moving=("vehicle",))
         Judgement(passed=False, expected=('stop',), found=('NOT stop',), margin=-5.0, reason='')
     """
-    if outside not in OUTSIDE:
-        raise InputError(f"outside must be one of {', '.join(OUTSIDE)}, got {outside!r}")
-    expected, reason = expected_labels(spec, truth, height=height, width=width)
-    if expected is None:
+    check_outside(outside)
+    outcome = spec.evaluate(truth, height=height, width=width)
+    reason = out_of_scope(outcome, "the ground truth")
+    if reason:
         return Judgement(None, (), None, math.nan, reason)
+    expected = labels_of(outcome)
     outcome = spec.evaluate(detected, height=height, width=width)
-    if outcome.applies is not True or outcome.unknown:
-        reason = _why_outside(outcome)
+    reason = out_of_scope(outcome, "the detections")
+    if reason:
         return Judgement(False if outside == "fail" else None, expected, None, -math.inf, reason)
-    found = _labels(spec, outcome)
+    found = labels_of(outcome)
     margins = _margins(spec, Evaluator(spec.prepared, detected, Door(height, width)), moving)
     return Judgement(found == expected, expected, found, verdict_margin(expected, found, margins))
 
 
-def _labels(spec: Spec, outcome: Outcome) -> tuple[str, ...]:
-    return tuple(label for label in spec.labels if label in outcome.cases)
+def labels_of(outcome: Outcome) -> tuple[str, ...]:
+    """Return the cases that hold, in the order of the specification."""
+    return tuple(label for label, value in outcome.values.items() if value)
 
 
-def _why_outside(outcome: Outcome) -> str:
-    if outcome.applies is True:
-        return f"{_listed(outcome.unknown)} has no value for the detections"
-    state = "does not hold" if outcome.applies is False else "has no value"
-    return f"the precondition {state} for the detections"
+def out_of_scope(outcome: Outcome, boxes: str) -> str:
+    """Return why a specification says nothing of some boxes; empty where it does say something.
 
-
-def _listed(labels: set[str]) -> str:
-    return " and ".join(repr(one) for one in sorted(labels))
+    Example:
+        >>> out_of_scope(Outcome(False, {"stop": None}), "the detections")
+        'the precondition does not hold for the detections'
+    """
+    if outcome.applies is not True:
+        return (
+            f"the precondition {'has no value' if outcome.applies is None else 'does not hold'} for {boxes}"
+        )
+    names = " and ".join(repr(one) for one in sorted(outcome.unknown))
+    return f"{names} has no value for {boxes}" if names else ""
 
 
 def _margins(spec: Spec, evaluator: Evaluator, moving: tuple[str, ...]) -> dict[str, Margin]:

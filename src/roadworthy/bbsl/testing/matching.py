@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 
-__all__ = ["MATCHINGS", "Matched", "Matching", "match"]
+__all__ = ["MATCHINGS", "Matched", "Matching", "check_matching", "match"]
 
 Matching = Literal["best", "greedy", "optimal"]
 """How detections are matched with the ground truth."""
@@ -44,6 +44,16 @@ class Matched:
         return len(self.index)
 
 
+def check_matching(matching: str) -> None:
+    """Check that there is such a matching.
+
+    Raises:
+        InputError: There is none.
+    """
+    if matching not in MATCHINGS:
+        raise InputError(f"matching must be one of {', '.join(MATCHINGS)}, got {matching!r}")
+
+
 def match(truth: Boxes, detections: Boxes, matching: Matching = "best", *, least: float = 0.0) -> Matched:
     """Return the detection of every object of the ground truth.
 
@@ -62,8 +72,7 @@ def match(truth: Boxes, detections: Boxes, matching: Matching = "best", *, least
         >>> match(truth, found).index.tolist(), match(truth, found, "greedy").index.tolist()
         ([0, 0], [0, -1])
     """
-    if matching not in MATCHINGS:
-        raise InputError(f"matching must be one of {', '.join(MATCHINGS)}, got {matching!r}")
+    check_matching(matching)
     if not 0 <= least < 1:
         raise InputError(f"least must be from 0 to below 1, got {least}")
     iou = truth.iou(detections)

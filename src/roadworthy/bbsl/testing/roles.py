@@ -6,14 +6,15 @@ gives its box, and another may say whether it is there at all.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from roadworthy.bbsl.syntax import Spec, Type
 from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import ontology
 
-__all__ = ["ObjectRole", "find_role"]
+__all__ = ["ObjectRole", "find_role", "object_values"]
 
 
 @dataclass(frozen=True)
@@ -99,3 +100,13 @@ def find_role(
         if one.result is Type.BOOL and one.name.casefold() == wanted and one.name not in bound
     )
     return ObjectRole(function, exists, tuple(classes))
+
+
+def object_values(role: ObjectRole, box: Sequence[float] | None) -> dict[str, Any]:
+    """Return the values of the functions that stand for the object under test; None where there is no box.
+
+    Example:
+        >>> object_values(ObjectRole("vehicle", ("vehicleExists",)), None)
+        {'vehicle': None, 'vehicleExists': False}
+    """
+    return {role.function: box, **dict.fromkeys(role.exists, box is not None)}

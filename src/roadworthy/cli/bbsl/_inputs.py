@@ -30,11 +30,12 @@ __all__ = [
     "Size",
     "Subject",
     "Truth",
-    "bound_values",
+    "bound_subject",
     "detector_of",
     "image_size",
     "subject_of",
     "truth_of",
+    "two_numbers",
     "zones_of",
 ]
 
@@ -84,9 +85,18 @@ def image_size(text: str) -> tuple[int, int]:
         >>> image_size("1242x375")
         (1242, 375)
     """
+    return two_numbers(text, "a size is written WIDTHxHEIGHT, such as 1242x375")
+
+
+def two_numbers(text: str, rule: str) -> tuple[int, int]:
+    """Return two whole numbers above 0 with an x between them.
+
+    Raises:
+        InputError: They are not written so; begins with the rule.
+    """
     found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", text)
     if not found or not int(found[1]) or not int(found[2]):
-        raise InputError(f"a size is written WIDTHxHEIGHT, such as 1242x375, got {text!r}")
+        raise InputError(f"{rule}, got {text!r}")
     return int(found[1]), int(found[2])
 
 
@@ -128,12 +138,16 @@ def subject_of(
     file: Path, bind: Path | None, given: Sequence[str] | None, name: str, classes: str
 ) -> Subject:
     """Return a specification, its bindings, and what stands for the object under test."""
+    return bound_subject(file, bound_values(bind, given), name, classes)
+
+
+def bound_subject(file: Path, bindings: Bindings, name: str, classes: str) -> Subject:
+    """Return a specification with bindings that are known already."""
     from roadworthy.bbsl import load
     from roadworthy.bbsl.testing import find_role
 
     spec = load(file)
     spec.check_types()
-    bindings = bound_values(bind, given)
     words = [word.strip() for word in classes.split(",") if word.strip()]
     return Subject(spec, bindings, find_role(spec, bindings.sources, function=name, classes=words))
 

@@ -49,6 +49,7 @@ def method_for(subject: Subject, matching: str, outside: str) -> BbslMethod | Bb
         subject.bindings,
         role=subject.role,
         matching=matching,  # type: ignore[arg-type]  # checked by the method
+        outside=outside,  # type: ignore[arg-type]
     )
 
 

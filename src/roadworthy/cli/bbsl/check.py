@@ -79,7 +79,7 @@ def check(
 
 def _draw(path: Path, spec: Spec, result: CheckResult, folder: Path) -> Path | None:
     """Draw what speaks against a specification; where nothing does, an example of every case."""
-    from roadworthy.report.bbsl import draw_findings
+    from roadworthy.report.bbsl import draw_findings, interval_axes
     from roadworthy.report.plots import save
 
     against = [one for one in result.problems if one.witness is not None]
@@ -87,17 +87,12 @@ def _draw(path: Path, spec: Spec, result: CheckResult, folder: Path) -> Path | N
     if not shown:
         return None
     picture = make_folder(folder) / f"{path.stem}.png"
-    save(draw_findings(shown, axes_of=axes_of(spec)), picture)
+    save(draw_findings(shown, axes_of=interval_axes(spec)), picture)
     return picture
 
 
-def axes_of(spec: Spec) -> dict[str, str]:
-    """Return along which axis the interval of each function lies."""
-    return {slot[1]: axis for slot, axis in spec.prepared.axes.items() if slot[0] == "function"}
-
-
 def _print(path: Path, result: CheckResult) -> None:
-    from roadworthy.bbsl.checking import PROPERTIES
+    from roadworthy.bbsl.checking import PROPERTIES, ProofStatus
 
     out = console()
     out.print(f"[bold]{path}[/bold]", soft_wrap=True)
@@ -105,10 +100,11 @@ def _print(path: Path, result: CheckResult) -> None:
         out.print("  the precondition can never hold, so the cases say nothing", soft_wrap=True)
         return
     for name in PROPERTIES:
-        bounds = {one.up_to for one in result.of(name) if one.up_to is not None and one.ok}
-        bound = f", up to {max(bounds)} boxes in each set" if bounds else ""
-        status = result.status(name).value
-        out.print(f"  {name}: {'holds' if bound else status}{bound}", soft_wrap=True)
+        status = result.status(name)
+        bounds = [one.up_to for one in result.of(name) if one.up_to is not None]
+        bounded = status is ProofStatus.BOUNDED
+        answer = f"none up to {min(bounds)} boxes in each set" if bounded else status.value
+        out.print(f"  {name}: {answer}", soft_wrap=True)
     for finding in result.problems:
         out.print(f"  - {finding}", markup=False, soft_wrap=True)
         if finding.witness is not None:

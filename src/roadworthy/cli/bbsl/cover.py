@@ -22,9 +22,9 @@ from roadworthy.cli.bbsl._inputs import (
     Size,
     Subject,
     Truth,
-    image_size,
     subject_of,
     truth_of,
+    two_numbers,
     zones_of,
 )
 from roadworthy.errors import InputError
@@ -86,7 +86,12 @@ def cover(
         raise InputError(f"--boundary must be 0 or more, got {boundary}")
     wanted = share("--least", least)
     subject = subject_of(spec, bind, value, object_name, classes)
-    columns, rows = image_size(grid)
+    if boundary and subject.role is None:
+        raise InputError(
+            "--boundary moves the box of the object under test, but every function is bound: leave one of "
+            "type bb unbound, or name it with --object"
+        )
+    columns, rows = two_numbers(grid, "--grid is written COLUMNSxROWS, such as 12x5")
     coverage = SpecCoverage(subject.spec, near=near, grid=(rows, columns))
     data = truth_of(truth, option, size)
     nearest = _Nearest(subject, boundary)
@@ -123,10 +128,10 @@ class _Nearest:
     """Keeps, for every case, the objects that are nearest to a border."""
 
     def __init__(self, subject: Subject, count: int) -> None:
-        from roadworthy.bbsl.method import moving_functions
+        from roadworthy.bbsl.base_method import moving_functions
 
         self._subject = subject
-        self._count = count if subject.role is not None else 0
+        self._count = count
         self._moving = moving_functions(subject.spec, subject.bindings, subject.role)
         self._heaps: dict[tuple[str, ...], list[tuple[float, int, _Chosen]]] = {}
         self._seen = 0
@@ -135,8 +140,7 @@ class _Nearest:
         """Take an object into account."""
         from roadworthy.bbsl.testing import judge
 
-        role = self._subject.role
-        if not self._count or role is None:
+        if not self._count:
             return
         found = judge(
             self._subject.spec,
@@ -173,7 +177,8 @@ class _Nearest:
 
 def _take(coverage: SpecCoverage, nearest: _Nearest, subject: Subject, frame: Frame) -> None:
     from roadworthy.bbsl import View
-    from roadworthy.bbsl.method import moving_functions
+    from roadworthy.bbsl.base_method import corners_of, moving_functions
+    from roadworthy.bbsl.testing.roles import object_values
 
     if frame.boxes is None:
         raise InputError(f"frame {frame.id!r} has no boxes: measure coverage on data with ground truth")
@@ -185,9 +190,9 @@ def _take(coverage: SpecCoverage, nearest: _Nearest, subject: Subject, frame: Fr
         return
     objects: Boxes = frame.boxes.select(*role.classes)
     for number in range(len(objects)):
-        x1, y1, x2, y2 = (float(one) for one in objects.xyxy[number])
-        values = {**known, role.function: [x1, y1, x2, y2], **dict.fromkeys(role.exists, True)}
-        place = ((x1 + x2) / 2, y2)
+        box = corners_of(objects, number)
+        values = {**known, **object_values(role, box)}
+        place = ((box[0] + box[2]) / 2, box[3])
         coverage.add(values, moving=moving, height=high, width=wide, place=place)
         nearest.add(frame, number, values)
 
@@ -215,6 +220,8 @@ def _boundary(one: _Chosen, change: Change) -> dict[str, Any]:
 
 
 def _print(coverage: SpecCoverage, changes: Sequence[tuple[_Chosen, Change]]) -> None:
+    from roadworthy.bbsl.testing.rows import joined
+
     out = console()
     out.print(f"{coverage.inputs} inputs, {coverage.outside} out of scope", soft_wrap=True)
     for name, share in (
@@ -239,6 +246,6 @@ def _print(coverage: SpecCoverage, changes: Sequence[tuple[_Chosen, Change]]) ->
         grid = plain_table("frame", "object", "from", "to", "moves by", "box")
         for chosen, change in changes:
             box = ", ".join(f"{side:.2f}" for side in change.box)
-            names = (" + ".join(one) or "(none)" for one in (change.before, change.after))
+            names = map(joined, (change.before, change.after))
             grid.add_row(chosen.frame, str(chosen.number), *names, f"{change.distance:.2f} px", box)
         out.print(grid)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +22,6 @@ from roadworthy.cli.bbsl._inputs import (
     truth_of,
     zones_of,
 )
-from roadworthy.cli.bbsl.check import axes_of
 from roadworthy.errors import InputError, suggest
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ def draw(
 
 def _case_figure(path: Path) -> Figure:
     from roadworthy.bbsl import load
-    from roadworthy.report.bbsl import draw_findings
+    from roadworthy.report.bbsl import draw_findings, interval_axes
 
     spec = load(path)
     cases = spec.check().of("non-redundant")
     if not any(one.witness for one in cases):
         raise InputError(f"{path}: no case was found to hold for any input: see `roadworthy bbsl check`")
-    return draw_findings(cases, axes_of=axes_of(spec))
+    return draw_findings(cases, axes_of=interval_axes(spec))
 
 
 def _frame_figure(subject: Subject, truth: str, option: list[str] | None, size: str, id: str) -> Figure:
@@ -103,17 +103,19 @@ def _frame_figure(subject: Subject, truth: str, option: list[str] | None, size: 
 def _objects(subject: Subject, frame: Frame) -> list[tuple[list[float], str]]:
     """Return the objects of a frame with the cases that they lead to; for whole frames the one case."""
     from roadworthy.bbsl import View
+    from roadworthy.bbsl.testing.judging import labels_of
+    from roadworthy.bbsl.testing.roles import object_values
+    from roadworthy.bbsl.testing.rows import joined
 
     if frame.boxes is None:
-        raise InputError(f"frame {frame.id!r} has no boxes")
+        raise InputError(f"frame {frame.id!r} has no boxes: draw one of data with ground truth")
     known = subject.bindings.values(View.of(frame))
     role = subject.role
+
+    def name_of(values: Mapping[str, Any]) -> str:
+        return joined(labels_of(subject.spec.evaluate(values, height=frame.height, width=frame.width)))
+
     if role is None:
-        held = subject.spec.cases(known, height=frame.height, width=frame.width)
-        return [([], " + ".join(sorted(held)) or "(none)")]
-    found = []
-    for box in frame.boxes.select(*role.classes).xyxy.tolist():
-        values = {**known, role.function: box, **dict.fromkeys(role.exists, True)}
-        held = subject.spec.cases(values, height=frame.height, width=frame.width)
-        found.append((box, " + ".join(sorted(held)) or "(none)"))
-    return found
+        return [([], name_of(known))]
+    boxes = frame.boxes.select(*role.classes).xyxy.tolist()
+    return [(box, name_of({**known, **object_values(role, box)})) for box in boxes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -61,10 +62,13 @@ def fmt(files: Files, ascii: Ascii = False, check: Check = False, as_json: AsJso
 
 
 def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f"{path.name}.unfinished")
+    """Replace the text of a file, or of what a link points at, in one step; its permissions stay."""
+    target = path.resolve()
+    beside = target.with_name(f"{target.name}.unfinished")
     try:
         beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(path)
+        shutil.copymode(target, beside)
+        beside.replace(target)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise InputError(f"cannot write {path}: {error.strerror}") from error

@@ -12,7 +12,7 @@ from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, plain_table, print_json, tracked
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.bbsl._group import app
-from roadworthy.cli.bbsl._inputs import Classes, Invalid, Size, Subject, detector_of, truth_of
+from roadworthy.cli.bbsl._inputs import Classes, Invalid, Size, bound_subject, detector_of, truth_of
 from roadworthy.cli.bbsl._trial import Trial, method_for
 from roadworthy.cli.bbsl.trying import Allow, Match, Outside
 from roadworthy.cli.rules._inputs import share
@@ -64,6 +64,7 @@ def suite(
 
     The exit code is 1 if a test fails more test cases than are allowed, 0 if none does.
     """
+    from roadworthy.bbsl import Bindings
     from roadworthy.bbsl.testing import compare
     from roadworthy.bbsl.testing.suites import load_suite
 
@@ -77,7 +78,7 @@ def suite(
     }
     trials = {
         test.id: Trial(
-            subject := _subject(test, classes),
+            subject := bound_subject(test.spec, Bindings(dict(test.values)), "", classes),
             method_for(subject, matching, outside),
             frames[test.data],
             systems[test.system],
@@ -111,16 +112,6 @@ def _named(option: str, given: Sequence[str] | None, tests: Sequence[SuiteTest],
             f"the suite uses {', '.join(missing)}: say what it is with {option} {missing[0]}=..."
         )
     return {name: known[name] for name in used}
-
-
-def _subject(test: SuiteTest, classes: str) -> Subject:
-    from roadworthy.bbsl import Bindings, load
-    from roadworthy.bbsl.testing import find_role
-
-    spec = load(test.spec)
-    spec.check_types()
-    words = [word.strip() for word in classes.split(",") if word.strip()]
-    return Subject(spec, Bindings(dict(test.values)), find_role(spec, test.values, classes=words))
 
 
 def _document(test: SuiteTest, outcome: Outcome, table: Comparison) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     import torch
 
-    from roadworthy.driving.mutants import Mutation
+    from roadworthy.driving.mutants import Judged, Mutant, Mutation
     from roadworthy.models.zoo import Variant
 
 __all__ = ["mutate"]
@@ -157,8 +157,10 @@ def _make(
     for mutation in tracked(wanted, "Making mutants"):
         mutant = made(module, example, mutation)
         place = folder / mutation.name
-        save_mutant(mutant, variant, place, original=model)
-        rows.append(write_fate(place, _judged(module, mutant, images, place, track)))
+        document = save_mutant(mutant, variant, place, original=model)
+        if "failed" not in document:
+            document = write_fate(place, _judged(module, mutant, images, place, track))
+        rows.append(document)
     table = write_table(folder, rows)
     if as_json:
         print_json({"mutants": rows, "table": str(table)})
@@ -173,8 +175,8 @@ def _make(
 
 
 def _judged(
-    module: torch.nn.Module, mutant: Any, images: torch.Tensor, place: Path, track: str | None
-) -> Any:
+    module: torch.nn.Module, mutant: Mutant, images: torch.Tensor, place: Path, track: str | None
+) -> Judged:
     """Return what becomes of a mutant: the cheapest proof first, the drive last."""
     from roadworthy.driving.mutants import Judged, judge_drive, same
     from roadworthy.models import load_model

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.cli._console import console, make_folder
+from roadworthy.cli._console import make_folder, progress
 from roadworthy.errors import InputError, SystemUnderTestError
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ class Campaign:
         start = time.perf_counter()
         wanted = [one.requirement(id) for id, one in self.requirements.items()]
         cases = sum(len(self.data) * one.versions for one in self.requirements.values())
-        with _progress("Checking", cases) as told:
+        with progress("Checking", cases) as told:
             found = run_several(
                 ReliabilityMethod(),
                 wanted,
@@ -199,15 +198,3 @@ def file_name(text: str) -> str:
         'prediction-steering-within-1.39'
     """
     return re.sub(r"[^\w.@]+", "-", text.lower()).strip("-.")
-
-
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Give what shows how many are done, on a terminal; nothing is shown in a pipe."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    err = console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)

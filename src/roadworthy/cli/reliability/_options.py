@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from roadworthy.cli._datasets import Data, Out, Sample
 
 __all__ = [
     "Batch",
@@ -24,9 +25,6 @@ __all__ = [
     "Versions",
 ]
 
-Data = Annotated[
-    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
-]
 Models = Annotated[
     list[str] | None,
     typer.Option(
@@ -59,10 +57,10 @@ Limit = Annotated[
     typer.Option(metavar="Δv", help="The largest visual change, instead of what people tolerate."),
 ]
 Study = Annotated[
-    str, typer.Option(metavar="NAME", help="Whose tolerated ranges: imagenet or cifar10 of Hu et al.")
-]
-Sample = Annotated[
-    int | None, typer.Option(metavar="N", help="How many frames, spread over the data set; all if left out.")
+    str,
+    typer.Option(
+        metavar="NAME", help="Whose tolerated ranges: imagenet or cifar10 of Hu et al., or a YAML file."
+    ),
 ]
 Versions = Annotated[int, typer.Option(metavar="N", help="How many changed images are made of each frame.")]
 Batches = Annotated[int, typer.Option(metavar="N", help="Bootstrap batches.")]
@@ -79,7 +77,6 @@ Sampled = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="The same seed makes the same images and batches.")]
-Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new.")]
 Processes = Annotated[
     int | None,
     typer.Option(metavar="N", help="Processes that make images; as many as there are cores if left out."),

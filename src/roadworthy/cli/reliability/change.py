@@ -42,19 +42,14 @@ def change(
     """
     from roadworthy.images import read_image
     from roadworthy.visual_change import Reference
-    from roadworthy.visual_change.tolerance import human_studies, tolerance_of
+    from roadworthy.visual_change.tolerance import human_study, tolerance_of
 
     before = Reference(read_image(reference))
     after = read_image(changed)
     delta, vsnr = before.visual_change(after), before.vsnr(after)
     visible = not (math.isinf(vsnr) and vsnr > 0)
     measures = {"visual_change": delta, "vif": before.vif(after), "vif_pixel": before.vif_pixel(after)}
-    if transform:
-        known = [tolerance_of(transform, study=study)]
-    else:
-        # An unknown study is complained about by the lookup of any name.
-        known = list(human_studies()[study].tolerances.values()) if study in human_studies() else []
-        known = known or [tolerance_of("contrast", study=study)]
+    known = [tolerance_of(transform, study=study)] if transform else human_study(study).tolerances.values()
     ranges = {
         one.transformation: {
             kind: {"limit": limit, "tolerated": delta <= limit}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.models import SystemUnderTest
     from roadworthy.reliability import Preservation
-    from roadworthy.rules.tables import ResultTable
+    from roadworthy.result_tables import ResultTable
 
 __all__ = ["check", "requirements_for"]
 
@@ -189,7 +189,7 @@ def _tables(rows: Sequence[dict[str, Any]]) -> list[ResultTable]:
 
 
 def _table(title: str, rows: Sequence[dict[str, Any]]) -> ResultTable:
-    from roadworthy.rules.tables import ResultTable
+    from roadworthy.result_tables import ResultTable
 
     columns = ("change", "preserves", "Δv ≤", "needs", "has", "distance", "bound", "verdict")
     cells = []
@@ -210,6 +210,8 @@ def _notes(row: dict[str, Any]) -> list[str]:
     if "distance" not in row:
         return [f"{about}: {row['summary']}."]
     notes = []
+    if row["vacuous"]:
+        notes.append(f"{about}: the model is right on no original image, so it has nothing to lose.")
     if not row["converged"]:
         notes.append(f"{about}: two seeds differ, use more batches or images.")
     if errors := row["counts"]["error"]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from roadworthy.cases import Outcome
     from roadworthy.reliability import Preservation
     from roadworthy.reliability.ranking import Standing
-    from roadworthy.rules.tables import ResultTable
+    from roadworthy.result_tables import ResultTable
     from roadworthy.runs import SeveralResults
 
 __all__ = ["rank"]
@@ -159,7 +159,7 @@ def _tables(campaign: Campaign, found: SeveralResults) -> tuple[list[ResultTable
 
 
 def _table(title: str, benchmark: str, standings: Sequence[Standing]) -> ResultTable:
-    from roadworthy.rules.tables import ResultTable
+    from roadworthy.result_tables import ResultTable
 
     columns = ("model", "benchmark", "m0", "m_t", "(rank) distance", "s0", "s_t", "(rank) distance")
     rows = []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from roadworthy.cli._commands import Command, Group
-from roadworthy.cli._console import console, examples, make_folder, print_json
+from roadworthy.cli._console import console, examples, make_folder, print_json, progress
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Out, Seed, Study, Transforms
@@ -17,7 +18,7 @@ from roadworthy.cli.rules._running import print_tables, write_document
 
 if TYPE_CHECKING:
     from roadworthy.reliability.levels import LevelStudy
-    from roadworthy.rules.tables import ResultTable
+    from roadworthy.result_tables import ResultTable
 
 __all__ = ["levels", "studies"]
 
@@ -65,7 +66,11 @@ def levels(
     kinds = [transformation_named(one) for one in transform or PAPER_TRANSFORMATIONS]
     frames = frames_of(data, option, [], sample)
     make_folder(out)
-    found = study_levels(frames, kinds, versions=versions, study=study, seed=seed)
+    done = count(1)
+    with progress("Measuring", len(kinds)) as told:
+        found = study_levels(
+            frames, kinds, versions=versions, study=study, seed=seed, progress=lambda: told(next(done))
+        )
     save(range_figure(found), out / "ranges.png")
     save(distribution_figure(found), out / "distributions.png")
     document = {
@@ -102,7 +107,7 @@ def _document(one: LevelStudy) -> dict[str, Any]:
 
 
 def _table(found: list[LevelStudy]) -> ResultTable:
-    from roadworthy.rules.tables import ResultTable
+    from roadworthy.result_tables import ResultTable
 
     columns = ("change", "t_c", "t_p", "Δv of levels", "beyond", "levels cover", "published", "even")
     rows = []

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from roadworthy.cli._commands import Group
+from roadworthy.cli._datasets import Data, Out, Sample
 
 __all__ = [
     "AllowCommands",
@@ -36,9 +37,6 @@ Rules = Annotated[
 RulesFile = Annotated[
     list[Path] | None, typer.Option("--rules", metavar="FILE", help="A file of rules; repeatable.")
 ]
-Data = Annotated[
-    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
-]
 Models = Annotated[
     list[str] | None,
     typer.Option(
@@ -46,10 +44,6 @@ Models = Annotated[
         metavar="MODEL",
         help="A model: a name, kind:path or a model.yaml; repeatable. dave2 when left out.",
     ),
-]
-Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new.")]
-Sample = Annotated[
-    int | None, typer.Option(metavar="N", help="How many frames, spread over the data set; all if left out.")
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="The same seed makes the same images.")]
 Same = Annotated[

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roadworthy.cli._console import console, make_folder, plain_table
+from roadworthy.cli._console import console, make_folder, plain_table, progress
 from roadworthy.cli.rules._inputs import predicted_outputs
 from roadworthy.errors import InputError
 
@@ -91,7 +90,7 @@ class Campaign:
         from roadworthy.runs import read_rows, run_several
 
         start = time.perf_counter()
-        with _progress("Trying rules", len(self.data) * len(self.plans)) as told:
+        with progress("Trying rules", len(self.data) * len(self.plans)) as told:
             found = run_several(
                 RulesMethod(self.plans),
                 [self.requirement(id) for id in self.plans],
@@ -232,15 +231,3 @@ def write_document(out: Path, document: Mapping[str, object], tables: Sequence[R
         (out / "tables.md").write_text("\n".join(one.markdown() for one in tables), encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write to {out}: {error.strerror}") from error
-
-
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Give what shows how many are done, on a terminal; nothing is shown in a pipe."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    err = console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)

@@ -21,16 +21,10 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
-from roadworthy.driving.mutants.fate import Judged, judge_drive
-from roadworthy.driving.mutants.saving import (
-    DESCRIPTION,
-    read_mutants,
-    save_module,
-    write_fate,
-    write_table,
-)
+from roadworthy.driving.mutants.fate import Judged
+from roadworthy.driving.mutants.saving import read_mutants, write_fate, write_table
 from roadworthy.driving.mutants.training import (
     PAPER,
     TrainingMaterial,
@@ -38,16 +32,12 @@ from roadworthy.driving.mutants.training import (
     chosen_mutants,
     next_mutations,
     read_training_material,
-    train_mutant,
 )
+from roadworthy.driving.mutants.training.batches import ORIGINAL, drive_batch, train_batch, unchanged
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.models import load_model
 from roadworthy.models.training.stored import Encoding
 
 __all__ = ["main"]
-
-_ORIGINAL = "original"
-_DIVERGED = "diverged"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,68 +80,56 @@ def _train(given: argparse.Namespace) -> None:
     known = read_mutants(given.out)
     operators = given.operators.split(",") if given.operators else PAPER
     wanted: list[TrainingMutation | None] = []
-    if _ORIGINAL not in {one["name"] for one in known}:
+    if ORIGINAL not in {one["name"] for one in known}:
         wanted.append(None)
-    mutants = [one for one in known if one["name"] != _ORIGINAL]
+    mutants = [one for one in known if one["name"] != ORIGINAL]
     found, refused = next_mutations(
         material, mutants, values=given.values, seed=given.seed, operators=operators
     )
     began = time.perf_counter()
     for name, why in refused.items():
         _tell(began, f"{name} does not apply: {why}")
-    for mutation in [*wanted, *found]:
-        if given.minutes is not None and time.perf_counter() - began > 60 * given.minutes:
-            _tell(began, f"{given.minutes:g} minutes are over: start again to go on")
-            return
-        _tell(began, _trained(material, mutation, given.out))
-    _tell(
-        began, f"{len(wanted) + len(found)} trained, in {given.out}" if found else "nothing is left to train"
-    )
-
-
-def _trained(material: TrainingMaterial, mutation: TrainingMutation | None, out: Path) -> str:
-    """Train a mutant, write it, and return what to say about it."""
-    name = _ORIGINAL if mutation is None else mutation.name
-    folder = out / name
-    try:
-        made = train_mutant(material, mutation)
-        described = made.described(material)
-        save_module(made.module, material.variant, folder, described, rebuildable=made.rebuildable)
-    except InputError as error:
-        # Whatever one mutant comes to, the others are trained.
-        _make_folder(folder)
-        fate = "crashing" if _DIVERGED in str(error) or "no numbers" in str(error) else None
-        document: dict[str, Any] = {
-            "name": name,
-            "kind": "training-time",
-            "network": material.variant.name,
-            "mutation": {"operator": "none"} if mutation is None else mutation.to_dict(),
-            "failed": str(error),
-            "fate": fate,
-            "reason": str(error),
-        }
-        (folder / DESCRIPTION).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        return f"{name}: failed: {error}"
-    told = ", ".join(f"{key} {value:.3g}" for key, value in described["measures"].items() if "RMSE" in key)
-    return f"{name}: {described['epochs']} epochs, {told}"
+    told = train_batch(given.material, settings, [*wanted, *found], given.out, workers=given.workers)
+    for one in told:
+        _tell(began, one)
+    _tell(began, f"{len(wanted) + len(found)} trained, in {given.out}" if found else "nothing is left to try")
 
 
 def _drive(given: argparse.Namespace) -> None:
     began = time.perf_counter()
-    for one in read_mutants(given.folder):
-        if one.get("fate") or one.get("failed"):
-            continue
-        folder = given.folder / one["folder"]
-        judged: Judged = judge_drive(
-            load_model(folder, threads=1), given.track, traffic=given.traffic, minutes=given.longest
+    waiting = [
+        given.folder / one["folder"]
+        for one in read_mutants(given.folder)
+        if not one.get("fate") and not one.get("failed")
+    ]
+    for folder, one in _unchanged(given.folder, waiting):
+        write_fate(folder, one)
+        waiting.remove(folder)
+        _tell(began, f"{folder.name}: {one.fate}, {one.reason}")
+    judged = drive_batch(
+        waiting, given.track, traffic=given.traffic, minutes=given.longest, workers=given.workers
+    )
+    for folder, one in judged:
+        write_fate(folder, one)
+        _tell(began, f"{folder.name}: {one.fate}, {one.reason}")
+    known = read_mutants(given.folder)
+    mutants = [one for one in known if one["name"] != ORIGINAL]
+    if any(one["name"] == ORIGINAL and one.get("fate") == "crashing" for one in known):
+        sys.stderr.write(
+            "Warning: the original crashes itself, so the fates of its mutants say nothing about their "
+            "faults: train it for longer, or with more data\n"
         )
-        write_fate(folder, judged)
-        _tell(began, f"{one['name']}: {judged.fate}, {judged.reason}")
-    mutants = [one for one in read_mutants(given.folder) if one["name"] != _ORIGINAL]
     write_table(given.folder, mutants)
     kept = [str(one["folder"]) for one in chosen_mutants(mutants)]
     (given.folder / "chosen.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     _tell(began, f"{len(mutants)} mutants, of which {len(kept)} are chosen: {given.folder / 'chosen.json'}")
+
+
+def _unchanged(folder: Path, waiting: Sequence[Path]) -> list[tuple[Path, Judged]]:
+    original = folder / ORIGINAL
+    if not original.is_dir():
+        return []
+    return list(unchanged(original, [one for one in waiting if one != original]))
 
 
 def _make_folder(path: Path) -> None:
@@ -184,13 +162,14 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--epochs", type=int, help="of the original; the network's own number if left out")
     train.add_argument("--batch", type=int, help="images at a time; the network's own number if left out")
     train.add_argument("--device", default="auto", help="where to train")
-    train.add_argument("--minutes", type=float, help="no training is started after so many")
+    train.add_argument("--workers", type=int, default=1, help="mutants that are trained at a time")
     train.set_defaults(run=_train)
     drive = steps.add_parser("drive", help="let the mutants drive, and say what became of them")
     drive.add_argument("folder", type=Path, help="the folder of the mutants")
     drive.add_argument("--track", default="meadow", help="a built-in track")
     drive.add_argument("--traffic", type=float, default=0.0, help="how much traffic, from 0 to 5")
     drive.add_argument("--longest", type=float, default=10.0, metavar="MINUTES", help="the longest drive")
+    drive.add_argument("--workers", type=int, default=1, help="mutants that drive at a time")
     drive.set_defaults(run=_drive)
     return parser
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -121,6 +122,9 @@ class Chain:
             self.layers.append(
                 Layer(name, module.get_submodule(name), node, self._shape(node.args[0]), self._shape(node))
             )
+
+        owners = Counter(id(weight) for one in self.layers for weight in one.module.parameters())
+        self.shared = {weight for weight, count in owners.items() if count > 1}
 
     def layer(self, name: str) -> Layer:
         """Return the layer of this name.

@@ -33,6 +33,8 @@ def check_weights(operator: str, layer: Layer, chain: Chain) -> None:
         raise RefusedError("it has no neurons with weights")
     if layer.name in chain.repeated:
         raise RefusedError("it runs several times, and a mutant of it would change all")
+    if any(id(one) in chain.shared for one in module.parameters()):
+        raise RefusedError("it shares weights with another layer, which would change too")
     if isinstance(module, RECURRENT) and (
         module.num_layers > 1 or module.bidirectional or bool(module.proj_size)
     ):

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
     from roadworthy.models.zoo import Variant
 
-__all__ = ["Fate", "Judged", "largest_difference", "probe_images", "same", "judge_drive"]
+__all__ = ["TOLERANCE", "Fate", "Judged", "judge_drive", "largest_difference", "probe_images", "same"]
 
 Fate = Literal["equivalent", "crashing", "alive"]
 """An equivalent mutant answers as the original does. One that crashes, leaves its lane or answers NaN is
 trivial to find out. Those that are alive are what oracles are for."""
 
-_TOLERANCE = 1e-5
+TOLERANCE = 1e-5
+"""Answers nearer than this, or than this share of the largest, are alike."""
 _CRASHES = ("crash", "left the lane")
 _TRACKS = "world:meadow,town,mountain"
 _DRIVE = 12  # frames that follow each other, for networks that see earlier ones
@@ -94,7 +95,7 @@ def same(original: torch.nn.Module, other: torch.nn.Module, images: torch.Tensor
     difference = largest_difference(original, other, images)
     with torch.inference_mode():
         largest = float(original(images).abs().max())
-    return difference <= _TOLERANCE * max(1.0, largest), difference
+    return difference <= TOLERANCE * max(1.0, largest), difference
 
 
 def judge_drive(system: SystemUnderTest, track: str, difference: float = math.nan, **options: Any) -> Judged:

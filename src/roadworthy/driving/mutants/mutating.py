@@ -99,7 +99,7 @@ def candidates(module: torch.nn.Module, example: torch.Tensor, operator: str) ->
 
     if operator not in OPERATORS:
         raise InputError(f"there is no operator {operator!r}: {suggest(operator, OPERATORS)}")
-    return _candidates(Chain(copy.deepcopy(module).eval(), example), operator)
+    return _candidates(Chain(copy.deepcopy(module).cpu().eval(), example), operator)
 
 
 def _candidates(chain: Chain, operator: str) -> list[Candidate]:
@@ -249,4 +249,4 @@ def _last(module: torch.nn.Module, example: torch.Tensor) -> str:
     imported_torch(_PURPOSE)
     from roadworthy.driving.mutants._chain import Chain
 
-    return Chain(copy.deepcopy(module).eval(), example).last
+    return Chain(copy.deepcopy(module).cpu().eval(), example).last

@@ -23,11 +23,22 @@ from roadworthy.models.zoo.saved import metadata_of
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["DESCRIPTION", "TABLE", "read_mutants", "save_module", "save_mutant", "write_fate", "write_table"]
+__all__ = [
+    "DESCRIPTION",
+    "TABLE",
+    "read_mutants",
+    "save_failure",
+    "save_module",
+    "save_mutant",
+    "write_fate",
+    "write_table",
+]
 
 DESCRIPTION = "mutant.json"
 TABLE = "mutants.csv"
 _KEY = "roadworthy.mutant"
+# What trainings and exports say where numbers ran away.
+_RAN_AWAY = ("diverged", "no numbers")
 
 
 def save_mutant(mutant: Mutant, variant: Variant, folder: Path, *, original: str | Path) -> dict[str, Any]:
@@ -40,10 +51,10 @@ def save_mutant(mutant: Mutant, variant: Variant, folder: Path, *, original: str
         original: Where the original is, as `load_module` takes it.
 
     Returns:
-        What is in ``mutant.json``.
+        What is in ``mutant.json``. One that answers with what are no numbers "failed" and has no ONNX file.
 
     Raises:
-        InputError: It cannot be written, or answers with what are no numbers.
+        InputError: It cannot be written.
     """
     described = {
         "name": mutant.mutation.name,
@@ -56,7 +67,12 @@ def save_mutant(mutant: Mutant, variant: Variant, folder: Path, *, original: str
         "equivalent": mutant.equivalent,
         "note": mutant.note,
     }
-    return save_module(mutant.module, variant, folder, described, rebuildable=mutant.rebuildable)
+    try:
+        return save_module(mutant.module, variant, folder, described, rebuildable=mutant.rebuildable)
+    except InputError as error:
+        if not any(one in str(error) for one in _RAN_AWAY):
+            raise
+        return save_failure(folder, described, str(error))
 
 
 def save_module(
@@ -85,6 +101,29 @@ def save_module(
     name = f"{variant.name}~{described['name']}"
     write_description(folder / "model.yaml", variant, f"onnx:{file.name}", name=name)
     document = {**described, "model_sha256": sha256(file.read_bytes()).hexdigest()}
+    _write(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    return document
+
+
+def save_failure(folder: Path, described: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """Write what is known about a mutant that could not be made; one whose numbers ran away is crashing.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    ran_away = any(one in reason for one in _RAN_AWAY)
+    document = {
+        **described,
+        "failed": reason,
+        "fate": "crashing" if ran_away else None,
+        "reason": reason,
+        "difference": None,
+        "lap": None,
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
     _write(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return document
 

@@ -47,7 +47,7 @@ from roadworthy.models.zoo import Variant, architecture
 from roadworthy.models.zoo.perception_data import classifier_data, detector_data
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES
 
-__all__ = ["RECIPES", "Recipe", "main", "make"]
+__all__ = ["RECIPES", "Recipe", "main", "make", "training_data"]
 
 Step: TypeAlias = Literal["both", "train", "evaluate"]
 
@@ -213,6 +213,27 @@ def _laps(model: Network[Any], workers: int, *, quick: bool) -> tuple[Lap, ...]:
     with ProcessPoolExecutor(min(workers, len(drives)), get_context("spawn")) as pool:
         jobs = [pool.submit(drive_lap, model, track, traffic=one, minutes=minutes) for track, one in drives]
         return tuple(job.result() for job in jobs)
+
+
+def training_data(
+    name: str, *, frames: int | None = None, udacity: Path | None = None, quick: bool = False
+) -> tuple[dict[str, Dataset], dict[str, Dataset]]:
+    """Return what a network of `RECIPES` is trained and validated with, each with its name for the card.
+
+    Args:
+        name: Which.
+        frames: Frames to train on, where they are rendered; as many as its recipe has when left out.
+        udacity: The folder of Udacity's challenge 2, for networks trained on it.
+        quick: Whether to give next to nothing, to see that all works.
+
+    Raises:
+        InputError: There is no such recipe, or the data cannot be read.
+    """
+    if name not in RECIPES:
+        raise InputError(f"there is no recipe {name!r}: {suggest(name, RECIPES)}")
+    recipe = RECIPES[name]
+    data = _data(dataclasses.replace(recipe, frames=frames or recipe.frames), udacity, quick=quick)
+    return dict(data.training), dict(data.validation)
 
 
 def _data(recipe: Recipe, udacity: Path | None, *, quick: bool) -> _Data:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from roadworthy.driving.mutants.training import TrainingMutation
 from roadworthy.driving.mutants.training.data import changed_samples, kinds_of

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -23,7 +25,7 @@ def network() -> nn.Sequential:
     )
 
 
-def changed(operator: str, layer: str, choice: str | None = None) -> nn.Sequential:
+def changed(operator: str, layer: str, choice: str | None = None) -> Any:
     module = network()
     change_network(module, NUMBERS, TrainingMutation(operator, choice=choice, layer=layer))
     return module.eval()
@@ -109,7 +111,7 @@ def test_dropout_biases_and_their_refusal() -> None:
 def test_first_weights_have_the_spread_of_their_name(
     choice: str, spread: float, largest: float | None
 ) -> None:
-    module = nn.Sequential(nn.Linear(300, 200))
+    module: Any = nn.Sequential(nn.Linear(300, 200))
     change_network(module, torch.zeros(1, 300), TrainingMutation("WCI", choice=choice, layer="0"))
     weight = module[0].weight.detach()
     assert float(weight.std()) == pytest.approx(spread, rel=0.03)

@@ -3,7 +3,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from roadworthy.driving.mutants.training import ParameterSearch, Range
 from roadworthy.errors import InputError

@@ -91,7 +91,7 @@ def test_patience_and_epochs_are_whole(material: TrainingMaterial) -> None:
         material, settings=dataclasses.replace(material.settings, epochs=9, learning_rate=1.0, patience=5)
     )
     assert not applicable(impatient, "RCP")
-    with pytest.raises(InputError, match="whole number of epochs, got 1.5"):
+    with pytest.raises(InputError, match=r"whole number of epochs, got 1\.5"):
         train_mutant(material, TrainingMutation("HNE", value=1.5))
 
 

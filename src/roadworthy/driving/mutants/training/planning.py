@@ -76,7 +76,9 @@ def next_mutations(
             continue
         rng = rng_for(seed, "training mutants", name)
         layers = layers_of(material, name) if crime.layered else []
-        words = rng.permutation(crime.choices).tolist()[: _WORDS.get(name, 1)] if crime.choices else [None]
+        # What is there already would be no fault.
+        others = [one for one in crime.choices if (name, one) != ("HBS", str(material.settings.batch))]
+        words = rng.permutation(others).tolist()[: _WORDS.get(name, 1)] if others else [None]
         for word in words:
             layer = str(rng.choice(layers)) if layers else None
             found.append(TrainingMutation(name, choice=word, layer=layer, seed=seed))
@@ -87,9 +89,9 @@ def chosen_mutants(mutants: Sequence[Mapping[str, Any]]) -> list[Mapping[str, An
     """Return the mutants for a study: of searched faults the most aggressive ones that do not crash.
 
     Two of each are kept where there are so many. Those of the other faults are all kept, whatever became of
-    them, as in papers/driving-quality.txt.
+    them, as in papers/driving-quality.txt; so are mutants of trained networks.
     """
-    kept: list[Mapping[str, Any]] = []
+    kept = [one for one in mutants if one["mutation"]["operator"] not in CRIMES]
     for operator in CRIMES:
         own = [one for one in mutants if one["mutation"]["operator"] == operator]
         if operator in SEARCHED:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from roadworthy.driving.mutants.training.operators import Range
 from roadworthy.errors import InputError
 
-__all__ = ["ParameterSearch", "proposals_of"]
+__all__ = ["ParameterSearch"]
 
 _ROUNDING = 1e-9
 
@@ -26,12 +26,12 @@ class ParameterSearch:
         known: Whether the mutant crashes, by value.
 
     Example:
-        >>> search = ParameterSearch(Range(0, 100, 5))
+        >>> search = ParameterSearch(Range(0, 96, 6))
         >>> while not search.done:
         ...     for value in search.proposals(3):
         ...         search.tell(value, crashes=value > 40)
         >>> search.best, search.crashing
-        (37.5, 40.625)
+        (40.0, 44.0)
     """
 
     values: Range
@@ -88,6 +88,25 @@ class ParameterSearch:
         # The whole range may be harmless: its end belongs to the first values.
         return [*self._between(start, self.values.aggressive, count - 1), self.values.aggressive]
 
+    def run(self, crash: Callable[[Sequence[float]], Sequence[bool]], count: int = 3) -> float | None:
+        """Search to the end.
+
+        Args:
+            crash: Says of several values at once whether their mutants crash.
+            count: How many values are tried at a time.
+
+        Returns:
+            The most aggressive value that does not crash; None where all do.
+
+        Example:
+            >>> ParameterSearch(Range(30, 1, 1, whole=True)).run(lambda epochs: [one < 7 for one in epochs])
+            7.0
+        """
+        while values := self.proposals(count):
+            for value, crashed in zip(values, crash(values), strict=True):
+                self.tell(value, crashes=crashed)
+        return self.best
+
     def _between(self, start: float, end: float, count: int) -> list[float]:
         """Return values that divide an interval evenly; none where it is not wider than a step."""
         width = abs(end - start)
@@ -113,8 +132,3 @@ class ParameterSearch:
             if fate:
                 found.tell(value, crashes=fate == "crashing")
         return found
-
-
-def proposals_of(searches: Mapping[str, ParameterSearch], count: int) -> Sequence[tuple[str, float]]:
-    """Return the next values of several searches together, with the operator of each."""
-    return [(name, value) for name, one in searches.items() for value in one.proposals(count)]
