@@ -22,11 +22,12 @@ _PYTHON = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 
 
 @pytest.mark.parametrize(
-    "document", [
+    "document",
+    [
         name
         for name in DOCUMENTS
         if name not in YOUR_FILES and _PYTHON.search((REPOSITORY / name).read_text("utf-8"))
-    ]
+    ],
 )
 def test_the_examples_run(document: str, tmp_path: Path) -> None:
     blocks = _PYTHON.findall((REPOSITORY / document).read_text("utf-8"))
