@@ -21,6 +21,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import replacing
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria import Ranges, Reference, learn_ranges, learn_reference
 from roadworthy.coverage.criteria._cells import Cells
@@ -197,15 +198,8 @@ class Measured:
         }
         if self.functional is not None:
             arrays |= {f"functional {name}": one for name, one in self.functional.state().items()}
-        beside = path.with_name(f".part-{path.name}")
-        try:
-            with beside.open("wb") as file:
-                np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
-            beside.replace(path)
-        except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from error
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(path) as unfinished, unfinished.open("wb") as file:
+            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: Path, domain: OperatingDomain | None = None) -> Measured:

@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import replacing
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.training import Samples, TrainingTask, read_samples, task_for, with_history
+from roadworthy.models.training.stored import Encoding, restored, stored
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.seeding import rng_for
 
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Changed", "Encoding", "GuidedImage", "Material", "Unit", "read_material"]
 
-Encoding = Literal["png", "jpg"]
-"""How images are stored: as they are, or as JPEGs of quality 95 in about a third of the space."""
-
 STEERING = "steering"
 GUIDED = "guided"
 CLEAN = "clean"
@@ -38,7 +37,6 @@ CLEAN = "clean"
 _FORMAT = "roadworthy retraining 1"
 _CHUNK = 64  # frames that are held at full size
 _MOMENT = 2.0  # seconds; frames that are nearer to each other are no independent evidence
-_QUALITY = 95
 
 
 @dataclass(frozen=True)
@@ -139,17 +137,10 @@ class Material:
         }
         arrays: dict[str, NDArray[Any]] = {"moments": self.moments}
         for key, samples in self._parts():
-            arrays |= {f"{key} {name}": one for name, one in _stored(samples, encoding).items()}
+            arrays |= {f"{key} {name}": one for name, one in stored(samples, encoding).items()}
         arrays |= {f"changed {kind} originals": one.originals for kind, one in self.changed.items()}
-        beside = path.with_name(f".part-{path.name}")
-        try:
-            with beside.open("wb") as file:
-                np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
-            beside.replace(path)
-        except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from error
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(path) as unfinished, unfinished.open("wb") as file:
+            np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
 
     def _parts(self) -> Iterator[tuple[str, Samples]]:
         yield "training", self.training
@@ -190,46 +181,9 @@ class Material:
             ) from error
 
 
-def _stored(samples: Samples, encoding: Encoding) -> dict[str, NDArray[Any]]:
-    import cv2
-
-    whole = [cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444]
-    settings = [cv2.IMWRITE_JPEG_QUALITY, _QUALITY, *whole] if encoding == "jpg" else []
-    files = []
-    for image in samples.images:
-        done, encoded = cv2.imencode(
-            f".{encoding}", np.ascontiguousarray(np.moveaxis(image, 0, -1)), settings
-        )
-        assert done
-        files.append(np.asarray(encoded, np.uint8).ravel())
-    return {
-        "name": np.array(samples.name),
-        "bytes": np.concatenate(files),
-        "sizes": np.array([len(one) for one in files], np.int64),
-        "windows": samples.windows,
-        "targets": samples.targets,
-        "drives": samples.drives,
-    }
-
-
 def _restored(arrays: Mapping[str, NDArray[Any]], key: str) -> Samples:
-    import cv2
-
-    content, ends = arrays[f"{key} bytes"], np.cumsum(arrays[f"{key} sizes"])
-    images = []
-    for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-        image = cv2.imdecode(content[start:end], cv2.IMREAD_UNCHANGED)
-        if image is None:
-            raise ValueError(f"an image of {key!r} is broken")
-        pixels = np.asarray(image, np.uint8)
-        images.append(np.moveaxis(pixels[:, :, None] if pixels.ndim == 2 else pixels, -1, 0))
-    return Samples(
-        str(arrays[f"{key} name"]),
-        np.stack(images),
-        arrays[f"{key} windows"],
-        arrays[f"{key} targets"],
-        arrays[f"{key} drives"],
-    )
+    own = {name.removeprefix(f"{key} "): one for name, one in arrays.items() if name.startswith(f"{key} ")}
+    return restored(own)
 
 
 def read_material(

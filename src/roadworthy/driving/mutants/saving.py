@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy._files import read_json
+from roadworthy._files import read_json, replacing
 from roadworthy.driving.mutants.fate import Judged
 from roadworthy.driving.mutants.mutating import Mutant
 from roadworthy.errors import InputError
@@ -190,11 +190,5 @@ def write_table(folder: Path, mutants: Sequence[Mapping[str, Any]]) -> Path:
 
 
 def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f".part-{path.name}")
-    try:
-        beside.write_text(text, "utf-8")
-        beside.replace(path)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(path) as unfinished:
+        unfinished.write_text(text, "utf-8")

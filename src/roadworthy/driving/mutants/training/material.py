@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import replacing
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.models.training import Samples, Settings, read_samples, task_for
@@ -59,15 +60,8 @@ class TrainingMaterial:
         arrays: dict[str, NDArray[Any]] = {}
         for part, samples in (("training", self.training), ("validation", self.validation)):
             arrays |= {f"{part} {name}": one for name, one in stored(samples, encoding).items()}
-        beside = path.with_name(f".part-{path.name}")
-        try:
-            with beside.open("wb") as file:
-                np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
-            beside.replace(path)
-        except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from error
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(path) as unfinished, unfinished.open("wb") as file:
+            np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: Path) -> TrainingMaterial:
