@@ -132,8 +132,9 @@ def search(
     violates Equation 2, 0 if none does.
     """
     from roadworthy.cases import OutcomeStatus, Requirement
+    from roadworthy.cli._console import progress
     from roadworthy.cli.coverage._found import Found, give_out
-    from roadworthy.cli.coverage.study._inputs import progress, seed_images
+    from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.coverage import Observed
     from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.settings import Settings

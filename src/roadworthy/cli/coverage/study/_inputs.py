@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from roadworthy.cli._console import progress
 from roadworthy.cli._datasets import opened
 from roadworthy.cli.models._group import history_of
 from roadworthy.errors import InputError
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame, SignalUnits
     from roadworthy.models import SystemUnderTest
 
-__all__ = ["SeedImages", "progress", "seed_images"]
+__all__ = ["SeedImages", "seed_images"]
 
 
 @dataclass

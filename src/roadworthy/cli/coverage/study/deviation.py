@@ -74,9 +74,10 @@ def deviation(
     count as one finding. checks-MODEL.png shows findings drawn at random and checks.csv waits for your
     judgement of them; `false-alarms` counts it.
     """
+    from roadworthy.cli._console import progress
     from roadworthy.cli.coverage.study._checks import check_pairs, refuse_to_overwrite, write_checks
     from roadworthy.cli.coverage.study._guided import GuidedImages
-    from roadworthy.cli.coverage.study._inputs import progress, seed_images
+    from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
     from roadworthy.cli.rules._inputs import opened_models
     from roadworthy.coverage.oracle import check_epsilon, check_lambda

@@ -57,7 +57,8 @@ def directions(
     Spearman's correlation of the coverage of single images with the steering angle, and a comparison of
     images steered to the left with images steered to the right.
     """
-    from roadworthy.cli.coverage.study._inputs import progress, seed_images
+    from roadworthy.cli._console import progress
+    from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
     from roadworthy.cli.rules._inputs import opened_models
     from roadworthy.coverage.studies.directions import study_directions

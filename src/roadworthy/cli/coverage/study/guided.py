@@ -148,7 +148,7 @@ def _searched(
     seed: int,
 ) -> tuple[Reached, Growth]:
     from roadworthy.cases import Requirement
-    from roadworthy.cli.coverage.study._inputs import progress
+    from roadworthy.cli._console import progress
     from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.comparison import Reached
     from roadworthy.coverage.search.findings import growth_of

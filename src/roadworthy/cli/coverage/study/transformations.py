@@ -148,7 +148,8 @@ def _observed(
     seed: int,
     batch: int,
 ) -> tuple[SeedImages, list[Activity]]:
-    from roadworthy.cli.coverage.study._inputs import progress, seed_images
+    from roadworthy.cli._console import progress
+    from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.rules._inputs import opened_models
     from roadworthy.coverage.parameter_sets import parameter_sets
     from roadworthy.coverage.studies.activity import observe_changes
