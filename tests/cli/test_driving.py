@@ -107,7 +107,10 @@ def test_a_video_on_request(roadworthy: Callable[..., Result], tmp_path: Path) -
     ]
     assert roadworthy(*drive, "--video", "all", "--video-format", "gif").exit_code == 0
     assert (tmp_path / "lap/drive.gif").read_bytes()[:3] == b"GIF"
-    result = roadworthy(*drive, "--video", "meadow-07")
+    result = roadworthy(*drive, "--video", "none")
+    assert result.exit_code == 2
+    assert "lap must be empty or new" in result.stderr
+    result = roadworthy(*drive, "--video", "meadow-07", "--out", "again")
     assert result.exit_code == 2
     assert "has no sector 'meadow-07': meadow-01" in result.stderr
 

@@ -19,6 +19,7 @@ __all__ = [
     "examples",
     "listed",
     "make_folder",
+    "make_new_folder",
     "parse_options",
     "plain_table",
     "print_error",
@@ -35,7 +36,8 @@ def console(*, stderr: bool = False) -> Console:
     """Return the console for people; it writes no colours into a pipe."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False)
+    # Names of users may hold colons and brackets; ":mountain:" is no picture.
+    return Console(stderr=stderr, highlight=False, emoji=False)
 
 
 def print_error(message: str) -> None:
@@ -139,6 +141,18 @@ def make_folder(path: Path) -> Path:
     except OSError as error:
         raise InputError(f"cannot make the folder {path}: {error.strerror}; choose another") from error
     return path
+
+
+def make_new_folder(path: Path) -> Path:
+    """Make a folder for what nothing else may lie beside; one that exists must be empty.
+
+    Raises:
+        InputError: It cannot be made, or holds something.
+    """
+    folder = make_folder(path)
+    if any(folder.iterdir()):
+        raise InputError(f"{folder} must be empty or new, got a folder with files: choose another with --out")
+    return folder
 
 
 def examples(*lines: str) -> str:

@@ -194,6 +194,13 @@ def _print(trial: Trial, outcome: Outcome, table: Comparison, rows_of: Sequence[
         out.print(f"Edges may be off by so much before a passed test case can flip: {shown}", soft_wrap=True)
     for reason, number in table.apart.items():
         out.print(f"{number} apart: {reason}", markup=False, soft_wrap=True)
+    broken = {status.value: count for status, count in outcome.counts.items()}.get("error", 0)
+    if broken:
+        out.print(
+            f"{broken} test cases are errors, in no table above but failed below: their detections cannot be "
+            "used; --invalid skip leaves such detections out",
+            soft_wrap=True,
+        )
     out.print(f"{outcome.status.value}: {outcome.summary}", markup=False, soft_wrap=True)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json
+from roadworthy.cli._console import console, examples, make_new_folder, plain_table, print_json
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.coverage._group import app
 from roadworthy.cli.coverage._suites import check_searched, stored_images
@@ -150,7 +150,7 @@ def retrain(
         seed=seed,
     )
     settings = _settings(model, scratch, seed, device, epochs=epochs, learning_rate=lr, batch=batch)
-    folder = out if prepare is not None else _new_folder(out)
+    folder = out if prepare is not None else make_new_folder(out)
     if prepared is not None:
         material = Material.load(prepared)
     else:
@@ -177,13 +177,6 @@ def _settings(model: str, scratch: bool, seed: int, device: str, **given: float 
     usual = usual_settings(model) if scratch else tuning_settings(model)
     changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return dataclasses.replace(usual, seed=seed, device=device, **changed)
-
-
-def _new_folder(path: Path) -> Path:
-    folder = make_folder(path)
-    if any(folder.iterdir()):
-        raise InputError(f"{folder} must be empty or new, got a folder with files: choose another with --out")
-    return folder
 
 
 def _sources(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, make_folder, parse_options, print_json, print_rows
+from roadworthy.cli._console import console, examples, make_new_folder, parse_options, print_json, print_rows
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.cli.driving._tables import SHOWN, drive_facts, print_sectors, sector_rows, write_rows
@@ -75,15 +75,16 @@ def drive(
     ] = "failing",
     video_format: Annotated[str, typer.Option(metavar="NAME", help="mp4 or gif.")] = "mp4",
     settings: SettingsFile = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where everything is written.")] = Path(
-        "drive-out"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new or empty.")
+    ] = Path("drive-out"),
     as_json: AsJson = False,
 ) -> None:
     """Let a model drive in a simulator, record the drive, measure it and draw it.
 
     Writes drive.parquet, metrics.csv with a row for each sector, drive.json, drive.png and a video. If the
-    model or the simulator fails, what was driven until then is written all the same.
+    model or the simulator fails, what was driven until then is written all the same. The exit code is 0
+    whatever happened on the road: a drive is a measurement, and an oracle judges it.
     """
     from roadworthy.driving.metrics import parse_metric
     from roadworthy.driving.simulators import Limits, Recorder, open_simulator
@@ -104,7 +105,7 @@ def drive(
     system = load_model(model, **parse_options(model_option or []))
     place = open_simulator(simulator, **parse_options(option or []))
     recorder, film = Recorder(system.name), Film()
-    folder = make_folder(out)
+    folder = make_new_folder(out)
     try:
         with _progress(limits, recorder) as shown:
 
@@ -122,7 +123,8 @@ def drive(
         place.close()
     _write(driven, told, metric, folder)
     shot = _film(film, driven, video, folder, video_format)
-    _report(driven, place.name, told, folder, shot, as_json)
+    asked = {"simulator": place.name, "options": parse_options(option or []), "model": model}
+    _report(driven, asked, told, folder, shot, as_json)
 
 
 @contextmanager
@@ -201,7 +203,12 @@ def _film(film: Film, driven: Drive, what: str, folder: Path, ending: str) -> Pa
 
 
 def _report(
-    driven: Drive, place: str, settings: MetricSettings, folder: Path, shot: Path | None, as_json: bool
+    driven: Drive,
+    asked: Mapping[str, object],
+    settings: MetricSettings,
+    folder: Path,
+    shot: Path | None,
+    as_json: bool,
 ) -> None:
     """Write and show the summary."""
     from roadworthy.report.driving import failing_sectors
@@ -210,7 +217,7 @@ def _report(
     failed = failing_sectors(driven)
     document = {
         **drive_facts(driven),
-        "simulator": place,
+        **asked,
         "failing_sectors": list(failed),
         "metrics": {name: value for name, value in whole.items() if name not in ("drive", "sector")},
         "folder": str(folder),
@@ -224,7 +231,7 @@ def _report(
     metres = document["metres"]
     far = f"{metres:.0f} m in " if isinstance(metres, float) else ""
     out.print(
-        f"{driven.name} in {place}: {driven.ended}, {far}{driven.duration:.1f} s",
+        f"{driven.name} in {asked['simulator']}: {driven.ended}, {far}{driven.duration:.1f} s",
         markup=False,
         soft_wrap=True,
     )

@@ -164,11 +164,14 @@ class Campaign:
 
         panels: dict[tuple[str, str], dict[str, list[Held]]] = {}
         limits: dict[tuple[str, str], dict[str, float]] = {}
+        # Levels that stand beside another sampling are a benchmark, not a second curve of the same.
+        levels = {id for id, one in self.requirements.items() if one.sampling == "levels"}
+        benchmarks = levels if len(levels) < len(self.requirements) else set()
         for (id, model), result in found.results.items():
             one, column = self.requirements[id], "measure.after"
             if one.preserve == "prediction":
                 column = "measure.similarity"
-            if "required" not in result.outcome.measures or result.folder is None:
+            if "required" not in result.outcome.measures or result.folder is None or id in benchmarks:
                 continue
             rows = [row for row in read_rows(result.folder) if row.get(column) is not None]
             changes, values = (

@@ -48,6 +48,9 @@ _KINDS = {
 }
 
 
+_FEW = 200  # changed images; below, a batch of the bootstrap repeats most of them
+
+
 @app.command(
     cls=Command,
     epilog=examples(
@@ -210,6 +213,9 @@ def _notes(row: dict[str, Any]) -> list[str]:
     if "distance" not in row:
         return [f"{about}: {row['summary']}."]
     notes = []
+    judged = sum(row["counts"].get(status, 0) for status in ("passed", "violated"))
+    if judged < _FEW:
+        notes.append(f"Only {judged} changed images: a verdict over so few means little; use more frames.")
     if row["vacuous"]:
         notes.append(f"{about}: the model is right on no original image, so it has nothing to lose.")
     if not row["converged"]:
@@ -219,7 +225,7 @@ def _notes(row: dict[str, Any]) -> list[str]:
     share = row.get("share_reaching")
     if share is not None and share < 0.5:
         notes.append(
-            f"{row['transformation']} reaches Δv = {row['limit']:g} on {share:.0%} of the images; the "
-            f"largest is {row['reach']:.2f}."
+            f"{row['transformation']} reaches Δv = {row['limit']:g} on {share:.1%} of the images; the "
+            f"largest is {row['reach']:.3f}."
         )
     return notes
