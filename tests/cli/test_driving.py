@@ -107,6 +107,8 @@ def test_a_video_on_request(roadworthy: Callable[..., Result], tmp_path: Path) -
     ]
     assert roadworthy(*drive, "--video", "all", "--video-format", "gif").exit_code == 0
     assert (tmp_path / "lap/drive.gif").read_bytes()[:3] == b"GIF"
+    told = json.loads((tmp_path / "lap/drive.json").read_text())
+    assert (told["simulator"], told["model"], told["options"]) == ("world:meadow", "truth", {"traffic": "0"})
     result = roadworthy(*drive, "--video", "none")
     assert result.exit_code == 2
     assert "lap must be empty or new" in result.stderr
