@@ -87,7 +87,7 @@ def test_the_images_of_a_run(roadworthy: Roadworthy, tmp_path: Path) -> None:
         (("-c", "multisection"), "--reference DATA"),
         (("--counting", "all"), "no counting 'all'"),
         (("--model", "truth"), "shows no neurons"),
-        (("--sample", "0"), "1 frame or more"),
+        (("--sample", "-1"), "fewer than 0 frames"),
         (("--run", "nowhere"), "not the folder of a run"),
         (("--run", "a", "--data", "world"), "not both"),
         (("--merge", "nothing.npz"), "no stored measurement"),

@@ -281,7 +281,7 @@ def _check_folder(folder: Path) -> None:
         raise InputError(f"a run needs a folder, got the file {folder}")
     if _shards(folder):
         raise InputError(
-            f"{folder} already holds the cases of a run, and only a search can be resumed, with --resume; "
+            f"{folder} already holds the cases of a run, which --resume goes on with if it is this search; "
             "choose another folder, or delete this one"
         )
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "requirements.jsonl").is_file():

@@ -73,7 +73,7 @@ def measure(
     ] = 0.2,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", help="How many frames, spread over the data; all if left out."),
+        typer.Option(metavar="N", help="How many frames, spread over the data; 0, or left out, for all."),
     ] = None,
     reference: Annotated[
         str | None,
@@ -202,8 +202,9 @@ def _frames(
     """Return the frames of a run or a data set, or some of them."""
     from roadworthy.cli.coverage._suites import Suite
 
-    if sample is not None and sample < 1:
-        raise InputError(f"a sample must have 1 frame or more, got {sample}")
+    if sample is not None and sample < 0:
+        raise InputError(f"a sample cannot have fewer than 0 frames, got {sample}")
+    sample = sample or None
     history = 0 if network is None else network.input.history
     data: Dataset
     if run is not None:
