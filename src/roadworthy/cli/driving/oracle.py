@@ -267,11 +267,11 @@ def _finite(value: float) -> float | None:
 
 
 def _interval(ends: tuple[float, float]) -> str:
-    """Return where a threshold may lie; one without an end alarms nowhere alone, so it could be left out."""
+    """Return where a threshold may lie; one without an end raises no alarm that another does not."""
     import math
 
     if not all(map(math.isfinite, ends)):
-        return "not needed: alarms nowhere alone"
+        return "alarms nowhere alone"
     return f"{ends[0]:.4g} to {ends[1]:.4g}"
 
 
