@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from roadworthy.cli.driving import app
+from roadworthy.driving.drives.readers import read_drive
 from roadworthy.errors import InputError
 
 
@@ -30,12 +31,14 @@ def test_mutants_are_made_written_and_told_apart(tmp_path: Path) -> None:
     assert (tmp_path / "made" / "mutants.csv").read_text().count("\n") == 4
 
 
-def test_one_that_leaves_the_lane_is_crashing() -> None:
+def test_one_that_crosses_a_line_is_crashing_and_its_drive_is_kept() -> None:
     result = run("--operators", "LD", "--layers", "1", "--drive", "meadow", "--json")
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)["mutants"]
-    assert (row["name"], row["fate"], row["reason"]) == ("LD-features.8", "crashing", "left the lane")
-    assert row["lap"]["share"] < 0.1
+    assert (row["name"], row["fate"], row["reason"]) == ("LD-features.8", "crashing", "line crossing")
+    assert 0 < row["lap"]["share"] < 0.1
+    driven = read_drive("mutants/LD-features.8")
+    assert (driven.name, driven.ended) == ("LD-features.8", "line crossing")
 
 
 def test_a_mutant_can_be_made_again(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives import FATAL_EVENTS, Drive
 from roadworthy.driving.metrics import MetricSettings, MetricTable, compute, parse_metric
 from roadworthy.driving.oracles import Direction
 from roadworthy.driving.sectors import SectorTable
@@ -23,7 +23,6 @@ AUTONOMOUS = (
 )
 """The 23 metrics that Table II of the paper ranks for networks that drive, in its order."""
 
-_FATAL = ("crash", "line crossing")
 _WORSE_DOWNWARDS = ("Min", "TimeE", "RA", "D")
 _GOOD_WHEN_LARGE = ("SP", "HP", "HT", "DTP", "DTV", "TPP")
 
@@ -73,7 +72,7 @@ def collect(
         if drive.name in names:
             raise InputError(f"two drives are called {drive.name}: give every driver a name of its own")
         names.add(drive.name)
-        fatal = [event for event in _FATAL if event in drive.events and drive.events[event].any()]
+        fatal = [event for event in FATAL_EVENTS if event in drive.events and drive.events[event].any()]
         if fatal and not keep_fatal:
             left_out[drive.name] = fatal[0]
             continue

@@ -64,12 +64,14 @@ def test_probe_images_have_the_history_that_the_network_sees() -> None:
     assert tuple(probe_images(variant, count=11).shape) == (11, 3, 3, 24, 48)
 
 
-def test_one_that_leaves_the_lane_crashes_and_the_careful_driver_lives() -> None:
+def test_one_that_crosses_a_line_crashes_and_the_careful_driver_lives() -> None:
     crashed = judge_drive(Steering(20.0), "meadow")
     assert crashed.fate == "crashing"
+    assert crashed.drive is not None
     assert crashed.lap is not None
-    assert crashed.lap.share < 0.1
-    assert crashed.reason == crashed.lap.ended
+    assert 0 < crashed.share < 0.1
+    assert crashed.reason == crashed.lap["ended"] == crashed.drive.ended == "line crossing"
+    assert crashed.drive.events["line crossing"].tolist().index(True) == len(crashed.drive) - 1
     assert judge_drive(Truth(), "meadow", minutes=0.02).fate == "alive"
 
 

@@ -12,7 +12,7 @@ from roadworthy._arrays import ReadOnlyArrays, read_only
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.errors import InputError
 
-__all__ = ["EVENTS", "SIGNALS", "Drive"]
+__all__ = ["EVENTS", "FATAL_EVENTS", "SIGNALS", "Drive"]
 
 SIGNALS: Mapping[str, str] = FrozenDict(
     {
@@ -52,6 +52,9 @@ EVENTS: Mapping[str, str] = FrozenDict(
     }
 )
 """The events that metrics are computed from; each is true in the steps in which it goes on."""
+
+FATAL_EVENTS = ("crash", "line crossing")
+"""The events after which no metric is needed to call a drive bad."""
 
 
 @dataclass(frozen=True, eq=False)

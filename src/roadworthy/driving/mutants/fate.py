@@ -6,9 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from roadworthy.driving.drives import FATAL_EVENTS, Drive
+from roadworthy.driving.simulators import Limits, WorldSimulator
+from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import SystemUnderTestError
 from roadworthy.models.protocols import SystemUnderTest
-from roadworthy.models.training import Lap, drive_lap, with_history
+from roadworthy.models.training import with_history
 
 if TYPE_CHECKING:
     import torch
@@ -18,12 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["TOLERANCE", "Fate", "Judged", "judge_drive", "largest_difference", "probe_images", "same"]
 
 Fate = Literal["equivalent", "crashing", "alive"]
-"""An equivalent mutant answers as the original does. One that crashes, leaves its lane or answers NaN is
+"""An equivalent mutant answers as the original does. One that crashes, crosses a line or answers NaN is
 trivial to find out. Those that are alive are what oracles are for."""
 
 TOLERANCE = 1e-5
 """Answers nearer than this, or than this share of the largest, are alike."""
-_CRASHES = ("crash", "left the lane")
 _TRACKS = "world:meadow,town,mountain"
 _DRIVE = 12  # frames that follow each other, for networks that see earlier ones
 
@@ -37,13 +39,29 @@ class Judged:
         reason: How that is known.
         difference: The largest difference from the answers of the original, over the probe images, in degrees
             and m/s; NaN where an answer was none.
-        lap: How it drove, where it did.
+        drive: How it drove, where it did.
+        share: How much of the lap it drove.
     """
 
     fate: Fate | None
     reason: str
     difference: float = math.nan
-    lap: Lap | None = None
+    drive: Drive | None = None
+    share: float = math.nan
+
+    @property
+    def lap(self) -> dict[str, Any] | None:
+        """How it drove, in a few words and numbers; None where it did not."""
+        if self.drive is None:
+            return None
+        offset = abs(self.drive.signals["lane_offset"])
+        return {
+            "ended": self.drive.ended,
+            "share": round(self.share, 4),
+            "seconds": round(self.drive.duration, 3),
+            "largest_offset": round(float(offset.max()), 4),
+            "mean_offset": round(float(offset.mean()), 4),
+        }
 
 
 def probe_images(variant: Variant, count: int = 48, seed: int = 7) -> torch.Tensor:
@@ -98,25 +116,39 @@ def same(original: torch.nn.Module, other: torch.nn.Module, images: torch.Tensor
     return difference <= TOLERANCE * max(1.0, largest), difference
 
 
-def judge_drive(system: SystemUnderTest, track: str, difference: float = math.nan, **options: Any) -> Judged:
-    """Let a mutant drive a lap of a built-in track, and say whether it crashes.
+def judge_drive(
+    system: SystemUnderTest,
+    track: str,
+    difference: float = math.nan,
+    *,
+    traffic: float = 0.0,
+    minutes: float = 10.0,
+) -> Judged:
+    """Let a mutant drive a lap of a built-in track, record it, and say whether it crashes or crosses a line.
 
     Args:
         system: The mutant.
         track: The track.
         difference: What is known of how much it differs from the original.
-        options: Of `drive_lap`.
+        traffic: How much traffic, from 0 to 5.
+        minutes: The longest drive, in the world.
 
     Raises:
         InputError: There is no such track.
 
     Example:
         >>> from roadworthy.models import Truth
-        >>> judge_drive(Truth(), "meadow", minutes=0.05).fate
-        'alive'
+        >>> judged = judge_drive(Truth(), "meadow", minutes=0.05)
+        >>> judged.fate, judged.drive.ended
+        ('alive', 'time over')
     """
+    place = WorldSimulator(track, traffic=traffic)
     try:
-        lap = drive_lap(system, track, **options)
+        drive = closed_loop(system, place, limits=Limits(seconds=60 * minutes, events=FATAL_EVENTS))
     except SystemUnderTestError as error:
         return Judged("crashing", str(error), difference)
-    return Judged("crashing" if lap.ended in _CRASHES else "alive", lap.ended, difference, lap)
+    finally:
+        place.close()
+    share = 1.0 if drive.ended == "lap complete" else drive.signals["distance"][-1] / place.track.length
+    fate: Fate = "crashing" if drive.ended in FATAL_EVENTS else "alive"
+    return Judged(fate, drive.ended, difference, drive, float(min(1.0, share)))

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roadworthy._files import read_json, replacing
+from roadworthy.driving.drives.readers import write_drive
+from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
 from roadworthy.driving.mutants.fate import Judged
 from roadworthy.driving.mutants.mutating import Mutant
 from roadworthy.errors import InputError
@@ -129,7 +131,7 @@ def save_failure(folder: Path, described: Mapping[str, Any], reason: str) -> dic
 
 
 def write_fate(folder: Path, judged: Judged) -> dict[str, Any]:
-    """Put what became of a mutant into its ``mutant.json``, and return all that is in it.
+    """Put what became of a mutant into its ``mutant.json``, its drive beside it, and return what is in it.
 
     Raises:
         InputError: There is none, or it cannot be written.
@@ -140,8 +142,10 @@ def write_fate(folder: Path, judged: Judged) -> dict[str, Any]:
         "fate": judged.fate,
         "reason": judged.reason,
         "difference": None if math.isnan(judged.difference) else judged.difference,
-        "lap": None if judged.lap is None else dataclasses.asdict(judged.lap),
+        "lap": judged.lap,
     }
+    if judged.drive is not None:
+        write_drive(dataclasses.replace(judged.drive, name=folder.name), folder / DRIVE_FILE)
     _write(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return document
 
