@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from roadworthy.driving.metrics import CATALOGUE, Metric, MetricSettings, primitives
+from roadworthy.driving.metrics import CATALOGUE, Metric, MetricSettings, primitives, unit_of
 from roadworthy.driving.simulators import Limits, WorldSimulator, drive
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model, load_model
@@ -17,7 +17,8 @@ PICTURE = Path(__file__).parent / "pictures" / "driving-drive.png"
 START = "<!-- From here on written by docs/make_driving.py. -->\n"
 
 QUANTITIES = {
-    "D": "`distance`, from the first row; else `speed` summed up over time, between two rows their mean",
+    "D": "`distance`, from the first row; else SP summed up over time, between two rows where it is known "
+    "their mean, gaps left out",
     "T": "seconds, gaps left out",
     "CR": "event `crash`",
     "SP": "`speed`; else the rate of change of `distance`, or of `x` and `y`",
@@ -70,9 +71,6 @@ WORDS = {
 """The operators on numbers, in words."""
 
 _BINNED = {"Mode", "Ent", "Skew"}
-_SQUARES = {"Var", "SoS", "PowF"}
-_NO_UNIT = {"CV", "Skew"}
-_SECONDS = {"TimeC", "TimeE", "RT"}
 
 
 def definition(metric: Metric, settings: MetricSettings) -> str:
@@ -82,8 +80,7 @@ def definition(metric: Metric, settings: MetricSettings) -> str:
         return _of_event(metric, settings)
     what = name
     if "DevT" in chain:
-        target = settings.targets[name]
-        what = f"\\|{name} - {f'`{target}`' if isinstance(target, str) else f'{target:g}'}\\|"
+        what = f"\\|{name} - {_target(name, settings)}\\|"
     if not chain or chain == ("DevT",):
         if name in ("D", "T", "TO", "SARR", "BD"):
             return "see above"
@@ -136,23 +133,6 @@ def _of_event(metric: Metric, settings: MetricSettings) -> str:
     return f"seconds from the begin of the sector to the first {name}, infinite if there is none"
 
 
-def unit(metric: Metric) -> str:
-    """Return the unit of a metric."""
-    own = primitives()[metric.primitive].unit
-    outer = metric.operators[0] if metric.operators else ""
-    if outer in _SECONDS:
-        return "s"
-    if outer in ("Count", "CountC"):
-        return "times"
-    if outer == "RA":
-        return "0 to 1"
-    if outer == "Ent":
-        return "bits"
-    if outer in _NO_UNIT:
-        return ""
-    return f"({own})²" if outer in _SQUARES else own
-
-
 def reference() -> str:
     """Return the reference part of the page."""
     settings = MetricSettings.standard()
@@ -171,7 +151,7 @@ def reference() -> str:
             group = primitives()[entry.metric.primitive].group
             lines += _heading(group)
         text = definition(entry.metric, settings)
-        lines.append(f"| {entry.metric} | {text} | {unit(entry.metric)} | {entry.uses} |")
+        lines.append(f"| {entry.metric} | {text} | {unit_of(entry.metric)} | {entry.uses} |")
     return "\n".join(lines) + "\n"
 
 

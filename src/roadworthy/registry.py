@@ -122,7 +122,7 @@ class Registry(Generic[T]):
         """
 
         def decorate(thing: Registered) -> Registered:
-            module = str(getattr(thing, "__module__", "?"))
+            module = str(getattr(getattr(thing, "func", thing), "__module__", "?"))
             source = BUILT_IN if module.partition(".")[0] == "roadworthy" else module
             with self._lock:
                 if source != BUILT_IN:
@@ -280,8 +280,9 @@ transforms: Registry[Factory] = Registry("transforms", home="roadworthy.transfor
 """Changes to a frame."""
 models: Registry[Factory] = Registry("models", home="roadworthy.models")
 """Systems under test: a factory returns a :class:`~roadworthy.models.SystemUnderTest`."""
-metrics: Registry[Factory] = Registry("metrics", home="roadworthy.driving")
-"""Measures of how well a drive went."""
+metrics: Registry[Factory] = Registry("metrics", home="roadworthy.driving.metrics")
+"""Measures of how well a drive went: called with a :class:`~roadworthy.driving.drives.Drive`, they give a
+number for each of its sectors."""
 simulators: Registry[Factory] = Registry("simulators", home="roadworthy.driving.simulators")
 """What lets a system drive: a factory returns a
 :class:`~roadworthy.driving.simulators.DrivingSimulator`."""

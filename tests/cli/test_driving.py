@@ -16,6 +16,7 @@ from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.readers import read_drive, write_drive
 from roadworthy.driving.simulators import Controls, Situation, WorldSimulator
 from roadworthy.images import read_image
+from roadworthy.report.films import Film
 
 FAILS = """
 from roadworthy.frames import Signals
@@ -163,7 +164,7 @@ def test_a_simulator_that_is_not_there(roadworthy: Callable[..., Result]) -> Non
         (["--end-at", "crsh"], "there is no event 'crsh'"),
         (["--metric", "XX"], "no metric XX"),
         (["--seconds", "0"], "seconds must be above 0"),
-        (["--video-format", "avi"], "--video-format is mp4 or gif, got 'avi'"),
+        (["--video-format", "avi"], "--video-format is mp4, webm or gif, got 'avi'"),
     ],
 )
 def test_what_is_refused_before_the_drive(
@@ -270,3 +271,27 @@ def test_what_metrics_refuses(
     result = roadworthy("driving", "metrics", *given)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
+
+
+def test_numbers_have_units_and_half_sectors_a_mark(roadworthy: Callable[..., Result], log: Path) -> None:
+    found = roadworthy("driving", "metrics", ".", "--metric", "SD(SP)", "--metric", "Count(CR)")
+    assert "m/s" in found.stdout
+    assert "times" in found.stdout
+    told = roadworthy("driving", "metrics", ".", "--cut-seconds", "1", "--per", "sector", "--csv", "s.csv")
+    assert "4 *" in told.stdout
+    assert "* The drive ended in the middle of this sector." in told.stdout
+    assert [row["partial"] for row in read_csv(log / "s.csv")] == ["False"] * 3 + ["True"]
+    document = json.loads(roadworthy("driving", "metrics", ".", "--per", "sector", "--json").stdout)
+    assert document["units"]["Var(SP)"] == "(m/s)²"
+    assert document["values"][0]["partial"] is True
+    listed = roadworthy("driving", "metrics", "--list", "--json").stdout
+    units = {row["metric"]: row["unit"] for row in json.loads(listed)["metrics"]}
+    assert (units["Ent(ACC)"], units["Count(CR)"]) == ("bits", "times")
+
+
+def test_frames_are_kept_on_request(roadworthy: Callable[..., Result], tmp_path: Path) -> None:
+    drive = ["driving", "drive", "--model", "truth", "-o", "traffic=0", "--seconds", "0.5"]
+    found = roadworthy(*drive, "--video", "none", "--frames", "--out", "lap")
+    assert found.exit_code == 0, found.output
+    assert len(Film.read(tmp_path / "lap/frames.zip")) == len(read_drive(str(tmp_path / "lap")))
+    assert "frames.zip" in found.stdout

@@ -25,6 +25,8 @@ def test_mutants_are_made_written_and_told_apart(tmp_path: Path) -> None:
     result = run("--operators", "GF,LD", "--ratios", "0.01", "--layers", "2", "--out", "made")
     assert result.exit_code == 0, result.output
     assert "3 mutants of dave2: 2 not driven, 1 equivalent" in result.output
+    assert "give --drive meadow" in result.output
+    assert "lap" not in result.output.split()
     names = sorted(one.parent.name for one in (tmp_path / "made").glob("*/model.yaml"))
     assert names[0] == "GF-0.01"
     assert "LD-features.8" in names

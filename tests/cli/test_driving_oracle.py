@@ -71,6 +71,36 @@ def test_oracles_of_all_sizes_are_tried_on_another_model(roadworthy: Run, drives
     shown = roadworthy("driving", "oracle", *map(str, words))
     assert shown.exit_code == 0
     assert "Left out, 1: dave2-crashes (crash)" in shown.output
+    assert found["left_out"] == {"dave2-crashes": "crash"}
+
+
+def test_directions_are_those_that_are_said_and_never_without_effect(roadworthy: Run, drives: Path) -> None:
+    words = ["--nominal", drives / "nominal" / "dave2", "--mutants", drives / "dave2-mutants"]
+    metrics = ["--metric", "Mean(SP)", "--metric", "Max(LP)"]
+    found = _json(roadworthy, *words, *metrics)
+    assert found["directions"] == {"Mean(SP)": "down", "Max(LP)": "up"}
+    found = _json(roadworthy, *words, *metrics, "--up", "Mean(Speed)", "--down", "Max(LP)")
+    assert found["directions"] == {"Mean(SP)": "up", "Max(LP)": "down"}
+    for more, message in (
+        (["--down", "Min(ACC)"], "has a direction but is not looked at"),
+        (["--up", "Max(LP)", "--down", "Max(LP)"], "upwards or downwards, not both"),
+        (["--down", "Max(XY)"], "no metric XY"),
+        (["--seconds", "nan"], "0 seconds or more"),
+        (["--give-up", "99"], "expected to give up 0 to 4"),
+    ):
+        done = roadworthy("driving", "oracle", *map(str, [*words, *metrics, *more]))
+        assert (done.exit_code, message in " ".join(done.output.split())) == (2, True), done.output
+
+
+def test_what_is_not_as_one_would_expect_is_told(roadworthy: Run, drives: Path) -> None:
+    _recorded(drives / "nominal", "unlucky", 0.1, crash=True)
+    words = ["--nominal", drives / "nominal", "--mutants", drives / "dave2-mutants"]
+    found = _json(roadworthy, *words)
+    assert found["bad_nominal"] == {"unlucky": "crash"}
+    assert {"Mean(TPP)", "SD(BPP)"} <= set(found["not_known"])
+    shown = " ".join(roadworthy("driving", "oracle", *map(str, words)).output.split())
+    assert "Nominal, but not driven well, 1: unlucky (crash)" in shown
+    assert "Not known in every sector, so not looked at:" in shown
 
 
 def test_what_is_missing_is_said(roadworthy: Run, drives: Path, tmp_path: Path) -> None:

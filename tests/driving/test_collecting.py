@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,9 @@ def test_rows_are_those_of_every_drive_and_metrics_those_that_all_have() -> None
 def test_drives_that_crash_are_left_out_unless_they_are_wanted() -> None:
     drives = [drive("a", 0.1), drive("b", 0.2, crash=True)]
     assert dict(collect(drives).left_out) == {"b": "crash"}
-    assert len(collect(drives, keep_fatal=True).table) == 12
+    kept = collect(drives, keep_fatal=True)
+    assert (len(kept.table), dict(kept.left_out), dict(kept.kept_fatal)) == (12, {}, {"b": "crash"})
+    assert dict(collect(drives).kept_fatal) == {}
     with pytest.raises(InputError, match=r"no drive is left .* b \(crash\)"):
         collect(drives[1:])
 
@@ -62,6 +66,16 @@ def test_what_cannot_be_collected_is_named() -> None:
         ("RA(TSO)", "down"),
         ("Mean(HP)", "down"),
         ("Count(Crash)", "up"),
+        ("HP", "down"),  # by itself, its mean
+        ("SP", "down"),
+        ("D", "down"),
+        ("Med(TPP)", "down"),
+        ("Min(BPP)", "up"),
+        ("DevT(SP)", "up"),
+        ("Mean(DevT(SP))", "up"),
+        ("Min(DevT(HP))", "up"),
+        ("Max(SP)", "up"),
+        ("LP", "up"),
     ],
 )
 def test_the_usual_direction(metric: str, way: str) -> None:
@@ -70,3 +84,11 @@ def test_the_usual_direction(metric: str, way: str) -> None:
 
 def test_the_metrics_of_table_2_are_metrics() -> None:
     assert len(AUTONOMOUS) == len({str(parse_metric(name)) for name in AUTONOMOUS}) == 23
+
+
+def test_the_sector_in_which_a_drive_ended_is_left_out_unless_it_is_wanted() -> None:
+    ended = dataclasses.replace(drive("a", 0.1), ended="time over")
+    assert collect([ended]).table.sectors == ("1", "2", "3", "4", "5")
+    assert len(collect([ended], keep_partial=True).table) == 6
+    short = dataclasses.replace(ended, name="b", sectors=np.zeros(900, np.intp), sector_names=("1",))
+    assert dict(collect([ended, short]).left_out) == {"b": "no whole sector: time over"}

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from roadworthy.driving.drives.readers import read_drive
-from roadworthy.driving.metrics import availability, compute, parse_metric, per_step
+from roadworthy.driving.metrics import CATALOGUE, availability, compute, parse_metric, per_step
 
 
-def test_every_metric_of_the_study_is_in_the_catalogue(real_data: Path) -> None:
+def test_every_metric_of_the_study_is_in_the_catalogue_with_its_uses(real_data: Path) -> None:
     rows = (real_data / "driving_metric_uses.csv").read_text().splitlines()[1:]
-    names = {str(parse_metric(row.rsplit(",", 2)[0].strip('"'))) for row in rows}
-    assert len(rows) == len(names) == 127
+    told = [row.rsplit(",", 2) for row in rows]
+    uses = {str(parse_metric(name.strip('"'))): int(papers) for name, papers, _ in told}
+    assert len(rows) == len(uses) == 127
+    assert uses == {str(entry.metric): entry.uses for entry in CATALOGUE}
 
 
 def test_the_udacity_log_holds_two_recordings(real_data: Path) -> None:
@@ -39,6 +41,27 @@ def test_the_donkey_tub_runs_off_the_lane(real_data: Path) -> None:
     lacking = {name for name, why in availability(drive).items() if why is not None}
     assert "Mean(HP)" in lacking
     assert "SD(SAS)" not in lacking
+
+
+def test_a_table_of_a_real_donkey_car_is_read_by_a_mapping(real_data: Path) -> None:
+    # Its frames have numbers and no times; the car took twenty a second.
+    mapping = {
+        "time": {"column": "frame_id", "unit": 0.05},
+        "signals": {
+            "lane_offset": "xte",
+            "steering": {"column": "steering", "unit": 16},
+            "throttle": "throttle",
+        },
+    }
+    path = real_data / "logs" / "donkey" / "tub320x240_train_real.csv"
+    drive = read_drive(f"table:{path}", mapping=mapping)
+    assert len(drive) == 7905
+    lacking = {name for name, why in availability(drive).items() if why is not None}
+    assert not {"SD(LP)", "SARR", "PowF(SA)", "Ent(SA)", "PowF(TPS)"} & lacking
+    table = compute(drive, ["Max(LP)", "Max(SA)"], whole=True)
+    offset, steering = np.loadtxt(path, delimiter=",", skiprows=1, usecols=(2, 3)).T
+    assert table["Max(LP)"][0] == pytest.approx(np.abs(offset).max())
+    assert table["Max(SA)"][0] == pytest.approx(16 * np.abs(steering).max())
 
 
 def test_the_cut_in_has_a_headway_from_the_moment_it_happens(real_data: Path) -> None:

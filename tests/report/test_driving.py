@@ -1,4 +1,4 @@
-"""Drives drawn and filmed."""
+"""Drives drawn."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from roadworthy.driving.drives import Drive
 from roadworthy.errors import InputError
-from roadworthy.frames import Frame
-from roadworthy.report.driving import Film, drive_figure, failing_sectors
+from roadworthy.report.driving import drive_figure, failing_sectors
 from roadworthy.report.plots import save
 
 
@@ -67,52 +66,3 @@ def test_what_cannot_be_drawn() -> None:
         drive_figure(a_drive(), "HP")
     with pytest.raises(InputError, match="has no sector 'e': a, b, c, d"):
         drive_figure(a_drive(), alarms=("e",))
-
-
-@pytest.fixture
-def film() -> Film:
-    kept = Film()
-    for number in range(40):
-        kept.add(Frame(str(number), np.full((30, 60, 3), 6 * number, np.uint8)), number / 10)
-    kept.add(Frame("again", np.zeros((30, 60, 3), np.uint8)), 3.9)
-    return kept
-
-
-def _grey(path: Path) -> list[int]:
-    import cv2
-
-    found: list[int] = []
-    reader = cv2.VideoCapture(str(path))
-    while True:
-        ok, image = reader.read()
-        if not ok:
-            return found
-        found.append(round(float(image[10, 10].mean())))
-
-
-def test_a_film_of_a_sector_shows_it_and_what_led_to_it(film: Film, tmp_path: Path) -> None:
-    assert film.write(tmp_path / "c.mp4", a_drive(), sector="c", lead=0.5, width=240) == 15
-    shown = _grey(tmp_path / "c.mp4")
-    assert shown == pytest.approx([6 * number for number in range(15, 30)], abs=6)
-
-
-def test_a_gif_has_fewer_frames_and_the_same_length(film: Film, tmp_path: Path) -> None:
-    import cv2
-
-    assert film.write(tmp_path / "all.gif", a_drive()) == 20
-    ok, read = cv2.imreadanimation(str(tmp_path / "all.gif"))
-    assert ok
-    assert len(read.frames) == 20
-    assert sum(read.durations) == pytest.approx(4000, abs=200)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.gif"]
-
-
-def test_films_that_cannot_be_made(film: Film, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"expected a film that ends in .mp4 or .gif"):
-        film.write(tmp_path / "a.avi", a_drive())
-    with pytest.raises(InputError, match="has no sector 'x'"):
-        film.write(tmp_path / "a.mp4", a_drive(), sector="x")
-    with pytest.raises(InputError, match="no frame of drive lap was kept"):
-        Film().write(tmp_path / "a.mp4", a_drive())
-    with pytest.raises(InputError, match="cannot be written"):
-        film.write(tmp_path / "absent" / "a.mp4", a_drive())

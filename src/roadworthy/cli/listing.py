@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "list_all"]
 
+_MANY = 50  # of one kind, that are listed only when it is asked for
+
 EXAMPLES = examples("roadworthy list", "roadworthy list datasets", "roadworthy list --json")
 
 
@@ -38,7 +40,7 @@ def list_all(
         print_json(_document(registries))
         return
     for registry in registries:
-        _print_kind(registry)
+        _print_kind(registry, in_short=kind is None)
 
 
 def _options(entry: Entry[Any]) -> dict[str, str]:
@@ -77,14 +79,21 @@ def _document(registries: Sequence[Registry[Any]]) -> dict[str, object]:
     return document
 
 
-def _print_kind(registry: Registry[Any]) -> None:
+def _print_kind(registry: Registry[Any], *, in_short: bool) -> None:
     from rich.padding import Padding
     from rich.text import Text
+
+    from roadworthy.registry import BUILT_IN
 
     out = console()
     entries, failures = registry.entries(), registry.failures()
     out.print(Text(registry.kind, style="bold"), Text("" if entries or failures else "none yet", style="dim"))
     table = plain_table("", "", "")
+    ours = [entry for entry in entries if entry.source == BUILT_IN]
+    if in_short and len(ours) > _MANY:
+        entries = [entry for entry in entries if entry.source != BUILT_IN]
+        names = ", ".join(entry.name for entry in ours[:: len(ours) // 6])
+        table.add_row(Text(str(len(ours)), style="cyan"), f"such as {names}: roadworthy list {registry.kind}")
     for entry in entries:
         _add_entry(table, entry)
     for failure in failures:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy._frozen import FrozenDict
+from roadworthy.driving.completeness import without_partial_sectors
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
 from roadworthy.driving.metrics import MetricSettings, MetricTable, compute, parse_metric
 from roadworthy.driving.oracles import Direction
@@ -23,8 +24,10 @@ AUTONOMOUS = (
 )
 """The 23 metrics that Table II of the paper ranks for networks that drive, in its order."""
 
-_WORSE_DOWNWARDS = ("Min", "TimeE", "RA", "D")
-_GOOD_WHEN_LARGE = ("SP", "HP", "HT", "DTP", "DTV", "TPP")
+_WORSE_DOWNWARDS = ("Min", "TimeE", "RA")
+_MIDDLES = ("Mean", "Med", "Mode")
+_GOOD_WHEN_LARGE = ("D", "SP", "HP", "HT", "HS", "DTP", "DTV", "TPP")
+_WORSE_WHEN_LARGE = ("LP", "LS", "LA", "SA", "SAS", "BPP")  # even the smallest of them
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,13 @@ class Collection:
         table: A row for each sector of each drive that is in.
         left_out: The drives that are not, with the reason.
         dropped: The metrics that are not, because some sector does not have them.
+        kept_fatal: The drives that crash or cross a line and are in all the same, with which of it.
     """
 
     table: SectorTable
     left_out: Mapping[str, str]
     dropped: tuple[str, ...]
+    kept_fatal: Mapping[str, str] = FrozenDict()
 
 
 def collect(
@@ -48,10 +53,12 @@ def collect(
     *,
     settings: MetricSettings | None = None,
     keep_fatal: bool = False,
+    keep_partial: bool = False,
 ) -> Collection:
     """Compute metrics per sector for many drives.
 
-    A drive that crashes or crosses a line is bad without any metric, so it is left out, as in the paper.
+    A drive that crashes or crosses a line is bad without any metric, so it is left out, as in the paper. So
+    is the sector in the middle of which a drive ends: its sums and counts are not those of a whole one.
 
     Args:
         drives: The drives; their names are the drivers of the table's rows.
@@ -59,6 +66,7 @@ def collect(
             be there in every sector.
         settings: Targets, conditions and so on; those that come with the package if left out.
         keep_fatal: Keep drives that crash or cross a line.
+        keep_partial: Keep the sector in the middle of which a drive ends.
 
     Raises:
         InputError: No drive is left, two have one name, or a metric that was asked for is not known in a
@@ -66,6 +74,7 @@ def collect(
     """
     computed: list[MetricTable] = []
     left_out: dict[str, str] = {}
+    kept_fatal: dict[str, str] = {}
     names: set[str] = set()
     wanted = AUTONOMOUS if metrics is None else [str(parse_metric(name)) for name in metrics]
     for drive in drives:
@@ -76,7 +85,13 @@ def collect(
         if fatal and not keep_fatal:
             left_out[drive.name] = fatal[0]
             continue
-        computed.append(compute(drive, wanted, settings=settings))
+        whole = drive if keep_partial else without_partial_sectors(drive)
+        if whole is None:
+            left_out[drive.name] = f"no whole sector: {drive.ended}"
+            continue
+        if fatal:
+            kept_fatal[drive.name] = fatal[0]
+        computed.append(compute(whole, wanted, settings=settings))
     if not computed:
         reasons = ", ".join(f"{name} ({reason})" for name, reason in left_out.items()) or "there were none"
         raise InputError(f"no drive is left to compute metrics of: {reasons}")
@@ -93,21 +108,27 @@ def collect(
         tuple(name for one in tables for name in one.drivers),
         tuple(name for one in tables for name in one.sectors),
     )
-    return Collection(joined, FrozenDict(left_out), dropped)
+    return Collection(joined, FrozenDict(left_out), dropped, FrozenDict(kept_fatal))
 
 
 def usual_direction(metric: str) -> Direction:
     """Return whether driving is usually worse where a metric is greater, or where it is smaller.
+
+    Less of what is good when there is much of it (speed, distance to others) is worse, and so are smaller
+    minima, events that come sooner and reactions that are more seldom right; of all else, more is worse.
 
     Example:
         >>> usual_direction("SD(LP)"), usual_direction("Min(ACC)"), usual_direction("Mean(SP)")
         ('up', 'down', 'down')
     """
     parsed = parse_metric(metric)
-    outer = parsed.operators[0] if parsed.operators else parsed.primitive
-    if outer in _WORSE_DOWNWARDS and parsed.primitive not in ("LP", "SA"):
-        return "down"
-    return "down" if outer == "Mean" and parsed.primitive in _GOOD_WHEN_LARGE else "up"
+    # By itself, what is measured is its mean over a sector.
+    outer, inner = parsed.operators[:1] or ("Mean",), parsed.operators[1:]
+    if inner or outer == ("DevT",):
+        return "up"  # the distance from a target
+    if outer[0] in _WORSE_DOWNWARDS:
+        return "up" if parsed.primitive in _WORSE_WHEN_LARGE else "down"
+    return "down" if outer[0] in _MIDDLES and parsed.primitive in _GOOD_WHEN_LARGE else "up"
 
 
 def _known(table: MetricTable, name: str) -> bool:

@@ -1,38 +1,27 @@
-"""Drives drawn: the way on a map with its alarms, a metric along the way, and films of sectors."""
+"""Drives drawn: the way on a map with its alarms, and a metric along the way."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Sequence
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import replacing
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric, per_step, primitives
 from roadworthy.errors import InputError
-from roadworthy.frames import Frame, Signals
-from roadworthy.images import decode_image, encode_image
-from roadworthy.report.drawing import draw_signals
 from roadworthy.report.plots import PALETTE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FILM_ENDINGS", "Film", "drive_figure", "failing_sectors"]
-
-FILM_ENDINGS = (".mp4", ".gif")
-"""What a film may end in."""
+__all__ = ["drive_figure", "failing_sectors"]
 
 _ALARM = PALETTE[1]
 _MARKS = {"crash": ("X", PALETTE[6]), "line crossing": ("v", PALETTE[3])}
 _FAILURES = ("crash", "collision", "line crossing")
-_GIF_RATE, _GIF_WIDTH = 8.0, 360
 _LEAST_EXTENT = 30.0  # metres; a map of less would show a step as a journey
 
 
@@ -182,123 +171,3 @@ def _draw_along(
 def _stretches(flags: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     edges = np.diff(np.concatenate([[0], flags.astype(np.int8), [0]]))
     yield from zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True)
-
-
-class Film:
-    """Keeps the frames of a drive, small, and writes those of a sector as a film.
-
-    Example:
-        >>> film = Film()
-        >>> film.add(Frame("a", np.zeros((16, 32, 3), np.uint8)), time=0.0)
-        >>> len(film)
-        1
-    """
-
-    def __init__(self) -> None:
-        self._frames: list[bytes] = []
-        self._times: list[float] = []
-
-    def __len__(self) -> int:
-        """Return how many frames are kept."""
-        return len(self._frames)
-
-    def add(self, frame: Frame, time: float) -> None:
-        """Keep a frame; one that is not later than the last is left out, as in the recorded drive."""
-        if self._times and not time > self._times[-1]:
-            return
-        self._frames.append(encode_image(frame.image, ".jpg"))
-        self._times.append(time)
-
-    def write(
-        self,
-        path: str | PathLike[str],
-        drive: Drive,
-        *,
-        sector: str | None = None,
-        lead: float = 3.0,
-        width: int = 480,
-    ) -> int:
-        """Write a film of a drive or of one of its sectors, with speed, steering and events below each frame.
-
-        Args:
-            path: The file, .mp4 or .gif.
-            drive: The drive that the frames are of.
-            sector: Its name; all of the drive if left out.
-            lead: Seconds before the sector that are shown as well.
-            width: Of the film in pixels.
-
-        Returns:
-            The number of frames written.
-
-        Raises:
-            InputError: There is no such sector, no frame of it was kept, or the file cannot be written.
-        """
-        target = Path(path)
-        if target.suffix.lower() not in FILM_ENDINGS:
-            raise InputError(f"{target}: expected a film that ends in {' or '.join(FILM_ENDINGS)}")
-        if sector is not None and sector not in drive.sector_names:
-            raise InputError(f"drive {drive.name} has no sector {sector!r}: {', '.join(drive.sector_names)}")
-        rows = self._rows(drive, sector, lead)
-        if not rows:
-            raise InputError(f"no frame of drive {drive.name} was kept, so there is nothing to show")
-        rate = (len(rows) - 1) / (self._times[rows[-1]] - self._times[rows[0]]) if len(rows) > 1 else 1.0
-        if target.suffix.lower() == ".gif":
-            # Every frame of a GIF is a whole picture.
-            every = math.ceil(rate / _GIF_RATE)
-            rows, rate, width = rows[::every], rate / every, min(width, _GIF_WIDTH)
-        pictures = [_picture(decode_image(self._frames[row]), drive, row, width) for row in rows]
-        write = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
-        with replacing(target) as unfinished:
-            if not write(unfinished, pictures, rate):
-                raise InputError(f"{target}: the film cannot be written: OpenCV has no encoder for it here")
-        return len(rows)
-
-    def _rows(self, drive: Drive, sector: str | None, lead: float) -> list[int]:
-        shown = np.ones(len(drive), np.bool_)
-        if sector is not None:
-            inside = np.flatnonzero(drive.sectors == drive.sector_names.index(sector))
-            first, last = drive.time[inside[0]] - lead, drive.time[inside[-1]]
-            shown = (drive.time >= first) & (drive.time <= last)
-        return [row for row in np.flatnonzero(shown).tolist() if row < len(self)]
-
-
-def _picture(image: NDArray[np.uint8], drive: Drive, row: int, width: int) -> NDArray[np.uint8]:
-    """Return a frame of the film: the image with what the vehicle does below it."""
-    import cv2
-
-    height = round(image.shape[0] * width / image.shape[1])
-    scaled = np.asarray(cv2.resize(image, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
-    told = {
-        name: float(drive.signals[name][row])
-        for name in ("speed", "steering")
-        if name in drive.signals and np.isfinite(drive.signals[name][row])
-    }
-    events = [name for name, happening in drive.events.items() if happening[row] and name in _FAILURES]
-    label = ", ".join([drive.sector_names[int(drive.sectors[row])], f"{drive.time[row]:.1f} s", *events])
-    strip = draw_signals(Signals(**told), width, label)  # type: ignore[arg-type]
-    picture = np.vstack([scaled, strip])
-    # Encoders want even sizes.
-    return picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]
-
-
-def _write_mp4(path: Path, pictures: Sequence[NDArray[np.uint8]], rate: float) -> bool:
-    import cv2
-
-    height, width = pictures[0].shape[:2]
-    code = cv2.VideoWriter.fourcc(*"mp4v")
-    writer = cv2.VideoWriter(str(path), code, rate, (width, height))
-    if not writer.isOpened():
-        return False
-    for picture in pictures:
-        writer.write(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
-    writer.release()
-    return path.is_file() and path.stat().st_size > 0
-
-
-def _write_gif(path: Path, pictures: Sequence[NDArray[np.uint8]], rate: float) -> bool:
-    import cv2
-
-    film: Any = cv2.Animation()
-    film.frames = [cv2.cvtColor(picture, cv2.COLOR_RGB2BGR) for picture in pictures]
-    film.durations = [round(1000 / rate)] * len(pictures)
-    return bool(cv2.imwriteanimation(str(path), film)) and path.is_file()

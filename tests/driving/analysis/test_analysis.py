@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from roadworthy.driving import SectorTable
-from roadworthy.driving.analysis import correlate, fleiss_kappa, summarise, variance_scores
+from roadworthy.driving.analysis import Agreement, correlate, fleiss_kappa, summarise, variance_scores
 from roadworthy.errors import InputError
 
 # Fourteen raters, ten subjects, five categories: the worked example of the literature on Fleiss' kappa.
@@ -33,6 +33,15 @@ def test_the_worked_example_of_fleiss_kappa() -> None:
     assert found.words == "fair"
     assert (found.subjects, found.raters) == (10, 14)
     assert found.p_value < 0.001
+
+
+@pytest.mark.parametrize(
+    ("kappa", "words"),
+    [(-0.01, "poor"), (0.0, "slight"), (0.2, "slight"), (0.21, "fair"), (0.4, "fair"), (0.6, "moderate"),
+     (0.8, "substantial"), (0.81, "almost perfect"), (1.0, "almost perfect")],
+)  # fmt: skip
+def test_the_words_of_landis_and_koch(kappa: float, words: str) -> None:
+    assert Agreement(kappa, 0.5, 10, 3).words == words
 
 
 def test_full_agreement_is_1_and_raters_who_guess_are_near_0() -> None:
@@ -104,6 +113,14 @@ def test_variance_scores_of_independent_metrics_and_of_copies() -> None:
     assert dict(found.scores) == pytest.approx({"a": math.sqrt(0.5), "b": math.sqrt(0.5)})
 
 
+def test_no_component_more_is_taken_than_explains_the_share() -> None:
+    # Ten waves that have nothing in common explain a tenth each: nine explain 90% but for the rounding.
+    angle = np.arange(64) * 2 * np.pi / 64
+    waves = {f"m{k}": np.sin((k + 1) * angle) for k in range(10)}
+    assert len(variance_scores(SectorTable.of(waves), explained=0.9).ratios) == 9
+    assert len(variance_scores(SectorTable.of(waves), explained=0.91).ratios) == 10
+
+
 def test_variance_scores_from_the_correlation_matrix() -> None:
     rng = np.random.default_rng(3)
     values = rng.normal(size=(96, 6)) @ rng.normal(size=(6, 6))
@@ -128,7 +145,11 @@ def test_the_table_has_a_column_for_each_track_and_one_for_all() -> None:
     assert whole is not None
     assert whole.coefficient == pytest.approx(stats.pearsonr(table.values[:, 0], scores).statistic)
     lines = str(summary).splitlines()
-    assert lines[2].startswith("Mean(LP)")
+    assert lines[0].split() == ["metric", "lake", "jungle", "all", "tracks", "VS"]
+    first = summary.correlations["lake"]["Mean(LP)"]
+    assert first is not None
+    assert lines[2].split()[:3] == ["Mean(LP)", f"{first.coefficient:+.2f}*", "0.00"]
+    assert lines[2].split()[-1] == "1.0000"  # the only metric that varies
     assert lines[3].split() == ["Max(Speed)", *["N/A"] * 6, "–"]
 
 

@@ -75,6 +75,33 @@ def test_cutting_by_distance_names_the_sectors_that_were_reached() -> None:
         Drive("lap", [0.0]).cut_by_distance([1.0])
 
 
+def test_rows_of_unknown_distance_are_still_in_the_sector_before() -> None:
+    drive = Drive("lap", np.arange(6.0), {"distance": [np.nan, 1.0, np.nan, 7.0, 6.0, np.nan]}, gap=2)
+    assert drive.cut_by_distance([5.0]).sectors.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("ends", "names", "message"),
+    [
+        ([30.0, 5.0], None, r"ends of sectors that grow, got \[30.0, 5.0\]"),
+        ([5.0, 5.0], None, "ends of sectors that grow"),
+        ([5.0, np.nan], None, "ends of sectors that grow"),
+        ([5.0], ["start"], "expected 2 names of sectors, one more than ends, got 1"),
+    ],
+)
+def test_cuts_that_make_no_sense(ends: list[float], names: list[str] | None, message: str) -> None:
+    drive = Drive("lap", [0.0, 1.0], {"distance": [0.0, 9.0]})
+    with pytest.raises(InputError, match=message):
+        drive.cut_by_distance(ends, names)
+
+
+def test_resampling_leaves_nobody_between_two_lanes() -> None:
+    drive = Drive("lap", [0.0, 1.0, 2.0], {"lane": [1.0, 2.0, 1.0], "speed": [0.0, 1.0, 0.0]}, gap=2)
+    steady = drive.resampled(2)
+    assert steady.signals["lane"].tolist() == [1, 1, 2, 2, 1]
+    assert steady.signals["speed"].tolist() == [0.0, 0.5, 1.0, 0.5, 0.0]
+
+
 def test_resampling_keeps_lines_and_leaves_gaps_out() -> None:
     time = np.array([0.0, 0.3, 0.5, 1.0, 9.0, 9.5])
     drive = Drive(
@@ -100,6 +127,20 @@ def test_rates_of_noise_do_not_spike_at_the_ends() -> None:
     assert spread[0] < plain[0]
     assert spread[-1] < plain[-1]
     assert spread[150] < plain[150] / 3
+
+
+@pytest.mark.parametrize("rows", [3, 4, 7, 40])
+def test_a_parabola_has_its_slope_also_at_the_ends(rows: int) -> None:
+    time = np.arange(rows) / 15
+    drive = Drive("parabola", time, {"speed": 1 - 2 * time + 3 * time**2})
+    assert derivative(drive, drive.signals["speed"]) == pytest.approx(6 * time - 2)
+
+
+def test_short_stretches_have_the_slope_of_a_line_or_none() -> None:
+    drive = Drive("short", [0.0, 9.0, 9.5], {"speed": [1.0, 2.0, 4.0]})
+    assert derivative(drive, drive.signals["speed"]).tolist() == pytest.approx(
+        [np.nan, 4.0, 4.0], nan_ok=True
+    )
 
 
 def test_rates_follow_jittering_stamps_and_stop_at_gaps_and_holes() -> None:

@@ -21,6 +21,7 @@ from roadworthy.driving.metrics import (
     per_step,
     primitives,
 )
+from roadworthy.driving.metrics.operators import band_power
 from roadworthy.errors import InputError
 
 RATE = 20.0
@@ -136,6 +137,122 @@ def test_statistics_of_a_few_numbers() -> None:
     assert _one(drive, "SD(DevT(SP))", targets={"SP": 4.0}) == pytest.approx(np.std([1, 0, 0, 1, 5], ddof=1))
 
 
+def test_of_equal_bins_the_lowest_is_the_mode() -> None:
+    drive = Drive("few", np.arange(5) * 0.1, {"speed": [8, 3, 8, 3, 5]})
+    assert _one(drive, "Mode(SP)") == 3
+    # Bins of 0.5 are centred on multiples: 2.75 belongs to the one round 3, 2.74 to that round 2.5.
+    assert _one(Drive("few", [0.0, 0.1, 0.2], {"speed": [2.75, 3.1, 2.74]}), "Mode(SP)") == 3
+
+
+@pytest.mark.parametrize("count", [40, 41])
+def test_all_power_of_a_signal_lies_in_the_widest_band(count: int) -> None:
+    values = np.random.default_rng(count).normal(size=count)
+    found = band_power(values, np.arange(count) / 10, (1e-9, 5.0))
+    assert found == pytest.approx(values.var())  # Parseval; at half the rate, a swing of ±1 has the power 1
+
+
+def test_sectors_follow_each_other() -> None:
+    drive = _drive(
+        10.0,
+        speed=lambda t: 5 + t,
+        lane_offset=lambda t: 0.1 * t,
+        events={"braking": lambda t: (t > 3) & (t < 7)},
+    ).cut_by_time(5.0)
+    table = compute(drive, ["D", "T", "TO", "Count(BR)", "TimeC(BR)", "CountC(SP)"])
+    # A sector lasts until the next begins, so that nothing lies between them.
+    assert table["D"].sum() == pytest.approx(compute(drive, ["D"], whole=True)["D"][0])
+    assert table["D"] == pytest.approx([37.5, 5 * 4.95 + (9.95**2 - 5**2) / 2])
+    assert table["T"].tolist() == pytest.approx([5.0, 4.95])
+    # From the first row of a sector to its last, 99 rows later.
+    assert table["TO"].tolist() == pytest.approx([0.1 * 99 / 20] * 2)
+    # What goes on from one sector to the next begins anew there.
+    assert table["Count(BR)"].tolist() == [1, 1]
+    assert table["TimeC(BR)"].tolist() == pytest.approx([5 - 3.05, 2.0])
+    assert table["CountC(SP)"].tolist() == [0, 1]
+
+
+def test_time_to_an_event_is_counted_from_the_begin_of_a_sector() -> None:
+    drive = _drive(10.0, events={"crash": lambda t: t >= 7}).cut_by_time(5.0)
+    assert compute(drive, ["TimeE(CR)"])["TimeE(CR)"].tolist() == pytest.approx([math.inf, 2.0])
+
+
+def test_a_swing_of_exactly_the_gap_is_a_reversal() -> None:
+    swing = Drive("swing", np.arange(5) / 1.0, {"steering": [0.0, 2.0, 0.0, 2.0, 0.0]}, gap=2)
+    for gap, reversals in ((2.0, 4), (2.1, 0)):
+        found = _one(swing, "SARR", reversal={"gap": gap, "below": None})
+        assert found == pytest.approx(reversals / 4 * 60)
+
+
+def test_the_power_of_stretches_counts_by_their_length() -> None:
+    # 10 s of amplitude 2, a gap, 30 s of none.
+    time = np.concatenate([np.arange(200) / 20, 100 + np.arange(600) / 20])
+    steering = np.where(time < 50, _sine(2.0, 0.5)(time), 0.0)
+    found = _one(Drive("two", time, {"steering": steering}), "PowF(SA)")
+    assert found == pytest.approx(2.0 * 9.95 / (9.95 + 29.95), rel=0.01)
+
+
+def test_the_root_of_the_mean_square_leaves_out_rows_whose_target_is_not_known() -> None:
+    drive = Drive("few", np.arange(4) * 0.1, {"speed": [3, 4, 9, 5], "target_speed": [0, 0, np.nan, 0]})
+    assert _one(drive, "RMSE(SP)") == pytest.approx(math.sqrt((9 + 16 + 25) / 3))
+    assert _one(drive, "RMSE(SP)", targets={"SP": 3.0}) == pytest.approx(math.sqrt((0 + 1 + 36 + 4) / 4))
+
+
+def test_a_steady_signal_has_no_skewness_and_no_coefficient_of_variation_of_0() -> None:
+    drive = Drive("steady", np.arange(4) * 0.1, {"speed": [5.0] * 4, "lane_offset": [-0.1, 0.1, -0.1, 0.1]})
+    assert math.isnan(_one(drive, "Skew(SP)"))
+    assert math.isnan(_one(drive, "CV(LP)"))
+    assert _one(drive, "CV(SP)") == 0
+
+
+def test_what_is_unknown_is_never_0() -> None:
+    # 10 m/s; the speed of two rows in between is not known, then that of three seconds.
+    speed = np.full(101, 10.0)
+    speed[[3, 4]] = speed[50:80] = np.nan
+    drive = Drive("holes", np.arange(101) / 10, {"speed": speed})
+    steps = per_step(drive, ["D"])["D"]
+    assert steps[[0, 3, 5, 49]] == pytest.approx([0.0, 3.0, 5.0, 49.0])
+    assert np.isnan(steps[50:80]).all()
+    assert _one(drive, "D") == pytest.approx(100 - 31)  # as in a gap, nothing is said of the time between
+    assert math.isnan(_one(Drive("one", [0.0], {"x": [1.0], "y": [2.0]}), "D"))
+
+
+def test_signals_without_any_number_are_taken_from_others() -> None:
+    nothing = np.full(20, np.nan)
+    drive = Drive("log", np.arange(20) / 10, {"speed": nothing, "distance": np.arange(20) * 0.5})
+    assert _one(drive, "Mean(SP)") == pytest.approx(5.0)
+    headway = Drive("log", np.arange(20) / 10, {"lead_speed": nothing, "headway": 50 - np.arange(20) * 0.2})
+    assert _one(headway, "Min(HS)") == pytest.approx(-2.0)
+
+
+def test_lanes_that_are_not_known_are_no_lane_changes() -> None:
+    drive = Drive("lanes", np.arange(6.0), {"lane": [1, np.nan, 1, 2, np.nan, 3]}, gap=2)
+    assert per_step(drive, ["LC"])["LC"].tolist() == [0, 0, 0, 1, 0, 1]
+    assert _one(drive, "Count(LC)") == 2
+
+
+def test_infinite_numbers_are_no_measurements() -> None:
+    drive = Drive("log", np.arange(4) / 10, {"headway": [np.inf, 20.0, 30.0, np.inf], "speed": [10.0] * 4})
+    assert _one(drive, "Mean(HP)") == 25.0
+    assert _one(drive, "Mean(DevT(HP))") == 5.0
+    huge = Drive("log", np.arange(9) / 10, {"speed": 1e300 * np.arange(9)})
+    assert _one(huge, "SD(SP)") == math.inf
+    assert len(compute(huge).values) > 20  # and no warning
+
+
+def test_power_in_a_band_is_not_known_where_the_rows_come_too_slowly_or_are_too_few() -> None:
+    slow = Drive("slow", np.arange(100.0), {"steering": np.sin(np.arange(100.0))}, gap=2)
+    assert math.isnan(_one(slow, "PowF(SA)"))  # 1 Hz shows nothing above 0.5 Hz
+    assert math.isnan(_one(_drive(1.0, steering=_sine(1, 0.4)), "PowF(SA)"))  # no whole period
+    both = _drive(60.0, steering=lambda t: 7 + _sine(2.0, 0.5)(t) + _sine(3.0, 2.0)(t))
+    assert _one(both, "PowF(SA)") == pytest.approx(2.0, rel=0.01)
+    assert _one(both, "PowF(SA)", bands={"SA": [1.0, 3.0]}) == pytest.approx(4.5, rel=0.01)
+
+
+def test_no_reversal_is_seen_within_an_instant() -> None:
+    drive = Drive("instant", np.arange(60) * 1e-12, {"steering": np.resize([-9.0, 9.0], 60)})
+    assert _one(drive, "SARR") == 0
+
+
 def test_the_error_of_the_regression_line_is_that_of_least_squares() -> None:
     rng = np.random.default_rng(0)
     drive = _drive(30, lane_offset=lambda t: 0.3 + 0.02 * t + rng.normal(0, 0.2, len(t)))
@@ -222,6 +339,8 @@ def test_braking_distance_is_from_the_pedal_to_the_stand() -> None:
         brake=lambda t: (((t >= 2) & (t < 3)) | (t >= 10)).astype(float),
     )
     assert _one(drive, "BD") == pytest.approx(40, rel=0.02)
+    unfinished = _drive(12.0, speed=speed, brake=lambda t: (t >= 10).astype(float))
+    assert math.isnan(_one(unfinished, "BD"))  # the record ends before the car stands
 
 
 def test_time_to_what_never_comes_is_infinite_and_to_what_comes_is_told_per_step() -> None:
@@ -295,6 +414,30 @@ def test_settings_from_a_file_change_what_they_name(tmp_path: Path) -> None:
     file.write_text("condition: {}\n")
     with pytest.raises(InputError, match=r"mine\.yaml:1: unknown key 'condition': did you mean 'conditions'"):
         MetricSettings.load(file)
+
+
+def test_settings_are_told_in_any_spelling_and_never_without_effect(tmp_path: Path) -> None:
+    told = MetricSettings.standard().with_changes(
+        {"conditions": {"CountC(Speed)": "> 5"}, "targets": {"Speed": 9}, "magnitude": {"ACC": ["Max"]}}
+    )
+    assert str(told.conditions["CountC(SP)"]) == "> 5"
+    assert told.targets["SP"] == 9.0
+    file = tmp_path / "mine.yaml"
+    for text, message in (
+        ("bins:\n  SPD: 1\n", r"mine\.yaml:2: no metric SPD"),
+        ("conditions:\n  CountC(SP: '> 1'\n", r"mine\.yaml:2: expected a metric such as"),
+        ("targets:\n  Mean(SP): 1\n", r"mine\.yaml:2: targets are told for what is measured, such as SP"),
+        ("magnitude:\n  SP: [Average]\n", r"mine\.yaml:2: .*no operator 'Average'"),
+        ("conditions:\n  CountC(SP): 5\n", r"mine\.yaml:2: .*expected a comparison such as '> 13.9'"),
+        ("targets:\n  SP: .nan\n", r"mine\.yaml:2: .*a finite number, got nan"),
+        ("braking: .inf\n", r"mine\.yaml:1: .*a finite number, got inf"),
+        ("bands:\n  SA: [2, 1]\n", r"mine\.yaml:2: .*from a lower to a higher"),
+        ("bins:\n  SP: 0\n", r"mine\.yaml:2: .*greater than 0, got 0"),
+        ("reversal:\n  gap: 0\n", r"mine\.yaml:2: .*greater than 0, got 0"),
+    ):
+        file.write_text(text)
+        with pytest.raises(InputError, match=message):
+            MetricSettings.load(file)
 
 
 def test_the_settings_survive_being_written_and_read() -> None:

@@ -64,6 +64,31 @@ def test_an_alarm_that_wins_nothing_is_not_given_up() -> None:
     assert oracle.thresholds["a"] == 5.0
 
 
+@pytest.mark.parametrize(
+    ("nominal", "mutants", "give_up", "fewest"),
+    [
+        (
+            [[0, 1, 2, 2], [0, 3, 0, 3], [4, 0, 3, 0], [2, 3, 1, 3], [2, 2, 0, 0]],
+            [[4, 2, 4, 5], [3, 4, 3, 1], [0, 3, 1, 0], [3, 3, 2, 3], [5, 4, 5, 0], [0, 2, 3, 4]],
+            3,
+            2,
+        ),
+        (
+            [[2, 0], [4, 2], [0, 2], [2, 0], [2, 3], [3, 1]],
+            [[5, 4], [3, 2], [5, 2], [2, 2], [4, 3], [4, 2]],
+            4,
+            3,
+        ),
+    ],
+)
+def test_fewer_sectors_are_given_up_than_a_greedy_choice_does(
+    nominal: list[list[int]], mutants: list[list[int]], give_up: int, fewest: int
+) -> None:
+    oracle = fit_oracle(np.array(nominal), np.array(mutants), give_up=give_up)
+    assert (oracle.alarms, len(oracle.given_up)) == (6, fewest)
+    assert _brute_force(np.array(nominal), np.array(mutants), give_up) == (6, fewest)
+
+
 sizes = st.tuples(st.integers(2, 8), st.integers(0, 14), st.integers(1, 4), st.integers(0, 3))
 
 
@@ -86,7 +111,7 @@ def test_as_many_alarms_and_as_few_sectors_given_up_as_brute_force(
     assert set(false_alarms) <= set(oracle.given_up)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(seed=st.integers(0, 10**6), give_up=st.integers(0, 2), negative=st.booleans())
 def test_as_many_alarms_as_z3_finds(seed: int, give_up: int, negative: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -144,6 +169,34 @@ def test_out_of_time_the_bound_is_honest() -> None:
     assert not hurried.optimal
 
 
+class _Clock:
+    """Goes on by a second each time that somebody looks at it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), nodes=st.integers(0, 12))
+def test_the_bound_is_honest_whenever_time_runs_out(seed: int, nodes: int) -> None:
+    rng = np.random.default_rng(seed)
+    nominal = rng.integers(-9, 9, (9, 4)).astype(float)
+    mutants = rng.integers(-9, 9, (25, 4)).astype(float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("roadworthy.driving.oracles._search.time", _Clock())
+        hurried = fit_oracle(nominal, mutants, give_up=4, seconds=float(nodes))
+    best = _brute_force(nominal, mutants, 4)[0]
+    assert hurried.alarms <= best <= hurried.bound
+    assert int(hurried.judge(mutants).any(axis=1).sum()) == hurried.alarms
+    assert int(hurried.judge(nominal).any(axis=1).sum()) <= 4
+    if hurried.optimal:
+        assert hurried.alarms == best
+
+
 def test_a_mutant_is_killed_by_any_one_of_its_sectors() -> None:
     mutants = SectorTable.of({"a": [0.1, 0.9, 0.2, 0.1]}, drivers=["x", "x", "y", "y"])
     oracle = fit_oracle({"a": [0.5, 0.3]}, mutants)
@@ -166,7 +219,63 @@ def test_the_table_over_sizes_and_sectors_given_up() -> None:
     assert (np.diff(alarms, axis=1) >= 0).all()  # nor does one sector more given up
     row = swept.rows[-1]
     assert row.false_alarms == int(row.oracle.judge(tested).any(axis=1).sum())
-    assert str(swept).splitlines()[1].split()[:3] == ["1", "0", "(0%)"]
+    assert row.killed == row.oracle.killed(others)
+    assert row.oracle.metrics == names
+    last = str(swept).splitlines()[-1].split()
+    assert last == [
+        *("3", "3", "(11%)", str(row.false_alarms), f"({row.false_alarms / 28:.0%})", str(row.oracle.alarms)),
+        *(f"({row.oracle.alarms / 280:.0%})", str(len(row.killed)), f"({len(row.killed) / 10:.0%})"),
+    ]
+    hurried = sweep_oracles(
+        nominal,
+        mutants,
+        test_nominal=tested,
+        test_mutants=others,
+        ranking=names,
+        sizes=[3],
+        give_up=[3],
+        seconds=0,
+    )
+    assert " *" in str(hurried)
+    with pytest.raises(InputError, match="expected sizes from 1 to 3"):
+        sweep_oracles(nominal, mutants, test_nominal=tested, test_mutants=others, ranking=names, sizes=[4])
+    with pytest.raises(InputError, match=r"directions of metrics that are ranked, got Min\(ACC\)"):
+        sweep_oracles(
+            nominal, mutants, test_nominal=tested, test_mutants=others, ranking=names,
+            directions={"Min(ACC)": "down"},
+        )  # fmt: skip
+
+
+def test_directions_of_a_sweep_count() -> None:
+    train, test = {"a": [1.0, 2.0]}, {"a": [0.5, 1.5]}
+    good, bad = SectorTable.of(train), SectorTable.of(test, drivers=["x", "y"])
+    swept = sweep_oracles(
+        good,
+        bad,
+        test_nominal=good,
+        test_mutants=bad,
+        ranking=["a"],
+        directions={"a": "down"},
+        give_up=[0, 1],
+    )
+    assert [row.oracle.alarms for row in swept.rows] == [1, 2]
+    assert [row.killed for row in swept.rows] == [("x",), ("x", "y")]
+    assert [row.false_alarms for row in swept.rows] == [0, 1]
+
+
+def test_a_share_of_sectors_is_rounded_as_equation_8_does() -> None:
+    for sectors in range(1, 101):
+        for share in (0.0, 0.04, 0.07, 0.11, 0.1, 0.25, 0.29, 0.3, 0.5, 0.99):
+            kept = sectors - given_up(share, sectors)
+            assert kept == math.ceil(round((1 - share) * sectors, 9))
+    with pytest.raises(InputError, match="from 0 to below 1"):
+        given_up(1.0, 3)
+
+
+def test_a_threshold_of_0_has_no_sign() -> None:
+    oracle = fit_oracle({"a": [0.0, 1.0]}, {"a": [-1.0]}, directions=["down"])
+    assert str(oracle) == "a ≥ 0"
+    assert math.copysign(1, oracle.thresholds["a"]) == math.copysign(1, oracle.intervals["a"][1]) == 1
 
 
 @pytest.mark.parametrize(
@@ -180,6 +289,11 @@ def test_the_table_over_sizes_and_sectors_given_up() -> None:
         ({"directions": {"z": "up"}}, "expected up or down"),
         ({"directions": ["sideways"]}, "expected up or down"),
         ({"directions": "up"}, "one per metric"),
+        ({"directions": ["up", "up"]}, "expected 1 directions"),
+        ({"give_up": True}, "expected to give up"),
+        ({"give_up": 1.0}, "expected to give up"),
+        ({"seconds": math.nan}, "0 seconds or more"),
+        ({"seconds": -1.0}, "0 seconds or more"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(arguments: dict[str, Any], message: str) -> None:
@@ -198,6 +312,34 @@ def test_figure_1_line_by_line() -> None:
         "(assert-soft (or (> 0.2 t1) (> 0.6 t2) (> 0.5 t3)))",
     ):
         assert line in text.splitlines()
+
+
+def test_a_metric_that_gets_worse_downwards_is_exported_with_its_sign_turned() -> None:
+    nominal, mutants = {"up": [1.0, 2.0], "down": [0.5, -0.25]}, {"up": [0.0], "down": [-1.0]}
+    ways = {"down": "down"}
+    text = to_smtlib(nominal, mutants, directions=ways)  # type: ignore[arg-type]
+    lines = text.splitlines()
+    assert "(declare-const t2 Real) ; down, its sign turned" in lines
+    assert "(assert (=> (= s1 1) (<= (- 0.5) t2)))" in lines
+    assert "(assert-soft (or (> 0.0 t1) (> 1.0 t2)))" in lines
+    oracle = fit_oracle(nominal, mutants, directions=ways)  # type: ignore[arg-type]
+    assert _z3_optimum(text, 1) == oracle.alarms == 1
+    with pytest.raises(InputError, match=r"down with its sign turned is -0\.5 in sector 1"):
+        to_smtlib(nominal, mutants, directions=ways, form="figure-1")  # type: ignore[arg-type]
+
+
+def test_an_export_refuses_what_a_fit_does() -> None:
+    for change, message in (
+        ({"give_up": 2}, "expected to give up 0 to 1 of 2"),
+        ({"form": "table"}, "expected the form"),
+        ({"directions": ["sideways"]}, "expected up or down"),
+    ):
+        with pytest.raises(InputError, match=message):
+            to_smtlib({"a": [1.0, 2.0]}, {"a": [3.0]}, **change)
+    with pytest.raises(InputError, match="the same metrics"):
+        to_smtlib({"a": [1.0, 2.0]}, {"b": [3.0]})
+    named = to_smtlib({"a": [1.0, 2.0]}, [[3.0]])  # an array has the names of the other
+    assert "(assert-soft (or (> 3.0 t1)))" in named
 
 
 def test_figure_1_is_refused_for_metrics_below_0() -> None:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.driving.simulators import Controls, DonkeySimulator, Limits, Recorder, drive, open_simulator
-from roadworthy.driving.simulators._lines import _parsed
+from roadworthy.driving.simulators._lines import LineClient, _parsed
 from roadworthy.errors import InputError, SimulatorError
 from roadworthy.frames import Signals
 from roadworthy.images import encode_image
@@ -313,6 +313,19 @@ def test_simulators_that_are_not_ready(server: Server) -> None:
         port = free.getsockname()[1]
     with pytest.raises(SimulatorError, match=rf"no simulator listens on 127.0.0.1:{port} .*: start it first"):
         DonkeySimulator(f"127.0.0.1:{port}", wait=0.1, stall=0.1).reset()
+
+
+def test_a_simulator_that_takes_in_nothing_is_gone_after_a_while() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = LineClient("127.0.0.1", listener.getsockname()[1], patience=0.2)
+        client.connect(5.0)
+        wire, _ = listener.accept()
+        for _ in range(10**6):
+            client.send({"msg_type": "control", "steering": "0" * 400})
+            if not client.connected:
+                break
+        assert client.lost == "it took in nothing for 0.2 s"
+        wire.close()
 
 
 @given(st.binary())

@@ -16,14 +16,28 @@ from roadworthy.models import callable_model
 
 
 class Lane:
+    """A straight lane along x. The world has y to the left, but lanes count to the right, as in 0.4."""
+
     width = 3.5
 
     def local_coordinates(self, position: Any) -> tuple[float, float]:
-        return float(position[0]), float(position[1])  # along x; y is to the left
+        return float(position[0]), -float(position[1])
+
+
+DEFAULTS = {
+    "physics_world_step_size": 0.02,
+    "decision_repeat": 5,
+    "horizon": 1000,
+    "on_continuous_line_done": True,
+}
 
 
 class Environment:
-    """MetaDriveEnv: gymnasium's reset and step, an agent, a config, images stacked last in BGR."""
+    """MetaDriveEnv 0.4: gymnasium's reset and step, an agent, a config, images stacked last in BGR.
+
+    As there, images are bytes in floats after a reset, positive steering is to the left, a line that is
+    touched counts as out of the road unless it is told otherwise, and episodes are cut off at the horizon.
+    """
 
     made: ClassVar[list[Environment]] = []
     trouble: ClassVar[dict[str, Exception]] = {}
@@ -31,7 +45,7 @@ class Environment:
     def __init__(self, config: dict[str, Any]) -> None:
         if "start" in self.trouble:
             raise self.trouble["start"]
-        self.config = {"physics_world_step_size": 0.02, "decision_repeat": 5, **config}
+        self.config = {**DEFAULTS, **config}
         self.actions: list[list[float]] = []
         self.closed = 0
         self.made.append(self)
@@ -40,7 +54,8 @@ class Environment:
         self.seed = seed
         self.agent = SimpleNamespace(
             position=np.array([0.0, 0.5]), speed=0.0, max_steering=40.0, WIDTH=1.8, lane=Lane(),
-            lane_index=(">", ">>", 0),
+            lane_index=(">", ">>", 0), on_yellow_continuous_line=False, on_white_continuous_line=False,
+            on_broken_line=False,
         )  # fmt: skip
         return self._observed(), {}
 
@@ -52,20 +67,23 @@ class Environment:
         self.agent.position = self.agent.position + np.array([self.agent.speed * 0.1, 0.4 * action[0]])
         if self.agent.position[0] > 1:
             self.agent.lane_index = (">>", ">>>", 0)
-        out = abs(self.agent.position[1]) > 1.75
+        aside = abs(self.agent.position[1])
+        self.agent.on_white_continuous_line = aside + 0.9 > 1.75
+        out = aside > 1.75 or (self.config["on_continuous_line_done"] and self.agent.on_white_continuous_line)
         arrived = self.agent.position[0] > 8
+        late = self.config["horizon"] is not None and len(self.actions) >= self.config["horizon"]
         info = {
             "steering": action[0], "acceleration": action[1], "velocity": self.agent.speed,
             "out_of_road": out, "crash_vehicle": False, "arrive_dest": arrived,
         }  # fmt: skip
-        return self._observed(), 0.0, out or arrived, False, info
+        return self._observed(), 0.0, out or arrived, late, info
 
     def close(self) -> None:
         self.closed += 1
 
     def _observed(self) -> dict[str, Any]:
         width, height = self.config["sensors"]["rgb_camera"][1:]
-        image = np.zeros((height, width, 3, 1), np.uint8)
+        image = np.zeros((height, width, 3, 1), np.float32)
         image[..., 2, 0] = 255  # red, in BGR
         return {"image": image, "state": np.zeros(9)}
 
@@ -113,6 +131,22 @@ def test_steering_to_the_right_leaves_the_road_to_the_right(metadrive: type[Envi
     assert driven.signals["steering"][-1] == 20.0
     assert metadrive.made[0].actions[0] == [-0.5, 0.75]
     assert not driven.events["collision"].any()
+    # Half a metre to the left at the start; both lines lie 0.85 m from the middle for a car of this width.
+    offset = driven.signals["lane_offset"]
+    assert driven.events["line crossing"].tolist() == (np.abs(offset) > 0.85).tolist()
+    assert 0 < driven.events["line crossing"].sum() < len(driven)
+
+
+def test_an_episode_that_a_crash_ended_is_not_driven_on(metadrive: type[Environment]) -> None:
+    driven = drive(steering(20.0), MetaDriveSimulator(width=8, height=8), limits=Limits(events=()))
+    assert (driven.ended, driven.events["crash"].sum()) == ("crash", 1)
+
+
+def test_drives_are_as_long_as_their_limits_say(metadrive: type[Environment]) -> None:
+    stands = callable_model(lambda frames: [Signals(steering=0.0, speed=0.0) for _ in frames], name="stands")
+    simulator = MetaDriveSimulator(width=4, height=4)
+    driven = drive(stands, simulator, limits=Limits(seconds=101.0, standing=200.0))
+    assert (driven.ended, len(driven)) == ("time over", 1011)
 
 
 def test_failures_say_what_metadrive_needs(metadrive: type[Environment]) -> None:

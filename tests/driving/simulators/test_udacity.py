@@ -17,8 +17,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from roadworthy.driving.simulators import Controls, Limits, Recorder, UdacitySimulator, drive, open_simulator
+from roadworthy.driving.simulators._remote import number
 from roadworthy.driving.simulators.udacity import packets
-from roadworthy.driving.simulators.udacity.telemetry import number, read_telemetry
+from roadworthy.driving.simulators.udacity.telemetry import read_telemetry
 from roadworthy.errors import InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import encode_image
@@ -385,6 +386,8 @@ def test_numbers_as_the_simulator_writes_them() -> None:
     assert number(3) == 3.0
     for text in ("", "wet", "inf", None, True):
         assert np.isnan(number(text))
+    counted = {"tot_crashes": "many", "tot_obes": "1,002"}
+    assert dict(read_telemetry("telemetry", counted, full_lock=25.0).counts) == {"tot_obes": 1002.0}
     odd = read_telemetry("telemetry", {"image": 3, "speed": "fast"}, full_lock=25.0)
     assert (odd.image, odd.wrong) == (None, "the message has no image")
     assert np.isnan(odd.signals["speed"])

@@ -137,6 +137,20 @@ def test_a_second_lap_has_sectors_of_its_own() -> None:
     assert simulator._sector() == "meadow-02 lap 2"
 
 
+@pytest.mark.parametrize("start", [50.0, -60.0, 1123.0 + 50.0])
+def test_a_piece_in_which_the_drive_starts_and_ends_has_two_names(start: float) -> None:
+    simulator = WorldSimulator("meadow", traffic=0, start=start)
+    first = simulator.reset().sector
+    seen = []
+    for furthest in np.arange(0.0, track("meadow").length, 10.0):
+        simulator._along = simulator._furthest = float(furthest)
+        seen.append(simulator._sector())
+    visits = [name for name, before in zip(seen, [None, *seen[:-1]], strict=True) if name != before]
+    assert visits[0] == first
+    assert visits[-1] == f"{first} lap 2"
+    assert len(set(visits)) == len(visits)
+
+
 def test_the_same_seed_drives_the_same_drive() -> None:
     drives = [
         drive(

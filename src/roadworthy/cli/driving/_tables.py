@@ -49,31 +49,40 @@ def drive_facts(drive: Drive) -> dict[str, object]:
     }
 
 
-def sector_rows(table: MetricTable) -> list[dict[str, float | str | None]]:
-    """Return a row for each sector, with all its metrics."""
+def sector_rows(
+    table: MetricTable, partial: Sequence[bool] | None = None
+) -> list[dict[str, float | str | None]]:
+    """Return a row for each sector, with all its metrics, and whether the drive ended in the middle of it."""
     return [
         {
             "drive": table.drive,
             "sector": name,
+            **({} if partial is None else {"partial": partial[number]}),
             **{metric: as_number(float(values[number])) for metric, values in table.values.items()},
         }
         for number, name in enumerate(table.sectors)
     ]
 
 
-def print_sectors(table: MetricTable, metrics: Sequence[str]) -> None:
-    """Show some metrics of each sector."""
+def print_sectors(table: MetricTable, metrics: Sequence[str], partial: Sequence[bool] | None = None) -> None:
+    """Show some metrics of each sector, with their units, and which sector is only a part of one."""
+    from roadworthy.driving.metrics import unit_of
+
     known = [name for name in metrics if name in table.values]
     if not known:
         return
     shown = plain_table("sector", *known)
+    shown.add_row("", *(unit_of(name) for name in known), style="dim")
     for column in shown.columns:
         column.no_wrap = True
     for column in shown.columns[1:]:
         column.justify = "right"
     for number, name in enumerate(table.sectors):
-        shown.add_row(name, *(f"{table.values[metric][number]:.3g}" for metric in known))
+        title = f"{name} *" if partial is not None and partial[number] else name
+        shown.add_row(title, *(f"{table.values[metric][number]:.3g}" for metric in known))
     console().print(shown)
+    if partial is not None and any(partial):
+        console().print("* The drive ended in the middle of this sector.", markup=False)
 
 
 def write_rows(rows: Sequence[Mapping[str, object]], path: Path) -> None:

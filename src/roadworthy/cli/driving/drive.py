@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
     from roadworthy.driving.metrics import MetricSettings, MetricTable
     from roadworthy.driving.simulators import Limits, Recorder, Situation
-    from roadworthy.report.driving import Film
+    from roadworthy.report.films import Film
 
 __all__ = ["drive"]
 
@@ -34,6 +34,7 @@ __all__ = ["drive"]
         "roadworthy driving drive --model mine/model.yaml -s udacity:127.0.0.1:4567 --seconds 120",
         "roadworthy driving drive --model dave2 -s donkey:127.0.0.1:9091 -o scene=generated_track",
         "roadworthy driving drive --model dave2 -s world:town --end-at 'line crossing' --video all",
+        "roadworthy driving drive --model mutants/GF-0.03 -s world:town --frames --out drives/GF-0.03",
     ),
 )
 def drive(
@@ -73,7 +74,12 @@ def drive(
             metavar="WHAT", help="failing: the first sector that failed; all; none; or a sector's name."
         ),
     ] = "failing",
-    video_format: Annotated[str, typer.Option(metavar="NAME", help="mp4 or gif.")] = "mp4",
+    video_format: Annotated[
+        str, typer.Option(metavar="NAME", help="mp4; webm, which browsers show; or gif.")
+    ] = "mp4",
+    frames: Annotated[
+        bool, typer.Option("--frames", help="Keep what the camera saw in frames.zip, for clips to be rated.")
+    ] = False,
     settings: SettingsFile = None,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new or empty.")
@@ -90,7 +96,7 @@ def drive(
     from roadworthy.driving.simulators import Limits, Recorder, open_simulator
     from roadworthy.driving.simulators import drive as closed_loop
     from roadworthy.models import load_model
-    from roadworthy.report.driving import FILM_ENDINGS, Film
+    from roadworthy.report.films import FILM_ENDINGS, FRAMES_FILE, Film
 
     told = settings_of(settings)
     parse_metric(metric)
@@ -101,7 +107,7 @@ def drive(
         events=() if end_at == ["none"] else tuple(end_at or ["crash"]),
     )
     if f".{video_format}" not in FILM_ENDINGS:
-        raise InputError(f"--video-format is mp4 or gif, got {video_format!r}")
+        raise InputError(f"--video-format is mp4, webm or gif, got {video_format!r}")
     system = load_model(model, **parse_options(model_option or []))
     place = open_simulator(simulator, **parse_options(option or []))
     recorder, film = Recorder(system.name), Film()
@@ -110,7 +116,7 @@ def drive(
         with _progress(limits, recorder) as shown:
 
             def watch(situation: Situation) -> None:
-                if video != "none":
+                if video != "none" or frames:
                     film.add(situation.frame, situation.time)
                 shown(situation)
 
@@ -122,6 +128,8 @@ def drive(
     finally:
         place.close()
     _write(driven, told, metric, folder)
+    if frames:
+        film.save(folder / FRAMES_FILE)
     shot = _film(film, driven, video, folder, video_format)
     asked = {"simulator": place.name, "options": parse_options(option or []), "model": model}
     _report(driven, asked, told, folder, shot, as_json)
@@ -166,13 +174,15 @@ def _keep_what_there_is(
 
 def _write(driven: Drive, settings: MetricSettings, metric: str, folder: Path) -> None:
     """Write the drive, its metrics and its picture."""
+    from roadworthy.driving.completeness import partial_sectors
     from roadworthy.driving.drives.readers import write_drive
     from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
     from roadworthy.report.driving import drive_figure, failing_sectors
     from roadworthy.report.plots import save
 
     write_drive(driven, folder / DRIVE_FILE)
-    write_rows(sector_rows(_measured(driven, settings)), folder / "metrics.csv")
+    partial = partial_sectors(driven)
+    write_rows(sector_rows(_measured(driven, settings), partial), folder / "metrics.csv")
     figure = drive_figure(driven, metric, alarms=failing_sectors(driven), settings=settings)
     save(figure, folder / "drive.png")
 
@@ -211,6 +221,7 @@ def _report(
     as_json: bool,
 ) -> None:
     """Write and show the summary."""
+    from roadworthy.driving.completeness import partial_sectors
     from roadworthy.report.driving import failing_sectors
 
     whole = sector_rows(_measured(driven, settings, whole=True))[0]
@@ -237,11 +248,12 @@ def _report(
     )
     for note in driven.notes:
         out.print(f"Note: {note}.", markup=False, soft_wrap=True)
-    print_sectors(_measured(driven, settings), SHOWN)
+    print_sectors(_measured(driven, settings), SHOWN, partial_sectors(driven))
     print_rows(
         {
             "failing sectors": ", ".join(failed) or "none",
             "written": f"{folder}: drive.parquet, metrics.csv, drive.json, drive.png"
-            + (f", {shot.name}" if shot else ""),
+            + (f", {shot.name}" if shot else "")
+            + (", frames.zip" if (folder / "frames.zip").is_file() else ""),
         }
     )

@@ -29,14 +29,6 @@ __all__ = ["metrics"]
 
 Per = Literal["drive", "sector", "step"]
 _LENGTHS = ("drive", "sector", "step")
-_IN_WORDS = {
-    "Count": "number of times: {}",
-    "CountC": "number of times that {} meets a condition",
-    "TimeC": "seconds in which {} meets a condition",
-    "TimeE": "seconds to {}",
-    "Diff": "maximum minus minimum of {}",
-    "DevT": "distance from the target of {}",
-}
 
 
 @app.command(
@@ -134,7 +126,7 @@ def _cut(drive: Drive, seconds: float | None, metres: float | None) -> Drive:
 
 def _list(drive: Drive | None, settings: MetricSettings, csv: Path | None, as_json: bool) -> None:
     """Show the catalogue, and what a drive allows."""
-    from roadworthy.driving.metrics import CATALOGUE, availability, primitives
+    from roadworthy.driving.metrics import CATALOGUE, availability, meaning_of, primitives, unit_of
 
     lacking = {} if drive is None else availability(drive, settings=settings)
     rows: list[dict[str, object]] = []
@@ -143,9 +135,9 @@ def _list(drive: Drive | None, settings: MetricSettings, csv: Path | None, as_js
         one = primitives()[entry.metric.primitive]
         row: dict[str, object] = {
             "metric": name,
-            "meaning": _meaning(name),
+            "meaning": meaning_of(name),
             "block": one.group,
-            "unit": one.unit,
+            "unit": unit_of(name),
             "uses": entry.uses,
         }
         if drive is not None:
@@ -156,30 +148,17 @@ def _list(drive: Drive | None, settings: MetricSettings, csv: Path | None, as_js
     if as_json:
         print_json({"metrics": rows} if drive is None else {**drive_facts(drive), "metrics": rows})
         return
-    table = plain_table("metric", "meaning", "uses" if drive is None else "")
+    table = plain_table("metric", "meaning", "unit", "uses" if drive is None else "")
     for row in rows:
         last = (
             str(row["uses"]) if drive is None else ("ok" if row["computable"] else f"needs {row['missing']}")
         )
-        table.add_row(str(row["metric"]), str(row["meaning"]), last)
+        table.add_row(*(str(row[name]) for name in ("metric", "meaning", "unit")), last)
     console().print(table)
     if drive is not None:
         _print_notes(drive)
         count = sum(what is None for what in lacking.values())
         console().print(f"{count} of {len(rows)} metrics can be computed from {drive.name}.", markup=False)
-
-
-def _meaning(name: str) -> str:
-    """Return a metric in words."""
-    from roadworthy.driving.metrics import parse_metric, primitives
-    from roadworthy.driving.metrics.catalogue import OPERATORS
-
-    metric = parse_metric(name)
-    words = primitives()[metric.primitive].title
-    for operator in reversed(metric.operators):
-        plain = OPERATORS[operator].partition(":")[0].partition(",")[0].removesuffix(" of a sample")
-        words = _IN_WORDS.get(operator, f"{plain} of {{}}").format(words)
-    return words
 
 
 def _measure(
@@ -190,7 +169,8 @@ def _measure(
     csv: Path | None,
     as_json: bool,
 ) -> None:
-    from roadworthy.driving.metrics import compute, per_step
+    from roadworthy.driving.completeness import partial_sectors
+    from roadworthy.driving.metrics import compute, meaning_of, per_step, unit_of
 
     if per == "step":
         found = per_step(drive, names or ["SP", "LP", "SA"], settings=settings)
@@ -207,20 +187,22 @@ def _measure(
     if names and table.missing:
         name, what = next(iter(table.missing.items()))
         raise InputError(f"{name} of drive {drive.name} needs {what}")
-    rows = sector_rows(table)
+    partial = partial_sectors(drive) if per == "sector" else None
+    rows = sector_rows(table, partial)
     if csv is not None:
         write_rows(rows, csv)
     if as_json:
-        print_json({**drive_facts(drive), "values": rows, "missing": dict(table.missing)})
+        units = {name: unit_of(name) for name in table.values}
+        print_json({**drive_facts(drive), "values": rows, "units": units, "missing": dict(table.missing)})
         return
     _print_notes(drive)
     if per == "sector":
-        print_sectors(table, list(table.values) if names else SHOWN)
+        print_sectors(table, list(table.values) if names else SHOWN, partial)
     else:
-        shown = plain_table("metric", "value", "meaning")
+        shown = plain_table("metric", "value", "unit", "meaning")
         shown.columns[1].justify = "right"
         for metric, values in table.values.items():
-            shown.add_row(metric, f"{float(values[0]):.5g}", _meaning(metric))
+            shown.add_row(metric, f"{float(values[0]):.5g}", unit_of(metric), meaning_of(metric))
         console().print(shown)
     if table.missing:
         console().print(

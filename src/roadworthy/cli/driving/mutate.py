@@ -165,7 +165,7 @@ def _make(
     if as_json:
         print_json({"mutants": rows, "table": str(table)})
         return
-    _print(rows)
+    _print(rows, driven=track is not None)
     counts: dict[str, int] = {}
     for row in rows:
         fate = row["fate"] or "not driven"
@@ -193,11 +193,21 @@ def _judged(
     return judge_drive(load_model(place, threads=1), track, difference)
 
 
-def _print(rows: Sequence[dict[str, Any]]) -> None:
-    table = plain_table("mutant", "fate", "why", "differs by", "lap")
+def _print(rows: Sequence[dict[str, Any]], *, driven: bool) -> None:
+    """Show what became of the mutants; where none drove, nothing is said about how they did."""
+    told = any(row["fate"] for row in rows)
+    columns = {"mutant": True, "fate": told, "why": told, "differs by": True, "lap": driven}
+    table = plain_table(*(name for name, shown in columns.items() if shown))
     for row in rows:
         lap = row["lap"] or {}
-        differs = "" if row["difference"] is None else f"{row['difference']:.3g}"
-        share = f"{lap['share']:.0%}" if lap else ""
-        table.add_row(row["name"], row["fate"] or "", row["reason"], differs, share)
+        cells = {
+            "mutant": row["name"],
+            "fate": row["fate"] or "",
+            "why": row["reason"],
+            "differs by": "" if row["difference"] is None else f"{row['difference']:.3g}",
+            "lap": f"{lap['share']:.0%}" if lap else "",
+        }
+        table.add_row(*(cells[name] for name, shown in columns.items() if shown))
     console().print(table)
+    if not driven:
+        console().print("Which of them crash is known after a drive: give --drive meadow, or another track.")

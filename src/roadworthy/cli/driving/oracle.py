@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +13,14 @@ from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, plain_table, print_json
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
+from roadworthy.cli.driving._places import drives_in
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.driving.collecting import Collection
     from roadworthy.driving.drives import Drive
-    from roadworthy.driving.oracles import Direction, Oracle, OracleTable
+    from roadworthy.driving.oracles import Direction, Oracle
+    from roadworthy.driving.sectors import SectorTable
 
 __all__ = ["oracle"]
 
@@ -64,6 +67,10 @@ def oracle(
     give_up: Annotated[
         int, typer.Option(metavar="K", min=0, help="In how many nominal sectors an alarm is allowed.")
     ] = 0,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Take the sectors in the middle of which drives end as well."),
+    ] = False,
     seconds: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="For each fit at most; then a bound is told.")
     ] = None,
@@ -76,8 +83,9 @@ def oracle(
     """Find thresholds of metrics that raise an alarm in as many sectors of mutants as possible.
 
     The nominal driver raises none, but in the sectors that are given up. Mutants that crash or cross a line
-    are left out: they need no metric. With drives of another model and its mutants, oracles of every size up
-    to --size and for every number of sectors up to --give-up are tried on them.
+    are left out: they need no metric. So is the sector in the middle of which a drive ends. With drives of
+    another model and its mutants, oracles of every size up to --size and for every number of sectors up to
+    --give-up are tried on them.
     """
     if not nominal or not mutants:
         raise InputError("give drives of the good driver with --nominal and of its mutants with --mutants")
@@ -86,40 +94,61 @@ def oracle(
     from roadworthy.driving.collecting import collect
 
     told = settings_of(settings)
-    good = collect(_read(nominal), metric, settings=told, keep_fatal=True)
-    bad = collect(_read(mutants), metric, settings=told)
-    others = [
-        collect(_read(folders), metric, settings=told, keep_fatal=number == 0)
-        for number, folders in enumerate((test_nominal, test_mutants))
+    good, test_good = (
+        collect(_read(folders), metric, settings=told, keep_fatal=True, keep_partial=partial)
         if folders
-    ]
-    shared = [name for name in good.table.metrics if all(name in one.table.metrics for one in [bad, *others])]
+        else None
+        for folders in (nominal, test_nominal)
+    )
+    bad, test_bad = (
+        collect(_read(folders), metric, settings=told, keep_partial=partial) if folders else None
+        for folders in (mutants, test_mutants)
+    )
+    assert good is not None
+    assert bad is not None
+    collections = [one for one in (good, bad, test_good, test_bad) if one is not None]
+    shared = [name for name in good.table.metrics if all(name in one.table.metrics for one in collections)]
     if not shared:
         raise InputError("no metric is known in every sector of all drives: name some with --metric")
+    ways = _directions(shared, up or [], down or [])
     ranking = _ranking(good, bad, shared, metric, size)
-    ways = _directions(ranking, up or [], down or [])
-    if others:
-        _try(good, bad, others, ranking, ways, give_up, seconds, as_json)
-    else:
-        _fit(good, bad, ranking, ways, give_up, seconds, as_json)
+    dropped = sorted({name for one in collections for name in one.dropped})
+    problem = _Problem(
+        good.table, bad.table, ranking, {name: ways[name] for name in ranking}, give_up, seconds, dropped
+    )
     if smtlib is not None:
-        _export(good, bad, ranking, ways, give_up, smtlib)
+        _export(problem, smtlib)
+    if test_good is not None and test_bad is not None:
+        _try(problem, test_good.table, test_bad.table, collections, as_json)
+    else:
+        _fit(problem, collections, as_json)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What an oracle is fitted to.
+
+    Attributes:
+        good: The sectors of the nominal driver.
+        bad: Those of the mutants.
+        ranking: The metrics to look at.
+        ways: Whether each gets worse upwards or downwards.
+        give_up: In how many nominal sectors an alarm is allowed.
+        seconds: For each fit at most.
+        dropped: The metrics of Table II that cannot be looked at, because some sector does not have them.
+    """
+
+    good: SectorTable
+    bad: SectorTable
+    ranking: list[str]
+    ways: dict[str, Direction]
+    give_up: int
+    seconds: float | None
+    dropped: list[str]
 
 
 def _read(places: Sequence[Path]) -> Iterator[Drive]:
-    """Yield the drives of folders; a folder of folders stands for all drives in it."""
-    from roadworthy.driving.drives.readers import read_drive
-    from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
-
-    for place in places:
-        if place.is_file() or (place / DRIVE_FILE).is_file():
-            yield read_drive(str(place))
-            continue
-        found = sorted(place.rglob(DRIVE_FILE)) if place.is_dir() else []
-        if not found:
-            raise InputError(f"{place}: found no drive: expected {DRIVE_FILE}, as `driving drive` writes it")
-        for file in found:
-            yield read_drive(str(file.parent))
+    return (drive for _, drive in drives_in(places))
 
 
 def _ranking(
@@ -144,33 +173,33 @@ def _directions(metrics: Sequence[str], up: Sequence[str], down: Sequence[str]) 
     from roadworthy.driving.metrics import parse_metric
 
     ways = {name: usual_direction(name) for name in metrics}
-    ways |= {str(parse_metric(name)): "up" for name in up if str(parse_metric(name)) in ways}
-    ways |= {str(parse_metric(name)): "down" for name in down if str(parse_metric(name)) in ways}
+    risen, fallen = ({str(parse_metric(name)) for name in given} for given in (up, down))
+    for name in sorted(risen | fallen):
+        if name not in ways:
+            raise InputError(
+                f"{name} has a direction but is not looked at: the metrics are {', '.join(metrics)}"
+            )
+        if name in risen & fallen:
+            raise InputError(f"{name} gets worse upwards or downwards, not both: leave out --up or --down")
+        ways[name] = "up" if name in risen else "down"
     return ways
 
 
-def _fit(
-    good: Collection,
-    bad: Collection,
-    ranking: list[str],
-    ways: dict[str, Direction],
-    give_up: int,
-    seconds: float | None,
-    as_json: bool,
-) -> None:
+def _fit(problem: _Problem, collections: Sequence[Collection], as_json: bool) -> None:
     from roadworthy.driving.oracles import fit_oracle
 
     found = fit_oracle(
-        good.table.select(ranking),
-        bad.table.select(ranking),
-        give_up=give_up,
-        directions=ways,
-        seconds=seconds,
+        problem.good.select(problem.ranking),
+        problem.bad.select(problem.ranking),
+        give_up=problem.give_up,
+        directions=problem.ways,
+        seconds=problem.seconds,
     )
-    killed = found.killed(bad.table)
-    drivers = list(dict.fromkeys(bad.table.drivers))
+    killed = found.killed(problem.bad)
+    drivers = list(dict.fromkeys(problem.bad.drivers))
     if as_json:
-        print_json({**_facts(found), "killed": killed, "mutants": drivers, "left_out": dict(bad.left_out)})
+        facts = {**_facts(found), "killed": killed, "mutants": drivers}
+        print_json({**facts, **_exceptions(problem, collections)})
         return
     table = plain_table("metric", "worse", "threshold", "may lie in")
     for name in found.metrics:
@@ -180,32 +209,30 @@ def _fit(
     proven = "proved optimal" if found.optimal else f"at most {found.bound} are possible"
     console().print(
         f"Alarms in {found.alarms} of {found.sectors} sectors of mutants ({proven}); {len(killed)} of "
-        f"{len(drivers)} mutants killed; {len(found.given_up)} of {len(good.table)} nominal sectors given up."
+        f"{len(drivers)} mutants killed; {len(found.given_up)} of {len(problem.good)} nominal sectors given "
+        "up."
     )
-    _print_left_out(bad)
+    _print_exceptions(problem, collections)
 
 
 def _try(
-    good: Collection,
-    bad: Collection,
-    others: list[Collection],
-    ranking: list[str],
-    ways: dict[str, Direction],
-    give_up: int,
-    seconds: float | None,
+    problem: _Problem,
+    test_good: SectorTable,
+    test_bad: SectorTable,
+    collections: Sequence[Collection],
     as_json: bool,
 ) -> None:
     from roadworthy.driving.oracles import sweep_oracles
 
-    table: OracleTable = sweep_oracles(
-        good.table,
-        bad.table,
-        test_nominal=others[0].table,
-        test_mutants=others[1].table,
-        ranking=ranking,
-        give_up=range(give_up + 1),
-        directions=ways,
-        seconds=seconds,
+    table = sweep_oracles(
+        problem.good,
+        problem.bad,
+        test_nominal=test_good,
+        test_mutants=test_bad,
+        ranking=problem.ranking,
+        give_up=range(problem.give_up + 1),
+        directions=problem.ways,
+        seconds=problem.seconds,
     )
     if as_json:
         rows = [
@@ -218,33 +245,27 @@ def _try(
             }
             for row in table.rows
         ]
-        print_json({"ranking": ranking, "rows": rows, "left_out": dict(others[1].left_out)})
+        print_json({"ranking": problem.ranking, "rows": rows, **_exceptions(problem, collections)})
         return
-    console().print(f"Metrics, the best first: {', '.join(ranking)}")
+    console().print(f"Metrics, the best first: {', '.join(problem.ranking)}")
     console().print(str(table), highlight=False)
-    _print_left_out(bad)
-    _print_left_out(others[1])
+    if not all(row.oracle.optimal for row in table.rows):
+        console().print("* not proved optimal within --seconds")
+    _print_exceptions(problem, collections)
 
 
-def _export(
-    good: Collection,
-    bad: Collection,
-    ranking: list[str],
-    ways: dict[str, Direction],
-    give_up: int,
-    file: Path,
-) -> None:
-    import numpy as np
-
+def _export(problem: _Problem, file: Path) -> None:
+    from roadworthy._files import replacing
     from roadworthy.driving.oracles import to_smtlib
 
-    signs = np.array([1.0 if ways[name] == "up" else -1.0 for name in ranking])
-    good_rows, bad_rows = (one.table.select(ranking).values * signs for one in (good, bad))
-    text = to_smtlib(good_rows, bad_rows, give_up=give_up)
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}") from error
+    text = to_smtlib(
+        problem.good.select(problem.ranking),
+        problem.bad.select(problem.ranking),
+        give_up=problem.give_up,
+        directions=problem.ways,
+    )
+    with replacing(file) as unfinished:
+        unfinished.write_text(text, "utf-8")
 
 
 def _facts(found: Oracle) -> dict[str, object]:
@@ -275,7 +296,20 @@ def _interval(ends: tuple[float, float]) -> str:
     return f"{ends[0]:.4g} to {ends[1]:.4g}"
 
 
-def _print_left_out(collection: Collection) -> None:
-    if collection.left_out:
-        reasons = ", ".join(f"{name} ({why})" for name, why in collection.left_out.items())
-        console().print(f"Left out, {len(collection.left_out)}: {reasons}")
+def _exceptions(problem: _Problem, collections: Sequence[Collection]) -> dict[str, object]:
+    """Return which drives and metrics are not as one would expect."""
+    return {
+        "left_out": {name: why for one in collections for name, why in one.left_out.items()},
+        "bad_nominal": {name: why for one in collections for name, why in one.kept_fatal.items()},
+        "not_known": problem.dropped,
+    }
+
+
+def _print_exceptions(problem: _Problem, collections: Sequence[Collection]) -> None:
+    for one in collections:
+        for words, drives in (("Left out", one.left_out), ("Nominal, but not driven well", one.kept_fatal)):
+            if drives:
+                reasons = ", ".join(f"{name} ({why})" for name, why in drives.items())
+                console().print(f"{words}, {len(drives)}: {reasons}")
+    if problem.dropped:
+        console().print(f"Not known in every sector, so not looked at: {', '.join(problem.dropped)}")

@@ -12,7 +12,7 @@ from roadworthy.errors import InputError
 
 __all__ = ["Agreement", "fleiss_kappa"]
 
-_NAMES = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
+_NAMES = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Agreement:
     @property
     def words(self) -> str:
         """What Landis and Koch call it, from poor to almost perfect."""
+        if self.kappa < 0:
+            return "poor"
         return next((name for most, name in _NAMES if self.kappa <= most), "almost perfect")
 
 

@@ -156,10 +156,24 @@ class Drive(ReadOnlyArrays):
         events: Mapping[str, ArrayLike] | None = None,
         *,
         gap: float = 1.0,
+        from_zero: bool = False,
+        broken: Sequence[str] = (),
     ) -> Drive:
         """Return a drive of rows that may be out of order, repeated or without a time; its notes tell.
 
         Of rows with one time stamp the first is kept.
+
+        Args:
+            name: What the drive is called.
+            time: Seconds, in any order.
+            signals: By name, a number for each row.
+            events: By name, whether it goes on in each row.
+            gap: Rows further apart than this many seconds have a gap between them.
+            from_zero: Let time begin at 0.
+            broken: What is wrong with further rows, which could not be read at all.
+
+        Raises:
+            InputError: No row has a time, or lengths differ.
 
         Example:
             >>> drive = Drive.repaired("log", [0.0, 0.2, 0.1, 0.1], {"speed": [5.0, 7.0, 6.0, 9.0]})
@@ -168,12 +182,17 @@ class Drive(ReadOnlyArrays):
         """
         stamps = _column(time, "time", None)
         usable = np.isfinite(stamps)
+        if not usable.any():
+            wrong = f"; the first that cannot be read: {broken[0]}" if broken else ""
+            raise InputError(f"drive {name}: none of {len(stamps) + len(broken)} rows has a time{wrong}")
+        if from_zero:
+            stamps = stamps - stamps[usable].min()
         order = np.flatnonzero(usable)[np.argsort(stamps[usable], kind="stable")]
         first = np.concatenate([[True], np.diff(stamps[order]) > 0])[: len(order)]
         behind = int(np.count_nonzero(np.diff(stamps[usable]) < 0))
         kept = order[first]
         notes = [
-            f"{count} row{'s' if count > 1 else ''} {what}"
+            f"{_counted(count, 'row')} {what}"
             for count, what in (
                 (int(np.count_nonzero(~usable)), "had no time"),
                 (behind, "went back in time"),
@@ -186,7 +205,9 @@ class Drive(ReadOnlyArrays):
         drive = cls(name, stamps[kept], ordered, happening, gap=gap)
         gaps = int(np.count_nonzero(drive.gaps))
         if gaps:
-            notes.append(f"{gaps} gap{'s' if gaps > 1 else ''} of more than {gap:g} s")
+            notes.append(f"{_counted(gaps, 'gap')} of more than {gap:g} s")
+        if broken:
+            notes.append(f"{_counted(len(broken), 'row')} left out; the first: {broken[0]}")
         return drive.with_notes(notes)
 
     def __len__(self) -> int:
@@ -221,19 +242,30 @@ class Drive(ReadOnlyArrays):
     def cut_by_distance(self, ends: Sequence[float], names: Sequence[str] | None = None) -> Drive:
         """Return the drive cut into sectors at places along the way.
 
+        A row whose distance is not known is still in the sector before.
+
         Args:
             ends: The metres driven at which a sector ends and the next begins, growing.
             names: Of the sectors, one more than ends.
 
         Raises:
-            InputError: The drive has no distance.
+            InputError: The drive has no distance, or ends and names make no sense.
         """
         driven = self.signals.get("distance")
         if driven is None:
             raise InputError(
                 f"drive {self.name} has no distance, so it cannot be cut at places along the way"
             )
-        numbers = np.searchsorted(np.asarray(ends, np.float64), np.maximum.accumulate(driven), "right")
+        places = _column(ends, "ends of sectors", None)
+        if not (np.diff(places, prepend=-np.inf) > 0).all():
+            raise InputError(f"drive {self.name}: expected ends of sectors that grow, got {list(ends)}")
+        if names is not None and len(names) != len(places) + 1:
+            raise InputError(
+                f"drive {self.name}: expected {len(places) + 1} names of sectors, one more than ends, got "
+                f"{len(names)}"
+            )
+        furthest = np.fmax.accumulate(np.append(-np.inf, driven))[1:]
+        numbers = np.searchsorted(places, furthest, "right")
         present, dense = np.unique(numbers, return_inverse=True)
         chosen = None if names is None else [names[int(number)] for number in present]
         return self.with_sectors(dense, chosen)
@@ -251,7 +283,7 @@ class Drive(ReadOnlyArrays):
         return self.with_sectors(np.unique(numbers, return_inverse=True)[1])
 
     def resampled(self, rate: float) -> Drive:
-        """Return the drive at a steady rate: signals between the rows, events as in the row before.
+        """Return the drive at a steady rate: signals between the rows, events and lanes as in the row before.
 
         What lies in a gap is left out.
 
@@ -269,7 +301,11 @@ class Drive(ReadOnlyArrays):
         return Drive(
             self.name,
             stamps,
-            {key: np.interp(stamps, self.time, values) for key, values in self.signals.items()},
+            {
+                # There is nothing between two lanes.
+                key: values[before] if key == "lane" else np.interp(stamps, self.time, values)
+                for key, values in self.signals.items()
+            },
             {key: values[before] for key, values in self.events.items()},
             sectors=np.unique(self.sectors[before], return_inverse=True)[1],
             sector_names=[self.sector_names[int(one)] for one in np.unique(self.sectors[before])],
@@ -277,6 +313,10 @@ class Drive(ReadOnlyArrays):
             notes=self.notes,
             ended=self.ended,
         )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" + ("s" if count > 1 else "")
 
 
 def _column(values: ArrayLike, name: str, length: int | None) -> NDArray[np.float64]:

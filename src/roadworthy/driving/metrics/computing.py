@@ -102,11 +102,13 @@ def compute(
     sectors = Sectors(np.zeros(len(drive), np.intp) if whole else drive.sectors)
     work = _Computation(Quantities(drive, settings or MetricSettings.standard()), sectors)
     values, missing = {}, {}
-    for metric in wanted:
-        try:
-            values[str(metric)] = work.value(metric)
-        except Missing as lacking:
-            missing[str(metric)] = str(lacking)
+    # Numbers beyond all measure overflow to infinity, and what comes of that is not known.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for metric in wanted:
+            try:
+                values[str(metric)] = work.value(metric)
+            except Missing as lacking:
+                missing[str(metric)] = str(lacking)
     names = ("whole",) if whole else drive.sector_names
     return MetricTable(drive.name, names, FrozenDict(values), FrozenDict(missing))
 
@@ -127,11 +129,12 @@ def per_step(
     quantities = Quantities(drive, settings or MetricSettings.standard())
     work = _Computation(quantities, Sectors(drive.sectors))
     found = {}
-    for metric in _wanted(metrics):
-        try:
-            found[str(metric)] = work.steps(metric)
-        except Missing as lacking:
-            raise InputError(f"{metric} of drive {drive.name} needs {lacking}") from None
+    with np.errstate(over="ignore", invalid="ignore"):
+        for metric in _wanted(metrics):
+            try:
+                found[str(metric)] = work.steps(metric)
+            except Missing as lacking:
+                raise InputError(f"{metric} of drive {drive.name} needs {lacking}") from None
     return found
 
 
@@ -197,7 +200,8 @@ class _Computation:
             )
         if outer in (("CountC",), ("TimeC",), ("Count",)):
             return self._in_condition(metric, outer[0], () if inner == ("Max",) else inner)
-        values = self._plain(metric, inner)
+        # RMSE measures from the target too.
+        values = self._plain(metric, ("DevT",) if outer == ("RMSE",) else inner)
         if outer == ("PowF",):
             return self._band_power(metric, values)
         return self._over_known(metric, outer[0] if outer else "Mean", values)
@@ -225,19 +229,13 @@ class _Computation:
             return STATISTICS[operator](sectors, values)
         if operator == "SER":
             return operators.regression_error(sectors, values, time)
-        if operator == "RMSE":
-            target = self.quantities.target(metric.primitive)
-            if not isinstance(target, float):
-                target = target[np.isfinite(self.quantities.series(metric.primitive))]
-            return np.sqrt(sectors.mean((values - target) ** 2))
         if operator in ("Mode", "Ent", "Skew"):
             width = self._told(self.settings.bins, "width of bins", metric)
             if operator == "Ent":
                 return operators.entropy(sectors, values, width)
-            modes = operators.mode(sectors, values, width)
             if operator == "Mode":
-                return modes
-            return (sectors.mean(values) - modes) / np.sqrt(sectors.variance(values))
+                return operators.mode(sectors, values, width)
+            return operators.skewness(sectors, values, width)
         raise InputError(f"{metric}: {operator} applies to events only")
 
     def _told(self, given: Mapping[str, T], what: str, metric: Metric) -> T:

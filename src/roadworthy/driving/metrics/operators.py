@@ -8,10 +8,22 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STATISTICS", "Sectors", "band_power", "entropy", "mode", "regression_error", "reversals"]
+__all__ = [
+    "STATISTICS",
+    "Sectors",
+    "band_power",
+    "entropy",
+    "mode",
+    "regression_error",
+    "reversals",
+    "skewness",
+]
 
 Series = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+_ROUNDING = 1e-9
+_SHORTEST = 0.01  # periods of the slowest that a filter must let pass
 
 
 class Sectors:
@@ -96,6 +108,7 @@ STATISTICS: Mapping[str, Callable[[Sectors, Series], Series]] = {
     "CV": lambda sectors, values: _ratio(np.sqrt(sectors.variance(values)), sectors.mean(values)),
     "AbsDev": lambda sectors, values: sectors.mean(np.abs(sectors.centred(values))),
     "SoS": lambda sectors, values: sectors.total(values**2),
+    "RMSE": lambda sectors, values: np.sqrt(sectors.mean(values**2)),
     "Diff": lambda sectors, values: sectors.greatest(values) - sectors.least(values),
 }
 """Operators that need nothing but the values."""
@@ -108,6 +121,11 @@ def mode(sectors: Sectors, values: Series, width: float) -> Series:
         bins, counts = np.unique(part, return_counts=True)
         found.append(bins[counts.argmax()] * width)
     return np.array(found)
+
+
+def skewness(sectors: Sectors, values: Series, width: float) -> Series:
+    """Return Pearson's first coefficient: the mean minus the mode, over the standard deviation."""
+    return _ratio(sectors.mean(values) - mode(sectors, values, width), np.sqrt(sectors.variance(values)))
 
 
 def entropy(sectors: Sectors, values: Series, width: float) -> Series:
@@ -135,9 +153,11 @@ def band_power(values: Series, time: Series, band: tuple[float, float]) -> float
     """
     count = len(values)
     grid = np.linspace(time[0], time[-1], count)
-    frequencies = np.fft.rfftfreq(count, grid[1] - grid[0])
-    inside = (frequencies >= band[0]) & (frequencies <= band[1]) & (frequencies > 0)
-    if not inside.any():
+    step = grid[1] - grid[0]
+    frequencies = np.fft.rfftfreq(count, step)
+    inside = (frequencies >= band[0] * (1 - _ROUNDING)) & (frequencies <= band[1] * (1 + _ROUNDING))
+    inside[0] = False
+    if not inside.any() or 0.5 / step < band[1] * (1 - _ROUNDING):
         return None
     steady = np.interp(grid, time, values)
     spectrum = np.abs(np.fft.rfft(steady - steady.mean()) / count) ** 2
@@ -162,6 +182,9 @@ def reversals(values: Series, time: Series, gap: float, below: float | None) -> 
     rate = (len(values) - 1) / (time[-1] - time[0])
     if below is not None and below < rate / 2:
         from scipy.signal import sosfiltfilt
+
+        if (time[-1] - time[0]) * below < _SHORTEST:
+            return 0  # nothing as slow as what passes the filter can be seen
 
         padding = min(len(steady) - 1, round(3 * rate / below))
         steady = sosfiltfilt(_low_pass(below, round(rate, 3)), steady, padlen=padding)

@@ -109,15 +109,17 @@ class Quantities:
 
     def _signal(self, name: str) -> Series:
         values = self.drive.signals.get(name)
-        if values is None or not np.isfinite(values).any():
+        known = None if values is None else np.isfinite(values)
+        if values is None or known is None or not known.any():
             raise Missing(f"the signal {name}")
-        return values
+        # Some logs write infinity where there is nobody to measure a distance to.
+        return values if known.all() else np.where(known, values, np.nan)
 
     def _rate(self, primitive: str) -> Series:
         return derivative(self.drive, self.series(primitive), window=self.settings.smoothing)
 
     def _has(self, *names: str) -> bool:
-        return all(name in self.drive.signals for name in names)
+        return all(bool(np.isfinite(self.drive.signals.get(name, np.nan)).any()) for name in names)
 
     def _speed(self) -> Series:
         if self._has("speed"):
@@ -134,10 +136,19 @@ class Quantities:
         if self._has("distance"):
             driven = self._signal("distance")
             return np.asarray(driven - driven[np.isfinite(driven)][0])
-        speed = np.nan_to_num(self.series("SP"))
-        # Between two rows the mean of both speeds; nothing in a gap.
-        covered = (speed[1:] + speed[:-1]) / 2 * self.drive.steps[:-1]
-        return np.concatenate([[0.0], np.cumsum(covered)])
+        # Between two rows with a known speed the mean of both; nothing where they are a gap apart.
+        speed = self.series("SP")
+        known = np.flatnonzero(np.isfinite(speed))
+        if not len(known):
+            return np.full(len(speed), np.nan)
+        time, pace = self.drive.time[known], speed[known]
+        lengths = np.diff(time)
+        joined = lengths <= self.drive.gap
+        covered = np.where(joined, (pace[1:] + pace[:-1]) / 2 * lengths, 0.0)
+        driven = np.interp(self.drive.time, time, np.concatenate([[0.0], np.cumsum(covered)]))
+        between = np.searchsorted(known, np.arange(len(speed)), "right") - 1
+        inside = np.append(joined, False)[between] & (between >= 0)
+        return np.where(np.isfinite(speed) | inside, driven, np.nan)
 
     def _acceleration(self) -> Series:
         return self._signal("acceleration") if self._has("acceleration") else self._rate("SP")
@@ -162,7 +173,10 @@ class Quantities:
             return np.asarray(np.abs(self.series("SAS")) > self.settings.steering_action)
         if event == "LC" and self._has("lane"):
             lane = self._signal("lane")
-            return np.concatenate([[False], np.diff(lane) != 0])
+            rows = np.flatnonzero(np.isfinite(lane))
+            changed = np.zeros(len(lane), np.bool_)
+            changed[rows[1:]] = np.diff(lane[rows]) != 0
+            return changed
         raise Missing(f"the event {name}" + (" or the signal brake" if event == "BR" else ""))
 
 

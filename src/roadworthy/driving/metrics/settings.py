@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     ValidationError,
-    field_validator,
     model_serializer,
     model_validator,
 )
 
 from roadworthy._yaml import Place, explained, read_yaml
-from roadworthy.errors import InputError
+from roadworthy.driving.metrics.catalogue import OPERATORS, parse_metric
+from roadworthy.errors import InputError, suggest
 
 __all__ = ["Condition", "MetricSettings", "Reaction"]
 
 _CONDITION = re.compile(r"^\s*(>=|<=|>|<)\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*$")
+_BY_METRIC = ("conditions", "reactions")
+_BY_PRIMITIVE = ("magnitude", "targets", "bins", "bands")
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 
 
@@ -46,9 +49,9 @@ class Condition(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_text(cls, given: Any) -> Any:
-        if not isinstance(given, str):
+        if isinstance(given, Condition | Mapping):
             return given
-        found = _CONDITION.match(given)
+        found = _CONDITION.match(given) if isinstance(given, str) else None
         if found is None:
             raise ValueError(f"expected a comparison such as '> 13.9' or '< 2', got {given!r}")
         return {"sign": found[1], "value": float(found[2])}
@@ -74,7 +77,7 @@ class Reaction(BaseModel):
         within: Seconds in which it must begin.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
     to: str
     action: str = Field(alias="with")
@@ -84,10 +87,22 @@ class Reaction(BaseModel):
 class _Reversal(BaseModel):
     """When a steering reversal counts."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     gap: float = Field(gt=0)
     below: float | None = Field(gt=0)
+
+
+def _operator(name: str) -> str:
+    if name not in OPERATORS:
+        raise ValueError(f"there is no operator {name!r}: {suggest(name, OPERATORS)}")
+    return name
+
+
+def _in_order(band: tuple[float, float]) -> tuple[float, float]:
+    if not 0 <= band[0] < band[1]:
+        raise ValueError("expected a band from a lower to a higher frequency")
+    return band
 
 
 class MetricSettings(BaseModel):
@@ -98,34 +113,18 @@ class MetricSettings(BaseModel):
         5.0
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     smoothing: float = Field(gt=0)
-    magnitude: Mapping[str, tuple[str, ...]]
+    magnitude: Mapping[str, tuple[Annotated[str, AfterValidator(_operator)], ...]]
     targets: Mapping[str, float | str]
     conditions: Mapping[str, Condition]
-    bins: Mapping[str, float]
-    bands: Mapping[str, tuple[float, float]]
+    bins: Mapping[str, Annotated[float, Field(gt=0)]]
+    bands: Mapping[str, Annotated[tuple[float, float], AfterValidator(_in_order)]]
     reversal: _Reversal
     braking: float
     steering_action: float = Field(gt=0)
     reactions: Mapping[str, Reaction]
-
-    @field_validator("bands")
-    @classmethod
-    def _in_order(cls, bands: Mapping[str, tuple[float, float]]) -> Mapping[str, tuple[float, float]]:
-        for name, (low, high) in bands.items():
-            if not 0 <= low < high:
-                raise ValueError(f"expected a band from a lower to a higher frequency for {name}")
-        return bands
-
-    @field_validator("bins")
-    @classmethod
-    def _above_zero(cls, bins: Mapping[str, float]) -> Mapping[str, float]:
-        for name, width in bins.items():
-            if not width > 0:
-                raise ValueError(f"expected a width above 0 for the bins of {name}")
-        return bins
 
     @classmethod
     def standard(cls) -> Self:
@@ -141,7 +140,7 @@ class MetricSettings(BaseModel):
         """
         file = read_yaml(Path(path), "settings of metrics", "targets, conditions, bins …")
         try:
-            return cls.model_validate(_merged(_standard(), file.data))
+            return cls.model_validate(_merged(_standard(), _named(file.data, file.where)))
         except ValidationError as error:
             raise InputError(explained(error.errors()[0], file.where, _beside)) from None
 
@@ -151,17 +150,44 @@ class MetricSettings(BaseModel):
         Raises:
             InputError: There is no such setting, or its value is not possible.
         """
+
+        def where(*_: str) -> str:
+            return "settings of metrics"
+
         try:
-            return self.model_validate(_merged(self.model_dump(by_alias=True), changes))
+            return self.model_validate(_merged(self.model_dump(by_alias=True), _named(changes, where)))
         except ValidationError as error:
-            raise InputError(
-                explained(error.errors()[0], lambda *_: "settings of metrics", _beside)
-            ) from None
+            raise InputError(explained(error.errors()[0], where, _beside)) from None
 
 
 @cache
 def _standard() -> dict[str, Any]:
     return read_yaml(Path(__file__).with_name("settings.yaml"), "settings of metrics", "targets …").data
+
+
+def _named(changes: Mapping[str, Any], where: Callable[..., str]) -> dict[str, Any]:
+    """Return changes with metrics and primitives named as in the catalogue, whatever their spelling.
+
+    Raises:
+        InputError: There is no such metric; what it says would have no effect.
+    """
+    named = dict(changes)
+    for block in (*_BY_METRIC, *_BY_PRIMITIVE):
+        if not isinstance(changes.get(block), Mapping):
+            continue
+        named[block] = {}
+        for key, value in changes[block].items():
+            try:
+                metric = parse_metric(str(key))
+            except InputError as error:
+                raise InputError(f"{where(block, str(key))}: {error}") from None
+            if metric.operators and block in _BY_PRIMITIVE:
+                raise InputError(
+                    f"{where(block, str(key))}: {block} are told for what is measured, such as "
+                    f"{metric.primitive}, got {key}"
+                )
+            named[block][str(metric)] = value
+    return named
 
 
 def _merged(own: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

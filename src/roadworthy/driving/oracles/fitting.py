@@ -15,7 +15,7 @@ from roadworthy.driving.oracles._search import search
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
-__all__ = ["Direction", "Oracle", "Table", "fit_oracle", "given_up"]
+__all__ = ["Direction", "Oracle", "Table", "checked_problem", "fit_oracle", "given_up", "signs_of"]
 
 Direction: TypeAlias = Literal["up", "down"]
 """Whether driving gets worse as a metric grows, or as it falls."""
@@ -74,7 +74,7 @@ class Oracle:
             [False, True]
         """
         table = _with_names(sectors, self.metrics).select(self.metrics)
-        signs = _signs(self.directions, self.metrics)
+        signs = signs_of(self.directions, self.metrics)
         return np.asarray(
             table.values * signs > np.array([self.thresholds[name] for name in self.metrics]) * signs
         )
@@ -127,6 +127,36 @@ def fit_oracle(
         >>> print(lenient, "|", lenient.alarms, "of", lenient.sectors)
         m1 ≤ 0.5 and m2 ≤ 0.3 and m3 ≤ 0.4 | 2 of 2
     """
+    if seconds is not None and not seconds >= 0:
+        raise InputError(f"expected 0 seconds or more for the search, got {seconds}")
+    good, bad, ways = checked_problem(nominal, mutants, give_up, directions)
+    signs = signs_of(ways, good.metrics)
+    found = search(good.values * signs, bad.values * signs, int(give_up), seconds)
+    tight = np.delete(good.values * signs, found.given_up, axis=0).max(axis=0)
+    return Oracle(
+        good.metrics,
+        ways,
+        # Adding 0.0 turns the -0.0 that a change of sign leaves into 0.0.
+        FrozenDict(zip(good.metrics, (tight * signs + 0.0).tolist(), strict=True)),
+        FrozenDict(_intervals(good, bad, tight, signs)),
+        found.given_up,
+        found.alarms,
+        len(bad),
+        found.bound,
+    )
+
+
+def checked_problem(
+    nominal: Table,
+    mutants: Table,
+    give_up: int,
+    directions: Mapping[str, Direction] | Sequence[Direction] | None,
+) -> tuple[SectorTable, SectorTable, FrozenDict[str, Direction]]:
+    """Return the sectors with their metrics in one order, and every metric's direction.
+
+    Raises:
+        InputError: They do not fit together.
+    """
     good = SectorTable.of(nominal)
     bad = _with_names(mutants, good.metrics)
     if set(bad.metrics) != set(good.metrics):
@@ -134,27 +164,13 @@ def fit_oracle(
             f"expected the same metrics for both, got {', '.join(good.metrics)} for the nominal sectors and "
             f"{', '.join(bad.metrics)} for the mutants"
         )
-    bad = bad.select(good.metrics)
     if not len(good):
         raise InputError("expected at least one nominal sector, got none")
     if isinstance(give_up, bool) or not isinstance(give_up, int | np.integer) or not 0 <= give_up < len(good):
         raise InputError(
             f"expected to give up 0 to {len(good) - 1} of {len(good)} nominal sectors, got {give_up!r}"
         )
-    ways = _directions(directions, good.metrics)
-    signs = _signs(ways, good.metrics)
-    found = search(good.values * signs, bad.values * signs, int(give_up), seconds)
-    tight = np.delete(good.values * signs, found.given_up, axis=0).max(axis=0)
-    return Oracle(
-        good.metrics,
-        ways,
-        FrozenDict(zip(good.metrics, (tight * signs).tolist(), strict=True)),
-        FrozenDict(_intervals(good, bad, tight, signs)),
-        found.given_up,
-        found.alarms,
-        len(bad),
-        found.bound,
-    )
+    return good, bad.select(good.metrics), _directions(directions, good.metrics)
 
 
 def given_up(share: float, sectors: int) -> int:
@@ -192,7 +208,8 @@ def _directions(
     return FrozenDict({name: given.get(name, "up") for name in metrics})
 
 
-def _signs(directions: Mapping[str, Direction], metrics: tuple[str, ...]) -> NDArray[np.float64]:
+def signs_of(directions: Mapping[str, Direction], metrics: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return 1 for each metric that gets worse upwards, and -1 for each that does downwards."""
     return np.array([1.0 if directions[name] == "up" else -1.0 for name in metrics])
 
 
@@ -207,6 +224,6 @@ def _intervals(
     for number, name in enumerate(good.metrics):
         # Tight: one nominal sector without alarm has exactly this value, so it cannot fall.
         only = values[alone & alarms[:, number], number]
-        ends = (tight[number] * signs[number], float(only.min(initial=np.inf)) * signs[number])
-        intervals[name] = (min(ends), max(ends))
+        ends = (tight[number] * signs[number] + 0.0, only.min(initial=np.inf) * signs[number] + 0.0)
+        intervals[name] = (float(min(ends)), float(max(ends)))
     return intervals

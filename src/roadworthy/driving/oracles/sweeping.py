@@ -86,11 +86,15 @@ def sweep_oracles(
         seconds: For each fit at most.
 
     Raises:
-        InputError: A size is larger than the ranking, or a table lacks a metric.
+        InputError: A size is larger than the ranking, a direction is of no ranked metric, or a table lacks a
+            metric.
     """
     numbers = tuple(range(1, len(ranking) + 1)) if sizes is None else tuple(sizes)
     if not numbers or min(numbers) < 1 or max(numbers) > len(ranking):
         raise InputError(f"expected sizes from 1 to {len(ranking)}, the metrics ranked, got {list(numbers)}")
+    unknown = [name for name in directions or {} if name not in ranking]
+    if unknown:
+        raise InputError(f"expected directions of metrics that are ranked, got {', '.join(unknown)}")
     rows = []
     for size in numbers:
         chosen = tuple(ranking[:size])

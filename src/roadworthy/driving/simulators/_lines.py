@@ -6,6 +6,7 @@ import contextlib
 import json
 import queue
 import re
+import select
 import socket
 import threading
 import time
@@ -29,10 +30,12 @@ class LineClient:
     Args:
         host: Of the simulator.
         port: Of the simulator.
+        patience: Seconds after which a simulator that takes in nothing is gone.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, *, patience: float = 10.0) -> None:
         self._address = host, port
+        self._patience = patience
         self._socket: socket.socket | None = None
         self._inbox: queue.Queue[Message | None] = queue.Queue()
         self.lost = ""
@@ -73,8 +76,11 @@ class LineClient:
         if wire is None:
             return
         try:
+            # A message is far smaller than what a socket has room for once it has room at all.
+            if not select.select([], [wire], [], self._patience)[1]:
+                raise TimeoutError(f"it took in nothing for {self._patience:g} s")
             wire.sendall(json.dumps(message).encode() + b"\n")
-        except OSError as error:
+        except (OSError, ValueError) as error:  # select says ValueError of a socket that was just closed
             self._lose(wire, str(error))
 
     def receive(self, timeout: float) -> Message | None:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 import time
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from roadworthy.driving.simulators._addresses import address_of
 from roadworthy.driving.simulators._lines import LineClient
+from roadworthy.driving.simulators._remote import (
+    BROKEN_IN_A_ROW,
+    Mended,
+    check_above_0,
+    decoded_image,
+    number,
+)
 from roadworthy.driving.simulators.protocol import Controls, Situation, pedals
 from roadworthy.errors import FrameError, InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
-from roadworthy.images import decode_image
 from roadworthy.registry import simulators
 
 __all__ = ["DonkeySimulator"]
 
-_BROKEN_IN_A_ROW = 10
 _SIGNALS = {"speed": "speed", "cte": "lane_offset", "pos_x": "x", "pos_z": "y", "throttle": "throttle"}
 
 
@@ -65,9 +70,7 @@ class DonkeySimulator:
         wait: float = 60.0,
         stall: float = 10.0,
     ) -> None:
-        for name, value in (("limit", limit), ("full_lock", full_lock), ("wait", wait), ("stall", stall)):
-            if not value > 0:
-                raise InputError(f"{name} must be above 0, got {value}")
+        check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
         if (width > 0) != (height > 0) or width < 0:
             raise InputError(f"give width and height of the camera, or neither, got {width}x{height}")
         self.name = f"donkey:{scene}" if scene else "donkey"
@@ -80,11 +83,11 @@ class DonkeySimulator:
         self._settle = settle
         self._wait = wait
         self._stall = stall
-        self._client = LineClient(*address_of(path, 9091))
+        self._client = LineClient(*address_of(path, 9091), patience=stall)
         self._forget()
 
     def _forget(self) -> None:
-        self._mended: Counter[str] = Counter()
+        self._mended = Mended()
         self._start = time.monotonic()
         self._first_stamp: float | None = None
         self._speed = 0.0
@@ -97,7 +100,7 @@ class DonkeySimulator:
     @property
     def notes(self) -> tuple[str, ...]:
         """What went wrong since the last reset and was mended."""
-        return tuple(f"{count} × {what}" for what, count in self._mended.items())
+        return self._mended.notes
 
     def reset(self) -> Situation:
         """Connect and load the scene where that is needed, put the car at the start, and look.
@@ -123,7 +126,7 @@ class DonkeySimulator:
         Raises:
             SimulatorError: It stopped answering, went away for good, or sends nothing but broken images.
         """
-        share = max(-1.0, min(1.0, controls.steering / self._full_lock))
+        share = controls.share(self._full_lock)
         pedal = pedals(controls, share, self._speed, self._limit)
         self._told = {
             "msg_type": "control",
@@ -214,7 +217,7 @@ class DonkeySimulator:
                 if found is None:
                     continue
                 broken += 1
-                if broken > _BROKEN_IN_A_ROW:
+                if broken > BROKEN_IN_A_ROW:
                     raise SimulatorError(f"{broken} messages of the Donkey simulator in a row: {found}")
                 self._mended[f"left out: {found}"] += 1
             deadline = time.monotonic() + self._stall
@@ -247,14 +250,12 @@ class DonkeySimulator:
             return None
         message = self._client.newest(message)
         try:
-            data = base64.b64decode(message.get("image", ""), validate=True)
-            return self._situation(message, decode_image(data, "of the telemetry"))
+            image = decoded_image(message.get("image"))
         except FrameError as error:
             return str(error)
-        except (binascii.Error, ValueError, TypeError):
-            return "the image is no base64"
+        return self._situation(message, image)
 
-    def _situation(self, message: Mapping[str, Any], image: Any) -> Situation:
+    def _situation(self, message: Mapping[str, Any], image: NDArray[np.uint8]) -> Situation:
         self._frames += 1
         now = time.monotonic() - self._start
         stamp = _number(message, "time")
@@ -288,12 +289,5 @@ class DonkeySimulator:
 
 
 def _number(message: Mapping[str, Any], key: str) -> float:
-    value = message.get(key)
-    if isinstance(value, bool) or value is None:
-        return math.nan
-    try:
-        # A Unity that speaks another language writes a comma.
-        number = float(str(value).replace(",", "."))
-    except ValueError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
+    # A Unity that speaks another language writes a comma.
+    return number(message.get(key), comma=".")

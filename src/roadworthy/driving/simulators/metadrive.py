@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.driving.simulators._remote import check_above_0
 from roadworthy.driving.simulators.protocol import Controls, Situation, pedals
 from roadworthy.errors import InputError, RoadworthyError, SimulatorError
 from roadworthy.frames import Frame, Signals
@@ -23,14 +24,15 @@ _NEEDS = (
 )
 _CRASHES = ("crash_vehicle", "crash_object", "crash_human", "crash_building", "crash_sidewalk")
 _OTHERS = ("crash_vehicle", "crash_human")
+_LINES = ("on_yellow_continuous_line", "on_white_continuous_line", "on_broken_line")
 
 
 @simulators.register("metadrive", summary="MetaDrive; install it by itself, it needs its assets and a GPU")
 class MetaDriveSimulator:
     """A drive on a generated map of MetaDrive 0.4.
 
-    Sectors are the roads between two nodes of the map, named by them. The lateral position is that of
-    MetaDrive's lane, turned so that it is positive to the right.
+    Sectors are the roads between two nodes of the map, named by them. Touching a line of the lanes is a line
+    crossing; leaving all lanes, or hitting anything, is a crash.
 
     Args:
         path: The map: how many blocks, or their letters such as SCS.
@@ -56,8 +58,7 @@ class MetaDriveSimulator:
     ) -> None:
         if width < 1 or height < 1:
             raise InputError(f"images must have a width and height above 0, got {width}x{height}")
-        if not limit > 0:
-            raise InputError(f"limit must be above 0, got {limit}")
+        check_above_0(limit=limit)
         self.name = f"metadrive:{path}"
         self._map: int | str = int(path) if path.isdigit() else path
         self._seed = seed
@@ -93,7 +94,7 @@ class MetaDriveSimulator:
         if self._env is None:
             raise InputError("the simulator must be reset before the first step")
         vehicle = self._vehicle()
-        share = max(-1.0, min(1.0, controls.steering / float(vehicle.max_steering)))
+        share = controls.share(float(vehicle.max_steering))
         pedal = pedals(controls, share, float(vehicle.speed), self._limit)
         # MetaDrive steers to the left with positive numbers.
         observed, _, terminated, truncated, info = _guarded("step", lambda: self._env.step([-share, pedal]))
@@ -103,8 +104,8 @@ class MetaDriveSimulator:
             ended = "destination reached"
         elif truncated:
             ended = "time over"
-        elif terminated and not self._events(info)["crash"]:
-            ended = "ended by MetaDrive"
+        elif terminated:
+            ended = "crash" if self._events(info)["crash"] else "ended by MetaDrive"
         return self._situation(observed, info, ended)
 
     def close(self) -> None:
@@ -135,6 +136,10 @@ class MetaDriveSimulator:
                 "num_scenarios": 1,
                 "start_seed": self._seed,
                 "traffic_density": self._traffic,
+                # How long a drive lasts is said by its limits; 1000 steps would be over after 100 s.
+                "horizon": None,
+                # Else a line that is touched would count as having left the road.
+                "on_continuous_line_done": False,
                 "log_level": 50,
             }
         )
@@ -163,8 +168,8 @@ class MetaDriveSimulator:
         if lane is not None:
             signals["lane"] = float(lane)
         if vehicle.lane is not None:
-            # Positive to the left in MetaDrive.
-            offset = -float(vehicle.lane.local_coordinates(vehicle.position)[1])
+            # To the right is positive in the lanes of MetaDrive, although it is negative in its steering.
+            offset = float(vehicle.lane.local_coordinates(vehicle.position)[1])
             signals["lane_offset"] = offset
             half = float(vehicle.lane.width) / 2
             signals["lateral_clearance"] = half - abs(offset) - float(vehicle.WIDTH) / 2
@@ -177,10 +182,12 @@ class MetaDriveSimulator:
         return Situation(now, frame, signals, self._events(info), sector=sector, ended=ended)
 
     def _events(self, info: Mapping[str, Any]) -> dict[str, bool]:
+        vehicle = self._vehicle()
         off_road = bool(info.get("out_of_road"))
         return {
             "crash": off_road or any(bool(info.get(key)) for key in _CRASHES),
             "collision": any(bool(info.get(key)) for key in _OTHERS),
+            "line crossing": any(bool(getattr(vehicle, name)) for name in _LINES),
         }
 
 

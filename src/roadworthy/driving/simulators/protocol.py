@@ -40,6 +40,15 @@ class Controls:
             if value is not None and not math.isfinite(value):
                 raise InputError(f"{name} must be a finite number, got {value}")
 
+    def share(self, full_lock: float) -> float:
+        """Return what is steered as a share of the full lock in degrees, from -1 to 1.
+
+        Example:
+            >>> Controls(steering=5.0).share(25.0), Controls(steering=-90.0).share(25.0)
+            (0.2, -1.0)
+        """
+        return max(-1.0, min(1.0, self.steering / full_lock))
+
 
 @dataclass(frozen=True, eq=False)
 class Situation:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from roadworthy.driving.simulators._pedals import Foot
 from roadworthy.driving.simulators._surroundings import Surroundings
 from roadworthy.driving.simulators.protocol import Controls, Situation
 from roadworthy.errors import InputError
@@ -100,6 +101,7 @@ class WorldSimulator:
         self._start = start
         self._dt = 1.0 / fps
         self._now: Observation | None = None
+        self._foot = Foot(self._limits, self._dt, 0.0)
         self._distance = self._along = self._furthest = 0.0
 
     @property
@@ -111,15 +113,16 @@ class WorldSimulator:
         """Put the ego-vehicle at the start, in the middle of its lane, at the careful driver's speed."""
         self._distance = self._along = self._furthest = 0.0
         self._now = self._simulation.reset(self._start)
+        self._foot = Foot(self._limits, self._dt, self._now.state.speed)
         return self._situation(self._now, None)
 
     def step(self, controls: Controls, /) -> Situation:
-        """Drive one frame's time; without a wanted speed, the present one is kept."""
+        """Drive one frame's time; without a wanted speed or throttle, the last wanted speed is kept."""
         before = self._now
         if before is None:
             raise InputError("the simulator must be reset before the first step")
-        speed = before.state.speed if controls.speed is None else controls.speed
-        seen = self._simulation.step(controls.steering, speed)
+        speed = before.state.speed
+        seen = self._simulation.step(controls.steering, speed + self._dt * self._foot.press(controls, speed))
         self._distance += (before.state.speed + seen.state.speed) / 2 * self._dt
         self._along += self.track.ahead(before.scene.s, seen.scene.s)
         self._furthest = max(self._furthest, self._along)
@@ -133,7 +136,6 @@ class WorldSimulator:
         around = Surroundings(seen, before, self._dt)
         clearance = self._clearance(seen)
         frame = seen.frame
-        acceleration = seen.state.acceleration
         target = frame.signals.speed if frame.signals.speed is not None else math.nan
         steered = frame.signals.steering if frame.signals.steering is not None else math.nan
         collision = around.collision()
@@ -144,10 +146,9 @@ class WorldSimulator:
             frame,
             {
                 "speed": seen.state.speed,
-                "acceleration": acceleration,
-                # The vehicle has no drag, so that no pedal is pressed at a steady speed.
-                "throttle": max(0.0, acceleration / self._limits.acceleration),
-                "brake": max(0.0, -acceleration / self._limits.braking),
+                "acceleration": seen.state.acceleration,
+                "throttle": self._foot.throttle,
+                "brake": self._foot.brake,
                 "steering": seen.state.steering,
                 "lane_offset": seen.lane_offset,
                 "lane": 2.0 if seen.scene.d > 0 else 1.0,
@@ -184,9 +185,13 @@ class WorldSimulator:
         return min(min(aside), LANE_WIDTH - max(aside))
 
     def _sector(self) -> str:
-        """Return the name of the piece of the track; pieces follow each other also where one reverses."""
+        """Return the name of the piece of the track; pieces follow each other also where one reverses.
+
+        Laps are counted where the track begins, so that a piece that is driven twice has two names also where
+        the drive started in the middle of it.
+        """
         length = self.track.length
-        share = ((self._start + self._furthest) % length) / length
-        name = self._sectors[min(int(share * len(self._sectors)), len(self._sectors) - 1)]
-        lap = int(self._furthest // length)
+        place = self._start + self._furthest
+        name = self._sectors[min(int(place % length / length * len(self._sectors)), len(self._sectors) - 1)]
+        lap = int(place // length) - int(self._start // length)
         return f"{name} lap {lap + 1}" if lap else name

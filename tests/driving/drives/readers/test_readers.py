@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from roadworthy.driving.drives.readers import (
     read_table,
     read_udacity_sim,
 )
+from roadworthy.driving.drives.readers._lanelets import Lanelet, Place, route_ahead
 from roadworthy.driving.metrics import compute, per_step
 from roadworthy.errors import InputError
 
@@ -49,12 +51,15 @@ def test_a_log_of_the_udacity_simulator(tmp_path: Path) -> None:
     assert drive.signals["steering"].tolist() == [12.5, -25.0, 0.0]
     assert drive.signals["speed"] == pytest.approx(np.array([10, 20, 30]) * 0.44704)
     assert drive.notes[:2] == ("1 row repeated a time stamp", "1 gap of more than 1 s")
+    assert drive.notes[2].startswith("1 row left out; the first: ")
     assert "line 4: steering must be a finite number, got 'fast'" in drive.notes[2]
 
 
 def test_a_log_without_a_usable_row(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no row of the log can be used"):
         read_udacity_sim(_log(tmp_path, [_row("2024_01_31_22_05_51_900", "a, b, c, d")]))
+    with pytest.raises(InputError, match="none of 2 rows has a time"):
+        read_udacity_sim(_log(tmp_path, [_row("somewhere", "0, 0, 0, 1")] * 2))
 
 
 def _tub(folder: Path, records: list[Any]) -> Path:
@@ -84,7 +89,29 @@ def test_a_donkey_tub_takes_what_was_driven(tmp_path: Path) -> None:
     assert drive.signals["brake"].tolist() == [0.0, 0.1, 0.1]
     assert np.isnan(drive.signals["speed"][0])
     assert drive.events["line crossing"].tolist() == [False, False, True]
-    assert drive.notes[-1].startswith("2 record(s) left out; the first: record_4.json")
+    assert drive.notes == (drive.notes[0],)
+    assert drive.notes[0].startswith("2 rows left out; the first: record_4.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"milliseconds": True}, "expected a number for milliseconds, got True"),
+        ({"milliseconds": None}, "expected milliseconds or _timestamp_ms"),
+        ({"milliseconds": 10**400}, "int too large"),
+        ({"user/angle": "left"}, "expected a number for user/angle, got 'left'"),
+        ({"user/throttle": 10**400}, "int too large"),
+    ],
+)
+def test_a_record_that_cannot_be_used_is_left_out(tmp_path: Path, change: dict[str, Any], why: str) -> None:
+    good = {"milliseconds": 100, "user/angle": 0.5, "user/throttle": 0.2}
+    drive = read_donkey(_tub(tmp_path, [good, {**good, **change}]))
+    assert len(drive) == 1
+    assert drive.notes[0].startswith(f"1 row left out; the first: record_2.json: {why}")
+    (tmp_path / "record_2.json").unlink()
+    timeless = _tub(tmp_path, [{**good, "milliseconds": float("nan")}])
+    with pytest.raises(InputError, match="none of 1 rows has a time"):
+        read_donkey(timeless)
 
 
 def test_a_tub_of_the_newer_kind_and_an_empty_one(tmp_path: Path) -> None:
@@ -125,7 +152,86 @@ def test_a_table_with_a_mapping_of_its_columns(tmp_path: Path, kind: str) -> Non
     assert drive.signals["steering"] == pytest.approx([np.nan, -np.degrees(0.05)], nan_ok=True)
     assert drive.signals["lane_offset"] == pytest.approx([np.nan, -0.1], nan_ok=True)
     assert drive.events["crash"].tolist() == [True, False]
-    assert drive.notes == ("1 row went back in time",)
+    odd = ("1 × no number in column y; the first: 'oops'",) if kind == "csv" else ()
+    assert drive.notes == ("1 row went back in time", *odd)
+
+
+SPEED = {"time": "t", "signals": {"speed": "v"}}
+
+
+def test_lines_and_cells_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("t,v\n0,1\n1\n2,3,4\n-inf,5\n1.5,fast\n0.5,\nnan,6\n")
+    drive = read_table(file, mapping=SPEED, gap=2)
+    assert drive.time.tolist() == [0.0, 0.5, 1.5]
+    assert drive.signals["speed"].tolist() == pytest.approx([1.0, np.nan, np.nan], nan_ok=True)
+    assert drive.notes == (
+        "2 rows had no time",
+        "1 row went back in time",
+        "2 rows left out; the first: line 3: expected 2 columns, got 1",
+        "1 × no number in column v; the first: 'fast'",
+    )
+
+
+def test_a_long_log_with_a_word_far_down_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    rows = "".join(f"{number / 10},{number}\n" for number in range(120_000))
+    file.write_text(f"t,v\n{rows}12000.0,stop\n")
+    drive = read_table(file, mapping=SPEED)
+    assert (len(drive), drive.notes) == (120_001, ("1 × no number in column v; the first: 'stop'",))
+
+
+def test_dates_need_no_unit(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("t,v\n2020-01-01 00:00:00.0,1\n2020-01-01 00:00:00.5,2\n")
+    assert read_table(file, mapping=SPEED).time.tolist() == [0.0, 0.5]
+    with pytest.raises(InputError, match="column 't' holds dates, which have no unit: leave it out"):
+        read_table(file, mapping={"time": {"column": "t", "unit": "ns"}})
+
+
+def test_signals_and_events_that_are_nearly_spelt_right_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("t,v\n0,1\n")
+    mapping = {"time": "t", "signals": {"spede": "v", "gear": "v"}, "events": {"crsh": "v"}}
+    assert read_table(file, mapping=mapping).notes == (
+        "no metric uses the signal spede: did you mean 'speed'?",
+        "no metric uses the event crsh: did you mean 'crash'?",
+    )
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        (None, "a table needs a mapping"),
+        ({}, "needs the key 'time'"),
+        ({"time": ["t"]}, r"time: .*expected the name of a column, .*got \['t'\]"),
+        ({"time": {"column": "t", "unit": 0}}, "expected a unit, or a number above 0, got 0"),
+        ({"time": {"column": "t", "unit": float("nan")}}, "expected a unit, or a number above 0, got nan"),
+        ({"time": {"column": "t", "unit": -1.0}}, "expected a unit, or a number above 0"),
+        ({"time": "t", "signals": {"speed": {"column": "v", "unit": "kmh"}}}, "speed unit must be m/s"),
+        ({"time": "t", "signals": {"speed": {"column": "v", "ratio": 2.0}}}, "only angles have a steering"),
+        ({"time": "t", "signals": {"speed": {"column": "v", "positive": "left"}}}, "a speed has no sides"),
+        ({"time": "t", "signals": {"brake": {"column": "v", "unit": "bar"}}}, "turns the column into 0 to 1"),
+        ({"time": "t", "signals": {"brake": "twice"}}, "2 columns are called 'twice': rename all but one"),
+    ],
+)
+def test_mappings_that_make_no_sense(tmp_path: Path, mapping: Any, message: str) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("t,v,twice,twice\n0,1,2,3\n")
+    with pytest.raises(InputError, match=message):
+        read_table(file, mapping=mapping)
+
+
+def test_columns_and_files_that_are_no_numbers_and_no_text(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"t": [1.0], "v": [[1, 2]]}), tmp_path / "log.parquet")
+    with pytest.raises(InputError, match=r"column 'v' holds list<.*, expected numbers"):
+        read_table(tmp_path / "log.parquet", mapping=SPEED)
+    (tmp_path / "log.csv").write_bytes(b"t,v\xfc\n0,1\n")
+    with pytest.raises(InputError, match="it is no UTF-8 text"):
+        read_table(tmp_path / "log.csv", mapping=SPEED)
+    (tmp_path / "log.csv").write_text("")
+    with pytest.raises(InputError, match="cannot be read as a table: Empty CSV file"):
+        read_table(tmp_path / "log.csv", mapping=SPEED)
 
 
 def test_mappings_that_do_not_fit(tmp_path: Path) -> None:
@@ -139,10 +245,10 @@ def test_mappings_that_do_not_fit(tmp_path: Path) -> None:
     written.write_text("time: t\nsignal: {speed: v}\n")
     with pytest.raises(InputError, match=r"columns\.yaml:2: unknown key 'signal': did you mean 'signals'"):
         read_table(file, mapping=written)
-    with pytest.raises(InputError, match="cannot be read as a table"):
+    with pytest.raises(InputError, match=r"cannot read .*none\.csv"):
         read_table(tmp_path / "none.csv", mapping={"time": "t"})
     file.write_text("t,v\nx,1\n")
-    with pytest.raises(InputError, match="no row has a time"):
+    with pytest.raises(InputError, match="none of 1 rows has a time"):
         read_table(file, mapping={"time": "t"})
 
 
@@ -201,6 +307,40 @@ def test_headway_over_the_end_of_a_lanelet_and_a_lane_change(tmp_path: Path) -> 
     assert compute(drive, ["Count(LC)", "Count(COL)"])["Count(LC)"][0] == 1
 
 
+def test_who_is_ahead_in_another_lane_is_a_neighbour_and_who_is_ahead_in_ours_is_not(tmp_path: Path) -> None:
+    ego = [(100.0, -1.75, 5.0), (102.0, -1.75, 5.0)]
+    ahead = _vehicle(2, [(110.0, -1.75, 5.0), (112.0, -1.75, 5.0)])
+    beside = _vehicle(3, [(107.0, 1.75, 5.0), (109.0, 1.75, 5.0)])
+    file = tmp_path / "scenario.xml"
+    file.write_text(_scenario(_vehicle(1, ego) + ahead + beside))
+    drive = read_commonroad(file, ego=1)
+    assert drive.signals["headway"].tolist() == [6.0, 6.0]
+    # Three metres from bumper to bumper, one and a half from side to side.
+    assert drive.signals["vehicle_distance"] == pytest.approx([np.hypot(3.0, 1.5)] * 2)
+
+
+def test_against_the_lane_right_is_still_right(tmp_path: Path) -> None:
+    ego = _vehicle(1, [(100.0, -1.25, 5.0), (98.0, -1.25, 5.0)])
+    file = tmp_path / "scenario.xml"
+    # Half a metre to the left of the middle, eastwards; westwards that is to the right.
+    for heading, offset in (("0", -0.5), ("3.14159", 0.5)):
+        file.write_text(_scenario(ego.replace("<orientation><exact>0", f"<orientation><exact>{heading}")))
+        assert read_commonroad(file).signals["lane_offset"] == pytest.approx([offset] * 2)
+
+
+def test_a_route_is_followed_for_three_hundred_metres() -> None:
+    lanelets = {}
+    for number in range(4):
+        x = 200.0 * number
+        places = np.array([[x, 0.0], [x + 200.0, 0.0]])
+        after = (str(number + 1),) if number < 3 else ()
+        lanelets[str(number)] = Lanelet(
+            str(number), places, np.array([0.0, 200.0]), 3.5, places, after, None, ()
+        )
+    assert route_ahead(Place("0", 190.0, 0.0), lanelets) == {"0": 0.0, "1": 200.0, "2": 400.0}
+    assert route_ahead(Place("0", 0.0, 0.0), lanelets) == {"0": 0.0, "1": 200.0}
+
+
 def test_a_collision_is_seen_and_a_pedestrian_ahead(tmp_path: Path) -> None:
     ego = [(10.0, -1.75, 5.0), (12.0, -1.75, 5.0)]
     walker = _vehicle(2, [(30.0, -1.75, 0.0), (30.0, -1.75, 0.0)], "pedestrian")
@@ -213,6 +353,55 @@ def test_a_collision_is_seen_and_a_pedestrian_ahead(tmp_path: Path) -> None:
     assert "headway" not in drive.signals
 
 
+def test_parked_vehicles_stand_in_the_way_and_are_nobody_to_drive_along_with(tmp_path: Path) -> None:
+    ego = _vehicle(1, [(10.0, -1.75, 5.0), (12.0, -1.75, 5.0)])
+    corners = "".join(f"<point><x>{x}</x><y>{y}</y></point>" for x, y in ((-3, -1), (3, -1), (3, 1), (-3, 1)))
+    for kind in ("parkedVehicle", "building"):
+        parked = (
+            f'<staticObstacle id="9"><type>{kind}</type><shape><polygon>{corners}</polygon></shape>'
+            "<initialState><position><point><x>30</x><y>-1.75</y></point></position>"
+            "<orientation><exact>0</exact></orientation></initialState></staticObstacle>"
+        )
+        file = tmp_path / "scenario.xml"
+        file.write_text(_scenario(ego + parked))
+        drive = read_commonroad(file)
+        assert drive.name.endswith("#1")
+        if kind == "parkedVehicle":
+            assert drive.signals["headway"].tolist() == [15.0, 13.0]  # 20 m less half of 4 m and of 6 m
+            assert drive.signals["lead_speed"].tolist() == [0.0, 0.0]
+        else:
+            assert "headway" not in drive.signals
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "note", "rows"),
+    [
+        ("<exact>1</exact></time>", "<exact>soon</exact></time>", "time/exact, got 'soon'", 2),
+        ("<point><x>190.0</x><y>-1.75</y></point>", "<circle/>", "expected an exact position", 2),
+        ("<x>190.0</x>", "<x>inf</x>", "expected a number for x, got 'inf'", 2),
+        ("<length>4</length>", "", "expected a number for length, got None", 3),
+        ("<rectangle><length>4</length><width>2</width></rectangle>", "<circle/>", "for radius, got None", 3),
+        ("<point><x>100</x><y>3.5</y></point>", "<point><x>100</x></point>", "lanelet 1: .* for y, got", 3),
+        ("<point><x>400</x><y>0.0</y></point>", "", "lanelet 11: expected two bounds of two points", 3),
+    ],
+)
+def test_what_of_a_scenario_cannot_be_read_is_left_out_and_told(
+    tmp_path: Path, old: str, new: str, note: str, rows: int
+) -> None:
+    # The other vehicle comes second, or first where it is the one that breaks.
+    ego = _vehicle(7, [(180.0, -1.75, 20.0), (190.0, -1.75, 20.0), (200.0, -1.75, 20.0)])
+    other = _vehicle(8, [(230.0, -1.75, 20.0), (240.0, -1.75, 20.0), (250.0, -1.75, 20.0)])
+    whole = _scenario(other + ego if rows == 3 else ego + other)
+    file = tmp_path / "scenario.xml"
+    file.write_text(whole.replace(old, new, 1))
+    drive = read_commonroad(file, ego=7)
+    assert len(drive) == rows
+    assert len(drive.notes) == 1
+    assert re.search(rf"^1 × left out; the first: .*{note}", drive.notes[0])
+    file.write_text(whole)
+    assert read_commonroad(file, ego=7).notes == ()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -220,6 +409,11 @@ def test_a_collision_is_seen_and_a_pedestrian_ahead(tmp_path: Path) -> None:
         ("<roads/>", "expected the element commonRoad"),
         ('<!DOCTYPE a [<!ENTITY b "c">]><commonRoad/>', "must not declare"),
         ("<commonRoad timeStepSize='0.1'/>", "no drive in this scenario"),
+        (
+            _scenario(_vehicle(7, [(0.0, 0.0, 1.0)] * 2)).replace('"0.5"', '"often"'),
+            "expected moving vehicles and",
+        ),
+        (_scenario(_vehicle(7, [(0.0, 0.0, 1.0)] * 2)).replace('"0.5"', '"0"'), "and a timeStepSize"),
     ],
 )
 def test_scenarios_that_are_none(tmp_path: Path, text: str, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,22 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"time": [0.0]}), tmp_path / "drive.parquet")
     with pytest.raises(InputError, match="is no drive that Roadworthy recorded: read it as a table"):
         read_drive(f"drive:{tmp_path}")
+    about = {"version": 1, "name": "lap", "sector_names": ["1"], "gap": 1.0, "notes": [], "ended": ""}
+    for columns, told, message in (
+        ({"time": [0.0], "sector": [0]}, "nonsense", "broken drive: its metadata cannot be read"),
+        ({"time": [0.0], "sector": [0]}, "{}", "broken drive: its metadata cannot be read"),
+        (
+            {"time": [0.0], "sector": [0]},
+            json.dumps({"version": 1}),
+            "its metadata has no name, sector_names",
+        ),
+        ({"time": [0.0], "sector": [0]}, json.dumps({**about, "version": 2}), "of version 1, got 2"),
+        ({"time": [0.0]}, json.dumps(about), "broken drive: it has no column sector"),
+    ):
+        table = pa.table(columns).replace_schema_metadata({"roadworthy.drive": told})
+        parquet.write_table(table, tmp_path / "drive.parquet")
+        with pytest.raises(InputError, match=message):
+            read_drive(str(tmp_path))
     with pytest.raises(InputError, match="cannot write"):
         write_drive(Drive("lap", [0.0]), tmp_path / "absent" / "drive.parquet")
     with pytest.raises(InputError, match="two columns cannot both be called crash"):

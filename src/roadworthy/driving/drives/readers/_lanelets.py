@@ -10,10 +10,11 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Lanelet", "Place", "places_of", "route_ahead"]
+__all__ = ["Lanelet", "Place", "number", "places_of", "points_of", "route_ahead"]
 
 Series = NDArray[np.float64]
 _AHEAD = 300.0  # metres of a route that matter
+_LARGEST = 1e12  # nothing on a road is as far away, as fast or as late
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,20 @@ class Lanelet:
 
     @classmethod
     def of(cls, element: Element) -> Lanelet:
-        """Return the lanelet of an XML element."""
-        bounds = [_points(element.find(name)) for name in ("leftBound", "rightBound")]
+        """Return the lanelet of an XML element.
+
+        Raises:
+            ValueError: A bound is missing, or has no two places.
+        """
+        bounds = [points_of(element.find(name)) for name in ("leftBound", "rightBound")]
+        if min(len(bound) for bound in bounds) < 2:
+            raise ValueError("expected two bounds of two points or more")
         count = max(len(bound) for bound in bounds)
         left, right = (_spread(bound, count) for bound in bounds)
         middle = (left + right) / 2
         marks = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(middle, axis=0).T))])
+        if not marks[-1] > 0:
+            raise ValueError("expected bounds of some length")
         sides = [element.find(f"adjacent{side}") for side in ("Left", "Right")]
         same = sides[0] is not None and sides[0].get("drivingDir") == "same"
         return cls(
@@ -130,9 +139,30 @@ def route_ahead(here: Place, lanelets: Mapping[str, Lanelet]) -> dict[str, float
     return starts
 
 
-def _points(bound: Element | None) -> Series:
-    points = [] if bound is None else list(bound.iterfind("point"))
-    return np.array([[float(one.findtext("x") or 0), float(one.findtext("y") or 0)] for one in points])
+def points_of(element: Element | None) -> Series:
+    """Return the points of an XML element.
+
+    Raises:
+        ValueError: A point has no place.
+    """
+    points = [] if element is None else list(element.iterfind("point"))
+    return np.array([[number(one, axis) for axis in ("x", "y")] for one in points]).reshape(-1, 2)
+
+
+def number(element: Element, path: str) -> float:
+    """Return the number that an element says.
+
+    Raises:
+        ValueError: It says none.
+    """
+    text = element.findtext(path)
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not abs(value) < _LARGEST:
+        raise ValueError(f"expected a number for {path}, got {text!r}")
+    return value
 
 
 def _spread(line: Series, count: int) -> Series:

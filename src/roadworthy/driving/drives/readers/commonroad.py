@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import read_text
 from roadworthy.driving._rectangles import distances
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.driving.drives.readers._lanelets import Lanelet, Place, places_of, route_ahead
+from roadworthy.driving.drives.readers._scenarios import Vehicle, read_scenario
 from roadworthy.errors import InputError
 
 __all__ = ["read_commonroad"]
@@ -23,28 +21,14 @@ Series = NDArray[np.float64]
 _NEAR = 60.0  # metres: further vehicles are nobody's neighbours
 
 
-@dataclass(frozen=True)
-class _Vehicle:
-    """A vehicle's states by time step."""
-
-    id: str
-    kind: str
-    length: float
-    width: float
-    steps: NDArray[np.intp]
-    position: Series
-    heading: Series
-    speed: Series
-    acceleration: Series
-
-
 def read_commonroad(path: str | PathLike[str], *, ego: str | int | None = None, gap: float = 1.0) -> Drive:
     """Return the drive of one vehicle of a scenario, with what is around it.
 
     Beside speed, acceleration and position, the drive has what lanelets and other vehicles tell: lane offset,
     lateral clearance and lane, headway and speed of the vehicle ahead on the same route, distance to the
     nearest other vehicle and to the nearest pedestrian ahead on the route, collisions and lane changes.
-    Distances are from bumper to bumper.
+    Distances are from bumper to bumper. Parked vehicles count. What cannot be read, or is told as an area or
+    an interval, is left out, and the notes say so.
 
     Args:
         path: The XML file, version 2018b or 2020a.
@@ -54,89 +38,26 @@ def read_commonroad(path: str | PathLike[str], *, ego: str | int | None = None, 
     Raises:
         InputError: The file is no such scenario, or has no such vehicle.
     """
-    root = _root(Path(path))
-    step = float(root.get("timeStepSize", "nan"))
-    lanelets = {
-        one.get("id", ""): Lanelet.of(one)
-        for one in root.iter("lanelet")
-        if one.find("leftBound") is not None
-    }
-    vehicles = [found for one in _obstacles(root) if (found := _vehicle(one)) is not None]
-    if not vehicles or not step > 0:
-        raise InputError(f"{path}: expected moving vehicles and a timeStepSize: no drive in this scenario")
-    chosen = max(vehicles, key=lambda one: (len(one.steps), -len(one.id), one.id))
+    scenario = read_scenario(Path(path))
+    moving = scenario.moving
+    chosen = max(moving, key=lambda one: (len(one.steps), -len(one.id), one.id))
     if ego is not None:
-        named = [one for one in vehicles if one.id == str(ego)]
+        named = [one for one in moving if one.id == str(ego)]
         if not named:
             raise InputError(
-                f"{path}: no vehicle {ego}: there are {', '.join(one.id for one in vehicles[:20])}"
-                + (" …" if len(vehicles) > 20 else "")
+                f"{path}: no vehicle {ego}: there are {', '.join(one.id for one in moving[:20])}"
+                + (" …" if len(moving) > 20 else "")
             )
         chosen = named[0]
-    signals, events = _around(chosen, vehicles, lanelets)
+    signals, events = _around(chosen, [*moving, *scenario.parked], scenario.lanelets)
     name = f"{fspath(path)}#{chosen.id}"
-    return Drive.repaired(name, chosen.steps * step, signals, events, gap=max(gap, 1.5 * step))
-
-
-def _root(path: Path) -> ElementTree.Element:
-    text = read_text(path)
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise InputError(f"{path}: a scenario must not declare a document type or entities")
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        raise InputError(f"{path}: broken XML: {error}") from None
-    if root.tag != "commonRoad":
-        raise InputError(f"{path}: expected the element commonRoad, got {root.tag}")
-    return root
-
-
-def _obstacles(root: ElementTree.Element) -> list[ElementTree.Element]:
-    return [
-        *root.iter("dynamicObstacle"),
-        *(one for one in root.iter("obstacle") if one.find("trajectory") is not None),
-    ]
-
-
-def _vehicle(element: ElementTree.Element) -> _Vehicle | None:
-    states = [element.find("initialState"), *element.iterfind("trajectory/state")]
-    rows = []
-    for state in states:
-        row = None if state is None else _state(state)
-        if row is not None:
-            rows.append(row)
-    if len(rows) < 2:
-        return None
-    table = np.array(rows)
-    shape = element.find("shape/rectangle")
-    circle = element.findtext("shape/circle/radius")
-    round_ = 2 * float(circle) if circle else 0.0
-    return _Vehicle(
-        element.get("id", "?"),
-        (element.findtext("type") or "unknown").strip(),
-        float((shape.findtext("length") if shape is not None else None) or round_),
-        float((shape.findtext("width") if shape is not None else None) or round_),
-        table[:, 0].astype(np.intp),
-        table[:, 1:3],
-        table[:, 3],
-        table[:, 4],
-        table[:, 5],
-    )
-
-
-def _state(element: ElementTree.Element) -> tuple[float, ...] | None:
-    """Return step, x, y, heading, speed and acceleration; what is not exact is not known."""
-    point = element.find("position/point")
-    step = element.findtext("time/exact")
-    if point is None or step is None:
-        return None
-    exact = (element.findtext(f"{name}/exact") for name in ("orientation", "velocity", "acceleration"))
-    place = (point.findtext("x") or "nan", point.findtext("y") or "nan")
-    return (float(step), *map(float, place), *(float(value) if value else np.nan for value in exact))
+    step, broken = scenario.step, scenario.broken
+    drive = Drive.repaired(name, chosen.steps * step, signals, events, gap=max(gap, 1.5 * step))
+    return drive.with_notes([f"{len(broken)} × left out; the first: {broken[0]}"] if broken else [])
 
 
 def _around(
-    ego: _Vehicle, vehicles: Sequence[_Vehicle], lanelets: dict[str, Lanelet]
+    ego: Vehicle, vehicles: Sequence[Vehicle], lanelets: dict[str, Lanelet]
 ) -> tuple[dict[str, Series], dict[str, NDArray[np.bool_]]]:
     """Return the signals and events of a vehicle."""
     count = len(ego.steps)
@@ -163,7 +84,7 @@ def _around(
     return signals, {"collision": collision, "lane change": changed}
 
 
-def _place(one: _Vehicle, row: int, lanelets: dict[str, Lanelet], before: Place | None) -> Place | None:
+def _place(one: Vehicle, row: int, lanelets: dict[str, Lanelet], before: Place | None) -> Place | None:
     """Return where a vehicle is: of lanelets that overlap, the one that goes on from where it was."""
     places = places_of(one.position[row], one.heading[row], lanelets)
     if before is not None:
@@ -182,9 +103,9 @@ def _beside(lanelets: dict[str, Lanelet], id: str) -> set[str]:
 
 
 def _look_ahead(
-    ego: _Vehicle,
+    ego: Vehicle,
     here: Place,
-    others: Sequence[tuple[_Vehicle, int]],
+    others: Sequence[tuple[Vehicle, int]],
     lanelets: dict[str, Lanelet],
     found: dict[str, Series],
     row: int,
@@ -207,9 +128,9 @@ def _look_ahead(
 
 
 def _look_around(
-    ego: _Vehicle,
+    ego: Vehicle,
     row: int,
-    others: Sequence[tuple[_Vehicle, int]],
+    others: Sequence[tuple[Vehicle, int]],
     found: dict[str, Series],
     collision: NDArray[np.bool_],
 ) -> None:

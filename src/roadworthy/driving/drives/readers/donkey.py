@@ -1,7 +1,8 @@
-"""Records of the Donkey car and its simulator: a tub of JSON files, or a table of cross-track errors."""
+"""Records of the Donkey car and its simulator: a tub of JSON files or catalogues."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ def read_donkey(
     for name, record in _records(folder):
         try:
             rows.append(_row(record))
-        except (TypeError, ValueError, KeyError) as error:
+        except (OverflowError, ValueError) as error:
             broken.append(f"{name}: {error}")
     if not rows:
         wrong = f"; the first: {broken[0]}" if broken else ""
@@ -66,10 +67,7 @@ def read_donkey(
     events = {}
     if half_lane is not None and "lane_offset" in known:
         events["line crossing"] = np.abs(known["lane_offset"]) > half_lane
-    drive = Drive.repaired(fspath(path), time - np.nanmin(time), known, events, gap=gap)
-    if not broken:
-        return drive
-    return drive.with_notes([f"{len(broken)} record(s) left out; the first: {broken[0]}"])
+    return Drive.repaired(fspath(path), time, known, events, gap=gap, from_zero=True, broken=broken)
 
 
 def _records(folder: Path) -> Iterator[tuple[str, Any]]:
@@ -81,8 +79,6 @@ def _records(folder: Path) -> Iterator[tuple[str, Any]]:
         except InputError as error:
             yield file.name, error
     for file in sorted(folder.glob("catalog_*.catalog")):
-        import json
-
         for number, line in enumerate(read_text(file).splitlines(), 1):
             if line.strip():
                 try:
@@ -99,11 +95,11 @@ def _row(record: Any) -> dict[str, float]:
     mode = record.get("user/mode", "user")
     steered = "pilot" if mode in ("local", "local_angle") else "user"
     fuelled = "pilot" if mode == "local" else "user"
-    stamp = record.get("milliseconds", record.get("_timestamp_ms"))
-    if stamp is None:
+    stamped = "milliseconds" if "milliseconds" in record else "_timestamp_ms"
+    if record.get(stamped) is None:
         raise ValueError("expected milliseconds or _timestamp_ms")
     return {
-        "time": float(stamp) / 1000,
+        "time": _number(record, stamped) / 1000,
         "steering": _number(record, f"{steered}/angle"),
         "throttle": _number(record, f"{fuelled}/throttle"),
         "speed": _number(record, "speed"),

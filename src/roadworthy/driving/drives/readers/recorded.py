@@ -19,6 +19,7 @@ DRIVE_FILE = "drive.parquet"
 """What the file is called in the folder of a drive."""
 
 _KEY = b"roadworthy.drive"
+_VERSION = 1
 
 
 def write_drive(drive: Drive, path: str | PathLike[str]) -> None:
@@ -49,7 +50,7 @@ def write_drive(drive: Drive, path: str | PathLike[str]) -> None:
         raise InputError(f"drive {drive.name}: two columns cannot both be called {', '.join(twice)}")
     columns = [drive.time, drive.sectors, *drive.signals.values(), *drive.events.values()]
     about = {
-        "version": 1,
+        "version": _VERSION,
         "name": drive.name,
         "sector_names": drive.sector_names,
         "gap": drive.gap,
@@ -82,7 +83,7 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
         path: The file, or the folder in which it lies as drive.parquet.
 
     Raises:
-        InputError: There is no such file, or it is none of ours.
+        InputError: There is no such file, it is none of ours, or a newer Roadworthy wrote it.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -97,12 +98,15 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
         raise InputError(
             f"{file}: is no drive that Roadworthy recorded: read it as a table, with a mapping of its columns"
         )
-    about = json.loads(told)
+    about = _about(told, file)
     signals: dict[str, Any] = {}
     events: dict[str, Any] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name not in ("time", "sector"):
             (events if pa.types.is_boolean(column.type) else signals)[name] = column.to_numpy()
+    missing = [name for name in ("time", "sector") if name not in table.column_names]
+    if missing:
+        raise InputError(f"{file}: is a broken drive: it has no column {missing[0]}")
     return Drive(
         about["name"],
         table["time"].to_numpy(),
@@ -114,6 +118,25 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
         notes=about["notes"],
         ended=about["ended"],
     )
+
+
+def _about(told: bytes, file: Path) -> dict[str, Any]:
+    """Return what the metadata of a file says about the drive."""
+    try:
+        about = json.loads(told)
+        version = about["version"]
+        lacking = [key for key in ("name", "sector_names", "gap", "notes", "ended") if key not in about]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{file}: is a broken drive: its metadata cannot be read ({error!r})") from None
+    if version != _VERSION:
+        raise InputError(
+            f"{file}: expected a drive of version {_VERSION}, got {version}: read it with the Roadworthy "
+            "that wrote it"
+        )
+    if lacking:
+        raise InputError(f"{file}: is a broken drive: its metadata has no {', '.join(lacking)}")
+    found: dict[str, Any] = about
+    return found
 
 
 def _file(path: str | PathLike[str]) -> Path:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from roadworthy._files import read_text
 from roadworthy._yaml import Place, explained, read_yaml
-from roadworthy.driving.drives.drive import SIGNALS, Drive
+from roadworthy.driving.drives.drive import EVENTS, SIGNALS, Drive
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import SignalUnits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["ColumnMapping", "read_table"]
 
@@ -23,20 +27,30 @@ _SPEEDS = ("speed", "lead_speed", "target_speed")
 _ANGLES = ("steering", "target_steering")
 
 
+def _above_0(unit: str | float | None) -> str | float | None:
+    if not isinstance(unit, str | None) and not 0 < unit < np.inf:
+        raise ValueError("expected a unit, or a number above 0")
+    return unit
+
+
 class _Column(BaseModel):
     """A column and its unit; a bare name is a column in our own unit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     column: str
-    unit: str | float | None = None
+    unit: Annotated[str | float | None, AfterValidator(_above_0)] = None
     positive: Literal["left", "right"] = "right"
-    ratio: float = Field(1.0, gt=0)
+    ratio: float = Field(1.0, gt=0, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
     def _bare(cls, given: Any) -> Any:
-        return {"column": given} if isinstance(given, str) else given
+        if isinstance(given, str):
+            return {"column": given}
+        if not isinstance(given, Mapping | _Column):
+            raise ValueError("expected the name of a column, or column, unit and so on")
+        return given
 
 
 class ColumnMapping(BaseModel):
@@ -73,21 +87,26 @@ class ColumnMapping(BaseModel):
 def read_table(
     path: str | PathLike[str],
     *,
-    mapping: ColumnMapping | Mapping[str, Any] | str | PathLike[str],
+    mapping: ColumnMapping | Mapping[str, Any] | str | PathLike[str] | None = None,
     gap: float = 1.0,
 ) -> Drive:
     """Return the drive of a CSV or Parquet file.
 
-    Cells that are no numbers are not known. Rows out of order or repeated are put right, and the notes tell.
+    Cells that are no numbers are not known, lines of another length are left out, and rows out of order or
+    repeated are put right. The notes tell of all that.
 
     Args:
         path: The file; .parquet is read as Parquet, anything else as CSV with a line of names.
-        mapping: What its columns are, or the YAML file that says it.
+        mapping: What its columns are, or the YAML file that says it; it must be given.
         gap: Rows further apart than this many seconds have a gap between them.
 
     Raises:
         InputError: The file or the mapping cannot be read, or a column is missing.
     """
+    if mapping is None:
+        raise InputError(
+            f"{path}: a table needs a mapping that says which column is the time, the speed and so on"
+        )
     if isinstance(mapping, Mapping):
         try:
             mapping = ColumnMapping.model_validate(mapping)
@@ -95,46 +114,81 @@ def read_table(
             raise InputError(explained(error.errors()[0], lambda *_: "mapping", _keys)) from None
     elif not isinstance(mapping, ColumnMapping):
         mapping = ColumnMapping.load(mapping)
-    columns = _columns(Path(path))
-    wanted = [
-        mapping.time.column,
-        *(one.column for one in mapping.signals.values()),
-        *mapping.events.values(),
-    ]
-    for name in wanted:
-        if name not in columns:
-            raise InputError(f"{path}: no column {name!r}: {suggest(name, columns)}")
-    time = columns[mapping.time.column] * _time_unit(mapping.time)
-    signals = {name: _converted(name, one, columns[one.column]) for name, one in mapping.signals.items()}
-    events = {name: np.nan_to_num(columns[column]) != 0 for name, column in mapping.events.items()}
-    start = np.nanmin(time, initial=np.inf)
-    if not np.isfinite(start):
-        raise InputError(f"{path}: no row has a time in column {mapping.time.column!r}")
-    return Drive.repaired(fspath(path), time - start, signals, events, gap=gap)
+    table, broken = _table(Path(path))
+    notes = _odd_names(mapping)
+
+    def numbers(column: str) -> NDArray[np.float64]:
+        found, note = _numbers(table, column, path)
+        notes.extend([note] if note else [])
+        return found
+
+    time = numbers(mapping.time.column) * _seconds(mapping.time, table, path)
+    signals = {name: _converted(name, one, numbers(one.column)) for name, one in mapping.signals.items()}
+    events = {name: np.nan_to_num(numbers(column)) != 0 for name, column in mapping.events.items()}
+    drive = Drive.repaired(fspath(path), time, signals, events, gap=gap, from_zero=True, broken=broken)
+    return drive.with_notes(list(dict.fromkeys(notes)))
 
 
-def _columns(path: Path) -> dict[str, NDArray[np.float64]]:
-    """Return all columns as numbers; NaN where a cell is none."""
+def _table(path: Path) -> tuple[pa.Table, list[str]]:
+    """Return the table of a file, and what is wrong with lines that were left out."""
     import pyarrow as pa
-    import pyarrow.compute as pc
     from pyarrow import csv, parquet
+
+    broken: list[str] = []
+
+    def leave_out(row: csv.InvalidRow) -> str:
+        line = "" if row.number is None else f"line {row.number}: "
+        broken.append(f"{line}expected {row.expected_columns} columns, got {row.actual_columns}")
+        return "skip"
 
     try:
         if path.suffix.lower() == ".parquet":
-            table = parquet.read_table(path)
-        else:
-            table = csv.read_csv(path, convert_options=csv.ConvertOptions(strings_can_be_null=True))
-    except (OSError, pa.ArrowInvalid) as error:
+            return parquet.read_table(path), broken
+        table = csv.read_csv(
+            pa.py_buffer(read_text(path).encode()),
+            # In one thread, the numbers of lines are known.
+            read_options=csv.ReadOptions(use_threads=False),
+            parse_options=csv.ParseOptions(invalid_row_handler=leave_out),
+            convert_options=csv.ConvertOptions(strings_can_be_null=True),
+        )
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read as a table: {str(error).splitlines()[0]}") from None
-    numbers = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_timestamp(column.type):
-            column = pc.cast(pc.cast(column, pa.timestamp("ns")), pa.int64())
+    return table, broken
+
+
+def _odd_names(mapping: ColumnMapping) -> list[str]:
+    """Return what to say about signals and events that no metric knows, but that are nearly spelt as one."""
+    return [
+        f"no metric uses the {what} {name}: {suggest(name, known)}"
+        for what, names, known in (("signal", mapping.signals, SIGNALS), ("event", mapping.events, EVENTS))
+        for name in names
+        if name not in known and "did you mean" in suggest(name, known)
+    ]
+
+
+def _numbers(table: pa.Table, name: str, path: str | PathLike[str]) -> tuple[NDArray[np.float64], str | None]:
+    """Return a column as numbers, NaN where a cell is none, and what to say about such cells."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = table.column_names
+    if name not in names:
+        raise InputError(f"{path}: no column {name!r}: {suggest(name, names)}")
+    if names.count(name) > 1:
+        raise InputError(f"{path}: {names.count(name)} columns are called {name!r}: rename all but one")
+    column = table[name]
+    if pa.types.is_timestamp(column.type):
+        return np.asarray(pc.cast(pc.cast(column, pa.timestamp("ns")), pa.int64()).to_numpy()) / 1e9, None
+    try:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            numbers[name] = np.array([_number(cell) for cell in column.to_pylist()])
-        else:
-            numbers[name] = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64)
-    return numbers
+            cells = column.to_pylist()
+            found = np.array([_number(cell) for cell in cells])
+            odd = [cell for cell, value in zip(cells, found, strict=True) if cell and np.isnan(value)]
+            odd = [cell for cell in odd if cell.strip().lower() not in ("", "nan")]
+            return found, f"{len(odd)} × no number in column {name}; the first: {odd[0]!r}" if odd else None
+        return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64), None
+    except pa.ArrowException:
+        raise InputError(f"{path}: column {name!r} holds {column.type}, expected numbers") from None
 
 
 def _number(cell: str | None) -> float:
@@ -147,7 +201,16 @@ def _number(cell: str | None) -> float:
         return np.nan
 
 
-def _time_unit(column: _Column) -> float:
+def _seconds(column: _Column, table: pa.Table, path: str | PathLike[str]) -> float:
+    """Return the seconds that the unit of the time stands for."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(table[column.column].type):
+        if column.unit is not None:
+            raise InputError(
+                f"{path}: column {column.column!r} holds dates, which have no unit: leave it out"
+            )
+        return 1.0
     unit = column.unit if column.unit is not None else "s"
     if isinstance(unit, str):
         if unit not in _SECONDS:
@@ -157,6 +220,10 @@ def _time_unit(column: _Column) -> float:
 
 
 def _converted(name: str, column: _Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    if column.ratio != 1 and name not in _ANGLES:
+        raise InputError(f"{name}: only angles have a steering ratio, got {column.ratio:g}: leave it out")
+    if column.positive != "right" and name in _SPEEDS:
+        raise InputError(f"{name}: a speed has no sides, got positive: {column.positive}: leave it out")
     if name in _SPEEDS:
         units = SignalUnits(speed=column.unit if column.unit is not None else "m/s")
         return np.asarray(units.decode_speed(values), np.float64)

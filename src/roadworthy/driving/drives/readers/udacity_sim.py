@@ -40,11 +40,7 @@ def read_udacity_sim(path: str | PathLike[str], *, gap: float = 1.0) -> Drive:
         for name in ("speed", "steering", "throttle", "brake")
     }
     time = np.array([_known(row.timestamp) for row in rows])
-    drive = Drive.repaired(fspath(path), time - np.nanmin(time, initial=np.inf), columns, gap=gap)
-    if not broken:
-        return drive
-    left_out = "1 row was" if len(broken) == 1 else f"{len(broken)} rows were"
-    return drive.with_notes([f"{left_out} left out; the first: {broken[0]}"])
+    return Drive.repaired(fspath(path), time, columns, gap=gap, from_zero=True, broken=broken)
 
 
 def _known(value: float | None) -> float:

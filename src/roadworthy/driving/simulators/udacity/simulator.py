@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
 from roadworthy.driving.simulators._addresses import address_of
+from roadworthy.driving.simulators._remote import BROKEN_IN_A_ROW, Mended, check_above_0
 from roadworthy.driving.simulators.protocol import Controls, Situation, pedals
 from roadworthy.driving.simulators.udacity.server import EventServer, Message
 from roadworthy.driving.simulators.udacity.telemetry import Telemetry, read_telemetry
@@ -20,7 +20,6 @@ from roadworthy.registry import simulators
 __all__ = ["UdacitySimulator"]
 
 _REPLY = {"telemetry": "steer", "car_telemetry": "action"}
-_BROKEN_IN_A_ROW = 10
 
 
 @simulators.register(
@@ -65,9 +64,7 @@ class UdacitySimulator:
         wait: float = 60.0,
         stall: float = 10.0,
     ) -> None:
-        for name, value in (("limit", limit), ("full_lock", full_lock), ("wait", wait), ("stall", stall)):
-            if not value > 0:
-                raise InputError(f"{name} must be above 0, got {value}")
+        check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
         if track is not None and version == "original":
             raise InputError(
                 "the original version loads the track that is chosen in its menu: leave out track"
@@ -100,7 +97,7 @@ class UdacitySimulator:
         self._first_lap: int | None = None
         self._counts: dict[str, float] = {}
         self._happened: set[str] = set()
-        self._mended: Counter[str] = Counter()
+        self._mended = Mended()
         self._frames = 0
 
     @property
@@ -111,7 +108,7 @@ class UdacitySimulator:
     @property
     def notes(self) -> tuple[str, ...]:
         """What went wrong since the last reset and was mended."""
-        return tuple(f"{count} × {what}" for what, count in self._mended.items())
+        return self._mended.notes
 
     def reset(self) -> Situation:
         """Wait for the simulator, let it begin anew where its version can, and return what it shows first.
@@ -135,7 +132,7 @@ class UdacitySimulator:
         Raises:
             SimulatorError: It stopped answering, went away for good, or sends nothing but broken images.
         """
-        share = max(-1.0, min(1.0, controls.steering / self._full_lock))
+        share = controls.share(self._full_lock)
         throttle = pedals(controls, share, self._speed, self._limit)
         self._told = {"steering_angle": f"{share:.6g}", "throttle": f"{throttle:.6g}"}
         self._answer()
@@ -200,7 +197,7 @@ class UdacitySimulator:
                     self._owed = True
                     return self._situation(found)
                 broken += 1
-                if broken > _BROKEN_IN_A_ROW:
+                if broken > BROKEN_IN_A_ROW:
                     raise SimulatorError(f"{broken} messages of the Udacity simulator in a row: {found}")
                 self._mended[f"answered with the last controls: {found}"] += 1
                 self._answer()

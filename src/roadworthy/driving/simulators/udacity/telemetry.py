@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.driving.simulators._remote import decoded_image, number
 from roadworthy.errors import FrameError
 from roadworthy.frames import SignalUnits
-from roadworthy.images import decode_image
 
-__all__ = ["Telemetry", "number", "read_telemetry"]
+__all__ = ["Telemetry", "read_telemetry"]
 
 _SPEEDS = {"telemetry": SignalUnits(speed="mph"), "car_telemetry": SignalUnits(speed="m/s")}
 _PLAIN = {
@@ -57,22 +55,6 @@ class Telemetry:
     lap: int | None = None
 
 
-def number(text: Any) -> float:
-    """Return a number as the simulator writes it, with thousands separators; NaN for what is none.
-
-    Example:
-        >>> number("1,024.5000"), number("-0.25"), number("wet")
-        (1024.5, -0.25, nan)
-    """
-    if isinstance(text, bool) or text is None:
-        return math.nan
-    try:
-        value = float(str(text).replace(",", ""))
-    except ValueError:
-        return math.nan
-    return value if math.isfinite(value) else math.nan
-
-
 def read_telemetry(event: str, data: Mapping[str, Any], *, full_lock: float) -> Telemetry:
     """Return what a telemetry message says.
 
@@ -81,7 +63,11 @@ def read_telemetry(event: str, data: Mapping[str, Any], *, full_lock: float) -> 
         data: Its fields.
         full_lock: The largest angle of the wheels in degrees.
     """
-    image, wrong = _image(data.get("image"))
+    image, wrong = None, ""
+    try:
+        image = decoded_image(data.get("image"))
+    except FrameError as error:
+        wrong = str(error)
     signals = {name: number(data[key]) for key, name in _PLAIN.items() if key in data}
     if "speed" in data:
         signals["speed"] = _SPEEDS[event].decode_speed(number(data["speed"]))
@@ -97,7 +83,7 @@ def read_telemetry(event: str, data: Mapping[str, Any], *, full_lock: float) -> 
         wrong,
         signals,
         _flags(data),
-        {key: number(data[key]) for key in ("tot_crashes", "tot_obes") if key in data},
+        {key: count for key in ("tot_crashes", "tot_obes") if not math.isnan(count := number(data.get(key)))},
         None if sector is None else f"{kind} {sector}",
         None if math.isnan(lap) else int(lap),
     )
@@ -113,14 +99,3 @@ def _flags(data: Mapping[str, Any]) -> dict[str, bool]:
         flags["collision"] = hit
         flags["crash"] = hit or flags.get("crash", False)
     return flags
-
-
-def _image(text: Any) -> tuple[NDArray[np.uint8] | None, str]:
-    if not isinstance(text, str) or not text:
-        return None, "the message has no image"
-    try:
-        return decode_image(base64.b64decode(text, validate=True), "of the telemetry"), ""
-    except (binascii.Error, ValueError):
-        return None, "the image is no base64"
-    except FrameError as error:
-        return None, str(error)

@@ -1,0 +1,189 @@
+"""The method of driving quality: a model drives, and every sector is judged by an oracle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    Dataset,
+    Requirement,
+    Scalar,
+    Verdict,
+)
+from roadworthy.cases import Drive as Ask
+from roadworthy.driving.completeness import partial_sectors
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.metrics import MetricTable, compute
+from roadworthy.driving.requirements import METHOD, DrivingQuality, label
+from roadworthy.driving.simulators import Scenario
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame
+
+__all__ = ["NO_FRAMES", "DrivingMethod"]
+
+_STOPPED = "stopped"
+_FATAL = -1.0
+
+
+class _NoFrames:
+    """A data set without frames, for methods that let a model drive."""
+
+    name = "none"
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, index: int, /) -> Frame:
+        raise IndexError(index)
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(())
+
+
+NO_FRAMES: Dataset = _NoFrames()
+"""What to run the method on: it needs no frames but those that the simulator shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Judged(Scenario):
+    """A scenario with what its drive is judged by, which may happen in another process than `cases`."""
+
+    quality: DrivingQuality
+
+
+class DrivingMethod(BaseMethod):
+    """Tests requirements of driving quality: each case is a sector of a drive through a scenario.
+
+    A case passes when every metric of the sector is inside its threshold and nothing fatal happens in it. Its
+    margin is that of the metric nearest to its threshold, as a share of the size of that threshold: at 0.25
+    the metric may get worse by a quarter of its threshold before there is an alarm, at -1 an upper threshold
+    is passed twofold. `Thresholds.scales` says otherwise where a threshold is near 0. A sector with a crash,
+    a line crossing or a vehicle that stands still for good is violated whatever its metrics are, by a margin
+    of -1 or worse.
+
+    A case is not applicable where there is nothing to judge: the drive ended before the sector, or in the
+    middle of it without anything fatal, or a metric is not known there and no other one raises an alarm.
+
+    Run it on `NO_FRAMES`, with a `ScenarioDriver` as the runner's simulator.
+
+    Example:
+        >>> from roadworthy.driving.requirements import Thresholds
+        >>> from roadworthy.driving.simulators import Limits, ScenarioDriver
+        >>> from roadworthy.models import Truth
+        >>> from roadworthy.runs import run
+        >>> start = Scenario("world:meadow", {"traffic": 0, "fps": 5.0}, Limits(metres=250))
+        >>> asked = DrivingQuality(Thresholds({"Max(LP)": 0.5}), (start,)).requirement("R1")
+        >>> result = run(DrivingMethod(), asked, NO_FRAMES, Truth(), simulator=ScenarioDriver())
+        >>> {status.value: count for status, count in result.counts.items() if count}
+        {'passed': 2, 'not applicable': 9}
+    """
+
+    name = METHOD
+
+    def cases(
+        self,
+        requirement: Requirement,
+        data: Dataset,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield a case for every sector of every scenario; those of one scenario share its drive.
+
+        Raises:
+            InputError: The requirement's parameters cannot be used.
+        """
+        asked = DrivingQuality.of(requirement)
+        for scenario in asked.scenarios:
+            drive = Ask(_Judged(scenario.simulator, scenario.options, scenario.limits, quality=asked))
+            options = {f"option.{key}": _scalar(value) for key, value in scenario.options.items()}
+            for sector in asked.sectors_of(scenario):
+                parameters: dict[str, Scalar] = {"simulator": scenario.simulator, "sector": sector, **options}
+                yield Case(f"{label(scenario)}/{sector}", requirement.id, (drive,), parameters)
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Return whether the sector was driven well.
+
+        Raises:
+            NotApplicable: The sector was not driven, or not all of it, or a metric of it is not known.
+        """
+        (ask,) = case.asks
+        drive = answers.driven()
+        if not isinstance(ask, Ask) or not isinstance(ask.scenario, _Judged) or not isinstance(drive, Drive):
+            raise InputError(f"case {case.id!r} must ask for a drive of this method's own, and be given one")
+        return _judged(case, drive, str(case.parameters["sector"]), ask.scenario.quality)
+
+
+def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Verdict:
+    numbers = [number for number, name in enumerate(drive.sector_names) if name == sector]
+    if not numbers:
+        raise NotApplicable(f"the drive did not get there: {_ending(drive)}")
+    whole = [number for number in numbers if not partial_sectors(drive)[number]]
+    table = compute(drive, list(asked.thresholds.values), settings=asked.metric_settings())
+    margins, measures = _margins(table, whole, asked)
+    worst = min(margins, key=lambda name: margins[name], default=None)
+    fatal = _fatal(drive, numbers, asked)
+    if fatal:
+        margin = min(_FATAL, margins[worst] if worst else _FATAL)
+        return Verdict.from_margin(case, margin, strict=True, reason=fatal, measures=measures)
+    if worst is not None and margins[worst] < 0:
+        return Verdict.from_margin(
+            case, margins[worst], reason=_beyond(worst, measures, asked), measures=measures
+        )
+    if not whole:
+        raise NotApplicable(f"the drive ended in the middle of it: {_ending(drive)}")
+    unknown = [name for name in asked.thresholds.values if name not in margins]
+    if unknown:
+        why = table.missing.get(unknown[0])
+        raise NotApplicable(
+            f"{unknown[0]} needs {why}" if why else f"{unknown[0]} has no value in this sector"
+        )
+    assert worst is not None
+    return Verdict.from_margin(case, margins[worst], measures={**measures, "nearest": worst})
+
+
+def _margins(
+    table: MetricTable, numbers: list[int], asked: DrivingQuality
+) -> tuple[dict[str, float], dict[str, Scalar]]:
+    """Return the margin of each metric that is known, the worst of several pieces, and its value there."""
+    margins: dict[str, float] = {}
+    measures: dict[str, Scalar] = {}
+    for name in asked.thresholds.values:
+        values = [float(table.values[name][number]) for number in numbers] if name in table.values else []
+        known = [value for value in values if not math.isnan(value)]
+        if known and len(known) == len(values):
+            value = min(known, key=lambda one: asked.thresholds.margin(name, one))
+            margins[name], measures[name] = asked.thresholds.margin(name, value), value
+    return margins, measures
+
+
+def _fatal(drive: Drive, numbers: list[int], asked: DrivingQuality) -> str:
+    """Return what happened in a sector that needs no metric; nothing if all went well."""
+    inside = np.isin(drive.sectors, numbers)
+    for event in asked.events:
+        if event in drive.events and bool((drive.events[event] & inside).any()):
+            at = float(drive.time[np.flatnonzero(drive.events[event] & inside)[0]])
+            return f"{event} after {at:.1f} s"
+    if drive.ended == _STOPPED and len(drive.sector_names) - 1 in numbers:
+        return f"the vehicle stood still until the drive was ended after {drive.duration:.1f} s"
+    return ""
+
+
+def _ending(drive: Drive) -> str:
+    last = drive.sector_names[-1]
+    return f"it ended in {last} after {drive.duration:.1f} s ({drive.ended or 'nobody says why'})"
+
+
+def _beyond(metric: str, measures: Mapping[str, Scalar], asked: DrivingQuality) -> str:
+    side = "above" if asked.thresholds.directions[metric] == "up" else "below"
+    return f"{metric} is {measures[metric]:.4g}, {side} {asked.thresholds.values[metric]:.4g}"
+
+
+def _scalar(value: object) -> Scalar:
+    return value if isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,315 @@
+"""The requirement that driving stays as good as an oracle asks, sector by sector."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+from roadworthy._frozen import FrozenDict, frozen
+from roadworthy.cases import Acceptance, Requirement
+from roadworthy.driving.collecting import usual_direction
+from roadworthy.driving.drives import EVENTS, FATAL_EVENTS
+from roadworthy.driving.metrics import MetricSettings, parse_metric
+from roadworthy.driving.oracles import Direction, Oracle
+from roadworthy.driving.simulators import Limits, Scenario, world_sectors
+from roadworthy.errors import InputError, suggest
+from roadworthy.world import track
+
+__all__ = ["METHOD", "DrivingQuality", "Thresholds", "read_thresholds"]
+
+METHOD: Final = "driving"
+"""The name of the method that tests these requirements."""
+
+_KNOWN = ("oracle", "scenarios", "sectors", "events", "settings")
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The last value of each metric that raises no alarm: what an oracle says, as data.
+
+    Attributes:
+        values: By metric.
+        directions: Whether each metric gets worse upwards or downwards; what is usual for it if left out.
+        scales: By metric, the size that margins are shares of; that of the threshold itself if left out, 1
+            for a threshold of 0.
+
+    Raises:
+        InputError: There is no such metric, or a number cannot be used.
+
+    Example:
+        >>> limits = Thresholds({"SD(LP)": 0.2, "Min(ACC)": -3.0})
+        >>> round(limits.margin("SD(LP)", 0.15), 3), limits.margin("Min(ACC)", -4.5)
+        (0.25, -0.5)
+        >>> print(limits)
+        SD(LP) ≤ 0.2 and Min(ACC) ≥ -3
+    """
+
+    values: Mapping[str, float]
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+    scales: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        values = {str(parse_metric(name)): _number(name, value) for name, value in self.values.items()}
+        if not values:
+            raise InputError("an oracle needs a threshold for at least one metric, got none")
+        directions = {name: usual_direction(name) for name in values}
+        scales = {name: abs(value) or 1.0 for name, value in values.items()}
+        for name, way in self.directions.items():
+            if way not in ("up", "down"):
+                raise InputError(f"the direction of {name} must be up or down, got {way!r}")
+            directions[_among(name, values, "direction")] = way
+        for name, scale in self.scales.items():
+            if not _number(name, scale) > 0:
+                raise InputError(f"the scale of {name} must be above 0, got {scale}")
+            scales[_among(name, values, "scale")] = float(scale)
+        object.__setattr__(self, "values", frozen(values))
+        object.__setattr__(self, "directions", FrozenDict(directions))
+        object.__setattr__(self, "scales", frozen(scales))
+
+    def __str__(self) -> str:
+        signs = {"up": "≤", "down": "≥"}
+        return " and ".join(
+            f"{name} {signs[self.directions[name]]} {value:.6g}" for name, value in self.values.items()
+        )
+
+    @classmethod
+    def of(cls, oracle: Oracle) -> Thresholds:
+        """Return what an oracle says.
+
+        Example:
+            >>> from roadworthy.driving import fit_oracle
+            >>> print(Thresholds.of(fit_oracle({"SD(SA)": [0.1, 0.2]}, {"SD(SA)": [0.3]})))
+            SD(SA) ≤ 0.2
+        """
+        return cls(oracle.thresholds, oracle.directions)
+
+    @classmethod
+    def read(cls, data: object) -> Thresholds:
+        """Return thresholds written as data: a mapping with thresholds, directions and scales.
+
+        Whatever else ``driving oracle --json`` tells about its thresholds may stand beside them.
+
+        Raises:
+            InputError: It is no such mapping.
+        """
+        if not isinstance(data, Mapping) or not isinstance(data.get("thresholds"), Mapping):
+            what = f"a mapping with {', '.join(map(str, data))}" if isinstance(data, Mapping) else repr(data)
+            raise InputError(
+                "an oracle is a mapping with thresholds (and directions), as `roadworthy driving oracle "
+                f"--json` writes it, got {what}"
+            )
+        for name in ("directions", "scales"):
+            if not isinstance(data.get(name, {}), Mapping):
+                raise InputError(f"the {name} of an oracle must be a mapping by metric, got {data[name]!r}")
+        return cls(data["thresholds"], data.get("directions", {}), data.get("scales", {}))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return them as `read` takes them."""
+        return {
+            "thresholds": dict(self.values),
+            "directions": dict(self.directions),
+            "scales": dict(self.scales),
+        }
+
+    def margin(self, metric: str, value: float) -> float:
+        """Return how far a value is on the good side of its threshold, as a share of the metric's scale."""
+        sign = 1.0 if self.directions[metric] == "up" else -1.0
+        return sign * (self.values[metric] - value) / self.scales[metric]
+
+
+def read_thresholds(path: str | Path) -> Thresholds:
+    """Read what ``roadworthy driving oracle --json`` wrote.
+
+    Raises:
+        InputError: The file cannot be read, or holds no oracle.
+    """
+    try:
+        data = json.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(
+            f"{path}: expected the JSON of `roadworthy driving oracle --json`: {error}"
+        ) from error
+    try:
+        return Thresholds.read(data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True)
+class DrivingQuality:
+    """A requirement of driving quality: the metrics of every sector stay inside thresholds.
+
+    Attributes:
+        thresholds: What the metrics must keep.
+        scenarios: The drives: where, in what weather and traffic, and when they end.
+        sectors: The sectors that are judged, by name; all of the track in the built-in world if left out.
+            Other simulators do not tell theirs beforehand.
+        events: What violates the requirement wherever it happens.
+        settings: What the metrics leave open, where it differs from what comes with the package.
+
+    Raises:
+        InputError: A value cannot be used, or nothing would be driven or judged.
+
+    Example:
+        >>> quality = DrivingQuality(Thresholds({"SD(LP)": 0.2}), (Scenario("world:town"),))
+        >>> DrivingQuality.of(quality.requirement("R1")) == quality
+        True
+        >>> quality.sectors_of(quality.scenarios[0])[:2]
+        ('town-01', 'town-02')
+    """
+
+    thresholds: Thresholds
+    scenarios: tuple[Scenario, ...]
+    sectors: tuple[str, ...] = ()
+    events: tuple[str, ...] = FATAL_EVENTS
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("scenarios", "sectors", "events"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "settings", frozen(self.settings))
+        if not self.scenarios:
+            raise InputError("driving quality needs at least one scenario to drive through, got none")
+        labels = [label(one) for one in self.scenarios]
+        twice = next((one for one in labels if labels.count(one) > 1), None)
+        if twice is not None:
+            raise InputError(f"scenario {twice} is there twice: every scenario is driven once")
+        for event in self.events:
+            if event not in EVENTS:
+                raise InputError(f"there is no event {event!r}: {suggest(event, EVENTS)}")
+        known = {name for one in self.scenarios for name in self.sectors_of(one)}
+        for name in self.sectors:
+            if name not in known:
+                raise InputError(f"no scenario has a sector {name!r}: {suggest(name, sorted(known))}")
+        self.metric_settings()
+
+    @classmethod
+    def of(cls, requirement: Requirement) -> DrivingQuality:
+        """Return what a requirement asks for.
+
+        Raises:
+            InputError: Its parameters cannot be used; the message names the requirement.
+        """
+        told = requirement.parameters
+        try:
+            for name in told:
+                if name not in _KNOWN:
+                    raise InputError(f"there is no parameter {name!r}: {suggest(name, _KNOWN)}")
+            return cls(
+                Thresholds.read(told.get("oracle")),
+                tuple(_scenario(one) for one in _list(told, "scenarios")),
+                tuple(map(str, _list(told, "sectors"))),
+                tuple(map(str, _list(told, "events", FATAL_EVENTS))),
+                _mapping(told.get("settings", {}), "settings"),
+            )
+        except InputError as error:
+            raise InputError(f"requirement {requirement.id!r}: {error}") from error
+
+    def parameters(self) -> dict[str, Any]:
+        """Return it as the parameters of a requirement."""
+        data: dict[str, Any] = {
+            "oracle": self.thresholds.as_data(),
+            "scenarios": [
+                {"simulator": one.simulator, "options": dict(one.options), "limits": asdict(one.limits)}
+                for one in self.scenarios
+            ],
+            "events": list(self.events),
+        }
+        if self.sectors:
+            data["sectors"] = list(self.sectors)
+        if self.settings:
+            data["settings"] = dict(self.settings)
+        return data
+
+    def requirement(self, id: str, text: str = "", *, acceptance: Acceptance | None = None) -> Requirement:
+        """Return it as a requirement; how many sectors may fail is its acceptance."""
+        words = text or f"In every sector, {self.thresholds}, and there is no {' or '.join(self.events)}."
+        return Requirement(id, words, METHOD, self.parameters(), acceptance=acceptance or Acceptance())
+
+    def metric_settings(self) -> MetricSettings:
+        """Return what the metrics leave open."""
+        return MetricSettings.standard().with_changes(self.settings)
+
+    def sectors_of(self, scenario: Scenario) -> tuple[str, ...]:
+        """Return the sectors of a scenario that are judged, in the order in which the track has them.
+
+        Raises:
+            InputError: The simulator does not tell its sectors beforehand, and none are named.
+        """
+        name, _, place = scenario.simulator.partition(":")
+        if name != "world":
+            if not self.sectors:
+                raise InputError(
+                    f"{scenario.simulator} does not tell its sectors beforehand: name those that shall be "
+                    "judged in sectors"
+                )
+            return self.sectors
+        once = world_sectors(track(place or "meadow"))
+        laps = range(2, (scenario.limits.laps or 1) + 1)
+        every = (*once, *(f"{sector} lap {lap}" for lap in laps for sector in once))
+        return tuple(one for one in every if one in self.sectors) if self.sectors else every
+
+
+def label(scenario: Scenario) -> str:
+    """Return what a scenario is called: its simulator, and its options where it has some.
+
+    Example:
+        >>> label(Scenario("world:town", {"weather": "rainy", "seed": 3}))
+        'world:town seed=3 weather=rainy'
+    """
+    return " ".join(
+        [scenario.simulator, *(f"{key}={value}" for key, value in sorted(scenario.options.items()))]
+    )
+
+
+def _scenario(given: object) -> Scenario:
+    if isinstance(given, str):
+        return Scenario(given)
+    told = _mapping(given, "a scenario")
+    unknown = next((name for name in told if name not in ("simulator", "options", "limits")), None)
+    if unknown is not None or not isinstance(told.get("simulator"), str):
+        raise InputError(
+            "a scenario is the name of a simulator, such as world:town, or a mapping with simulator, options "
+            f"and limits, got {dict(told)}"
+        )
+    limits = dict(_mapping(told.get("limits", {}), "the limits of a scenario"))
+    known = [one.name for one in fields(Limits)]
+    for name in limits:
+        if name not in known:
+            raise InputError(f"a drive has no limit {name!r}: {suggest(name, known)}")
+    if "events" in limits:
+        limits["events"] = tuple(_list(limits, "events"))
+    options = _mapping(told.get("options", {}), "the options of a scenario")
+    return Scenario(told["simulator"], FrozenDict(options), Limits(**limits))
+
+
+def _mapping(given: object, what: str) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what} must be a mapping, got {given!r}")
+    return given
+
+
+def _list(told: Mapping[str, Any], name: str, otherwise: Sequence[Any] = ()) -> Sequence[Any]:
+    given = told.get(name, otherwise)
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InputError(f"{name} must be a list, got {given!r}")
+    return given
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"the threshold or scale of {name} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def _among(name: str, values: Mapping[str, float], what: str) -> str:
+    spelled = str(parse_metric(name))
+    if spelled not in values:
+        raise InputError(f"{name} has a {what} and no threshold: {suggest(name, values)}")
+    return spelled
