@@ -32,7 +32,7 @@ FLOORS = (
     {"models", "transforms", "datasets", "world"},
     {
         "frames", "cases", "visual_change", "ontology", "registry", "errors", "result_tables",
-        "seeding", "images", "_arrays", "_files", "_frozen", "_importing", "_options", "_tables", "_version",
+        "seeding", "images", "_arrays", "_excerpts", "_files", "_frozen", "_importing", "_options", "_tables", "_version",
         "_yaml",
     },
 )  # fmt: skip

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from roadworthy.cases import (
+    Acceptance,
     Answers,
     BaseMethod,
     Case,
@@ -268,7 +270,8 @@ class TestConclude:
         ],
     )
     def test_the_rate_decides(self, counts: dict[str, int], max_rate: float, status: OutcomeStatus) -> None:
-        assert conclude_rate(REQUIREMENT, verdicts(**counts), max_rate=max_rate).status is status
+        requirement = replace(REQUIREMENT, acceptance=Acceptance(max_rate))
+        assert conclude_rate(requirement, verdicts(**counts)).status is status
 
     def test_a_stream_is_read_once_and_everything_is_counted(self) -> None:
         outcome = conclude_rate(REQUIREMENT, iter(verdicts(passed=6, violated=1, skipped=4, errors=1)))
@@ -302,8 +305,13 @@ class TestConclude:
             conclude_rate(other, verdicts(passed=1))
 
     def test_an_impossible_rate_is_refused(self) -> None:
-        with pytest.raises(InputError, match=r"max_rate must be between 0 and 1, got 1\.5"):
-            conclude_rate(REQUIREMENT, [], max_rate=1.5)
+        for rate in (1.5, -0.1, float("nan"), "5%", True):
+            with pytest.raises(InputError, match="max_rate must be a share from 0 to 1, got "):
+                Acceptance(rate)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=r"confidence must be between 0 and 1, both excluded, got 1\.0"):
+            Acceptance(0.1, 1)
+        with pytest.raises(InputError, match=r"acceptance must be an Acceptance, got 0\.05"):
+            replace(REQUIREMENT, acceptance=0.05)  # type: ignore[arg-type]
         with pytest.raises(
             InputError, match="the rate of the outcome of 'R1' must be between 0 and 1, got 2"
         ):

@@ -333,7 +333,7 @@ def test_use_ontology_makes_own_classes_known_to_frames(tmp_path: Path) -> None:
             "elements: !!python/object/apply:os.getcwd []\n",
             ":1: broken YAML: could not determine a constructor",
         ),
-        pytest.param("elements: " + "[" * 3000, ": broken YAML: nested too deeply", id="deeply nested"),
+        pytest.param("elements: " + "[" * 3000, ":1: broken YAML: nested too deeply", id="deeply nested"),
     ],
 )
 def test_a_broken_file_is_refused_with_file_and_line(tmp_path: Path, text: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""YAML files in, with the line of everything that is written in them, for messages.
+"""YAML files in, with the place of everything that is written in them, for messages.
 
 Imported where a file is read, so that `import roadworthy` loads neither PyYAML nor pydantic.
 """
@@ -8,31 +8,58 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["Place", "YamlFile", "explained", "read_yaml"]
+__all__ = ["Place", "Span", "Written", "YamlFile", "explained", "read_yaml"]
 
 Place = tuple[str, ...]
 """The keys that lead to a value: ("input", "crop", "0")."""
 
+# The parser that is written in C is three times as fast; it is not part of every build of PyYAML.
+_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DEEPEST = 50  # levels of nesting; the parser in C is not safe against thousands
+_LARGEST = 64 * 2**20  # bytes
+
+
+class Span(NamedTuple):
+    """Where something starts and where it ends, lines counted from 1 and columns from 0."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Written(NamedTuple):
+    """Where a value is written, and its key; an item of a list has no key."""
+
+    key: Span | None
+    value: Span
+
+    @property
+    def line(self) -> int:
+        """The line on which the entry starts."""
+        return (self.key or self.value).line
+
 
 @dataclass(frozen=True)
 class YamlFile:
-    """What a YAML file says, and on which line it says it."""
+    """What a YAML file says, and where it says it."""
 
     path: Path
     data: dict[str, Any]
-    lines: Mapping[Place, int]
+    places: Mapping[Place, Written]
+    text: str = ""
 
     def where(self, *place: str) -> str:
         """Return `file:line` of a place, or of the nearest one around it."""
-        while place and place not in self.lines:
+        while place and place not in self.places:
             place = place[:-1]
-        return f"{self.path}:{self.lines[place]}" if place in self.lines else str(self.path)
+        return f"{self.path}:{self.places[place].line}" if place in self.places else str(self.path)
 
 
 def read_yaml(path: Path, what: str, keys: str, error: type[InputError] = InputError) -> YamlFile:
@@ -45,38 +72,67 @@ def read_yaml(path: Path, what: str, keys: str, error: type[InputError] = InputE
         error: What to raise.
 
     Raises:
-        InputError: The file cannot be read, is broken, holds no mapping, writes a key twice or has aliases.
+        InputError: The file cannot be read, is broken, too large, nested too deeply, holds no mapping,
+            writes a key twice or has aliases.
     """
     article = "an" if what[0] in "aeiou" else "a"
     try:
+        if (size := path.stat().st_size) > _LARGEST:
+            raise error(
+                f"{path}: {article} {what} must have at most {_LARGEST >> 20} MiB, got {size >> 20}: is it "
+                "the right file?"
+            )
         text = path.read_text(encoding="utf-8-sig")
     except OSError as problem:
         raise error(f"{path}: cannot read the {what}: {problem.strerror}") from problem
     except UnicodeDecodeError as problem:
         raise error(f"{path}: {article} {what} must be UTF-8 text, got {problem.reason}") from problem
     try:
-        loader = yaml.SafeLoader(text)
+        _check_depth(text)
+        loader = _Loader(text)
         root = loader.get_single_node()
         if root is None:
             raise error(f"{path}: the {what} is empty: expected {keys}")
         if not isinstance(root, yaml.MappingNode):
             kind = "list" if isinstance(root, yaml.SequenceNode) else "single value"
             raise error(f"{path}:1: expected a mapping with {keys}, got a {kind}")
-        lines = dict(_places(path, root, (), set(), error))
-        return YamlFile(path, loader.construct_document(root), lines)
+        places = dict(_places(path, root, (), set(), error))
+        return YamlFile(path, loader.construct_document(root), places, text)
     except yaml.MarkedYAMLError as problem:
         line = f":{problem.problem_mark.line + 1}" if problem.problem_mark else ""
         raise error(f"{path}{line}: broken YAML: {problem.problem}") from problem
     except yaml.YAMLError as problem:
         raise error(f"{path}: broken YAML: {problem}") from problem
-    except RecursionError as problem:
-        raise error(f"{path}: broken YAML: nested too deeply") from problem
+    except ValueError as problem:
+        # What looks like a date or a number and is none, such as 2026-99-99.
+        raise error(f"{path}: broken YAML: {problem}: put it in quotes") from problem
+
+
+def _check_depth(text: str) -> None:
+    """Refuse a text that is nested so deeply that reading it would overflow the stack."""
+    parser, depth = _Loader(text), 0
+    while parser.check_event():
+        event: yaml.Event = parser.get_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                raise yaml.MarkedYAMLError(
+                    problem="nested too deeply",
+                    problem_mark=event.start_mark,  # type: ignore[arg-type]
+                )
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _span(node: yaml.Node) -> Span:
+    start, end = node.start_mark, node.end_mark
+    return Span(start.line + 1, start.column, end.line + 1, end.column)
 
 
 def _places(
     path: Path, node: yaml.Node, place: Place, seen: set[int], error: type[InputError]
-) -> Iterator[tuple[Place, int]]:
-    """Yield the line of every place; refuse doubled keys, which PyYAML drops, and aliases, which explode."""
+) -> Iterator[tuple[Place, Written]]:
+    """Yield where everything is written; refuse doubled keys, which PyYAML drops, and aliases."""
     if id(node) in seen:
         line = node.start_mark.line + 1
         raise error(f"{path}:{line}: anchors and aliases (& and *) are not allowed here")
@@ -93,11 +149,11 @@ def _places(
                     "merge the two entries"
                 )
             keys[key.value] = line
-            yield (*place, key.value), line
+            yield (*place, key.value), Written(_span(key), _span(value))
             yield from _places(path, value, (*place, key.value), seen, error)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            yield (*place, str(index)), value.start_mark.line + 1
+            yield (*place, str(index)), Written(None, _span(value))
             yield from _places(path, value, (*place, str(index)), seen, error)
 
 

@@ -257,7 +257,5 @@ def test_what_a_method_cannot_use() -> None:
     detector = Recorded("r", "detection", {}, "a list")
     with pytest.raises(InputError, match="frame 'bare' of a list has no boxes"):
         run(BbslMethod(spec, values(1)), Requirement("R", "text", "bbsl"), bare, detector)
-    with pytest.raises(InputError, match="allow of 'R' must be a share"):
-        BbslMethod(spec, values(1)).conclude(Requirement("R", "text", "bbsl", {"allow": 2}), [])
     with pytest.raises(InputError, match="1x1 or more, got 0x5"):
         LabelledFrames(bare, 0, 5)  # type: ignore[arg-type]

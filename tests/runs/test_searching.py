@@ -160,11 +160,25 @@ def test_a_system_that_cannot_be_observed_ends_the_run() -> None:
         run(Climb(), REQUIREMENT, Road(), Truth())
 
 
-def test_only_a_search_can_be_resumed(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="climb is no search, so its run cannot be resumed"):
-        run(Climb(), REQUIREMENT, Road(), Driver(), out=tmp_path, resume=True)
+def test_what_is_resumed_has_a_folder() -> None:
     with pytest.raises(InputError, match="give the folder"):
         run(Resumable(), REQUIREMENT, Road(), Driver(), resume=True)
+
+
+def test_a_search_without_a_state_is_told_its_verdicts_again(tmp_path: Path) -> None:
+    run(Climb(), REQUIREMENT, Road(), Driver(), out=tmp_path / "whole")
+
+    def stop(counts: Mapping[Status, int]) -> None:
+        if sum(counts.values()) > 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Climb(), REQUIREMENT, Road(), Driver(), out=tmp_path / "parts", batch_size=2, progress=stop)
+    system = Driver()
+    result = run(Climb(), REQUIREMENT, Road(), system, out=tmp_path / "parts", resume=True)
+    assert sum(system.sizes) == 12, "all are asked again"
+    assert list(read_rows(tmp_path / "parts")) == list(read_rows(tmp_path / "whole"))
+    assert sum(result.counts.values()) == 8
 
 
 def test_resuming_makes_again_what_came_after_the_checkpoint(tmp_path: Path) -> None:
@@ -203,7 +217,7 @@ def test_a_checkpoint_of_another_run_is_refused_and_missing_rows_too(tmp_path: P
     with pytest.raises(InputError, match="a run with seed 0, and it cannot go on with seed 5"):
         run(Resumable(60), REQUIREMENT, Road(), Driver(), out=tmp_path, resume=True, seed=5)
     (tmp_path / "cases" / "part-00000000.parquet").unlink()
-    with pytest.raises(InputError, match="should hold 2 files of rows and holds 1"):
+    with pytest.raises(InputError, match="should hold 160 rows and holds 0"):
         run(Resumable(60), REQUIREMENT, Road(), Driver(), out=tmp_path, resume=True)
 
 

@@ -555,7 +555,7 @@ def test_a_drive_needs_a_simulator() -> None:
         ({"system": object()}, "system must have a name and predict, got object"),
         ({"method": Laps()}, "requirement 'R1' must be tested by 'mirror', got 'laps'"),
         ({"batch_size": 0}, "batch_size must be 1 or more, got 0"),
-        ({"images": "some"}, "images must be one of failures, all, none, got 'some'"),
+        ({"images": "some"}, "images must be one of failures, sample, all, none, got 'some'"),
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_is_written(

@@ -16,7 +16,7 @@ from roadworthy.images import read_image
 from roadworthy.runs import RunStore, read_rows, read_verdicts
 
 REQUIREMENT = Requirement("R1", "Les lignes sont gardées", "lanes", {"limit": 0.5}, ("night",))
-CORE = ["requirement", "case", "status", "margin", "reason", "visual_change", "images"]
+CORE = ["requirement", "system", "case", "status", "margin", "reason", "visual_change", "images"]
 
 
 def make_case(number: int, **parameters: Scalar) -> Case:
@@ -115,7 +115,7 @@ def test_images_are_stored_once_under_the_hash_of_the_file(tmp_path: Path) -> No
 
 
 def test_a_requirement_is_one_line_with_its_outcome_once_it_is_known(tmp_path: Path) -> None:
-    with RunStore(tmp_path, REQUIREMENT) as store:
+    with RunStore(tmp_path, REQUIREMENT, system="dave2", about={"seed": 3}) as store:
         first = (tmp_path / "requirements.jsonl").read_text("utf-8")
     measures: dict[str, Scalar] = {"worst_margin": math.inf, "bound": 0.5}
     store.conclude(Outcome("R1", OutcomeStatus.PASSED, {Status.PASSED: 3}, 0.0, "all good", measures))
@@ -129,6 +129,9 @@ def test_a_requirement_is_one_line_with_its_outcome_once_it_is_known(tmp_path: P
         "parameters": {"limit": 0.5},
         "tags": ["night"],
         "severity": "major",
+        "acceptance": {"max_rate": 0.0, "confidence": 0.95},
+        "system": "dave2",
+        "run": {"seed": 3},
         "outcome": None,
     }
     assert json.loads(second)["outcome"] == {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,7 @@ from roadworthy.bbsl.testing.matching import Matching, check_matching
 from roadworthy.bbsl.testing.roles import ObjectRole
 from roadworthy.bbsl.testing.rows import Corners, check_labels
 from roadworthy.bbsl.tracks import box_functions
-from roadworthy.cases import BaseMethod, Outcome, Requirement, Verdict, conclude_rate
-from roadworthy.errors import InputError
+from roadworthy.cases import BaseMethod
 from roadworthy.frames import Boxes
 
 __all__ = ["SpecificationMethod", "corners_of", "moving_functions"]
@@ -24,8 +23,6 @@ __all__ = ["SpecificationMethod", "corners_of", "moving_functions"]
 
 class SpecificationMethod(BaseMethod):
     """What tests of single frames and of tracks have in common.
-
-    The parameter ``allow`` of a requirement is the share of test cases that may fail, 0 when left out.
 
     Args:
         spec: The specification.
@@ -66,10 +63,6 @@ class SpecificationMethod(BaseMethod):
         """The functions whose boxes are detected, so that they may be off."""
         return moving_functions(self.spec, self.bindings, self.role)
 
-    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
-        """Return the outcome of a specification that so many test cases may fail."""
-        return conclude_rate(requirement, verdicts, max_rate=_allowed_share(requirement))
-
 
 def moving_functions(spec: Spec, bindings: Bindings, role: ObjectRole | None) -> tuple[str, ...]:
     """Return the functions whose boxes are detected: the object under test, and what is taken from all boxes.
@@ -85,11 +78,3 @@ def corners_of(boxes: Boxes, number: int) -> Corners:
     """Return the corners of one box as numbers."""
     x1, y1, x2, y2 = boxes.xyxy[number].astype(np.float64).tolist()
     return (x1, y1, x2, y2)
-
-
-def _allowed_share(requirement: Requirement) -> float:
-    """Return the share of test cases that may fail."""
-    value = requirement.parameters.get("allow", 0.0)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise InputError(f"allow of {requirement.id!r} must be a share from 0 to 1, got {value!r}")
-    return value

@@ -30,7 +30,7 @@ class BbslMethod(SpecificationMethod):
     matched with it; several cases share the answer to one frame. Without one there is a test case for every
     frame, and the values of the external functions come from all of its boxes.
 
-    Arguments, the parameter ``allow`` and errors are those of `SpecificationMethod`; ``role`` may be None,
+    Arguments and errors are those of `SpecificationMethod`; ``role`` may be None,
     and ``height`` is the height of the image in pixels that y is turned at, that of every image when None.
 
     Example:
@@ -45,7 +45,7 @@ class BbslMethod(SpecificationMethod):
         ... case NOT stop PROJ_y(vehicle()) > [0, 60] endcase
         ... ''')
         >>> method = BbslMethod(spec, {}, role=find_role(spec, ()))
-        >>> requirement = Requirement("S1", "Vehicles nearby are seen nearby", "bbsl", {"allow": 0.5})
+        >>> requirement = Requirement("S1", "Vehicles nearby are seen nearby", "bbsl")
         >>> result = run(method, requirement, load("world:town", count=2), load_model("detector"))
         >>> sum(result.counts.values()) > 0
         True

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from roadworthy._excerpts import excerpt
 from roadworthy.bbsl.syntax import Span
 from roadworthy.errors import InputError
 
 __all__ = ["Problem", "SpecificationError", "nearest", "place"]
 
-_WIDEST = 100
 _MOST = 50
 
 
@@ -57,20 +57,8 @@ class SpecificationError(InputError):
         line, column = place(self.source, problem.span.start)
         begins = problem.span.start - (column - 1)
         text = self.source[begins:].partition("\n")[0].rstrip("\r")
-        before, after = text[: column - 1], text[column - 1 :]
-        width = max(1, min(problem.span.stop - problem.span.start, len(after)))
-        if len(text) > _WIDEST:
-            before = before if len(before) <= _WIDEST // 2 else f"…{before[-(_WIDEST // 2) :]}"
-            after = after if len(after) <= _WIDEST // 2 else f"{after[: _WIDEST // 2]}…"
-            width = min(width, len(after))
-        # A tab stays a tab above the mark, whatever its width.
-        under = "".join("\t" if letter == "\t" else " " for letter in before)
-        number = str(line)
-        return (
-            f"{self.path or '<specification>'}:{line}:{column}: {problem.message}\n"
-            f"  {number} | {before}{after}\n"
-            f"  {' ' * len(number)} | {under}{'^' * width}"
-        )
+        width = problem.span.stop - problem.span.start
+        return excerpt(self.path or "<specification>", problem.message, text, line, column, width)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.problems, self.source, self.path)

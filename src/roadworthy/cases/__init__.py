@@ -29,6 +29,7 @@ from roadworthy.cases.methods import (
 from roadworthy.cases.originals import Original, originals
 from roadworthy.cases.requirements import (
     AWAIT_VERDICTS,
+    Acceptance,
     Ask,
     AwaitVerdicts,
     Case,
@@ -50,6 +51,7 @@ from roadworthy.cases.verdicts import (
 
 __all__ = [
     "AWAIT_VERDICTS",
+    "Acceptance",
     "Answers",
     "Ask",
     "AwaitVerdicts",

@@ -147,7 +147,7 @@ class BaseMethod(ABC):
         """Return the verdict on one case."""
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
-        """Return the outcome of a requirement that no case may fail."""
+        """Return the outcome of a requirement that as many cases may fail as it accepts."""
         return conclude_rate(requirement, verdicts)
 
     def feedback(self, case: Case, verdict: Verdict) -> Feedback:  # noqa: ARG002

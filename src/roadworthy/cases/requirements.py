@@ -13,6 +13,7 @@ from roadworthy.frames import Frame
 
 __all__ = [
     "AWAIT_VERDICTS",
+    "Acceptance",
     "Ask",
     "AwaitVerdicts",
     "Case",
@@ -44,6 +45,36 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What is accepted: how many cases may fail, and how sure one wants to be of it.
+
+    Args:
+        max_rate: The largest share of the applicable cases that may fail.
+        confidence: The confidence of the one-sided Clopper-Pearson bound of that share.
+
+    Example:
+        >>> Acceptance(0.05).confidence
+        0.95
+        >>> Acceptance(5)
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: max_rate must be a share from 0 to 1, got 5
+    """
+
+    max_rate: float = 0.0
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        for name in ("max_rate", "confidence"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise InputError(f"{name} must be a share from 0 to 1, got {value!r}")
+            object.__setattr__(self, name, float(value))
+        if not 0 < self.confidence < 1:
+            raise InputError(f"confidence must be between 0 and 1, both excluded, got {self.confidence}")
+
+
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """What must hold for the system under test.
 
@@ -54,6 +85,8 @@ class Requirement:
         parameters: The method's settings; anything that JSON can hold.
         tags: Operating-domain terms, standard clauses and the like.
         severity: How bad a violation is.
+        acceptance: How many cases may fail. Methods that conclude from something else than the share of
+            failing cases, such as a reliability distance, have criteria of their own in their parameters.
 
     Example:
         >>> r = Requirement("R1", "The mirror image steers the other way", "mirror", {"tolerance": 1.0})
@@ -71,8 +104,11 @@ class Requirement:
     parameters: Mapping[str, object] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     severity: Severity = Severity.MAJOR
+    acceptance: Acceptance = Acceptance()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.acceptance, Acceptance):
+            raise InputError(f"acceptance must be an Acceptance, got {self.acceptance!r}")
         for name in ("id", "text", "method"):
             check_text(f"a requirement's {name}", getattr(self, name))
         what = f"requirement {self.id!r}"

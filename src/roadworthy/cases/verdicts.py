@@ -195,17 +195,11 @@ def clopper_pearson_upper(failures: int, trials: int, confidence: float = 0.95) 
     return float(betaincinv(failures + 1, trials - failures, confidence))
 
 
-def conclude_rate(
-    requirement: Requirement,
-    verdicts: Iterable[Verdict],
-    *,
-    max_rate: float = 0.0,
-    confidence: float = 0.95,
-) -> Outcome:
+def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
     """Conclude from the rate of failing cases; verdicts are read once and not kept.
 
     A case fails when it is violated or when the system under test gave no usable answer (an error);
-    cases that are not applicable do not count. The requirement is
+    cases that are not applicable do not count. With the requirement's `Acceptance` it is
 
     - violated when the rate seen is above ``max_rate``;
     - passed when the upper bound of the rate is at most ``max_rate``; with a ``max_rate`` of 0, which
@@ -215,19 +209,17 @@ def conclude_rate(
     Args:
         requirement: The requirement that the verdicts are about.
         verdicts: The verdicts of its cases, in any order.
-        max_rate: The largest acceptable failure rate.
-        confidence: The confidence of the one-sided Clopper-Pearson upper bound.
 
     Example:
-        >>> requirement = Requirement("R1", "The lane is kept", "lanes")
+        >>> from roadworthy.cases import Acceptance
+        >>> requirement = Requirement("R1", "The lane is kept", "lanes", acceptance=Acceptance(0.05))
         >>> verdicts = [Verdict(str(n), "R1", Status.PASSED, 1.0) for n in range(100)]
-        >>> conclude_rate(requirement, verdicts, max_rate=0.05).summary
+        >>> conclude_rate(requirement, verdicts).summary
         '0 of 100 applicable cases failed (0.0%); with 95% confidence at most 3.0%, 5.0% accepted'
-        >>> conclude_rate(requirement, verdicts[:10], max_rate=0.05).status.value
+        >>> conclude_rate(requirement, verdicts[:10]).status.value
         'inconclusive'
     """
-    if not 0 <= max_rate <= 1:
-        raise InputError(f"max_rate must be between 0 and 1, got {max_rate}")
+    max_rate, confidence = requirement.acceptance.max_rate, requirement.acceptance.confidence
     counts = dict.fromkeys(Status, 0)
     worst = math.inf
     for verdict in verdicts:

@@ -24,6 +24,7 @@ from roadworthy.coverage.activations import (
     reduced,
 )
 from roadworthy.errors import InputError, MissingExtraError
+from roadworthy.models.onnx import wanted_threads
 from roadworthy.models.outputs import Arrays
 
 __all__ = ["OnnxRecorder", "has_dropout"]
@@ -72,8 +73,6 @@ class OnnxRecorder:
         axes: str = "nchw",
         whole: Any = None,
     ) -> None:
-        import onnxruntime
-
         model = read_graph(path) if whole is None else whole
         if whole is None and counting.dropout and not has_dropout(model):
             raise InputError(
@@ -86,19 +85,35 @@ class OnnxRecorder:
         self._assembler = Assembler(counting)
         self._names = [str(one.name) for one in model.graph.output]
         self._taps = _Tapping(model, counting).taps
+        self._path = path
+        self._device = device
+        self._threads = threads
+        self._graph: bytes = model.SerializeToString()
+        self._session: Any = self._opened()
+
+    def _opened(self) -> Any:
+        import onnxruntime
+
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = wanted_threads(self._threads)
         options.log_severity_level = 3
-        providers = ["CUDAExecutionProvider"] if device == "cuda" else []
+        providers = ["CUDAExecutionProvider"] if self._device == "cuda" else []
         try:
-            self._session: Any = onnxruntime.InferenceSession(
-                model.SerializeToString(),
-                sess_options=options,
-                providers=[*providers, "CPUExecutionProvider"],
+            return onnxruntime.InferenceSession(
+                self._graph, sess_options=options, providers=[*providers, "CPUExecutionProvider"]
             )
         except Exception as error:
             # ONNX Runtime raises a different class for each stage of loading.
-            raise InputError(f"cannot watch the layers of {path}: {str(error).splitlines()[0]}") from error
+            reason = str(error).splitlines()[0]
+            raise InputError(f"cannot watch the layers of {self._path}: {reason}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to another process: all but the session, which is opened there."""
+        return {name: value for name, value in vars(self).items() if name != "_session"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._session = self._opened()
 
     def run(self, images: NDArray[Any], frames: Sequence[str] = ()) -> tuple[Arrays, Activations]:
         """Return the network's outputs for a batch of images, and the activations.

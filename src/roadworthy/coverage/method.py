@@ -20,6 +20,7 @@ from roadworthy.cases import (
     Dataset,
     Feedback,
     Outcome,
+    OutcomeStatus,
     Predict,
     Requirement,
     Scalar,
@@ -205,7 +206,11 @@ class CoverageMethod(BaseMethod):
         return seconds is not None and self._spent + self._clock() - self._started >= seconds
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
-        """Return the outcome: no changed image may violate Equation 2; with coverage before and after."""
+        """Return the outcome, with coverage before and after.
+
+        No more changed images may violate Equation 2 than are accepted, and coverage must be what is to be
+        reached.
+        """
         reached: list[float] = []
 
         def read() -> Iterator[Verdict]:
@@ -222,8 +227,20 @@ class CoverageMethod(BaseMethod):
             return outcome
         settings = Settings.from_parameters(requirement.parameters)
         found: dict[str, Scalar] = {"coverage_of_originals": reached[0], "coverage": reached[-1]}
-        text = f"{settings.criterion} coverage went from {reached[0]:.1%} to {reached[-1]:.1%}; "
-        return replace(outcome, summary=text + outcome.summary, measures={**outcome.measures, **found})
+        text = f"{settings.criterion} coverage went from {reached[0]:.1%} to {reached[-1]:.1%}"
+        status = outcome.status
+        if settings.reach is not None:
+            found["reach"] = settings.reach
+            text += f", {settings.reach:.1%} must be reached"
+            # Exactly what is asked for may be a little less by rounding.
+            if reached[-1] < settings.reach - 1e-9:
+                status = OutcomeStatus.VIOLATED
+        return replace(
+            outcome,
+            status=status,
+            summary=f"{text}; {outcome.summary}",
+            measures={**outcome.measures, **found},
+        )
 
     def state(self) -> Mapping[str, Any]:
         """Return where the search stands."""

@@ -31,11 +31,12 @@ def reader_for(reference: str) -> Callable[..., Any]:
     )
 
 
-def load(reference: str, /, **options: object) -> Dataset:
+def load(reference: str, /, *, relative_to: Path = Path(), **options: object) -> Dataset:
     """Open a data set.
 
     Args:
         reference: The name of a reader, and after a colon the path it reads: ``"world:town"``.
+        relative_to: The folder that paths of files count from.
         options: The reader's options; text is converted to what the option takes.
 
     Raises:
@@ -60,7 +61,12 @@ def load(reference: str, /, **options: object) -> Dataset:
         raise InputError(f"{name!r} takes no path, got {path!r}: write {name!r} alone")
     if not path and wanted == "always":
         raise InputError(f"{name!r} needs a path: write '{name}:path/to/data'")
-    checked = checked_options(name, reader, options)
+    checked = {
+        key: relative_to / value if isinstance(value, Path) else value
+        for key, value in checked_options(name, reader, options).items()
+    }
+    if path and wanted == "always":
+        path = str(relative_to / path)
     dataset = reader(path, **checked) if path else reader(**checked)
     if not isinstance(dataset, Dataset):
         raise InputError(

@@ -29,12 +29,15 @@ _DESCRIPTIONS = (".yaml", ".yml")
 _SECTIONS = ("input", "output", "batch")
 
 
-def load_model(reference: str | PathLike[str], /, **options: object) -> SystemUnderTest:
+def load_model(
+    reference: str | PathLike[str], /, *, relative_to: Path = Path(), **options: object
+) -> SystemUnderTest:
     """Open a model.
 
     Args:
         reference: An adapter and what it opens, such as ``"onnx:net.onnx"``; the address of an HTTP
             endpoint; a ``model.yaml``, or the folder in which it lies; or the name of a registered model.
+        relative_to: The folder that paths count from.
         options: ``input``, ``output`` and ``batch`` describe the network as a ``model.yaml`` does, or
             ``spec`` as a `ModelSpec`; the others are those of the adapter. Text is converted. Keys may be
             joined by dots: ``**{"output.signals": "steering,speed"}``.
@@ -52,7 +55,7 @@ def load_model(reference: str | PathLike[str], /, **options: object) -> SystemUn
         roadworthy.errors.InputError: expected the kind of model before its file: write 'onnx:net.onnx'
     """
     text = str(reference)
-    path = Path(text)
+    path = relative_to / text
     if path.suffix.lower() in _DESCRIPTIONS or (path / "model.yaml").is_file():
         return _from_description(
             path if path.suffix.lower() in _DESCRIPTIONS else path / "model.yaml", options
@@ -65,7 +68,7 @@ def load_model(reference: str | PathLike[str], /, **options: object) -> SystemUn
         if others.get("spec") is not None:
             raise InputError(f"{text}: give either spec or {', '.join(sections)}, not both")
         others["spec"] = described(sections).spec
-    return _opened(text, others, Path())
+    return _opened(text, others, relative_to)
 
 
 def _from_description(path: Path, options: Mapping[str, object]) -> SystemUnderTest:

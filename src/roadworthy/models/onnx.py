@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from roadworthy.models.network import (
 )
 from roadworthy.registry import models
 
-__all__ = ["OnnxRuntime", "onnx_model"]
+__all__ = ["OnnxRuntime", "onnx_model", "wanted_threads"]
 
 _DTYPES = {
     "tensor(float)": "float32",
@@ -50,7 +51,8 @@ def onnx_model(
         spec: What it takes and what its numbers mean.
         name: What it is called in rows and reports.
         device: Where it runs.
-        threads: How many threads it uses; 0 for as many as there are cores.
+        threads: How many threads it uses; 0 for as many as ROADWORTHY_THREADS says, which workers of a run
+            set to 1, or as there are cores.
         timeout: Seconds that it may take for a batch; it is waited for when left out.
 
     Raises:
@@ -83,7 +85,7 @@ class OnnxRuntime(OpensLater):
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self.threads
+        options.intra_op_num_threads = wanted_threads(self.threads)
         options.log_severity_level = 3
         if self.device == "cuda" and "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
             raise InputError("device 'cuda' needs onnxruntime-gpu, which is not installed; use device 'cpu'")
@@ -117,6 +119,17 @@ class OnnxRuntime(OpensLater):
         names = [one.name for one in self.outputs]
         found = self._session.run(names, {self._session.get_inputs()[0].name: images})
         return dict(zip(names, found, strict=True))
+
+
+def wanted_threads(threads: int) -> int:
+    """Return how many threads a session is asked to use; 0 leaves it to ONNX Runtime.
+
+    Example:
+        >>> wanted_threads(2)
+        2
+    """
+    told = os.environ.get("ROADWORTHY_THREADS", "")
+    return threads or (int(told) if told.isdecimal() else 0)
 
 
 def _tensor(declared: Any) -> Tensor:

@@ -14,16 +14,13 @@ from roadworthy.cases import (
     Case,
     Dataset,
     FrameSource,
-    Outcome,
     Predict,
     Requirement,
     Scalar,
     Status,
     Verdict,
-    conclude_rate,
     originals,
 )
-from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.rules.generation import Plan, plan_for
 from roadworthy.seeding import rng_for
@@ -36,23 +33,22 @@ class RulesMethod(BaseMethod):
     """Tests rules: one case per frame, which asks for answers to the frame and to its follow-ups.
 
     All relations of a rule must hold (Formula 2 of the RMT paper). The margin is the smallest of theirs. A
-    row holds, for the n-th relation, ``before.n``, ``after.n`` and ``margin.n``, the mean absolute difference
-    of the follow-up from the original in grey levels (``pixels.n``) and its visual change
-    (``visual_change.n``). The frame and the seed, which are parameters of the case, make the images again:
-    ``plan.frames(frame, seed)``.
-
-    The parameter ``allow`` of a requirement is the share of frames that may violate it, 0 when left out.
+    row holds, for the n-th relation, which signal it is about (``output.n``), its value ``before.n`` and
+    ``after.n``, ``margin.n``, the mean absolute difference of the follow-up from the original in grey levels
+    (``pixels.n``) and its visual change (``visual_change.n``). The frame and the seed, which are parameters
+    of the case, make the images again: ``plan.frames(frame, seed)``.
 
     Args:
         plans: How requirements are tried, by their ids. One that is not among them is read from its text.
         engines: Image engines for those that are read.
 
     Example:
+        >>> from roadworthy.cases import Acceptance
         >>> from roadworthy.datasets import load
         >>> from roadworthy.models import load_model
         >>> from roadworthy.runs import run
         >>> text = "If the driving time changes into night, then the ego-vehicle should slow down."
-        >>> night = Requirement("Rule 7", text, "rules", {"allow": 0.25})
+        >>> night = Requirement("Rule 7", text, "rules", acceptance=Acceptance(0.25))
         >>> result = run(RulesMethod(), night, load("world:town", count=4), load_model("dave2"))
         >>> sum(result.counts.values())
         4
@@ -100,16 +96,13 @@ class RulesMethod(BaseMethod):
         # The text comes along because this may be another process than that of `cases`.
         return judged(self._plan(case.requirement_id, str(case.parameters["rule"])), case, answers)
 
-    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
-        """Return the outcome of a rule that so many frames may violate."""
-        return conclude_rate(requirement, verdicts, max_rate=_allowed(requirement))
-
 
 def rule_case(plan: Plan, requirement_id: str, frame_id: str, original: FrameSource, seed: int) -> Case:
     """Return the case that tries a plan on a frame."""
-    changes = {f"change.{number}": str(one) for number, one in enumerate(plan.scenarios, 1)}
+    told = {f"change.{number}": str(one) for number, one in enumerate(plan.scenarios, 1)}
+    told |= {f"output.{number}": one.output for number, one in enumerate(plan.expectations, 1)}
     asks = (Predict(plan.sources(original, seed)),)
-    known: dict[str, Scalar] = {"rule": plan.rule.text, "frame": frame_id, "seed": seed, **changes}
+    known: dict[str, Scalar] = {"rule": plan.rule.text, "frame": frame_id, "seed": seed, **told}
     return Case(frame_id, requirement_id, asks, known)
 
 
@@ -162,12 +155,3 @@ def _placed(frame: Frame, number: int) -> dict[str, Scalar]:
     if not isinstance(notes, tuple) or not notes:
         return {}
     return {f"distance.{number}": float(notes[-1]["distance"])}
-
-
-def _allowed(requirement: Requirement) -> float:
-    value = requirement.parameters.get("allow", 0.0)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise InputError(
-            f"allow of requirement {requirement.id!r} must be a share from 0 to 1, got {value!r}"
-        )
-    return value

@@ -106,6 +106,9 @@ class Block:
         text: The words.
         propositions: What was found in them.
         inference: The rules of Tables 4 and 5 that were used, in words, such as "ADD(n1, n2, on)".
+        condition: Where in the rule the words of the condition stand: first character and the one after the
+            last, of each run.
+        outcome: Where the words of what should come of it stand.
     """
 
     changes: tuple[Change, ...]
@@ -113,6 +116,8 @@ class Block:
     text: str = field(default="", compare=False)
     propositions: tuple[Proposition, ...] = field(default=(), compare=False)
     inference: tuple[str, ...] = field(default=(), compare=False)
+    condition: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    outcome: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

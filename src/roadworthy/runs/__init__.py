@@ -5,7 +5,7 @@ from __future__ import annotations
 from roadworthy.runs.carrying import Cost
 from roadworthy.runs.serial import ImageRetention, RunResult, run
 from roadworthy.runs.several import SeveralResults, run_several
-from roadworthy.runs.store import RunStore, image_path, read_rows, read_verdicts
+from roadworthy.runs.store import RunStore, StoredPair, StoredRun, image_path, read_rows, read_verdicts
 
 __all__ = [
     "Cost",
@@ -13,6 +13,8 @@ __all__ = [
     "RunResult",
     "RunStore",
     "SeveralResults",
+    "StoredPair",
+    "StoredRun",
     "image_path",
     "read_rows",
     "read_verdicts",

@@ -36,6 +36,7 @@ __all__ = [
     "Reply",
     "ask",
     "distinct_sources",
+    "frames_of",
     "group",
     "judge",
     "key_of",
@@ -290,6 +291,12 @@ def distinct_sources(cases: Iterable[Case]) -> list[FrameSource]:
     return list({key_of(source): source for case in cases for source in _sources(case)}.values())
 
 
+def frames_of(case: Case, made: Mapping[Hashable, Made]) -> tuple[Frame, ...]:
+    """Return the frames that could be made for a case."""
+    found = (made[key_of(source)].frame for source in _sources(case))
+    return tuple(frame for frame in found if isinstance(frame, Frame))
+
+
 def make_frames(sources: Iterable[FrameSource]) -> list[Made]:
     """Make the frames of some sources, in order."""
     return [_timed(source) for source in sources]
@@ -337,12 +344,7 @@ class Answered:
     def judged(self, method: Method) -> Iterator[Judged]:
         """Yield the verdicts, in the order of the cases."""
         for case in self.cases:
-            yield Judged(case, judge(method, case, self.answer(case)), self.frames_of(case))
-
-    def frames_of(self, case: Case) -> tuple[Frame, ...]:
-        """Return the frames that could be made for a case."""
-        found = (self.made[key_of(source)].frame for source in _sources(case))
-        return tuple(frame for frame in found if isinstance(frame, Frame))
+            yield Judged(case, judge(method, case, self.answer(case)), frames_of(case, self.made))
 
     def answer(self, case: Case) -> Answers | Failed:
         """Return the answers to a case, or the first reason why there are none."""

@@ -1,37 +1,35 @@
-"""From requirements to rows: the loop that all runs share."""
+"""From requirements to rows: the loop that all runs share.
+
+The loop runs in one process, the driver. It asks the method for cases, groups them, hands batches to an
+executor, and takes their results back in the order of the cases. So what a search is told, and every row,
+comes in the same order whatever the executor; and what is on disk is always a beginning of the run.
+"""
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from roadworthy.cases import (
     AwaitVerdicts,
+    BaseMethod,
     Case,
     Dataset,
     Method,
-    Predict,
     Requirement,
-    Status,
     TakeBack,
 )
 from roadworthy.errors import InputError
-from roadworthy.frames import Frame
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.batches import Answered, Judged, Made, distinct_sources, group, key_of
-from roadworthy.runs.making import frame_maker
+from roadworthy.runs.batches import group
+from roadworthy.runs.executors.protocol import Executor
+from roadworthy.runs.executors.retention import Retention
+from roadworthy.runs.executors.work import Done, Job, Pair, Result, Unit
 from roadworthy.runs.store import RunStore
 from roadworthy.seeding import rng_for
 
 __all__ = ["Cost", "Pair", "Work"]
-
-Pair: TypeAlias = tuple[str, str]
-"""The id of a requirement and the name of a system."""
-
-_AHEAD = 2  # batches that each process may be ahead of their use
 
 
 @dataclass(slots=True)
@@ -52,19 +50,20 @@ class Work:
     """Carries requirements from their cases to rows.
 
     Every frame is made once for all requirements and systems that want it, if they want it at about the same
-    time: requirements take turns, a case of each.
+    time: requirements take turns, a case of each. Rows that the stores hold already are not stored again; the
+    cases that they are of are skipped, a batch at a time, unless the method has to be told their verdicts.
 
     Attributes:
         method: The method that all requirements name.
         requirements: What must hold.
         systems: The systems under test.
         stores: Where the rows go; a pair that has no place is not tested.
-        keeps: Which cases are stored with their images.
+        retention: Which cases are stored with their images.
         batch_size: The most frames that are made and asked for at a time.
         simulator: What answers cases that ask for a drive.
+        repeats: Whether the cases of rows that the stores hold come again; a search goes on after them.
         progress: Called after every batch.
         settled: Called when all verdicts have been fed back to a search, before it goes on.
-        counts: The number of cases per status, so far.
         costs: What each requirement took, so far.
     """
 
@@ -72,33 +71,38 @@ class Work:
     requirements: Sequence[Requirement]
     systems: Sequence[SystemUnderTest]
     stores: Mapping[Pair, RunStore]
-    keeps: Callable[[Judged], bool]
+    retention: Retention
     batch_size: int
     simulator: Simulator | None = None
+    repeats: bool = True
     progress: Callable[[], None] | None = None
     settled: Callable[[], None] | None = None
-    counts: dict[Pair, dict[Status, int]] = field(default_factory=dict)
     costs: dict[str, Cost] = field(default_factory=dict)
+    _stored: dict[Pair, _Stored] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.counts.update({pair: dict.fromkeys(Status, 0) for pair in self.stores})
         self.costs.update({one.id: Cost() for one in self.requirements})
 
-    def carry_out(self, data: Dataset, *, seed: int, processes: int) -> None:
+    def carry_out(self, data: Dataset, executor: Executor, *, seed: int) -> None:
         """Test everything on a data set.
 
         Args:
             data: The frames.
-            seed: The same seed gives the same bytes, whatever the batch size, the number of processes and
-                the other requirements and systems.
-            processes: In how many processes frames are made.
+            executor: Where batches are carried out.
+            seed: The same seed gives the same bytes, whatever the executor, its number of workers and the
+                other requirements and systems.
         """
-        waiting: deque[tuple[list[Case], Callable[[], dict[Hashable, Made]]]] = deque()
+        for pair, store in self.stores.items():
+            self._stored[pair] = _Stored(store, store.count if self.repeats else 0)
+        waiting: deque[tuple[Sequence[Case], Callable[[], Done] | None]] = deque()
 
         def finish(most: int) -> None:
             while len(waiting) > most:
-                batch, made = waiting.popleft()
-                self._finish(batch, made())
+                batch, result = waiting.popleft()
+                if result is None:
+                    self._skip(batch)
+                else:
+                    self._finish(batch, result())
 
         def in_step() -> Iterator[Sequence[Case] | AwaitVerdicts]:
             for item in self._rounds(data, seed):
@@ -108,11 +112,22 @@ class Work:
                     if self.settled is not None:
                         self.settled()
 
-        with frame_maker(processes) as maker:
+        job = Job(
+            self.method,
+            {one.name: one for one in self.systems},
+            frozenset(self.stores),
+            self.batch_size,
+            self.retention,
+            self.simulator,
+            data,
+        )
+        with executor.session(job) as session:
             for batch in group(in_step(), self.batch_size):
-                sources = distinct_sources(batch)
-                waiting.append((batch, _named(sources, maker(sources))))
-                finish(0 if processes == 1 else _AHEAD * processes)
+                # Known batches wait in line, too: what they hold is checked in order.
+                known = self._is_known(batch)
+                unit = Unit(tuple(batch), tuple(job.systems))
+                waiting.append((unit.cases, None if known else session.submit(unit)))
+                finish(session.ahead)
             finish(0)
 
     def _rounds(self, data: Dataset, seed: int) -> Iterator[Sequence[Case] | AwaitVerdicts]:
@@ -149,56 +164,89 @@ class Work:
                 f"case {case.id!r} must be on requirement {requirement_id!r}, got {case.requirement_id!r}"
             )
 
-    def _finish(self, batch: Sequence[Case], made: Mapping[Hashable, Made]) -> None:
-        """Ask every system about the frames of a batch, judge the answers and store the rows."""
-        hashes: dict[int, str] = {}
+    def _pairs(self, case: Case) -> list[Pair]:
+        pairs = ((case.requirement_id, system.name) for system in self.systems)
+        return [pair for pair in pairs if pair in self.stores]
+
+    def _is_known(self, batch: Sequence[Case]) -> bool:
+        """Return whether the stores hold all rows of a batch, and nobody else needs its verdicts.
+
+        A batch that they hold in part is carried out as a whole: what a network answers may depend, in the
+        last digits, on what else is in its batch.
+        """
+        taken = [self._stored[pair].take() for case in batch for pair in self._pairs(case)]
+        return all(taken) and getattr(type(self.method), "feedback", None) is BaseMethod.feedback
+
+    def _skip(self, batch: Sequence[Case]) -> None:
         for case in batch:
-            self._count_making(case, made)
-        for system in self.systems:
-            mine = [case for case in batch if (case.requirement_id, system.name) in self.stores]
-            if not mine:
-                continue
-            answered = Answered(mine, system, self.batch_size, made, self.simulator)
-            each = answered.seconds / max(1, answered.asked)
-            start = time.perf_counter()
-            for judged in answered.judged(self.method):
-                seconds = time.perf_counter() - start
-                if judged.verdict.margin is not None:
-                    seconds += each * len(judged.frames)
-                pair = judged.case.requirement_id, system.name
-                spent = self.costs[pair[0]].evaluating
-                spent[system.name] = spent.get(system.name, 0.0) + seconds
-                self._store(pair, judged, hashes)
-                start = time.perf_counter()
+            for pair in self._pairs(case):
+                self._stored[pair].check(case)
         if self.progress is not None:
             self.progress()
 
-    def _store(self, pair: Pair, judged: Judged, hashes: dict[int, str]) -> None:
-        store = self.stores[pair]
-        told = self.method.feedback(judged.case, judged.verdict)
+    def _finish(self, batch: Sequence[Case], done: Done) -> None:
+        """Feed back the verdicts of a batch and store its rows."""
+        hashes: dict[int, str] = {}
+        for place, seconds in done.making.items():
+            making = self.costs[batch[place].requirement_id].making
+            making.extend([0.0] * (len(seconds) - len(making)))
+            for number, spent in enumerate(seconds):
+                making[number] += spent
+        for result in done.results:
+            case = batch[result.place]
+            evaluating = self.costs[case.requirement_id].evaluating
+            evaluating[result.system] = evaluating.get(result.system, 0.0) + result.seconds
+            self._store(case, result, done.images, hashes)
+        for pair in {(batch[one.place].requirement_id, one.system) for one in done.results}:
+            self.stores[pair].flush()
+        if done.error is not None:
+            raise done.error
+        if self.progress is not None:
+            self.progress()
+
+    def _store(self, case: Case, result: Result, images: Sequence[bytes], hashes: dict[int, str]) -> None:
+        pair = case.requirement_id, result.system
+        verdict = result.verdict
+        told = self.method.feedback(case, verdict)
         if isinstance(told, TakeBack):
             return
-        verdict = judged.with_visual_change().verdict
+        if self._stored[pair].check(case):
+            return
         if told:
             verdict = replace(verdict, measures={**verdict.measures, **told})
-        images: list[str] = []
-        if self.keeps(judged):
-            for frame in judged.frames:
-                # Encoding takes long, and many cases share their frames.
-                if id(frame) not in hashes:
-                    hashes[id(frame)] = store.add_image(frame.image)
-                images.append(hashes[id(frame)])
-        store.append(judged.case, verdict, images)
-        self.counts[pair][verdict.status] += 1
-
-    def _count_making(self, case: Case, made: Mapping[Hashable, Made]) -> None:
-        making = self.costs[case.requirement_id].making
-        sources = [one for item in case.asks if isinstance(item, Predict) for one in item.frames]
-        making.extend([0.0] * (len(sources) - len(making)))
-        for place, source in enumerate(sources):
-            if not isinstance(source, Frame):
-                making[place] += made[key_of(source)].seconds
+        store = self.stores[pair]
+        for number in result.images:
+            if number not in hashes:
+                hashes[number] = store.add_image(images[number])
+        store.append(case, verdict, [hashes[number] for number in result.images])
 
 
-def _named(sources: Iterable[object], wait: Callable[[], list[Made]]) -> Callable[[], dict[Hashable, Made]]:
-    return lambda: dict(zip(map(key_of, sources), wait(), strict=True))  # type: ignore[arg-type]
+class _Stored:
+    """The rows that a store held when the run began: each is compared with the case in its place."""
+
+    def __init__(self, store: RunStore, count: int) -> None:
+        self._folder = store.folder
+        self._ids = store.stored_ids()
+        self._untaken = self._unchecked = count
+
+    def take(self) -> bool:
+        """Return whether the row of the next case is there."""
+        self._untaken -= 1
+        return self._untaken >= 0
+
+    def check(self, case: Case) -> bool:
+        """Return whether the row of the next case is there, and is of this case.
+
+        Raises:
+            InputError: It is of another.
+        """
+        if not self._unchecked:
+            return False
+        self._unchecked -= 1
+        found = next(self._ids, None)
+        if found != case.id.encode("utf-8", "backslashreplace").decode("utf-8"):
+            raise InputError(
+                f"{self._folder} holds a row of case {found!r} where this run has case {case.id!r}, so it "
+                "cannot go on: resume with the same data, seed and settings, or choose another folder"
+            )
+        return True

@@ -1,7 +1,7 @@
 """Where a search stood when its rows were last written, so that it can go on from there.
 
-A checkpoint is written right after a shard. So the rows on disk are those before it, or those and some more
-that are made again, the same, when the search goes on.
+A checkpoint is written when the rows before it are on disk. There may be more rows; they are made again, the
+same, when the search goes on.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Checkpoint:
     """Where a run stood.
 
     Attributes:
-        shards: How many files of rows there were.
+        rows: How many rows there were.
         counts: The number of cases per status.
         run: What the run is of: requirement, data, system and seed, in words.
         state: What the method must know to go on.
     """
 
-    shards: int
+    rows: int
     counts: Mapping[Status, int]
     run: Mapping[str, Any]
     state: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Checkpoint:
     def encoded(self) -> bytes:
         """Return it as a file holds it."""
         record = {
-            "shards": self.shards,
+            "rows": self.rows,
             "counts": {str(status): count for status, count in self.counts.items()},
             "run": dict(self.run),
             "state": dict(self.state),
@@ -73,7 +73,7 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
     record = read_json(path)
     try:
         counts = {Status(name): int(count) for name, count in record["counts"].items()}
-        return Checkpoint(int(record["shards"]), counts, dict(record["run"]), dict(record["state"]))
+        return Checkpoint(int(record["rows"]), counts, dict(record["run"]), dict(record["state"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path} is no checkpoint of a run: {error!r}; run without --resume") from error
 

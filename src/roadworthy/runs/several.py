@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from roadworthy._frozen import frozen
-from roadworthy.cases import Dataset, Method, Requirement, Status
+from roadworthy.cases import Dataset, Method, Requirement, ResumableMethod, Status
 from roadworthy.errors import InputError
-from roadworthy.models import SystemUnderTest
-from roadworthy.runs.batches import Judged
+from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.carrying import Cost, Pair, Work
-from roadworthy.runs.serial import ImageRetention, RunResult, check_arguments, keeps_images
-from roadworthy.runs.store import RunStore, read_verdicts
-from roadworthy.seeding import rng_for
+from roadworthy.runs.executors import executor_for
+from roadworthy.runs.executors.protocol import Executor
+from roadworthy.runs.executors.retention import ImageRetention, Retention
+from roadworthy.runs.resuming import Checkpoints
+from roadworthy.runs.serial import RunResult, about_run, check_arguments
+from roadworthy.runs.store import RunStore, locked, read_verdicts
+from roadworthy.runs.store.locking import LOCK
 
 __all__ = ["SeveralResults", "run_several"]
 
@@ -48,14 +52,17 @@ def run_several(
     images: ImageRetention = "failures",
     passes: float = 0.0,
     processes: int = 1,
+    executor: Executor | None = None,
+    simulator: Simulator | None = None,
     tested: Callable[[Requirement, SystemUnderTest], bool] | None = None,
     progress: Callable[[int], None] | None = None,
+    resume: bool = False,
 ) -> SeveralResults:
     """Test several requirements on several systems.
 
     The folder gets ``runs``, with a folder for each requirement and in it a run for each system, and
     ``images``, with the images of all. The rows are those that :func:`~roadworthy.runs.run` would store
-    for the same seed.
+    for the same seed. The folder of a suite, which has a manifest, may hold other runs.
 
     Args:
         method: The method that all requirements name; a search can be run for one system only.
@@ -63,19 +70,25 @@ def run_several(
         data: The frames to test on.
         systems: The systems under test.
         out: The folder to store the runs in; it must be new or empty.
-        seed: The same seed gives the same bytes.
+        seed: The same seed gives the same bytes, whatever the executor.
         batch_size: The most frames that are made and asked for at a time; more if one round of cases, one of
             each requirement, needs more.
         images: Of which cases to store the frames.
         passes: The share of the other cases whose frames are stored as well, drawn by lot.
-        processes: In how many processes frames are made.
+        processes: In how many processes batches are carried out, when no executor is given; 1 is this one.
+        executor: Where batches are carried out.
+        simulator: What answers cases that ask for a drive.
         tested: Whether a requirement is tested on a system; all are when left out.
         progress: Called after every batch with the number of cases so far.
+        resume: Go on with the runs in the folder where they stood, as :func:`~roadworthy.runs.run` does.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
     """
-    check_arguments(method, requirements, systems, batch_size, images)
+    check_arguments(method, requirements, systems, batch_size)
+    retention = Retention(images, passes, seed)
+    if processes < 1:
+        raise InputError(f"processes must be 1 or more, got {processes}")
     if not requirements or not systems:
         raise InputError("a run needs at least one requirement and one system, got none")
     names = {
@@ -85,44 +98,75 @@ def run_several(
     }
     _check_names("requirements", [one.id for one in requirements], {path.parts[0] for path in names.values()})
     _check_names("systems", [one.name for one in systems], {path.parts[1] for path in names.values()})
-    if out.is_dir() and any(out.iterdir()):
-        raise InputError(f"{out} must be empty or new, got a folder with files; choose another, or delete it")
-
-    def keeps(judged: Judged) -> bool:
-        if keeps_images(judged, images):
-            return True
-        known = judged.verdict.margin is not None and images != "none"
-        return known and passes > 0 and rng_for(seed, "keep", judged.case.id).random() < passes
-
-    with ExitStack() as stack:
+    _check_folder(out, resume=resume)
+    wanted = [
+        (requirement, system)
+        for requirement in requirements
+        for system in systems
+        if tested is None or tested(requirement, system)
+    ]
+    about = about_run(data, seed)
+    with locked(out), ExitStack() as stack:
+        checkpoints = None
+        if len(wanted) == 1:
+            ((requirement, system),) = wanted
+            folder = out / "runs" / names[requirement.id, system.name]
+            told = {**about, "system": system.name}
+            checkpoints = Checkpoints(method, requirement, folder, told, resume=resume)
         stores = {
             (requirement.id, system.name): stack.enter_context(
                 RunStore(
-                    out / "runs" / names[requirement.id, system.name], requirement, images=out / "images"
+                    out / "runs" / names[requirement.id, system.name],
+                    requirement,
+                    system=system.name,
+                    about=about,
+                    images=out / "images",
+                    resume=resume,
+                    search=isinstance(method, ResumableMethod),
                 )
             )
-            for requirement in requirements
-            for system in systems
-            if tested is None or tested(requirement, system)
+            for requirement, system in wanted
         }
-        wanted = [one for one in requirements if any((one.id, system.name) in stores for system in systems)]
-        work = Work(method, wanted, systems, stores, keeps, batch_size)
+        ids = dict.fromkeys(requirement.id for requirement, _ in wanted)
+        asked = [one for one in requirements if one.id in ids]
+        work = Work(method, asked, systems, stores, retention, batch_size, simulator)
         if progress is not None:
-            # A case counts when the last system has answered it.
-            work.progress = lambda: progress(_cases(work.counts))
-        work.carry_out(data, seed=seed, processes=processes)
+            work.progress = lambda: progress(_cases({pair: one.counts for pair, one in stores.items()}))
+        if checkpoints is not None:
+            (store,) = stores.values()
+            work.repeats = checkpoints.begin(store)
+            work.settled = partial(checkpoints.leave, store)
+        with _executor(executor, processes) as chosen:
+            work.carry_out(data, chosen, seed=seed)
+        if checkpoints is not None:
+            checkpoints.leave(store, 1)
     results = {}
-    for requirement in wanted:
-        for system in systems:
-            pair = requirement.id, system.name
-            if pair in stores:
-                outcome = method.conclude(requirement, read_verdicts(stores[pair].folder))
-                stores[pair].conclude(outcome)
-                results[pair] = RunResult(outcome, frozen(work.counts[pair]), stores[pair].folder)
+    for requirement, system in wanted:
+        store = stores[requirement.id, system.name]
+        outcome = method.conclude(requirement, read_verdicts(store.folder))
+        store.conclude(outcome)
+        results[requirement.id, system.name] = RunResult(outcome, frozen(store.counts), store.folder)
     return SeveralResults(frozen(results), frozen(work.costs), out / "images")
 
 
+def _executor(given: Executor | None, processes: int) -> AbstractContextManager[Executor]:
+    """Return the executor to use; one that was given is not closed."""
+    if given is not None:
+        return nullcontext(given)
+    return executor_for("serial") if processes == 1 else executor_for("processes", workers=processes)
+
+
+def _check_folder(out: Path, *, resume: bool) -> None:
+    """Refuse a folder with something else in it; that of a suite holds other runs."""
+    if not out.is_dir() or (out / "manifest.json").is_file():
+        return
+    files = [one for one in out.iterdir() if one.name != LOCK]
+    if files and not (resume and (out / "runs").is_dir()):
+        raise InputError(f"{out} must be empty or new, got a folder with files; choose another, or delete it")
+
+
 def _cases(counts: Mapping[Pair, Mapping[Status, int]]) -> int:
+    """Return how many cases all systems have answered at least."""
     done: dict[str, int] = {}
     for (requirement, _), per_status in counts.items():
         done[requirement] = max(done.get(requirement, 0), sum(per_status.values()))

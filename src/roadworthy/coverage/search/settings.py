@@ -25,7 +25,8 @@ SEARCHES: tuple[str, ...] = get_args(SearchName)
 """The names of all searches."""
 
 OUTPUTS = ("steering", "speed")
-_BUDGETS = ("tries", "seconds")
+_FREE = ("tries", "seconds", "reach")
+"""What may change when a search goes on: its budget, and what is asked of its result."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Settings:
         again: Of Algorithm 1: whether the seeds are pushed again when the stack is empty.
         deepest: Of the curious search and of random-deep: how many transformations are made to an original
             at most.
+        reach: The coverage that must be reached, as a share; None asks for none.
 
     Raises:
         InputError: One of them cannot be used.
@@ -65,6 +67,7 @@ class Settings:
     max_failed_tries: int = MAX_FAILED_TRIES
     again: bool = False
     deepest: int = DEEPEST
+    reach: float | None = None
 
     def __post_init__(self) -> None:
         for name, known in (("search", SEARCHES), ("output", OUTPUTS), ("reference", get_args(Reference))):
@@ -80,6 +83,8 @@ class Settings:
             raise InputError(f"max_failed_tries must be 0 or more, got {self.max_failed_tries}")
         if self.deepest < 1:
             raise InputError(f"deepest must be 1 or more, got {self.deepest}")
+        if self.reach is not None and not 0 <= self.reach <= 1:
+            raise InputError(f"reach must be a share from 0 to 1, got {self.reach}")
         parse_mixture(self.criterion)
         self.space()
 
@@ -108,8 +113,8 @@ class Settings:
         return {**found, "transforms": list(self.transforms)}
 
     def fixed(self) -> dict[str, Any]:
-        """Return those that must stay when a search goes on: all but its budget."""
-        return {name: value for name, value in self.parameters().items() if name not in _BUDGETS}
+        """Return those that must stay when a search goes on: all but its budget and what it must reach."""
+        return {name: value for name, value in self.parameters().items() if name not in _FREE}
 
     def space(self) -> Space:
         """Return the transformations to choose from."""

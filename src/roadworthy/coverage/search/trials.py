@@ -185,6 +185,10 @@ class Maker:
         self._known: OrderedDict[Image, Frame] = OrderedDict()
         self._bytes = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to another process: not the images, which are made again where needed."""
+        return {**vars(self), "_known": OrderedDict(), "_bytes": 0}
+
     def frame(self, image: Image) -> Frame:
         """Return an image; the same whatever was made before."""
         if not image.made:

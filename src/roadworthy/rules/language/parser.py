@@ -77,10 +77,12 @@ def parse(text: str) -> Rule:
                 raise
             # "Add a crosswalk; the speed must go down": the outcome is a sentence of its own.
             opened = _marker(piece, 0) or 0
-            understood, error = _tried(piece[opened:], pieces[0], blocks)
+            condition, outcome = piece[opened:], pieces[0]
+            understood, error = _tried(condition, outcome, blocks)
             if error is not None or understood is None:
                 raise
-            blocks.append(_made(Words(text, piece.items + pieces.pop(0).items), *understood))
+            whole = Words(text, piece.items + pieces.pop(0).items)
+            blocks.append(_made(whole, (condition, outcome), *understood))
     if not blocks:
         raise words.refuse("the rule is empty", [_EXAMPLE])
     return Rule(text, tuple(blocks))
@@ -186,7 +188,7 @@ def _block(piece: Words, earlier: Sequence[Block]) -> Block:
         understood, error = _tried(condition, outcome, earlier)
         if error is None:
             assert understood is not None
-            return _made(piece, *understood)
+            return _made(piece, (condition, outcome), *understood)
         errors.append(error)
     if not errors:
         raise _half(piece)
@@ -196,14 +198,26 @@ def _block(piece: Words, earlier: Sequence[Block]) -> Block:
     raise max(errors, key=lambda one: one[0])[1]
 
 
-def _made(piece: Words, found: Condition, came: Outcome) -> Block:
+def _made(piece: Words, halves: tuple[Words, Words], found: Condition, came: Outcome) -> Block:
     return Block(
         tuple(found.changes),
         came.expectation,
         str(piece),
         (*found.propositions, *came.propositions),
         (*found.inference, came.inference),
+        *map(_runs, halves),
     )
+
+
+def _runs(words: Words) -> tuple[tuple[int, int], ...]:
+    """Return where words stand in the rule: the first character and the one after the last of each run."""
+    runs: list[tuple[int, int]] = []
+    for number, word in enumerate(words):
+        if number and word.index == words[number - 1].index + 1:
+            runs[-1] = runs[-1][0], word.stop
+        else:
+            runs.append((word.start, word.stop))
+    return tuple(runs)
 
 
 def _tried(

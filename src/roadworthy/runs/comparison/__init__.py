@@ -1,0 +1,8 @@
+"""Two runs compared case by case: what got fixed, what broke, and whether that is more than chance."""
+
+from __future__ import annotations
+
+from roadworthy.runs.comparison.comparing import Comparison, Difference, Verdict, compare
+from roadworthy.runs.comparison.pairing import Changed
+
+__all__ = ["Changed", "Comparison", "Difference", "Verdict", "compare"]

@@ -1,0 +1,359 @@
+"""What became of each requirement between two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from roadworthy.cases import OutcomeStatus, Requirement
+from roadworthy.errors import InputError
+from roadworthy.runs.comparison.conditions import conditions_of, match_systems
+from roadworthy.runs.comparison.pairing import Changed, Paired, Pairing, pair_up
+from roadworthy.runs.comparison.statistics import holm, mcnemar, median_interval, rate_interval
+from roadworthy.seeding import rng_for
+
+if TYPE_CHECKING:
+    from roadworthy.runs.store import StoredPair, StoredRun
+
+__all__ = ["Comparison", "Difference", "Verdict", "compare"]
+
+_SEARCHES = frozenset({"coverage"})
+"""Methods whose cases depend on the answers: one name in two runs is not one case."""
+
+_JUDGED = ("passed", "violated", "error")
+_FAILED = ("violated", "error")
+_NOT = "not applicable"
+_ABSENT = "absent"
+
+
+class Verdict(StrEnum):
+    """What the comparison says about a requirement, the worst first."""
+
+    REGRESSION = "regression"
+    GONE = "gone"
+    NEW = "new"
+    SAME = "no change shown"
+    IMPROVEMENT = "improvement"
+
+
+_VERDICTS = tuple(Verdict)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What became of one requirement on one system.
+
+    Attributes:
+        requirement: The requirement, as in the second run where it is there.
+        before: The name of the system in the first run; None where it was not tested.
+        after: Its name in the second.
+        outcome_before: What the first run concluded; None where it did not.
+        outcome_after: What the second concluded.
+        paired: Cases that both runs judged and that were made alike: all that follows is about these.
+        fixed: Of these, how many failed before and pass now.
+        broken: How many passed before and fail now.
+        still_failing: How many failed in both.
+        new: Cases of the second run alone.
+        gone: Cases of the first run alone.
+        no_longer_judged: Cases that were judged before and are not applicable now.
+        newly_judged: Cases that were not applicable before and are judged now.
+        different: Cases of one name that were made differently, and so cannot be compared.
+        frames: How many source frames the paired cases come from.
+        frames_worse: Of these, in how many more cases broke than were fixed.
+        frames_better: In how many more were fixed than broke.
+        rate_before: The share of failing cases among the paired ones, before.
+        rate_after: The same, after.
+        interval: For the difference of the rates, after less before; None without pairs.
+        p_cases: McNemar's exact p-value, which takes all cases for independent.
+        p: The same for source frames: frames that got worse against frames that got better.
+        p_adjusted: ``p`` after Holm's correction for all requirements and systems compared.
+        shift: By how much margins went up: the median over source frames.
+        shift_interval: For that median; None where there are too few.
+        verdict: What it comes to.
+        why: The reason for the verdict.
+        examples_broken: The worst cases that are broken.
+        examples_fixed: The worst cases that are fixed.
+    """
+
+    requirement: Requirement
+    before: str | None
+    after: str | None
+    outcome_before: OutcomeStatus | None
+    outcome_after: OutcomeStatus | None
+    paired: int = 0
+    fixed: int = 0
+    broken: int = 0
+    still_failing: int = 0
+    new: int = 0
+    gone: int = 0
+    no_longer_judged: int = 0
+    newly_judged: int = 0
+    different: int = 0
+    frames: int = 0
+    frames_worse: int = 0
+    frames_better: int = 0
+    rate_before: float | None = None
+    rate_after: float | None = None
+    interval: tuple[float, float] | None = None
+    p_cases: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    shift: float | None = None
+    shift_interval: tuple[float, float] | None = None
+    verdict: Verdict = Verdict.SAME
+    why: str = ""
+    examples_broken: tuple[Changed, ...] = ()
+    examples_fixed: tuple[Changed, ...] = ()
+
+    @property
+    def difference(self) -> float | None:
+        """The rate after less the rate before: positive is worse."""
+        if self.rate_before is None or self.rate_after is None:
+            return None
+        return self.rate_after - self.rate_before
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What became of all requirements between two runs.
+
+    Attributes:
+        differences: One for each requirement and system, the worst first.
+        systems: For each system of the first run that was compared, its name in the second.
+        warnings: What should be known when reading it.
+        alpha: The level of significance.
+        confidence: Of the intervals.
+    """
+
+    differences: tuple[Difference, ...]
+    systems: Mapping[str, str]
+    warnings: tuple[str, ...]
+    alpha: float
+    confidence: float
+
+    @property
+    def regressions(self) -> tuple[Difference, ...]:
+        """What got worse."""
+        return tuple(one for one in self.differences if one.verdict is Verdict.REGRESSION)
+
+    @property
+    def improvements(self) -> tuple[Difference, ...]:
+        """What got better."""
+        return tuple(one for one in self.differences if one.verdict is Verdict.IMPROVEMENT)
+
+
+def compare(
+    first: StoredRun,
+    second: StoredRun,
+    *,
+    systems: Mapping[str, str] | None = None,
+    alpha: float = 0.05,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    anyway: bool = False,
+) -> Comparison:
+    """Compare two runs of the same requirements on the same data, case by case.
+
+    A requirement on a system is a **regression** when it went from passed to violated, or when significantly
+    more source frames got worse than better: McNemar's exact test at ``alpha`` after Holm's correction. An
+    **improvement** is the reverse. A case fails when it is violated or an error.
+
+    Args:
+        first: The run before.
+        second: The run after.
+        systems: Which system of the second run each of the first is compared with; those of one name when
+            left out.
+        alpha: The level of significance.
+        confidence: Of the intervals.
+        resamples: Of the bootstrap.
+        seed: Of the bootstrap.
+        anyway: Whether to compare runs with other data or seeds.
+
+    Raises:
+        InputError: The runs are of different data or seeds, or no system is in both.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from roadworthy.cases import Case, Drive, Outcome, Verdict, conclude_rate
+        >>> from roadworthy.runs.store import RunStore, StoredRun
+        >>> requirement = Requirement("R1", "The lane is kept", "lanes")
+        >>> def stored(folder, margins):
+        ...     with RunStore(Path(folder), requirement, system="dave2") as store:
+        ...         for number, margin in enumerate(margins):
+        ...             case = Case(f"lap {number}", "R1", (Drive("oval"),))
+        ...             store.append(case, Verdict.from_margin(case, margin))
+        ...     return StoredRun.open(folder)
+        >>> with tempfile.TemporaryDirectory() as old, tempfile.TemporaryDirectory() as new:
+        ...     found = compare(stored(old, [1.0] * 20), stored(new, [-1.0] * 8 + [1.0] * 12))
+        >>> (one,) = found.regressions
+        >>> one.broken, one.fixed, one.p
+        (8, 0, 0.0078125)
+    """
+    for name, value in (("alpha", alpha), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise InputError(f"{name} must be between 0 and 1, both excluded, got {value}")
+    matched = match_systems(_systems(first), _systems(second), systems)
+    conditions = conditions_of(first, second, matched)
+    if conditions.refusals and not anyway:
+        raise InputError(
+            "these runs are not of the same cases: " + "; ".join(conditions.refusals) + ". Run both with the "
+            "same data and seed, or compare them anyway with --anyway"
+        )
+    searched = frozenset(
+        one.requirement.id for one in (*first.pairs, *second.pairs) if one.requirement.method in _SEARCHES
+    )
+    paired = pair_up(first, second, Pairing(matched, searched))
+    differences = _differences(first.pairs, second.pairs, matched, others=not systems)
+    measured = [_measured(one, paired, confidence, resamples, seed) for one in differences]
+    judged = _judged(measured, alpha)
+    ordered = sorted(
+        judged, key=lambda one: (_VERDICTS.index(one.verdict), one.requirement.id, one.after or "")
+    )
+    warnings = (*conditions.refusals, *conditions.warnings, *_remarks(ordered))
+    return Comparison(tuple(ordered), matched, warnings, alpha, confidence)
+
+
+def _systems(run: StoredRun) -> list[str]:
+    return sorted({one.system for one in run.pairs})
+
+
+def _differences(
+    before: Sequence[StoredPair], after: Sequence[StoredPair], systems: Mapping[str, str], *, others: bool
+) -> list[Difference]:
+    """Return what is in both runs, and with ``others`` what is in either, without the numbers."""
+    new = {(one.requirement.id, one.system): one for one in after}
+    found = []
+    for one in before:
+        compared = one.system in systems
+        other = new.pop((one.requirement.id, systems[one.system]), None) if compared else None
+        if compared or others:
+            found.append(_difference(one, other))
+    matched = set(systems.values())
+    return found + [_difference(None, one) for one in new.values() if others or one.system in matched]
+
+
+def _difference(one: StoredPair | None, other: StoredPair | None) -> Difference:
+    known = other or one
+    assert known is not None
+    return Difference(
+        known.requirement,
+        None if one is None else one.system,
+        None if other is None else other.system,
+        None if one is None or one.outcome is None else one.outcome.status,
+        None if other is None or other.outcome is None else other.outcome.status,
+        verdict=Verdict.NEW if one is None else Verdict.GONE if other is None else Verdict.SAME,
+    )
+
+
+def _measured(
+    one: Difference,
+    pairs: Mapping[tuple[str, str], Paired],
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> Difference:
+    if one.before is None or one.after is None:
+        return one
+    found = pairs.get((one.requirement.id, one.after))
+    if found is None:
+        return one
+    moves = found.moves
+    judged = {move: number for move, number in moves.items() if set(move) <= set(_JUDGED)}
+    paired = sum(judged.values())
+    failed = [sum(count for move, count in judged.items() if move[side] in _FAILED) for side in (0, 1)]
+    broken = sum(count for move, count in judged.items() if move[0] == "passed" and move[1] in _FAILED)
+    fixed = sum(count for move, count in judged.items() if move[0] in _FAILED and move[1] == "passed")
+    one = replace(
+        one,
+        paired=paired,
+        fixed=fixed,
+        broken=broken,
+        still_failing=failed[0] - fixed,
+        new=sum(count for move, count in moves.items() if move[0] == _ABSENT),
+        gone=sum(count for move, count in moves.items() if move[1] == _ABSENT),
+        no_longer_judged=sum(count for (was, now), count in moves.items() if was in _JUDGED and now == _NOT),
+        newly_judged=sum(count for (was, now), count in moves.items() if was == _NOT and now in _JUDGED),
+        different=found.different,
+        examples_broken=tuple(found.broken),
+        examples_fixed=tuple(found.fixed),
+    )
+    if not paired:
+        return one
+    kinds = sorted(found.kinds.items())
+    sizes, changes = [size for (size, _), _ in kinds], [change for (_, change), _ in kinds]
+    counts = [count for _, count in kinds]
+    rng = rng_for(seed, "compare", one.requirement.id, str(one.after))
+    worse = sum(count for change, count in zip(changes, counts, strict=True) if change > 0)
+    better = sum(count for change, count in zip(changes, counts, strict=True) if change < 0)
+    shift, around = (
+        median_interval(found.shifts, confidence=confidence) if len(found.shifts) else (None, None)
+    )
+    return replace(
+        one,
+        frames=sum(counts),
+        frames_worse=worse,
+        frames_better=better,
+        rate_before=failed[0] / paired,
+        rate_after=failed[1] / paired,
+        interval=rate_interval(sizes, changes, counts, rng=rng, confidence=confidence, resamples=resamples),
+        p_cases=mcnemar(broken, fixed),
+        p=mcnemar(worse, better),
+        shift=shift,
+        shift_interval=around,
+    )
+
+
+def _judged(differences: Sequence[Difference], alpha: float) -> list[Difference]:
+    tested = [one.p for one in differences if one.p is not None]
+    adjusted = iter(holm(tested))
+    judged = []
+    for one in differences:
+        p = None if one.p is None else next(adjusted)
+        judged.append(_concluded(replace(one, p_adjusted=p), alpha))
+    return judged
+
+
+def _concluded(one: Difference, alpha: float) -> Difference:
+    """Return it with its verdict."""
+    if one.verdict in (Verdict.NEW, Verdict.GONE):
+        run = "first" if one.verdict is Verdict.NEW else "second"
+        return replace(one, why=f"the {run} run does not test it")
+    ways = one.outcome_before, one.outcome_after
+    significant = one.p_adjusted is not None and one.p_adjusted <= alpha
+    told = f"{one.broken} broken, {one.fixed} fixed: p {one.p_adjusted:.2g}" if significant else ""
+    worse = one.frames_worse > one.frames_better
+    if ways == (OutcomeStatus.PASSED, OutcomeStatus.VIOLATED):
+        return replace(one, verdict=Verdict.REGRESSION, why="it passed and is violated now")
+    if significant and worse:
+        return replace(one, verdict=Verdict.REGRESSION, why=told)
+    if ways == (OutcomeStatus.VIOLATED, OutcomeStatus.PASSED):
+        return replace(one, verdict=Verdict.IMPROVEMENT, why="it was violated and passes now")
+    if significant:
+        return replace(one, verdict=Verdict.IMPROVEMENT, why=told)
+    return replace(one, why=_unchanged(one))
+
+
+def _unchanged(one: Difference) -> str:
+    if one.requirement.method in _SEARCHES:
+        return "a search tries other cases in every run, so only its outcomes are compared"
+    if not one.paired:
+        return "no case was judged in both runs"
+    if one.broken == one.fixed == 0:
+        return "no case changed"
+    return f"{one.broken} broken, {one.fixed} fixed: as may happen by chance"
+
+
+def _remarks(differences: Sequence[Difference]) -> list[str]:
+    different = [one for one in differences if one.different]
+    if not different:
+        return []
+    number = sum(one.different for one in different)
+    names = ", ".join(dict.fromkeys(one.requirement.id for one in different[:3]))
+    return [
+        f"{number} cases have one name in both runs but were made differently and are left out (of {names}"
+        f"{' and others' if len(different) > 3 else ''}): the seed, the data or the requirement has changed"
+    ]

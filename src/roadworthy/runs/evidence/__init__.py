@@ -1,0 +1,45 @@
+"""Evidence: what a stored run shows, in documents that others can follow and check.
+
+::
+
+    trace.csv                          requirement → case → verdict → image
+    evidence/triggering_conditions.*   what was changed × by how much × how often the system failed
+    evidence/requirement_coverage.*    what tried each requirement, tag and clause
+    evidence/functional_coverage.json  which cells of the operating domain the data touches
+    evidence/gsn.*                     the argument, with the SHA-256 of its evidence
+    evidence/requirements.reqif        the requirements with their outcomes
+    SHA256SUMS                         what every file hashes to
+
+The documents support evidence for ISO 21448, ISO/PAS 8800 and UL 4600; they claim nothing about a system that
+the rows do not show.
+"""
+
+from __future__ import annotations
+
+from roadworthy.runs.evidence.bundle import Bundle, write_bundle
+from roadworthy.runs.evidence.checking import Finding, Verification, verify
+from roadworthy.runs.evidence.conditions import Catalogue, Condition
+from roadworthy.runs.evidence.documents import Written, write_documents
+from roadworthy.runs.evidence.functional import functional_coverage
+from roadworthy.runs.evidence.intervals import clopper_pearson_interval
+from roadworthy.runs.evidence.pairs import PairResult, pair_results
+from roadworthy.runs.evidence.reqif import write_reqif
+from roadworthy.runs.evidence.trace import write_trace
+
+__all__ = [
+    "Bundle",
+    "Catalogue",
+    "Condition",
+    "Finding",
+    "PairResult",
+    "Verification",
+    "Written",
+    "clopper_pearson_interval",
+    "functional_coverage",
+    "pair_results",
+    "verify",
+    "write_bundle",
+    "write_documents",
+    "write_reqif",
+    "write_trace",
+]

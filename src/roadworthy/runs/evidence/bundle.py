@@ -1,0 +1,177 @@
+"""The evidence bundle: a run with its documents and SHA256SUMS, in place, as a folder or as a zip file."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from roadworthy._files import replacing
+from roadworthy.errors import InputError
+from roadworthy.runs.evidence.documents import FOLDER, TRACE, Written, write_documents
+from roadworthy.runs.evidence.sums import SUMS, digest_of, files_below, sums_text
+from roadworthy.runs.store import StoredRun, locked
+
+__all__ = ["Bundle", "write_bundle"]
+
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""The earliest that a zip file can hold: the same run gives the same bytes, whenever it is bundled."""
+
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What was bundled.
+
+    Attributes:
+        path: The folder or zip file.
+        digest: The SHA-256 of its SHA256SUMS, to be kept elsewhere: whoever changes a file must change it.
+        files: How many files SHA256SUMS lists.
+        written: The documents that were written.
+    """
+
+    path: Path
+    digest: str
+    files: int
+    written: Written
+
+
+def write_bundle(
+    run: StoredRun,
+    out: Path | None = None,
+    *,
+    images: bool = True,
+    reqif: bool = False,
+    functional: Mapping[str, Any] | str = "",
+    progress: Progress | None = None,
+) -> Bundle:
+    """Write the evidence of a run: into its own folder, or with a copy of it into another or a zip file.
+
+    The same run gives the same bytes.
+
+    Args:
+        run: The run.
+        out: A folder that is new or empty, or a file that ends in .zip; the run's own folder when left out.
+        images: Whether the images come along; without them the trace still names each by its SHA-256.
+        reqif: Whether to write the requirements as ReqIF as well.
+        functional: The functional coverage as a document, or why there is none.
+        progress: Called with what is done and how many of it are.
+
+    Raises:
+        InputError: The place cannot be written, or is not empty, or lies inside the run.
+    """
+    told = progress or (lambda *_: None)
+    with ExitStack() as stack:
+        if out is None:
+            if not images:
+                raise InputError("images can be left out of a copy only: give the place for it, --out FOLDER")
+            stack.enter_context(locked(run.folder))
+        else:
+            _check_place(run.folder, out)
+        paths = [path for path in files_below(run.folder) if _is_kept(path, images=images)]
+        digests = {}
+        for number, path in enumerate(paths, 1):
+            digests[path] = digest_of(run.folder / path)
+            told("Hashing files", number)
+        beside = run.folder if out is None else out.parent
+        scratch = stack.enter_context(_scratch(beside))
+        written = write_documents(
+            run,
+            scratch,
+            digests,
+            reqif=reqif,
+            functional=functional,
+            progress=lambda done: told("Reading cases", done),
+        )
+        digests |= {path: digest_of(scratch / path) for path in written.paths}
+        digests = dict(sorted(digests.items(), key=lambda one: one[0].split("/")))
+        text = sums_text(digests).encode()
+        (scratch / SUMS).write_bytes(text)
+        sources = {path: run.folder / path for path in paths}
+        sources |= {path: scratch / path for path in (*written.paths, SUMS)}
+        place = run.folder if out is None else out
+        if out is None:
+            _move_in(scratch, run.folder, (*written.paths, SUMS))
+        elif out.suffix == ".zip":
+            _zip(out, sources, told)
+        else:
+            _copy(out, sources, told)
+    return Bundle(place, hashlib.sha256(text).hexdigest(), len(digests), written)
+
+
+def _is_kept(path: str, *, images: bool) -> bool:
+    """Return whether a file of the run goes into the bundle; what an earlier bundle wrote is written anew."""
+    first = path.split("/")[0]
+    return first not in (FOLDER, TRACE) and (images or first != "images")
+
+
+def _check_place(folder: Path, out: Path) -> None:
+    here, there = folder.resolve(), out.resolve()
+    if here == there or here in there.parents:
+        raise InputError(f"{out} lies in the run {folder}: choose a place outside, or leave --out away")
+    if out.suffix == ".zip":
+        if out.exists():
+            raise InputError(f"{out} is there already: choose another name, or delete it")
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out} must be new or an empty folder, or end in .zip; choose another")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out.parent}: {error.strerror}; choose another") from error
+
+
+@contextmanager
+def _scratch(beside: Path) -> Iterator[Path]:
+    """Give a folder on the same disk, so that what is written there can be moved; it is gone afterwards."""
+    try:
+        # The dot keeps it out of SHA256SUMS.
+        name = tempfile.mkdtemp(prefix=".evidence-", dir=beside)
+    except OSError as error:
+        raise InputError(
+            f"cannot write to {beside}: {error.strerror}; choose another place with --out"
+        ) from error
+    try:
+        yield Path(name)
+    finally:
+        shutil.rmtree(name, ignore_errors=True)
+
+
+def _move_in(scratch: Path, folder: Path, paths: tuple[str, ...]) -> None:
+    # The sums go first and come last: a bundle that was interrupted is not taken for a whole one.
+    (folder / SUMS).unlink(missing_ok=True)
+    shutil.rmtree(folder / FOLDER, ignore_errors=True)
+    for path in paths:
+        with replacing(folder / path) as unfinished:
+            unfinished.parent.mkdir(exist_ok=True)
+            (scratch / path).replace(unfinished)
+
+
+def _copy(out: Path, sources: Mapping[str, Path], told: Progress) -> None:
+    try:
+        for number, (path, source) in enumerate(sources.items(), 1):
+            target = out / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+            told("Copying files", number)
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror}; choose another place") from error
+
+
+def _zip(out: Path, sources: Mapping[str, Path], told: Progress) -> None:
+    with replacing(out) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+        for number, (path, source) in enumerate(sorted(sources.items()), 1):
+            entry = zipfile.ZipInfo(f"{out.stem}/{path}", _DATE)
+            entry.external_attr = 0o644 << 16
+            # Images and shards are compressed already.
+            packed = source.suffix not in (".png", ".parquet")
+            entry.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+            with source.open("rb") as file, archive.open(entry, "w", force_zip64=True) as member:
+                shutil.copyfileobj(file, member, 1 << 20)
+            told("Packing files", number)

@@ -1,0 +1,132 @@
+"""What a run tested: every requirement on every system, also those that no case tried."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from roadworthy.cases import Outcome, Requirement, Status
+from roadworthy.runs.evidence.gsn import Argued, Evidence
+from roadworthy.runs.evidence.sums import sums_text
+from roadworthy.runs.store import StoredRun, read_requirement
+from roadworthy.runs.store.records import read_records
+
+__all__ = ["PairResult", "folder_digest", "pair_results"]
+
+NOT_TRIED = "not tried"
+
+
+@dataclass(frozen=True, slots=True)
+class PairResult:
+    """A requirement on one system.
+
+    Attributes:
+        requirement: The requirement.
+        system: The system's name.
+        outcome: What the run concluded; None where it did not.
+        counts: The number of cases per status.
+        folder: Where the rows are, below the run, with slashes; empty where the run is one pair itself, None
+            where nothing was stored.
+    """
+
+    requirement: Requirement
+    system: str
+    outcome: Outcome | None
+    counts: Mapping[Status, int]
+    folder: str | None
+
+    @property
+    def applicable(self) -> int:
+        """How many cases tried the requirement."""
+        return sum(self.counts.values()) - self.counts.get(Status.NOT_APPLICABLE, 0)
+
+    @property
+    def failed(self) -> int:
+        """How many of them failed: violations, and answers that cannot be used."""
+        return self.counts.get(Status.VIOLATED, 0) + self.counts.get(Status.ERROR, 0)
+
+    @property
+    def status(self) -> str:
+        """The outcome's status, or ``not tried`` where no case was applicable."""
+        if not self.applicable:
+            return NOT_TRIED
+        return "inconclusive" if self.outcome is None else str(self.outcome.status)
+
+    @property
+    def summary(self) -> str:
+        """What was found, in one sentence."""
+        if self.outcome is not None:
+            return self.outcome.summary
+        if self.folder is None:
+            return "it was not run"
+        return f"the run was stopped after {sum(self.counts.values())} cases, before it concluded"
+
+    def argued(self, digests: Mapping[str, str]) -> Argued:
+        """Return it as an argument needs it, with the evidence that files of the run are."""
+        one = self.requirement
+        proof: tuple[Evidence, ...] = ()
+        if self.folder is not None and self.applicable:
+            place = f"{self.folder}/" if self.folder else "cases/"
+            proof = (Evidence(place, folder_digest(digests, place)),)
+        return Argued(
+            one.id,
+            one.text,
+            one.method,
+            self.system,
+            self.status,
+            self.summary,
+            proof,
+            one.tags,
+            str(one.severity),
+        )
+
+
+def pair_results(run: StoredRun) -> list[PairResult]:
+    """Return what a run tested, in the order of its suite.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from roadworthy.cases import Case, Drive, Verdict
+        >>> from roadworthy.runs import RunStore
+        >>> with tempfile.TemporaryDirectory() as name:
+        ...     requirement = Requirement("R1", "The lane is kept", "lanes")
+        ...     with RunStore(Path(name), requirement, system="dave2") as store:
+        ...         case = Case("lap 1", "R1", (Drive("oval"),))
+        ...         store.append(case, Verdict.from_margin(case, -0.5))
+        ...     [(one.requirement.id, one.system, one.failed) for one in pair_results(StoredRun.open(name))]
+        [('R1', 'dave2', 1)]
+    """
+    found = {
+        (pair.requirement.id, pair.system): PairResult(
+            pair.requirement,
+            pair.system,
+            pair.outcome,
+            pair.counts,
+            "" if pair.folder == run.folder else pair.folder.relative_to(run.folder).as_posix(),
+        )
+        for pair in run.pairs
+    }
+    ordered: list[PairResult] = []
+    whole = run.folder / "requirements.jsonl"
+    if (run.folder / "runs").is_dir() and whole.is_file():
+        # The suite's own list also has what was never begun.
+        for record in read_records(whole):
+            key = str(record["id"]), str(record.get("system", ""))
+            known = found.pop(key, None)
+            ordered.append(known or PairResult(read_requirement(record), key[1], None, {}, None))
+    return [*ordered, *found.values()]
+
+
+def folder_digest(digests: Mapping[str, str], place: str) -> str:
+    """Return what the files below a folder hash to together: the SHA-256 of their lines in SHA256SUMS.
+
+    ``grep '  runs/r1/dave2/' SHA256SUMS | sha256sum`` gives the same.
+
+    Example:
+        >>> folder_digest({"a/b": "0" * 64, "c": "1" * 64}, "a/")[:12]
+        'd8b3189d701f'
+    """
+    below = {path: digest for path, digest in digests.items() if path.startswith(place)}
+    return hashlib.sha256(sums_text(below).encode()).hexdigest()

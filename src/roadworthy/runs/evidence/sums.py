@@ -1,0 +1,147 @@
+"""SHA256SUMS: what every file of a folder hashes to, as `sha256sum -c` reads it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from roadworthy._files import read_text, replacing
+from roadworthy.errors import InputError
+
+__all__ = ["SUMS", "Differences", "digest_of", "files_below", "read_sums", "sums_text", "write_sums"]
+
+SUMS = "SHA256SUMS"
+
+_LINE = re.compile(r"(?P<slash>\\?)(?P<digest>[0-9a-f]{64}) [ *](?P<path>.+)")
+_CHUNK = 1 << 20
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file; it is read a piece at a time.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    found = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_CHUNK):
+                found.update(piece)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    return found.hexdigest()
+
+
+def files_below(folder: Path) -> Iterator[str]:
+    """Yield the files below a folder as paths with slashes, in order; without its SHA256SUMS.
+
+    Names that begin with a dot are locks and unfinished files, which say nothing about what was found.
+    """
+    for path in sorted(folder.rglob("*"), key=lambda one: one.relative_to(folder).parts):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and parts != (SUMS,) and not any(part.startswith(".") for part in parts):
+            yield "/".join(parts)
+
+
+def sums_text(digests: Mapping[str, str]) -> str:
+    """Return the text of SHA256SUMS.
+
+    Example:
+        >>> sums_text({"trace.csv": "ab" * 32})[60:].rstrip()
+        'abab  trace.csv'
+    """
+    return "".join(_line(path, digest) for path, digest in digests.items())
+
+
+def _line(path: str, digest: str) -> str:
+    # As sha256sum writes names that would break the line.
+    escaped = path.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    mark = "" if escaped == path else "\\"
+    return f"{mark}{digest}  {escaped}\n"
+
+
+def write_sums(
+    folder: Path, paths: Iterable[str], *, progress: Callable[[int], None] | None = None
+) -> dict[str, str]:
+    """Hash files of a folder and write SHA256SUMS beside them; return what they hash to."""
+    digests = {}
+    for number, path in enumerate(paths, 1):
+        digests[path] = digest_of(folder / path)
+        if progress is not None:
+            progress(number)
+    with replacing(folder / SUMS) as unfinished:
+        unfinished.write_text(sums_text(digests), encoding="utf-8", newline="\n")
+    return digests
+
+
+def read_sums(path: Path) -> dict[str, str]:
+    """Return what a SHA256SUMS says, by the paths in it.
+
+    Raises:
+        InputError: It cannot be read, or a line is not of it, or a path leads out of the folder.
+    """
+    digests: dict[str, str] = {}
+    for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), 1):
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise InputError(f"{path}:{number}: expected a SHA-256, two spaces and a path, got {line[:80]!r}")
+        name = found["path"]
+        if found["slash"]:
+            name = re.sub(r"\\(.)", lambda one: {"n": "\n", "r": "\r"}.get(one[1], one[1]), name)
+        pure = PurePosixPath(name)
+        if pure.is_absolute() or ".." in pure.parts:
+            raise InputError(f"{path}:{number}: expected a path inside the folder, got {name!r}")
+        if name in digests:
+            raise InputError(f"{path}:{number}: {name!r} is listed twice")
+        digests[name] = found["digest"]
+    return digests
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """How a folder differs from its SHA256SUMS; empty where it does not.
+
+    Attributes:
+        changed: Files with other bytes.
+        missing: Files that are gone.
+        added: Files that are not listed.
+    """
+
+    changed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.missing or self.added)
+
+    @classmethod
+    def of(cls, folder: Path, *, progress: Callable[[int], None] | None = None) -> Differences:
+        """Hash everything in a folder again and compare.
+
+        Raises:
+            InputError: There is no SHA256SUMS, or it is broken.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as name:
+            ...     folder = Path(name)
+            ...     _ = (folder / "trace.csv").write_text("one")
+            ...     _ = write_sums(folder, files_below(folder))
+            ...     _ = (folder / "trace.csv").write_text("two")
+            ...     Differences.of(folder)
+            Differences(changed=('trace.csv',), missing=(), added=())
+        """
+        listed = read_sums(folder / SUMS)
+        present = dict.fromkeys(files_below(folder))
+        changed, missing = [], []
+        for number, (path, digest) in enumerate(listed.items(), 1):
+            if path not in present:
+                missing.append(path)
+            elif digest_of(folder / path) != digest:
+                changed.append(path)
+            if progress is not None:
+                progress(number)
+        return cls(tuple(changed), tuple(missing), tuple(one for one in present if one not in listed))

@@ -1,0 +1,237 @@
+"""Hands out batches to workers, and does something about workers that fail: the same for all executors."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from roadworthy.errors import InputError
+from roadworthy.runs.executors.faults import TRIES, Fault, Limits, Piece, Ticket, blame_of, blamed, divided
+from roadworthy.runs.executors.pickling import SERIAL
+from roadworthy.runs.executors.work import Done, Job, Unit
+
+__all__ = ["Crew", "Died", "Dispatcher", "Event", "Hand", "Opened", "Refused", "Returned", "Started"]
+
+_TURN = 0.1  # seconds between two looks at clocks and memory
+_STARTS = 6  # workers that may die one after the other before they have opened the systems
+
+
+@dataclass(eq=False)
+class Hand:
+    """A worker, as the dispatcher sees it.
+
+    Attributes:
+        is_open: Whether it has opened the systems of the job.
+        pieces: What it has been given, the one it works on first.
+        since: When it began with that one; None while it does not work.
+        served: How many batches it has finished.
+    """
+
+    is_open: bool = False
+    pieces: deque[Piece] = field(default_factory=deque)
+    since: float | None = None
+    served: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a worker did."""
+
+    hand: Hand
+
+
+class Opened(Event):
+    """It has opened the systems."""
+
+
+class Started(Event):
+    """It works on the first of its pieces."""
+
+
+class Died(Event):
+    """It is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Event):
+    """It cannot open the systems."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Returned(Event):
+    """It has finished the first of its pieces."""
+
+    done: Done
+
+
+class Crew(Protocol):
+    """The workers of an executor."""
+
+    hands: list[Hand]
+    """Those that live."""
+
+    size: int
+    """How many there shall be."""
+
+    depth: int
+    """How many pieces a worker may hold, so that it never waits for the driver."""
+
+    def hire(self) -> None:
+        """Start one more worker, which opens the systems of the job."""
+        ...
+
+    def give(self, hand: Hand, piece: Piece) -> None:
+        """Send a piece to a worker."""
+        ...
+
+    def wait(self, seconds: float) -> Sequence[Event]:
+        """Return what happened, waiting so long for something."""
+        ...
+
+    def dismiss(self, hand: Hand) -> None:
+        """End a worker, whatever it does."""
+        ...
+
+    def megabytes(self, hand: Hand) -> float | None:
+        """Return how much memory a worker uses; None where that cannot be told now."""
+        ...
+
+
+class Dispatcher:
+    """The batches of one run.
+
+    Args:
+        crew: The workers.
+        job: What all batches have in common.
+        limits: What a worker may take.
+    """
+
+    def __init__(self, crew: Crew, job: Job, limits: Limits) -> None:
+        self.ahead = crew.size * (crew.depth + 1)
+        self._crew = crew
+        self._job = job
+        self._limits = limits
+        self._waiting: deque[Piece] = deque()
+        self._failed_starts = 0
+        self._looked = time.monotonic()
+
+    def submit(self, unit: Unit, /) -> Callable[[], Done]:
+        """Begin with a batch as soon as a worker is free."""
+        ticket = Ticket.of(unit)
+        self._waiting.extend(ticket.pieces)
+        self._turn(0)
+        return lambda: self._result(ticket)
+
+    def _result(self, ticket: Ticket) -> Done:
+        while not ticket.is_done:
+            self._turn(_TURN)
+        self._turn(0)
+        return ticket.done()
+
+    def _turn(self, seconds: float) -> None:
+        self._hand_out()
+        for event in self._crew.wait(seconds):
+            # One that was dismissed meanwhile has nothing to say.
+            if event.hand in self._crew.hands:
+                self._take(event)
+        if time.monotonic() - self._looked >= _TURN:
+            self._looked = time.monotonic()
+            self._look_after()
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        crew = self._crew
+        while self._waiting and len(crew.hands) < min(crew.size, len(self._waiting) + self._busy()):
+            crew.hire()
+        while self._waiting and (hand := self._free_hand(self._waiting[0])) is not None:
+            piece = self._waiting.popleft()
+            hand.pieces.append(piece)
+            crew.give(hand, piece)
+
+    def _free_hand(self, piece: Piece) -> Hand | None:
+        """Return the worker that has least to do; None where none has room."""
+        crew = self._crew
+        free = [hand for hand in crew.hands if hand.is_open and len(hand.pieces) < crew.depth]
+        if not piece.wants_fresh:
+            return min(free, key=lambda one: len(one.pieces), default=None)
+        idle = [hand for hand in free if not hand.pieces]
+        for hand in idle:
+            if not hand.served:
+                return hand
+        if idle and all(hand.is_open for hand in crew.hands):
+            crew.dismiss(idle[0])
+            crew.hire()
+        return None
+
+    def _busy(self) -> int:
+        return sum(bool(hand.pieces) for hand in self._crew.hands)
+
+    def _take(self, event: Event) -> None:
+        hand = event.hand
+        if isinstance(event, Opened):
+            hand.is_open = True
+            self._failed_starts = 0
+        elif isinstance(event, Refused):
+            raise InputError(f"a worker cannot open what it has to test ({event.reason}): {SERIAL}")
+        elif isinstance(event, Started):
+            hand.since = time.monotonic()
+        elif isinstance(event, Returned):
+            hand.pieces.popleft().result = event.done
+            hand.since = None
+            hand.served += 1
+        elif isinstance(event, Died):
+            self._replace(hand, "died")
+
+    def _look_after(self) -> None:
+        """End workers that hang or take too much memory."""
+        limits = self._limits
+        for hand in tuple(self._crew.hands):
+            spent = 0.0 if hand.since is None else time.monotonic() - hand.since
+            if limits.seconds is not None and spent > limits.seconds:
+                self._replace(hand, "hangs")
+            # Between two batches it is nobody's fault, and the worker is replaced when it has nothing to do.
+            elif limits.megabytes is not None and (hand.since is not None or not hand.pieces):
+                used = self._crew.megabytes(hand) if hand.is_open else None
+                if used is not None and used > limits.megabytes:
+                    self._replace(hand, "memory")
+
+    def _replace(self, hand: Hand, fault: Fault) -> None:
+        self._crew.dismiss(hand)
+        if not hand.is_open:
+            self._failed_starts += 1
+            if self._failed_starts >= _STARTS:
+                raise InputError(
+                    f"{_STARTS} workers died one after the other while they opened what they have to test: "
+                    f"{SERIAL}, to see why"
+                )
+        pieces = tuple(hand.pieces)
+        if pieces and hand.since is not None:
+            guilty, pieces = pieces[0], pieces[1:]
+            again = self._after(guilty, fault, fresh=not hand.served)
+        else:
+            again = []
+        # The first to be waited for are the first to be tried again.
+        self._waiting.extendleft(reversed([*again, *pieces]))
+
+    def _after(self, piece: Piece, fault: Fault, *, fresh: bool) -> list[Piece]:
+        """Return what is tried again after a worker failed on a piece."""
+        if piece.unit.blame:
+            # Not even the frames can be made.
+            piece.result = blamed(piece)
+            return []
+        if fault == "memory" and not fresh:
+            # What the batches before left behind may be too much, not what this one takes.
+            piece.wants_fresh = True
+            return [piece]
+        piece.deaths += fault == "died"
+        if not piece.is_single:
+            return [piece] if piece.deaths == 1 else divided(piece, self._job)
+        if fault == "died" and piece.deaths < TRIES:
+            return [piece]
+        piece.unit = replace(piece.unit, blame=blame_of(fault, piece, self._limits))
+        return [piece]

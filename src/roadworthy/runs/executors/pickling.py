@@ -1,0 +1,233 @@
+"""How jobs and batches travel: pickled, with their arrays beside the pickle."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeAlias
+
+from roadworthy._importing import imported
+from roadworthy.errors import InputError
+from roadworthy.runs.executors.work import Done, Job, Unit
+
+__all__ = ["PackedJob", "Parcel", "pack", "pack_job", "pack_unit", "unpack", "unpack_job"]
+
+SERIAL = "use --executor serial (executor=None), which sends nothing"
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Something that travels.
+
+    Attributes:
+        content: The pickle.
+        buffers: The arrays, as bytes, in the order in which the pickle speaks of them.
+    """
+
+    content: bytes
+    buffers: Sequence[Buffer] = ()
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return len(self.content) + sum(memoryview(one).nbytes for one in self.buffers)
+
+    def copied(self) -> Parcel:
+        """Return it with buffers of its own, which may be written as before."""
+        views: list[memoryview] = [memoryview(one) for one in self.buffers]
+        return Parcel(self.content, [bytes(one) if one.readonly else bytearray(one) for one in views])
+
+    def digest(self) -> str:
+        """Return the SHA-256 of it all."""
+        known = sha256(self.content)
+        for one in self.buffers:
+            known.update(one)
+        return known.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class PackedJob:
+    """A job that travels: its parts one by one, so that a worker keeps the systems that it has.
+
+    Attributes:
+        parts: What the job consists of, by name; later ones may speak of earlier ones.
+        digests: The SHA-256 of each system, by the name of its part.
+        rest: Everything else about the job.
+    """
+
+    parts: Mapping[str, Parcel]
+    digests: Mapping[str, str]
+    rest: Mapping[str, Any] = field(default_factory=dict)
+
+
+class _Pickler(pickle.Pickler):
+    """Leaves out what the other side has, and says of users' files where they are."""
+
+    def __init__(
+        self, file: io.BytesIO, known: Mapping[int, str], buffers: list[pickle.PickleBuffer]
+    ) -> None:
+        super().__init__(file, protocol=5, buffer_callback=buffers.append)
+        self._known = known
+
+    def persistent_id(self, thing: Any) -> str | None:
+        """Return the name of what the other side has."""
+        return self._known.get(id(thing))
+
+    def reducer_override(self, thing: Any) -> Any:
+        """Return how a class or function of a user's file is found again: no module of its name is known."""
+        if not isinstance(thing, FunctionType | type):
+            return NotImplemented
+        module = sys.modules.get(thing.__module__)
+        file = getattr(module, "__file__", None)
+        if file is None or "<locals>" in thing.__qualname__ or not _is_users_file(thing.__module__, file):
+            return NotImplemented
+        return imported, (f"{file}:{thing.__qualname__}", "", "function")
+
+
+def _is_users_file(name: str, file: str) -> bool:
+    """Return whether a module was imported by the path of its file: its name ends with a hash of that."""
+    path = Path(file)
+    return name == f"{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, parcel: Parcel, known: Mapping[str, Any]) -> None:
+        super().__init__(io.BytesIO(parcel.content), buffers=parcel.buffers)
+        self._known = known
+
+    def persistent_load(self, name: Any) -> Any:
+        """Return what the pickle calls by a name."""
+        return self._known[name]
+
+
+def pack(thing: object, known: Mapping[int, str] | None = None) -> Parcel:
+    """Return something as it travels.
+
+    Args:
+        thing: What travels.
+        known: What the other side has, by `id`, with its name there.
+
+    Example:
+        >>> import numpy as np
+        >>> parcel = pack(np.arange(5))
+        >>> unpack(parcel).tolist(), len(parcel.buffers)
+        ([0, 1, 2, 3, 4], 1)
+    """
+    file = io.BytesIO()
+    buffers: list[pickle.PickleBuffer] = []
+    _Pickler(file, known or {}, buffers).dump(thing)
+    return Parcel(file.getvalue(), [one.raw() for one in buffers])
+
+
+def unpack(parcel: Parcel, known: Mapping[str, Any] | None = None) -> Any:
+    """Return what travelled; its arrays are views of the parcel's buffers."""
+    return _Unpickler(parcel, known or {}).load()
+
+
+def pack_job(job: Job) -> tuple[PackedJob, dict[int, str]]:
+    """Return a job as it travels, and what of it batches need not carry, by `id`.
+
+    Raises:
+        InputError: A system or the method cannot travel.
+    """
+    parts: dict[str, Parcel] = {}
+    digests: dict[str, str] = {}
+    known: dict[int, str] = {}
+
+    def add(name: str, thing: object, what: str) -> None:
+        try:
+            parts[name] = pack(thing, known)
+        except Exception as error:
+            raise InputError(
+                f"{what} cannot be sent to other processes ({type(error).__name__}: {error}): {SERIAL}, or "
+                "give it as something that can be pickled: of module level, without open files or sessions"
+            ) from error
+        known[id(thing)] = name
+
+    if job.data is not None:
+        try:
+            parts["data"] = pack(job.data)
+            known[id(job.data)] = "data"
+        except Exception:
+            # Cases that bring their own frames need no data set.
+            parts.pop("data", None)
+    for name, system in job.systems.items():
+        add(f"system {name}", system, f"the system {name}")
+        digests[f"system {name}"] = parts[f"system {name}"].digest()
+    if job.simulator is not None:
+        add("simulator", job.simulator, "the simulator")
+    add("method", job.method, f"the method {job.method.name}")
+    rest = {"tested": job.tested, "batch_size": job.batch_size, "retention": job.retention}
+    return PackedJob(parts, digests, rest), known
+
+
+def unpack_job(packed: PackedJob, systems: dict[str, Any]) -> tuple[Job, dict[str, Any]]:
+    """Return a job that travelled, and what batches may speak of, by name.
+
+    Args:
+        packed: The job.
+        systems: The systems that are open here, by digest; afterwards those of this job.
+    """
+    known: dict[str, Any] = {}
+    fresh: dict[str, Any] = {}
+    for name, parcel in packed.parts.items():
+        digest = packed.digests.get(name)
+        if digest is not None and digest in systems:
+            known[name] = systems[digest]
+        else:
+            known[name] = unpack(parcel, known)
+        if digest is not None:
+            fresh[digest] = known[name]
+    systems.clear()
+    systems.update(fresh)
+    job = Job(
+        known["method"],
+        {name.removeprefix("system "): known[name] for name in packed.digests},
+        simulator=known.get("simulator"),
+        data=known.get("data"),
+        **packed.rest,
+    )
+    return job, known
+
+
+def pack_unit(unit: Unit, known: Mapping[int, str]) -> Parcel:
+    """Return a batch as it travels.
+
+    Raises:
+        InputError: A case cannot travel; names it.
+    """
+    try:
+        return pack(unit, known)
+    except Exception as error:
+        for case in unit.cases:
+            try:
+                pack(case, known)
+            except Exception as reason:
+                raise InputError(
+                    f"case {case.id!r} cannot be sent to other processes ({type(reason).__name__}: "
+                    f"{reason}): {SERIAL}, or let it ask for frames by callables that can be pickled"
+                ) from reason
+        raise InputError(f"a batch cannot be sent to other processes ({error}): {SERIAL}") from error
+
+
+def pack_done(done: Done) -> Parcel:
+    """Return what became of a batch as it travels; an error that cannot travel is told in words."""
+    try:
+        parcel = pack(done)
+        unpack(parcel)
+    except Exception as error:
+        if done.error is not None:
+            told = RuntimeError(f"{type(done.error).__name__}: {done.error}")
+            told.__notes__ = list(getattr(done.error, "__notes__", ()))
+            return pack_done(Done(done.results, done.images, done.making, told))
+        told = InputError(f"verdicts cannot be sent back from a worker ({error}): {SERIAL}")  # type: ignore[assignment]
+        return pack(Done(error=told))
+    return parcel

@@ -1,0 +1,180 @@
+"""What is done with a batch of cases, wherever it is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from roadworthy.cases import Case, Dataset, Method, Predict, Verdict
+from roadworthy.frames import Frame
+from roadworthy.images import encode_image
+from roadworthy.models import Simulator, SystemUnderTest
+from roadworthy.runs.batches import Answered, Judged, Made, distinct_sources, frames_of, key_of, make_frames
+from roadworthy.runs.executors.retention import Retention
+
+__all__ = ["Done", "Job", "Pair", "Result", "Unit", "carry"]
+
+Pair: TypeAlias = tuple[str, str]
+"""The id of a requirement and the name of a system."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What all batches of a run have in common.
+
+    Attributes:
+        method: What judges.
+        systems: The systems under test, by name.
+        tested: What is tested on what.
+        batch_size: The most frames that a system gets at a time.
+        retention: Of which cases the images are kept.
+        simulator: What answers cases that ask for a drive.
+        data: The frames; cases that speak of it need not carry it.
+    """
+
+    method: Method
+    systems: Mapping[str, SystemUnderTest]
+    tested: frozenset[Pair]
+    batch_size: int
+    retention: Retention = field(default_factory=Retention)
+    simulator: Simulator | None = None
+    data: Dataset | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Unit:
+    """A batch of cases, and the systems that are asked about them.
+
+    Attributes:
+        cases: The cases.
+        systems: The names of the systems.
+        blame: Where it is not empty no system is asked: each case is an error, for this reason.
+    """
+
+    cases: tuple[Case, ...]
+    systems: tuple[str, ...]
+    blame: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one case on one system.
+
+    Attributes:
+        place: The number of the case in its batch.
+        system: The name of the system.
+        verdict: The verdict, with its visual change.
+        images: The numbers of the images to keep, among those of all results.
+        seconds: How long it took to answer and to judge.
+    """
+
+    place: int
+    system: str
+    verdict: Verdict
+    images: tuple[int, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Done:
+    """What became of a batch.
+
+    Attributes:
+        results: One for each case and system that is tested on it, system after system.
+        images: The images to keep, as PNG files.
+        making: How long it took to make the first, second … frame of each case, by the number of the case.
+        error: What ended the work early: a bug, or something that cannot be used.
+    """
+
+    results: list[Result] = field(default_factory=list)
+    images: list[bytes] = field(default_factory=list)
+    making: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    error: Exception | None = None
+
+
+def carry(job: Job, unit: Unit, made: Sequence[Made] | None = None) -> Done:
+    """Make the frames of some cases, ask the systems, judge the answers.
+
+    It depends on its arguments only and changes nothing, so it may run anywhere, and again.
+
+    Args:
+        job: What all batches of the run have in common.
+        unit: The batch.
+        made: The frames, where they have been made already, in the order of their sources.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.cases import BaseMethod
+        >>> class Turns(BaseMethod):
+        ...     name = "turns"
+        ...     def cases(self, requirement, data, rng):
+        ...         yield from (Case(one.id, requirement.id, (Predict((one,)),)) for one in data)
+        ...     def judge(self, case, answers):
+        ...         return Verdict.from_margin(case, 5 - abs(answers.predicted().signal("steering")[0]))
+        >>> from roadworthy.models import Truth
+        >>> job = Job(Turns(), {"truth": Truth()}, frozenset({("R1", "truth")}), 32)
+        >>> frame = load("world:town", count=1)[0]
+        >>> done = carry(job, Unit((Case("one", "R1", (Predict((frame,)),)),), ("truth",)))
+        >>> [str(one.verdict.status) for one in done.results]
+        ['passed']
+    """
+    done = Done()
+    try:
+        sources = distinct_sources(unit.cases)
+        frames = dict(zip(map(key_of, sources), make_frames(sources) if made is None else made, strict=True))
+        done.making = {place: _making(case, frames) for place, case in enumerate(unit.cases)}
+        kept: dict[int, int] = {}
+        for name in unit.systems:
+            _answer(job, unit, name, frames, done, kept)
+    except Exception as error:
+        # What was judged before it counts.
+        done.error = error
+    return done
+
+
+def _answer(
+    job: Job, unit: Unit, name: str, frames: Mapping[Hashable, Made], done: Done, kept: dict[int, int]
+) -> None:
+    """Add the results of one system."""
+    places = [
+        place for place, case in enumerate(unit.cases) if (case.requirement_id, name) in job.tested
+    ]  # fmt: skip
+    if not places:
+        return
+    each, verdicts = _verdicts(job, [unit.cases[place] for place in places], name, frames, unit.blame)
+    start = time.perf_counter()
+    for place, judged in zip(places, verdicts, strict=True):
+        seconds = time.perf_counter() - start
+        if judged.verdict.margin is not None:
+            seconds += each * len(judged.frames)
+        images: list[int] = []
+        if job.retention.keeps(judged.case, judged.verdict):
+            images = [_kept(frame, done, kept) for frame in judged.frames]
+        verdict = judged.with_visual_change().verdict
+        done.results.append(Result(place, name, verdict, tuple(images), seconds))
+        start = time.perf_counter()
+
+
+def _verdicts(
+    job: Job, cases: Sequence[Case], name: str, frames: Mapping[Hashable, Made], blame: str
+) -> tuple[float, Iterator[Judged]]:
+    """Return how long the system took for a frame, and the verdicts."""
+    if blame:
+        return 0.0, (Judged(case, Verdict.error(case, blame), frames_of(case, frames)) for case in cases)
+    answered = Answered(cases, job.systems[name], job.batch_size, frames, job.simulator)
+    return answered.seconds / max(1, answered.asked), answered.judged(job.method)
+
+
+def _kept(frame: Frame, done: Done, kept: dict[int, int]) -> int:
+    """Return the number of a frame among the images; encoding takes long, and many share theirs."""
+    if id(frame) not in kept:
+        kept[id(frame)] = len(done.images)
+        done.images.append(encode_image(frame.image, ".png"))
+    return kept[id(frame)]
+
+
+def _making(case: Case, frames: Mapping[Hashable, Made]) -> tuple[float, ...]:
+    sources = [one for item in case.asks if isinstance(item, Predict) for one in item.frames]
+    return tuple(0.0 if isinstance(source, Frame) else frames[key_of(source)].seconds for source in sources)

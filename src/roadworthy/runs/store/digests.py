@@ -1,0 +1,338 @@
+"""What was tested, as SHA-256: files, models and data sets."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from roadworthy._version import __version__
+from roadworthy.cases import Dataset
+from roadworthy.datasets import BaseDataset, WorldCropsDataset, WorldDataset
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.models import SystemUnderTest
+
+__all__ = [
+    "Digest",
+    "FileDigests",
+    "digest_of_dataset",
+    "digest_of_file",
+    "digest_of_files",
+    "digest_of_model",
+]
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+_LISTED = 20
+"""The most files that a manifest names one by one."""
+
+_AT_A_TIME = 1000
+"""Frames that wait for a thread: so many that none is idle, and few enough for an end by Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The SHA-256 of something that was tested, and what exactly was hashed.
+
+    Attributes:
+        sha256: In hexadecimal digits; None where there is nothing that could be hashed.
+        hashed: What was hashed, in words.
+        count: How many files, or frames of a data set.
+        sums: The SHA-256 of each file by its name, where they are few.
+        settings: How it is used, as text, where that is no part of the files.
+    """
+
+    sha256: str | None
+    hashed: str
+    count: int = 0
+    sums: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    settings: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Return it as a manifest has it: what says nothing is left out."""
+        record = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        kept = {name: value for name, value in record.items() if value or name in ("sha256", "hashed")}
+        return {**kept, "sums": dict(self.sums)} if self.sums else kept
+
+
+class FileDigests:
+    """SHA-256 of files, several at a time; a file that is asked for again is hashed again only if it changed.
+
+    Whether it changed is judged by its size and time, so one of these serves for one run and no longer.
+
+    Args:
+        threads: How many files are hashed at a time; as many as there are cores, at most 8, when left out.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._threads = threads or _threads()
+        self._known: dict[tuple[str, int, int], str] = {}
+
+    def of(self, path: Path) -> str:
+        """Return the SHA-256 of a file's content.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        try:
+            told = path.stat()
+            key = str(path), told.st_size, told.st_mtime_ns
+            if key not in self._known:
+                with path.open("rb") as file:
+                    self._known[key] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise InputError(f"cannot read {path}, which is to be hashed: {error.strerror}") from error
+        return self._known[key]
+
+    def of_all(self, paths: Sequence[Path], progress: Progress | None = None) -> list[str]:
+        """Return the SHA-256 of several files, in order."""
+        sums = []
+        with ThreadPoolExecutor(self._threads) as pool:
+            for done, found in enumerate(pool.map(self.of, paths), 1):
+                sums.append(found)
+                if progress is not None:
+                    progress(done, len(paths))
+        return sums
+
+
+def digest_of_file(path: Path, files: FileDigests | None = None) -> Digest:
+    """Return the SHA-256 of one file, such as a suite.
+
+    Raises:
+        InputError: It cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "night.suite.yaml")
+        ...     _ = path.write_bytes(b"abc")
+        ...     digest_of_file(path).sha256[:16]
+        'ba7816bf8f01cfea'
+    """
+    return digest_of_files({path.name: path}, "the content of the file", files)
+
+
+def digest_of_files(
+    named: Mapping[str, Path], hashed: str, files: FileDigests | None = None, progress: Progress | None = None
+) -> Digest:
+    """Return the SHA-256 of several files together.
+
+    That of one file is that of its content. That of more is that of their list, as ``sha256sum`` writes it:
+    a line for each, in the order of the names, so anybody can make it again.
+
+    Args:
+        named: The files, by the names that they shall have in the list.
+        hashed: What they are, in words.
+        files: What hashes them, where several are wanted.
+        progress: Called after every file with how many are done and how many there are.
+
+    Raises:
+        InputError: One cannot be read.
+    """
+    names = sorted(named, key=os.fsencode)
+    paths = [named[name] for name in names]
+    sums = (files or FileDigests()).of_all(paths, progress)
+    lines = b"".join(
+        f"{one}  ".encode() + os.fsencode(name) + b"\n" for one, name in zip(sums, names, strict=True)
+    )
+    return Digest(
+        sums[0] if len(sums) == 1 else hashlib.sha256(lines).hexdigest(),
+        hashed,
+        len(sums),
+        dict(zip(names, sums, strict=True)) if len(sums) <= _LISTED else {},
+    )
+
+
+def digest_of_model(system: SystemUnderTest, files: FileDigests | None = None) -> Digest:
+    """Return the SHA-256 of what a system under test consists of.
+
+    Of a network these are its files, of a Python function the file that defines it (not what that imports),
+    of what comes with Roadworthy its name and version. What answers behind an address, or is in memory only,
+    cannot be hashed, and the digest says so.
+
+    Raises:
+        InputError: A file cannot be read.
+
+    Example:
+        >>> from roadworthy.models import load_model
+        >>> digest = digest_of_model(load_model("dave2"))
+        >>> digest.hashed, list(digest.sums)
+        ('the files of the network', ['dave2.onnx'])
+        >>> digest_of_model(load_model("truth")).hashed
+        'its name and the version of Roadworthy, of which it is a part'
+    """
+    network = getattr(system, "network", system)
+    settings = _settings(network)
+    found = tuple(Path(path) for path in getattr(network, "files", ()))
+    if found:
+        named = _named(found)
+        return dataclasses.replace(
+            digest_of_files(named, "the files of the network", files), settings=settings
+        )
+    runtime = getattr(network, "runtime", network)
+    source = _source(getattr(runtime, "function", type(network)))
+    if source is not None and source.is_relative_to(_PACKAGE):
+        if runtime is network:
+            text = f"{type(network).__qualname__} {network.name} of roadworthy {__version__}"
+            told = "its name and the version of Roadworthy, of which it is a part"
+            return Digest(_sha256(text), told, settings=settings)
+    elif source is not None:
+        told = "the file that defines it, and nothing of what that imports"
+        return dataclasses.replace(digest_of_files({source.name: source}, told, files), settings=settings)
+    address = getattr(runtime, "url", None)
+    told = "nothing: it is in memory only" if address is None else "nothing: what answers there is not known"
+    return Digest(None, told, settings=settings)
+
+
+def digest_of_dataset(data: Dataset, progress: Progress | None = None) -> Digest:
+    """Return the SHA-256 of a data set.
+
+    Of the built-in world, which draws its frames, it is that of the recipe (all options, which frames) and of
+    the version of Roadworthy. Of any other it is that of what the methods get to see, frame by frame: id,
+    pixels, and all that is known, such as labels, boxes and signals. So every file counts that has a part in
+    it, wherever it lies, no other does, and of a slice only its frames are read. Pixels of JPEG files may
+    differ in the last bit between versions of OpenCV, which a manifest names.
+
+    Args:
+        data: The data set.
+        progress: Called with how many frames are done and how many there are.
+
+    Raises:
+        InputError: A frame cannot be read, and the data set was not told to skip such frames.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> day, night = (digest_of_dataset(load("world:town", time=time)) for time in ("day", "night"))
+        >>> day.hashed, day.sha256 == night.sha256
+        ('the options and the version of Roadworthy, which draws the frames', False)
+    """
+    if isinstance(data, WorldDataset | WorldCropsDataset):
+        recipe = f"{data.name} {len(data)} {_recipe(data)} roadworthy {__version__}"
+        told = "the options and the version of Roadworthy, which draws the frames"
+        return Digest(_sha256(recipe), told, len(data))
+    together = hashlib.sha256()
+    for done, digest in enumerate(_digests_of_frames(data), 1):
+        together.update(digest)
+        if progress is not None:
+            progress(done, len(data))
+    told = "the frames as they are read: ids, pixels and all that is known about them"
+    return Digest(together.hexdigest(), told, len(data))
+
+
+def _digests_of_frames(data: Dataset) -> Iterator[bytes]:
+    if not isinstance(data, BaseDataset):
+        # Of others it is not known whether they may be read in several threads.
+        yield from map(_digest_of_frame, data)
+        return
+
+    def digest(index: int) -> bytes:
+        try:
+            return _digest_of_frame(data[index])
+        except InputError as error:
+            if data.on_error == "raise":
+                raise
+            return hashlib.sha256(b"skipped:" + str(type(error)).encode() + data.ids[index].encode()).digest()
+
+    with ThreadPoolExecutor(_threads()) as pool:
+        for first in range(0, len(data), _AT_A_TIME):
+            yield from pool.map(digest, range(first, min(first + _AT_A_TIME, len(data))))
+
+
+def _digest_of_frame(frame: Frame) -> bytes:
+    digest = hashlib.sha256()
+    for part in _told(frame):
+        digest.update(part)
+    return digest.digest()
+
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def _threads() -> int:
+    return min(8, os.cpu_count() or 1)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _named(paths: Iterable[Path]) -> dict[str, Path]:
+    named: dict[str, Path] = {}
+    for path in paths:
+        named[_unused(path.name, named)] = path
+    return named
+
+
+def _unused(name: str, taken: Mapping[str, Path]) -> str:
+    """Return a name that is not taken: two folders may have the same."""
+    number = 2
+    free = name
+    while free in taken:
+        free = f"{name} ({number})"
+        number += 1
+    return free
+
+
+def _settings(network: object) -> str:
+    """Return what a network takes and what its numbers mean, as text."""
+    parts = [getattr(network, name, None) for name in ("input", "output", "batch")]
+    text = ", ".join(repr(part) for part in parts if part is not None)
+    # A default representation names a place in memory, which says nothing.
+    return "" if " at 0x" in text else text
+
+
+def _source(function: object) -> Path | None:
+    """Return the file that defines a function or class."""
+    try:
+        found = inspect.getsourcefile(inspect.unwrap(function))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return Path(found).resolve() if found and Path(found).is_file() else None
+
+
+def _recipe(data: WorldDataset | WorldCropsDataset) -> str:
+    """Return all options of a data set of the world; what iteration has skipped is none."""
+    known = vars(data).items()
+    return repr(
+        {
+            name: _recipe(value) if isinstance(value, WorldDataset) else value
+            for name, value in known
+            if name not in ("_reasons", "all_ids")
+        }
+    )
+
+
+def _told(value: object) -> Iterator[bytes]:
+    """Yield what a frame, or a part of one, says, so that two that differ give different bytes."""
+    if isinstance(value, np.ndarray):
+        yield f"array {value.dtype.str} {value.shape};".encode()
+        yield np.ascontiguousarray(value).tobytes()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        yield f"{type(value).__name__}(".encode()
+        for field in dataclasses.fields(value):
+            yield f"{field.name}=".encode()
+            yield from _told(getattr(value, field.name))
+        yield b")"
+    elif isinstance(value, Mapping):
+        yield b"{"
+        for name in sorted(value, key=str):
+            yield from _told(name)
+            yield from _told(value[name])
+        yield b"}"
+    elif isinstance(value, list | tuple):
+        yield b"["
+        for one in value:
+            yield from _told(one)
+        yield b"]"
+    else:
+        text = repr(value).encode("utf-8", "backslashreplace")
+        yield f"{len(text)}:".encode() + text + b";"

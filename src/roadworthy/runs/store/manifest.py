@@ -1,0 +1,300 @@
+"""What was tested, with what and where: ``manifest.json``, written first and completed at the end.
+
+::
+
+    format        1
+    tool          name and version
+    started       when, in UTC; continued has the times at which the run went on; ended is null until the end
+    seed          of all that is drawn by lot
+    settings      how it was run, as far as it matters for the rows
+    models, data, suite   by name: SHA-256, and what exactly was hashed
+    libraries     versions of what computes
+    host          kind of machine, cores, memory; neither its name nor its user's, and no path
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from roadworthy._files import read_json
+from roadworthy._version import __version__
+from roadworthy.errors import InputError
+from roadworthy.runs.store.digests import Digest
+from roadworthy.runs.store.writing import storing, write_whole
+
+__all__ = [
+    "MANIFEST",
+    "begin_manifest",
+    "check_manifest",
+    "complete_manifest",
+    "host",
+    "libraries",
+    "read_manifest",
+]
+
+MANIFEST = "manifest.json"
+
+_FORMAT = 1
+_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "opencv-python-headless",
+    "onnxruntime",
+    "onnx",
+    "torch",
+    "pyarrow",
+    "duckdb",
+    "spacy",
+    "z3-solver",
+    "ray",
+)
+_SAME = ("tool", "seed", "settings")
+"""What must be the same for a run to go on."""
+
+_GROWING = ("suite", "models", "data")
+"""Of what a run may get more when it goes on; what it has must be the same."""
+
+
+def begin_manifest(
+    folder: Path,
+    *,
+    models: Mapping[str, Digest],
+    data: Mapping[str, Digest],
+    suite: Mapping[str, Digest] | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Write down what is about to be tested; where a run goes on, see that it is the same.
+
+    A run may go on with further models, data and files of the suite, which are added to what is there.
+
+    Args:
+        folder: The folder of the run.
+        models: The systems under test, by name.
+        data: The data sets, by name.
+        suite: The suite file and those that it includes, by name.
+        seed: Of all that is drawn by lot.
+        settings: What else the rows depend on; what JSON can hold.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        InputError: The run in the folder was of something else, or the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from roadworthy.models import load_model
+        >>> from roadworthy.runs.store.digests import digest_of_model
+        >>> models = {"dave2": digest_of_model(load_model("dave2"))}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = begin_manifest(Path(folder), models=models, data={}, seed=7)
+        ...     complete_manifest(Path(folder))["ended"] is not None
+        True
+    """
+    record = _record(models, data, suite or {}, seed, settings or {})
+    there = read_manifest(folder)
+    if there is not None:
+        _check_same(there, record, folder)
+        again: dict[str, Any] = {"time": record["started"]}
+        for name in ("libraries", "host"):
+            if there.get(name) != record[name]:
+                again[name] = record[name]
+        record = {
+            **there,
+            **{name: {**there.get(name, {}), **record[name]} for name in _GROWING},
+            "continued": [*there.get("continued", []), again],
+            "ended": None,
+        }
+    _write(folder, record)
+    return record
+
+
+def check_manifest(
+    folder: Path,
+    *,
+    models: Mapping[str, Digest],
+    data: Mapping[str, Digest],
+    suite: Mapping[str, Digest] | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> None:
+    """See that the run in a folder, if there is one, is of the same; nothing is written.
+
+    Args:
+        folder: The folder of the run.
+        models: The systems under test, by name.
+        data: The data sets, by name.
+        suite: The suite file and those that it includes, by name.
+        seed: Of all that is drawn by lot.
+        settings: What else the rows depend on; what JSON can hold.
+
+    Raises:
+        InputError: It is of something else; says what differs.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = begin_manifest(Path(folder), models={}, data={}, seed=7)
+        ...     check_manifest(Path(folder), models={}, data={}, seed=8)
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: ... holds a run with seed 7, and it cannot go on with seed 8: ...
+    """
+    there = read_manifest(folder)
+    if there is not None:
+        _check_same(there, _record(models, data, suite or {}, seed, settings or {}), folder)
+
+
+def complete_manifest(folder: Path) -> dict[str, Any]:
+    """Write down that the run has ended, and return the manifest.
+
+    Raises:
+        InputError: There is no manifest, or it cannot be written.
+    """
+    record = read_manifest(folder)
+    if record is None:
+        raise InputError(f"{folder} has no {MANIFEST} that could be completed: begin it first")
+    record["ended"] = _now()
+    _write(folder, record)
+    return record
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Return the manifest of a run; None where it has none.
+
+    Raises:
+        InputError: The file cannot be read, or is of a later version of Roadworthy.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        return None
+    record = read_json(path)
+    if not isinstance(record, dict) or not isinstance(record.get("format"), int):
+        raise InputError(f"{path} is no manifest of a run: expected an object with its format")
+    if record["format"] > _FORMAT:
+        raise InputError(
+            f"{path} has format {record['format']}, and this Roadworthy reads up to {_FORMAT}: update it"
+        )
+    return record
+
+
+def libraries() -> dict[str, str]:
+    """Return the versions of the installed libraries that compute, and of Python.
+
+    Example:
+        >>> sorted(libraries())[:2]
+        ['duckdb', 'numpy']
+    """
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def host() -> dict[str, Any]:
+    """Return what kind of machine this is, without its name, its user or a path.
+
+    Example:
+        >>> sorted(host())
+        ['cores', 'machine', 'memory_gib', 'processor', 'system']
+    """
+    return {
+        "system": _system(),
+        "machine": platform.machine(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gib": _memory(),
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _write(folder: Path, record: Mapping[str, Any]) -> None:
+    with storing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        content = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        write_whole(folder / MANIFEST, content.encode("utf-8", "backslashreplace"))
+
+
+def _record(
+    models: Mapping[str, Digest],
+    data: Mapping[str, Digest],
+    suite: Mapping[str, Digest],
+    seed: int,
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "tool": {"name": "roadworthy", "version": __version__},
+        "started": _now(),
+        "continued": [],
+        "ended": None,
+        "seed": seed,
+        "settings": json.loads(json.dumps(dict(settings), allow_nan=False)),
+        "suite": {name: one.record() for name, one in suite.items()},
+        "models": {name: one.record() for name, one in models.items()},
+        "data": {name: one.record() for name, one in data.items()},
+        "libraries": libraries(),
+        "host": host(),
+    }
+
+
+def _check_same(there: Mapping[str, Any], mine: Mapping[str, Any], folder: Path) -> None:
+    for name in (*_SAME, *_GROWING):
+        found, wanted = there.get(name), mine[name]
+        what = name
+        if isinstance(found, dict) and isinstance(wanted, dict):
+            # The part that differs says more than the whole; new parts may come in where runs grow.
+            parts = {*found} & {*wanted} if name in _GROWING else {*found, *wanted}
+            part = next((key for key in sorted(parts) if found.get(key) != wanted.get(key)), None)
+            if part is None:
+                continue
+            what, found, wanted = f"{name} {part}", found.get(part), wanted.get(part)
+        if found != wanted:
+            raise InputError(
+                f"{folder} holds a run with {what} {_short(found)}, and it cannot go on with {what} "
+                f"{_short(wanted)}: run with the same, or choose another folder"
+            )
+
+
+def _short(value: object) -> str:
+    if isinstance(value, dict) and "sha256" in value:
+        told = value["sha256"]
+        return "that cannot be hashed" if told is None else f"of SHA-256 {told[:12]}…"
+    return repr(value)
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    except OSError:
+        return platform.system()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    found = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(found, platform.processor())
+
+
+def _memory() -> float | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -1,0 +1,175 @@
+"""The files that hold the rows of a run: full shards, and the open one.
+
+``part-00000000.parquet``, ``part-00000001.parquet``, … are full; ``open-00000002.jsonl`` is the one after
+them, a row per line, appended to as rows come. When it is full, or the run has ended, it becomes a part. A
+file of an open shard that has become a part already is left over from a kill and means nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.cases import Scalar
+from roadworthy.errors import InputError
+from roadworthy.runs.store.rows import Row
+from roadworthy.runs.store.writing import clear_unfinished, write_whole
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
+
+__all__ = ["Parts", "encode_row", "opened_part"]
+
+_OPEN = "open-"
+_REOPENED = "reopened-"
+
+
+def encode_row(row: Row) -> bytes:
+    r"""Return a row as a line of the open file: numbers keep their kind and every digit.
+
+    Example:
+        >>> encode_row({"case": "c0", "margin": 0.1, "param.amount": 3, "measure.gap": float("inf")})
+        b'{"case":"c0","margin":0.1,"param.amount":3,"measure.gap":Infinity}\n'
+    """
+    given = {name: value for name, value in row.items() if value is not None}
+    return json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def decode_rows(content: bytes) -> tuple[list[Row], int]:
+    r"""Return the rows of an open file, and how many bytes of it are good.
+
+    The last line may be torn by a kill, and after a power cut blocks may be missing. What follows the first
+    bad line is left out: it is the end of what was written, and a rerun makes it again.
+
+    Example:
+        >>> decode_rows(b'{"case":"c0"}\n{"case":"c')
+        ([{'case': 'c0'}], 14)
+    """
+    rows: list[Row] = []
+    good = 0
+    for line in content.splitlines(keepends=True):
+        try:
+            row = json.loads(line) if line.endswith(b"\n") else None
+        except ValueError:
+            row = None
+        if not isinstance(row, dict) or "case" not in row:
+            break
+        rows.append(row)
+        good += len(line)
+    return rows, good
+
+
+class Parts:
+    """The files of rows of one run.
+
+    Args:
+        folder: The folder of the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "cases"
+
+    def path(self, number: int) -> Path:
+        """Return where a full shard is."""
+        return self.folder / f"part-{number:08d}.parquet"
+
+    def open_path(self, number: int) -> Path:
+        """Return where the rows of a shard are until it is full."""
+        return self.folder / f"{_OPEN}{number:08d}.jsonl"
+
+    def full(self) -> list[Path]:
+        """Return the full shards in order.
+
+        Raises:
+            InputError: One is missing.
+        """
+        found = sorted(self.folder.glob("part-*.parquet"))
+        for number, path in enumerate(found):
+            if path != self.path(number):
+                raise InputError(
+                    f"{self.path(number)} is missing, and rows come after it: restore it, or delete the "
+                    "parts after it and run again"
+                )
+        return found
+
+    def open_rows(self, number: int) -> tuple[list[Row], int]:
+        """Return the rows of the shard that is not full yet, and how many bytes of its file are good."""
+        try:
+            return decode_rows(self.open_path(number).read_bytes())
+        except FileNotFoundError:
+            return [], 0
+
+    def recover(self) -> None:
+        """Bring the files in order after a kill, before rows are added."""
+        clear_unfinished(self.folder)
+        for path in self.folder.glob(f"{_REOPENED}*.jsonl"):
+            self._finish_reopening(int(path.stem.removeprefix(_REOPENED)))
+        number = len(self.full())
+        for path in self.folder.glob(f"{_OPEN}*.jsonl"):
+            if path != self.open_path(number):
+                path.unlink()
+
+    def reopen(self, number: int, rows: list[Row]) -> None:
+        """Replace a shard and all after it by an open one, in steps that :meth:`recover` can finish."""
+        content = b"".join(map(encode_row, rows))
+        write_whole(self.folder / f"{_REOPENED}{number:08d}.jsonl", content)
+        self._finish_reopening(number)
+
+    def _finish_reopening(self, number: int) -> None:
+        # From the end, so that at any moment the parts are those of a shorter run.
+        for path in sorted(self.folder.glob("part-*.parquet"), reverse=True):
+            if path >= self.path(number):
+                path.unlink()
+        for path in self.folder.glob(f"{_OPEN}*.jsonl"):
+            path.unlink()
+        (self.folder / f"{_REOPENED}{number:08d}.jsonl").replace(self.open_path(number))
+
+
+@contextmanager
+def opened_part(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """Open a full shard.
+
+    It is not memory-mapped or kept open longer than needed: another process may replace the file.
+
+    Raises:
+        InputError: It is damaged; says which file it is and what to do.
+    """
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    try:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            yield file
+    except (pyarrow.ArrowException, OSError) as error:
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, error: Exception) -> InputError:
+    """Return the error for a shard that cannot be read."""
+    told = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InputError(
+        f"{path} is damaged ({told}): restore it from a copy, or delete it and the parts after it and run "
+        "again, which makes their rows once more"
+    )
+
+
+def columns_of(file: pyarrow.parquet.ParquetFile) -> dict[str, str]:
+    """Return the columns of a full shard with their Arrow types."""
+    return {field.name: str(field.type) for field in file.schema_arrow}
+
+
+def rows_of(table: pyarrow.Table | pyarrow.RecordBatch) -> list[Row]:
+    """Return the rows of a table, without what they have no value for."""
+    found: list[Mapping[str, Scalar]] = table.to_pylist()
+    return [{name: value for name, value in row.items() if value is not None} for row in found]
+
+
+def first_rows(path: Path, count: int) -> list[Row]:
+    """Return so many rows from the beginning of a full shard."""
+    with opened_part(path) as file:
+        table: Any = file.read()
+        return rows_of(table.slice(0, count))

@@ -1,0 +1,101 @@
+"""Files that are on disk whole or not at all, and what is said when the disk refuses."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from roadworthy.errors import InputError
+
+__all__ = ["UNFINISHED", "append_at", "clear_unfinished", "storing", "write_whole"]
+
+UNFINISHED = ".part-"
+"""How the names of files begin that are not whole yet."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def storing(folder: Path) -> Iterator[None]:
+    """Turn what the disk refuses into an error that says what to do.
+
+    Raises:
+        InputError: Something could not be written below the folder.
+
+    Example:
+        >>> with storing(Path("runs/night")):
+        ...     raise OSError(errno.ENOSPC, "No space left on device")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: cannot write the run to runs/night: No space left on device; what was \
+stored before is whole: make room and run again, and it goes on from there
+    """
+    try:
+        yield
+    except OSError as error:
+        told = error.strerror or str(error) or type(error).__name__
+        if error.errno in _FULL:
+            told += "; what was stored before is whole: make room and run again, and it goes on from there"
+        elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            told += "; choose a folder that may be written to"
+        raise InputError(f"cannot write the run to {folder}: {told}") from error
+
+
+def write_whole(
+    path: Path, content: bytes, *, wait_for_disk: bool = True, unfinished_in: Path | None = None
+) -> None:
+    """Write a file under another name and move it into place.
+
+    Args:
+        path: Where it shall be.
+        content: What is in it.
+        wait_for_disk: Whether it shall be there after a power cut as well.
+        unfinished_in: The folder in which it is written, of the same disk; that of the path when left out.
+    """
+    unfinished = (unfinished_in or path.parent) / f"{UNFINISHED}{uuid4().hex}"
+    try:
+        with unfinished.open("wb") as file:
+            file.write(content)
+            if wait_for_disk:
+                # Without this a power cut could leave the new name with no content.
+                file.flush()
+                os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def append_at(path: Path, size: int, content: bytes, *, wait_for_disk: bool) -> None:
+    """Add to a file, after so many bytes of it that are good; if that fails it has these and no more.
+
+    Args:
+        path: The file; it is made if it does not exist.
+        size: How many bytes are good: what comes after them was torn in an earlier life.
+        content: What to add.
+        wait_for_disk: Whether it shall be there after a power cut as well.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    try:
+        os.ftruncate(handle, size)
+        os.lseek(handle, size, os.SEEK_SET)
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(handle, rest) :]
+            if wait_for_disk:
+                os.fsync(handle)
+        except OSError:
+            os.ftruncate(handle, size)
+            raise
+    finally:
+        os.close(handle)
+
+
+def clear_unfinished(folder: Path) -> None:
+    """Delete what a killed process left half written in a folder."""
+    for path in folder.glob(f"{UNFINISHED}*"):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,36 @@
+"""Suites: requirements of all kinds in one file, with the models and data that they are for.
+
+::
+
+    suite = read_suite("night.suite.yaml")     # its form is checked
+    plan = plan_suite(suite)                   # and all that it names
+    result = run_suite(plan, Path("night-run"))
+"""
+
+from __future__ import annotations
+
+from roadworthy.runs.suites.estimating import Estimate, estimate_passes
+from roadworthy.runs.suites.passes import Pass, passes_of
+from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
+from roadworthy.runs.suites.problems import Complaint, SuiteError
+from roadworthy.runs.suites.reading import Suite, read_suite
+from roadworthy.runs.suites.running import SuiteResult, Watcher, run_suite
+from roadworthy.runs.suites.schema import suite_schema
+
+__all__ = [
+    "Complaint",
+    "Estimate",
+    "Pass",
+    "Suite",
+    "SuiteError",
+    "SuitePlan",
+    "SuiteResult",
+    "Trial",
+    "Watcher",
+    "estimate_passes",
+    "passes_of",
+    "plan_suite",
+    "read_suite",
+    "run_suite",
+    "suite_schema",
+]

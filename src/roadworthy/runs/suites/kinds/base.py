@@ -1,0 +1,173 @@
+"""What every kind of requirement has to say for itself, so that a suite can plan and run it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    Dataset,
+    Method,
+    Outcome,
+    Requirement,
+    Verdict,
+)
+from roadworthy.models import Simulator, SystemUnderTest
+from roadworthy.runs.suites.forms import EntryForm
+from roadworthy.runs.suites.opening import Facts
+
+__all__ = ["Context", "Kind", "OfEach", "OtherTask", "Part", "other_task"]
+
+F = TypeVar("F", bound=EntryForm)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the kinds must know about the suite.
+
+    Attributes:
+        folder: The folder that paths in the suite count from.
+        seed: The seed of the suite.
+        allow_commands: Whether engines of the user may run programs and code.
+        sample: How many frames, tries or drives there are at most; None for all.
+        files: The files that requirements were read from; the kinds add theirs.
+    """
+
+    folder: Path
+    seed: int = 0
+    allow_commands: bool = False
+    sample: int | None = None
+    files: set[Path] = field(default_factory=set)
+
+    def located(self, path: str) -> Path:
+        """Return a file that the suite names, and note that it is part of the suite."""
+        found = self.folder / path
+        self.files.add(found)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Generic[T]):
+    """One of the requirements that an entry of a suite stands for.
+
+    Attributes:
+        name: What tells it from the others of the entry; empty where there is only this one.
+        text: What must hold.
+        parameters: The method's settings; anything that JSON can hold.
+        inside: What the kind needs to try it.
+    """
+
+    name: str
+    text: str
+    parameters: Mapping[str, Any]
+    inside: T
+
+
+class OtherTask(str):
+    """A reason why a model does not fit that is no news: it is for something else."""
+
+    __slots__ = ()
+
+
+def other_task(facts: Facts, wanted: str, why: str) -> str:
+    """Return why a model does not fit if it is for another task, as far as that is known.
+
+    Args:
+        facts: What is known about it.
+        wanted: The task that it should be for.
+        why: What it is needed for.
+    """
+    if facts.task in (None, wanted):
+        return ""
+    return OtherTask(f"{facts.model.name} is a model for {facts.task}, and {why}")
+
+
+class Kind(ABC, Generic[F, T]):
+    """A kind of requirement: how entries of a suite become requirements, and how those are tried."""
+
+    name: ClassVar[str]
+    needs_data: ClassVar[bool] = True
+    one_at_a_time: ClassVar[bool] = False
+    """Whether it follows the answers of the system, so that a run is about one requirement and system."""
+
+    @abstractmethod
+    def parts(self, entry: F, context: Context) -> Iterator[Part[T]]:
+        """Yield the requirements that an entry stands for.
+
+        Raises:
+            InputError: Something that it names cannot be used.
+        """
+
+    @abstractmethod
+    def misfit(self, part: Part[T], facts: Facts) -> str:
+        """Return why a model cannot be tested by it on some data; empty where it can."""
+
+    def variants(self, part: Part[T], facts: Facts) -> Sequence[Part[T]]:
+        """Return the part as it is for a model; most are the same for all."""
+        del facts
+        return [part]
+
+    @abstractmethod
+    def method(self, parts: Mapping[str, Part[T]], context: Context) -> Method:
+        """Return what tries requirements, given by their ids; they share data."""
+
+    def system(self, system: SystemUnderTest, part: Part[T]) -> SystemUnderTest:
+        """Return a model as it is tested."""
+        del part
+        return system
+
+    def simulator(self, part: Part[T]) -> Simulator | None:
+        """Return what answers cases that ask for a drive."""
+        del part
+        return None
+
+    @abstractmethod
+    def cases(self, part: Part[T], frames: int) -> int:
+        """Return how many cases there are for so many frames, at most or about."""
+
+    def probed(self, part: Part[T], frames: int, of: int) -> tuple[Mapping[str, Any], float]:
+        """Return the parameters for a short trial, and which part of all work it is.
+
+        Args:
+            part: What is tried.
+            frames: On how many frames.
+            of: Of how many.
+        """
+        return part.parameters, frames / of
+
+
+class OfEach(BaseMethod):
+    """Several methods as one: each tries its own requirements.
+
+    Args:
+        name: The name that requirements ask for.
+        methods: The methods, by the ids of requirements; none of them searches.
+    """
+
+    def __init__(self, name: str, methods: Mapping[str, Method]) -> None:
+        self.name = name
+        self._methods = dict(methods)
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield the cases of the requirement's own method."""
+        return self._methods[requirement.id].cases(requirement, data, rng)
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Judge by the requirement's own method."""
+        return self._methods[case.requirement_id].judge(case, answers)
+
+    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+        """Conclude as the requirement's own method does."""
+        return self._methods[requirement.id].conclude(requirement, verdicts)

@@ -1,0 +1,94 @@
+"""Specifications in a suite: the case that detections lead to must be that of the ground truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.errors import InputError
+from roadworthy.runs.suites.forms import BbslForm
+from roadworthy.runs.suites.kinds.base import Context, Kind, OfEach, Part, other_task
+from roadworthy.runs.suites.opening import Facts
+
+if TYPE_CHECKING:
+    from roadworthy.bbsl import Bindings, Spec
+    from roadworthy.bbsl.method import BbslMethod
+    from roadworthy.bbsl.testing import ObjectRole
+    from roadworthy.bbsl.track_method import BbslTrackMethod
+    from roadworthy.cases import Method
+
+__all__ = ["TEXT", "BbslKind", "method_for"]
+
+TEXT = "The detections lead to the case that the ground truth leads to"
+"""What every specification requires."""
+
+
+def method_for(
+    spec: Spec, bindings: Bindings, role: ObjectRole | None, *, matching: str = "best", outside: str = "fail"
+) -> BbslMethod | BbslTrackMethod:
+    """Return the method that tries a specification, over tracks if it speaks of several frames.
+
+    Raises:
+        InputError: A setting cannot be used, or no function stands for the object of a track.
+    """
+    from roadworthy.bbsl.method import BbslMethod
+    from roadworthy.bbsl.track_method import BbslTrackMethod
+
+    settings: dict[str, Any] = {"matching": matching, "outside": outside}
+    if not spec.is_temporal:
+        return BbslMethod(spec, bindings, role=role, **settings)
+    if role is None:
+        raise InputError(
+            "the specification speaks of several frames, so a function must stand for the object of a track: "
+            "leave one of type bb unbound, or name it as the object"
+        )
+    return BbslTrackMethod(spec, bindings, role=role, **settings)
+
+
+class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
+    """A file with a specification."""
+
+    name = "bbsl"
+
+    def parts(self, entry: BbslForm, context: Context) -> Iterator[Part[BbslMethod | BbslTrackMethod]]:
+        """Yield the specification."""
+        from roadworthy.bbsl import Bindings, load, load_bindings
+        from roadworthy.bbsl.testing import find_role
+
+        file = context.located(entry.bbsl)
+        spec = load(file)
+        spec.check_types()
+        sources: dict[str, Any] = {}
+        if entry.bindings is not None:
+            sources.update(load_bindings(context.located(entry.bindings)).sources)
+        sources.update(entry.values)
+        bindings = Bindings(sources)
+        role = find_role(spec, sources, function=entry.object or "", classes=entry.classes)
+        method = method_for(spec, bindings, role, matching=entry.matching, outside=entry.outside)
+        parameters = {
+            "specification": file.name,
+            "values": entry.values,
+            "classes": list(entry.classes),
+            "matching": entry.matching,
+            "outside": entry.outside,
+        }
+        yield Part("", f"{TEXT} ({file.name})", parameters, method)
+
+    def misfit(self, part: Part[BbslMethod | BbslTrackMethod], facts: Facts) -> str:
+        """It needs a detector, and frames with boxes."""
+        del part
+        if reason := other_task(facts, "detection", "specifications are about boxes"):
+            return reason
+        if facts.data is not None and facts.data.first.boxes is None:
+            return f"{facts.data.name} has no boxes, so there is nothing to expect"
+        return ""
+
+    def method(self, parts: Mapping[str, Part[BbslMethod | BbslTrackMethod]], context: Context) -> Method:
+        """Return one method for all specifications: they share the answers to each frame."""
+        del context
+        return OfEach(self.name, {id: part.inside for id, part in parts.items()})
+
+    def cases(self, part: Part[BbslMethod | BbslTrackMethod], frames: int) -> int:
+        """Return a case for each frame; with an object under test it is one for each object instead."""
+        del part
+        return frames

@@ -1,0 +1,118 @@
+"""Coverage in a suite: a search with a budget, what it must reach and how many failures it may find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.errors import InputError
+from roadworthy.frames import Signals
+from roadworthy.models import Network, SystemUnderTest
+from roadworthy.runs.suites.forms import CoverageForm
+from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
+from roadworthy.runs.suites.opening import Facts
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Method
+    from roadworthy.coverage import Observed
+    from roadworthy.coverage.search.settings import Settings
+
+__all__ = ["CoverageKind", "observable", "search_text"]
+
+_PROBED = 8  # tries for each frame of a probe
+
+
+def search_text(settings: Settings) -> str:
+    """Return what a search requires, in words."""
+    text = (
+        f"Under realistic changes the squared error of {settings.output} stays within {settings.lam:g} times "
+    )
+    text += f"the {settings.reference.upper()} of the originals (Equation 2 of DeepTest)"
+    if settings.reach is not None:
+        text += f", and {settings.criterion} coverage reaches {settings.reach:.0%} in {settings.tries} tries"
+    return text
+
+
+def observable(network: SystemUnderTest, counting: str = "distinct") -> Observed[Any]:
+    """Return a network that shows its neurons while it answers.
+
+    Raises:
+        InputError: It does not show its layers.
+    """
+    from roadworthy.coverage import Observed
+
+    if not isinstance(network, Network):
+        raise InputError(
+            f"{network.name} does not show its layers, and coverage is about these: give a network of torch "
+            "or ONNX"
+        )
+    return Observed(network, counting)
+
+
+class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
+    """A search that tries changed images, one model at a time, because it follows the model's answers."""
+
+    name = "coverage"
+    one_at_a_time = True
+
+    def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[tuple[Settings, str]]]:
+        """Yield the search."""
+        from roadworthy.coverage import counting_named
+        from roadworthy.coverage.search.settings import Settings
+
+        counting_named(entry.counting)
+        settings = Settings(
+            search=entry.search,
+            criterion=entry.coverage,
+            transforms=tuple(entry.transforms),
+            tries=entry.tries,
+            seconds=entry.seconds,
+            lam=entry.lambda_,
+            reference=entry.reference,
+            output=entry.output,
+            max_failed_tries=entry.max_failed_tries,
+            again=entry.again,
+            deepest=entry.deepest,
+            reach=entry.reach,
+        )
+        if context.sample is not None:
+            settings = replace(settings, tries=min(settings.tries, context.sample))
+        yield Part("", search_text(settings), settings.parameters(), (settings, entry.counting))
+
+    def misfit(self, part: Part[tuple[Settings, str]], facts: Facts) -> str:
+        """A search needs a network that predicts the output, and frames of which it is known."""
+        output = part.inside[0].output
+        system, name = facts.model.system, facts.model.name
+        if reason := other_task(facts, "regression", f"a search judges {output}"):
+            return reason
+        if not isinstance(system, Network):
+            return f"{name} does not show its layers, and coverage is about these"
+        if isinstance(facts.answer, Signals) and output not in facts.answer.as_dict():
+            return f"{name} does not predict {output}"
+        if facts.data is not None and getattr(facts.data.first.signals, output) is None:
+            return f"{facts.data.name} does not know the {output} of its frames"
+        return ""
+
+    def method(self, parts: Mapping[str, Part[tuple[Settings, str]]], context: Context) -> Method:
+        """Return a search that has not begun."""
+        del parts, context
+        from roadworthy.coverage.method import CoverageMethod
+
+        return CoverageMethod()
+
+    def system(self, system: SystemUnderTest, part: Part[tuple[Settings, str]]) -> SystemUnderTest:
+        """Return the network with its neurons watched."""
+        return observable(system, part.inside[1])
+
+    def cases(self, part: Part[tuple[Settings, str]], frames: int) -> int:
+        """Return a case for each original and each try."""
+        return frames + part.inside[0].tries
+
+    def probed(
+        self, part: Part[tuple[Settings, str]], frames: int, of: int
+    ) -> tuple[Mapping[str, Any], float]:
+        """Return a search with a few tries for each frame."""
+        settings = part.inside[0]
+        tries = min(settings.tries, _PROBED * frames)
+        return replace(settings, tries=tries).parameters(), (frames + tries) / (of + settings.tries)

@@ -1,0 +1,108 @@
+"""Driving in a suite: a model drives, and metrics must stay within thresholds in every sector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.frames import Signals
+from roadworthy.models import Simulator
+from roadworthy.runs.suites.forms import DrivingForm
+from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
+from roadworthy.runs.suites.opening import Facts
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Method
+    from roadworthy.driving.requirements import DrivingQuality
+    from roadworthy.driving.simulators import Scenario
+
+__all__ = ["DrivingKind"]
+
+_PROBED = 20.0  # metres of a probe
+_USUAL_LAP = 1000.0  # metres, where it is not known
+_USUAL_SPEED = 10.0  # m/s
+
+
+class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
+    """An oracle, and the drives that it judges."""
+
+    name = "driving"
+    needs_data = False
+
+    def parts(self, entry: DrivingForm, context: Context) -> Iterator[Part[DrivingQuality]]:
+        """Yield the oracle with its drives."""
+        from roadworthy.driving.drives import FATAL_EVENTS
+        from roadworthy.driving.requirements import DrivingQuality, Thresholds, read_thresholds
+        from roadworthy.driving.simulators import Limits, Scenario, open_simulator
+
+        if isinstance(entry.driving, str):
+            thresholds = read_thresholds(context.located(entry.driving))
+        else:
+            thresholds = Thresholds(entry.driving, entry.worse)
+        limits = Limits(laps=entry.laps, seconds=entry.seconds, metres=entry.metres)
+        scenarios = tuple(Scenario(one, entry.options, limits) for one in entry.simulator)
+        for one in scenarios:
+            if one.simulator.partition(":")[0] == "world":
+                # Others wait for a connection when they are opened.
+                open_simulator(one.simulator, **one.options).close()
+        quality = DrivingQuality(
+            thresholds,
+            scenarios[: context.sample],
+            tuple(entry.sectors or ()),
+            tuple(entry.events) if entry.events is not None else FATAL_EVENTS,
+            entry.settings,
+        )
+        made = quality.requirement("any")
+        yield Part("", made.text, made.parameters, quality)
+
+    def misfit(self, part: Part[DrivingQuality], facts: Facts) -> str:
+        """It needs a model that steers."""
+        del part
+        if reason := other_task(facts, "regression", "one must steer to drive"):
+            return reason
+        if isinstance(facts.answer, Signals) and facts.answer.steering is None:
+            return f"{facts.model.name} does not predict steering"
+        return ""
+
+    def method(self, parts: Mapping[str, Part[DrivingQuality]], context: Context) -> Method:
+        """Return one method for all."""
+        del parts, context
+        from roadworthy.driving.method import DrivingMethod
+
+        return DrivingMethod()
+
+    def simulator(self, part: Part[DrivingQuality]) -> Simulator | None:
+        """Return what opens the simulators that the scenarios name."""
+        del part
+        from roadworthy.driving.simulators import ScenarioDriver
+
+        return ScenarioDriver()
+
+    def cases(self, part: Part[DrivingQuality], frames: int) -> int:
+        """Return a case for each sector of each drive."""
+        del frames
+        return sum(len(part.inside.sectors_of(one)) for one in part.inside.scenarios)
+
+    def probed(self, part: Part[DrivingQuality], frames: int, of: int) -> tuple[Mapping[str, Any], float]:
+        """Return a drive of a few metres; how far the whole one goes is known in the built-in world."""
+        del frames, of
+        short = replace(
+            part.inside,
+            scenarios=tuple(
+                replace(one, limits=replace(one.limits, metres=_PROBED)) for one in part.inside.scenarios
+            ),
+        )
+        whole = sum(_metres(one) for one in part.inside.scenarios)
+        return short.parameters(), min(1.0, _PROBED * len(part.inside.scenarios) / whole)
+
+
+def _metres(scenario: Scenario) -> float:
+    """Return how far a drive goes, at most."""
+    from roadworthy.world import track
+
+    limits = scenario.limits
+    name, _, path = scenario.simulator.partition(":")
+    length = track(path or "meadow").length if name == "world" else _USUAL_LAP
+    ends = [limits.metres, length * limits.laps if limits.laps else None, limits.seconds * _USUAL_SPEED]
+    return min(one for one in ends if one is not None)

@@ -1,0 +1,226 @@
+"""Reliability in a suite: what a human still sees, the model must still see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.cases import Prediction
+from roadworthy.errors import InputError
+from roadworthy.models import SystemUnderTest, task_of
+from roadworthy.runs.suites.forms import ReliabilityForm
+from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
+from roadworthy.runs.suites.opening import Facts
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Method
+    from roadworthy.frames import Frame
+    from roadworthy.reliability import Measure, Preservation
+
+__all__ = ["ReliabilityKind", "Wanted", "fitting_measures", "requirements_of"]
+
+_KINDS = {
+    "both": ("correctness", "prediction"),
+    "correctness": ("correctness",),
+    "prediction": ("prediction",),
+}
+
+
+def fitting_measures(system: SystemUnderTest, answer: Prediction, texts: Sequence[str]) -> list[Measure]:
+    """Return the measures that fit a model as it was opened, of those that are given, or the usual ones.
+
+    Args:
+        system: The model.
+        answer: One of its answers.
+        texts: Measures as they are written; none for those that are usual.
+
+    Raises:
+        InputError: None of the measures fits what it answers.
+    """
+    from roadworthy.models.detection import DetectionOutput
+    from roadworthy.models.scorers import answered_classes
+    from roadworthy.reliability import BoxPrecision, SignalWithin, measures_for, read_measure
+
+    usual = measures_for(answer)
+    given = [read_measure(one) for one in texts]
+    output = getattr(system, "output", None)
+    if isinstance(output, DetectionOutput):
+        # What a detector does not look for it cannot lose, and what it is sure of is for it to say.
+        known: dict[str, Any] = {"classes": answered_classes(system) or (), "score": output.score_threshold}
+        usual = [BoxPrecision(**known)]
+        given = [read_measure(one, **known) for one in texts]
+    if not texts:
+        return list(usual)
+    outputs = {one.output for one in usual if isinstance(one, SignalWithin)}
+    fitting = [
+        one
+        for one in given
+        if one.task == usual[0].task and (not isinstance(one, SignalWithin) or one.output in outputs)
+    ]
+    if not fitting:
+        kinds = ", ".join(one.name for one in given)
+        raise InputError(
+            f"{system.name} is a model for {task_of(answer)}, which {kinds} does not measure: leave out the "
+            f"measure, or use {' or '.join(str(one) for one in usual)}"
+        )
+    return fitting
+
+
+def requirements_of(
+    measures: Sequence[Measure],
+    transforms: Sequence[str],
+    preserve: str,
+    *,
+    study: str,
+    limit: float | None,
+    **others: Any,
+) -> list[Preservation]:
+    """Return the requirements of each measure under each transformation.
+
+    Args:
+        measures: How answers are measured.
+        transforms: What changes the images.
+        preserve: "correctness", "prediction" or "both".
+        study: Whose tolerated ranges.
+        limit: The largest visual change instead.
+        others: The other attributes of `Preservation`.
+
+    Raises:
+        InputError: Nobody has measured how much of a transformation people tolerate, or a setting cannot be
+            used.
+    """
+    from roadworthy.reliability import Preservation
+
+    return [
+        Preservation.published(kind, name, one, study=study, limit=limit, **others)  # type: ignore[arg-type]
+        for one in measures
+        for name in transforms
+        for kind in _KINDS[preserve]
+    ]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A requirement of reliability before it is known of which model, and afterwards."""
+
+    transform: str
+    preserve: str
+    entry: ReliabilityForm
+    study: str
+    seed: int
+    made: Preservation | None = None
+
+
+class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
+    """One requirement for each transformation and for each of what must be preserved."""
+
+    name = "reliability"
+
+    def parts(self, entry: ReliabilityForm, context: Context) -> Iterator[Part[Wanted]]:
+        """Yield a part for each transformation and requirement."""
+        from roadworthy.reliability import Accuracy
+
+        study = entry.study
+        if study.endswith((".yaml", ".yml")):
+            study = str(context.located(study))
+        kinds = _KINDS[entry.preserve]
+        for transform in entry.reliability:
+            for kind in kinds:
+                wanted = Wanted(transform, kind, entry, study, context.seed)
+                # Any measure will do to see whether the rest can be used.
+                self._made(wanted, [Accuracy()])
+                names = [
+                    transform if len(entry.reliability) > 1 else "",
+                    kind if len(kinds) > 1 else "",
+                ]
+                yield Part("-".join(name for name in names if name), "", {}, wanted)
+
+    def _made(self, wanted: Wanted, measures: Sequence[Measure]) -> list[Preservation]:
+        from roadworthy.reliability import Bootstrap
+
+        entry = wanted.entry
+        bootstrap = Bootstrap(
+            batches=entry.batches, images=entry.batch, confidence=entry.confidence, seed=wanted.seed
+        )
+        return requirements_of(
+            measures,
+            [wanted.transform],
+            wanted.preserve,
+            study=wanted.study,
+            limit=entry.limit,
+            bootstrap=bootstrap,
+            versions=entry.versions,
+            sampling=entry.sampling,
+        )
+
+    def misfit(self, part: Part[Wanted], facts: Facts) -> str:
+        """It needs pictures that the model is for, and enough of them; for correctness, the truth, too."""
+        name, data = facts.model.name, facts.data
+        if facts.answer is None:
+            return f"{name} fails on the first frame, so no measure can be chosen: {facts.failure}"
+        assert data is not None
+        assert facts.task is not None
+        truths = _truths(data.first)
+        if (
+            truths
+            and facts.task not in truths
+            and (truths == {"classification"} or facts.task == "classification")
+        ):
+            what = " and ".join(sorted(truths))
+            return OtherTask(f"{data.name} is for {what}, and {name} is a model for {facts.task}")
+        if part.inside.preserve == "correctness" and facts.task not in truths:
+            return f"{data.name} does not know what is true for {facts.task}, and correctness needs that"
+        return ""
+
+    def variants(self, part: Part[Wanted], facts: Facts) -> Sequence[Part[Wanted]]:
+        """Return a part for each measure that suits the model."""
+        wanted = part.inside
+        assert facts.answer is not None
+        assert facts.data is not None
+        given = [] if wanted.entry.measure is None else [wanted.entry.measure]
+        measures = fitting_measures(facts.model.system, facts.answer, given)
+        made = []
+        for one in self._made(wanted, measures):
+            one.bootstrap.batch_of(len(facts.data.frames))
+            word = one.measure.label or one.measure.word
+            named = f"{part.name}/{word}" if part.name else word
+            inside = Wanted(wanted.transform, wanted.preserve, wanted.entry, wanted.study, wanted.seed, one)
+            made.append(Part(named, one.text, one.requirement().parameters, inside))
+        return made
+
+    def method(self, parts: Mapping[str, Part[Wanted]], context: Context) -> Method:
+        """Return one method for all."""
+        del parts, context
+        from roadworthy.reliability import ReliabilityMethod
+
+        return ReliabilityMethod()
+
+    def system(self, system: SystemUnderTest, part: Part[Wanted]) -> SystemUnderTest:
+        """Return the model as it is measured: a detector gives all its boxes, also those it is unsure of."""
+        del part
+        from roadworthy.models.scorers import with_all_boxes
+
+        return with_all_boxes(system)
+
+    def cases(self, part: Part[Wanted], frames: int) -> int:
+        """Return a case for each version of each frame."""
+        return frames * part.inside.entry.versions
+
+    def probed(self, part: Part[Wanted], frames: int, of: int) -> tuple[Mapping[str, Any], float]:
+        """Return the same with batches of as many images as there are."""
+        return {**part.parameters, "batch": None}, frames / of
+
+
+def _truths(frame: Frame) -> set[str]:
+    """Return for which tasks it is known what is true in a frame."""
+    found = set()
+    if "class" in frame.metadata:
+        return {"classification"}
+    if frame.boxes is not None:
+        found.add("detection")
+    if frame.labels is not None:
+        found.add("segmentation")
+    if frame.signals.as_dict():
+        found.add("regression")
+    return found

@@ -1,0 +1,103 @@
+"""Rules in a suite: sentences, and files of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.errors import InputError, RuleError, suggest
+from roadworthy.frames import Signals
+from roadworthy.runs.suites.forms import RuleForm, RulesForm
+from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
+from roadworthy.runs.suites.opening import Facts
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Method
+    from roadworthy.rules.generation import Plan
+    from roadworthy.transforms import UserEngine
+
+__all__ = ["RulesKind"]
+
+
+class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
+    """A rule is a sentence; a file of rules stands for all of its rules."""
+
+    name = "rules"
+
+    def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[Plan]]:
+        """Yield a part for each rule."""
+        if isinstance(entry, RuleForm):
+            yield self._part("", entry.rule, entry, context)
+            return
+        from roadworthy.rules import read_rules
+
+        texts: dict[str, tuple[str, str]] = {}
+        for name in entry.rules:
+            file = context.located(name)
+            for one in read_rules(file):
+                if one.id in texts:
+                    raise InputError(f"{file}:{one.line}: the id {one.id!r} is used twice; give one another")
+                texts[one.id] = one.text, f"{file}:{one.line}"
+        for wanted in entry.only or ():
+            if wanted not in texts:
+                raise InputError(f"only: the file has no rule {wanted!r}; {suggest(wanted, texts)}")
+        for id, (text, where) in texts.items():
+            if entry.only and id not in entry.only:
+                continue
+            try:
+                yield self._part(id, text, entry, context)
+            except RuleError as error:
+                # The words that are underlined stand in the other file.
+                raise InputError(f"{where}: {error}") from error
+
+    def _part(self, name: str, text: str, entry: RuleForm | RulesForm, context: Context) -> Part[Plan]:
+        from roadworthy.rules import parse
+        from roadworthy.rules.expectation import Quantity
+        from roadworthy.rules.generation import plan_for
+        from roadworthy.transforms import read_engines
+
+        engines: tuple[UserEngine, ...] = ()
+        if entry.engines is not None:
+            file = context.located(entry.engines)
+            engines = read_engines(file, allow_commands=context.allow_commands)
+        words = " ".join(text.split())
+        plan = plan_for(parse(words), engines, gallery=entry.gallery, traffic=entry.traffic)
+        same: dict[str, Quantity] = {
+            output: Quantity(float(value.rstrip("%")) / 100, relative=True)
+            if isinstance(value, str)
+            else Quantity(value)
+            for output, value in entry.same.items()
+        }
+        parameters: dict[str, Any] = {
+            "same": dict(entry.same),
+            "gallery": entry.gallery,
+            "traffic": entry.traffic,
+            "engines": entry.engines,
+        }
+        usual: dict[str, Any] = {"same": {}, "gallery": "shipped", "traffic": "right", "engines": None}
+        told = {key: value for key, value in parameters.items() if value != usual[key]}
+        return Part(name, words, told, plan.with_tolerances(same))
+
+    def misfit(self, part: Part[Plan], facts: Facts) -> str:
+        """A rule needs a model that predicts the signals it speaks of, and frames of a road."""
+        if facts.data is not None and "class" in facts.data.first.metadata:
+            return OtherTask(f"{facts.data.name} are pictures of single things, and rules are about roads")
+        if reason := other_task(facts, "regression", "rules speak of speed and steering"):
+            return reason
+        if not isinstance(facts.answer, Signals):
+            # It failed. Whether that is this frame's or every frame's fault, the run will show.
+            return ""
+        missing = [one for one in part.inside.outputs if one not in facts.answer.as_dict()]
+        return f"{facts.model.name} does not predict {' and '.join(missing)}" if missing else ""
+
+    def method(self, parts: Mapping[str, Part[Plan]], context: Context) -> Method:
+        """Return one method for all rules: they share frames."""
+        del context
+        from roadworthy.rules.method import RulesMethod
+
+        return RulesMethod({id: part.inside for id, part in parts.items()})
+
+    def cases(self, part: Part[Plan], frames: int) -> int:
+        """Return a case for each frame."""
+        del part
+        return frames

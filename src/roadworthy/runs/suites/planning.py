@@ -1,0 +1,354 @@
+"""From a suite to what is run: requirements with the models and data that they fit, checked beforehand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from roadworthy._yaml import Place
+from roadworthy.cases import Acceptance, Requirement, Severity
+from roadworthy.errors import InputError, RoadworthyError, RuleError, suggest
+from roadworthy.runs.suites.forms import KIND_KEYS, EntryForm
+from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
+from roadworthy.runs.suites.opening import (
+    Facts,
+    OpenedData,
+    OpenedModel,
+    history_of,
+    look_at,
+    open_data,
+    open_model,
+)
+from roadworthy.runs.suites.problems import Complaint, SuiteError, about_rule, complain
+from roadworthy.runs.suites.reading import Suite
+
+__all__ = ["SuitePlan", "Trial", "plan_suite"]
+
+T = TypeVar("T")
+
+_Variants: TypeAlias = dict[tuple[str, str, str], tuple[Part[Any], list[str]]]
+"""How a part is tried: by data, what tells its variants apart and all settings, with the models it is for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A requirement with the data that it is tried on and the models that it is tried with.
+
+    Attributes:
+        requirement: What must hold.
+        entry: The id of the entry of the suite that it comes from.
+        kind: Its kind.
+        part: What the kind needs to try it.
+        data: The name of the data; empty where it needs none.
+        models: The names of the models.
+    """
+
+    requirement: Requirement
+    entry: str
+    kind: Kind[Any, Any]
+    part: Part[Any]
+    data: str
+    models: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class SuitePlan:
+    """What a suite comes to: nothing in it is run yet, and everything that it names is there.
+
+    Attributes:
+        suite: The suite.
+        context: What the kinds know about it, and the files that requirements were read from.
+        trials: The requirements, in the order of the suite.
+        models: The models that are tested, by their names.
+        data: The data that is used, by its names.
+        notes: What a reader should know, a sentence each: which models a requirement does not fit.
+    """
+
+    suite: Suite
+    context: Context
+    trials: list[Trial] = field(default_factory=list)
+    models: dict[str, OpenedModel] = field(default_factory=dict)
+    data: dict[str, OpenedData] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def pairs(self) -> list[tuple[Trial, str]]:
+        """Every requirement with each of its models."""
+        return [(trial, model) for trial in self.trials for model in trial.models]
+
+    def cases(self, trial: Trial) -> int:
+        """Return how many cases a requirement has for each model, at most or about."""
+        frames = len(self.data[trial.data].frames) if trial.data else 0
+        return trial.kind.cases(trial.part, frames)
+
+
+def plan_suite(
+    suite: Suite,
+    *,
+    only: Sequence[str] = (),
+    sample: int | None = None,
+    allow_commands: bool = False,
+    seed: int | None = None,
+    progress: Callable[[Iterable[T]], Iterable[T]] = iter,
+) -> SuitePlan:
+    """Check everything that a suite names, and return what is to be run.
+
+    Args:
+        suite: The suite.
+        only: Ids, tags or kinds; what has none of them is left out. All if empty.
+        sample: How many frames of all data, tries of a search and drives there are at most.
+        allow_commands: Whether engines of the user may run programs and code.
+        seed: Instead of the suite's own.
+        progress: Wraps the entries, to show how far the check has come.
+
+    Raises:
+        SuiteError: Something that the suite names cannot be used, or a requirement fits no model or data.
+        InputError: Nothing has one of the ids, tags or kinds.
+    """
+    if sample is not None and sample < 1:
+        raise InputError(f"a sample must be 1 or more, got {sample}")
+    context = Context(suite.folder, suite.form.seed if seed is None else seed, allow_commands, sample)
+    return _Planner(suite, context, tuple(only)).plan(progress)
+
+
+class _Planner:
+    """Collects complaints, so that all are told at once."""
+
+    def __init__(self, suite: Suite, context: Context, only: tuple[str, ...]) -> None:
+        self.suite, self.context, self.only = suite, context, only
+        self.form = suite.form
+        self.complaints: list[Complaint] = []
+        self.plan_ = SuitePlan(suite, context)
+        self.facts: dict[tuple[str, str], Facts] = {}
+
+    def plan(self, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> SuitePlan:
+        entries = {id: entry for id, entry in self.form.requirements.items() if self._chosen(id, entry)}
+        if not entries:
+            raise InputError(self._nothing_chosen())
+        parts = {id: self._parts(id, entry) for id, entry in progress(entries.items())}
+        self._open(entries)
+        if not self.complaints:
+            self.facts = look_at(self.plan_.models, self.plan_.data)
+            for id, entry in entries.items():
+                self._fit(id, entry, parts[id])
+        if self.complaints:
+            raise SuiteError(self.complaints)
+        if not self.plan_.trials:
+            raise InputError(self._nothing_chosen())
+        self._note_unused()
+        return self.plan_
+
+    def _complain(self, place: Place, message: str, *, key: bool = False) -> None:
+        self.complaints.append(complain(self.suite.file, place, message, key=key))
+
+    # What is chosen
+
+    def _tags(self, entry: EntryForm) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*(self.form.defaults.tags or ()), *(entry.tags or ())]))
+
+    def _chosen(self, id: str, entry: EntryForm) -> bool:
+        known = {id, kind_of(entry).name, *self._tags(entry)}
+        return not self.only or any(one in known or one.startswith((f"{id}/", f"{id}@")) for one in self.only)
+
+    def _part_chosen(self, id: str, entry: EntryForm, whole: str) -> bool:
+        known = {id, kind_of(entry).name, *self._tags(entry), whole, whole.partition("@")[0]}
+        return not self.only or not known.isdisjoint(self.only)
+
+    def _nothing_chosen(self) -> str:
+        known = {*KINDS, *self.form.requirements}
+        for entry in self.form.requirements.values():
+            known.update(self._tags(entry))
+        return (
+            f"no requirement has the id, tag or kind {' or '.join(map(repr, self.only))}: "
+            f"{suggest(self.only[0], known)}"
+        )
+
+    # What is read
+
+    def _parts(self, id: str, entry: EntryForm) -> list[Part[Any]]:
+        key = next(name for name in KIND_KEYS if name in type(entry).model_fields)
+        place: Place = ("requirements", id, key)
+        if place not in self.suite.file.places:
+            place = place[:2]
+        try:
+            return list(kind_of(entry).parts(entry, self.context))
+        except RuleError as error:
+            self.complaints.append(about_rule(self.suite.file, place, error))
+        except InputError as error:
+            self._complain(place, str(error))
+        return []
+
+    def _open(self, entries: Mapping[str, EntryForm]) -> None:
+        """Open the models and data that are used, with as many earlier frames as the models want."""
+        models = self._used(entries, "models")
+        for name in models:
+            try:
+                self.plan_.models[name] = open_model(name, self.form.models[name], self.suite.folder)
+            except RoadworthyError as error:
+                self._complain(self._place("models", name), str(error))
+        history = max((history_of(one.system) for one in self.plan_.models.values()), default=0)
+        wanting = {id: entry for id, entry in entries.items() if kind_of(entry).needs_data}
+        if wanting and not self.form.data:
+            id = next(iter(wanting))
+            self._complain(
+                ("requirements", id), f"{id} needs data, and the suite has none: add 'data:'", key=True
+            )
+        for name in self._used(wanting, "data"):
+            try:
+                self.plan_.data[name] = open_data(
+                    name, self.form.data[name], self.suite.folder, history=history, sample=self.context.sample
+                )
+            except RoadworthyError as error:
+                self._complain(self._place("data", name), str(error))
+
+    def _used(self, entries: Mapping[str, EntryForm], key: str) -> list[str]:
+        """Return the names of models or data that some entry is for, in the order of the suite."""
+        every = list(getattr(self.form, key))
+        used = {name for entry in entries.values() for name in self._names(entry, key)}
+        return [name for name in every if name in used]
+
+    def _names(self, entry: EntryForm, key: str) -> list[str]:
+        found = getattr(entry, key) or getattr(self.form.defaults, key) or getattr(self.form, key)
+        return list(found)
+
+    def _place(self, key: str, name: str) -> Place:
+        """Return where a model or data is written; in a list, the item."""
+        if (key, name) in self.suite.file.places:
+            return (key, name)
+        written = self.suite.file.data.get(key)
+        if (
+            isinstance(written, list)
+            and getattr(self.form, key)[name].model_dump()[key.removesuffix("s")] in written
+        ):
+            return (
+                key,
+                str(written.index(getattr(self.form, key)[name].model_dump()[key.removesuffix("s")])),
+            )
+        return (key,)
+
+    # What fits
+
+    def _fit(self, id: str, entry: EntryForm, parts: list[Part[Any]]) -> None:
+        kind = kind_of(entry)
+        models = self._names(entry, "models")
+        data = self._names(entry, "data") if kind.needs_data else [""]
+        for part in parts:
+            whole = f"{id}/{part.name}" if part.name else id
+            reasons: dict[tuple[str, str], str] = {}
+            trials: _Variants = {}
+            for where in data:
+                for model in models:
+                    reasons[where, model] = self._try(kind, part, where, model, trials)
+            fitting = {pair for pair, reason in reasons.items() if not reason}
+            self._tell_misfits(id, whole, entry, reasons, fitting)
+            several = len({where for where, *_ in trials}) > 1
+            for key, name in _named(whole, trials).items():
+                (made, fit), where = trials[key], key[0]
+                named = f"{name}@{where}" if several else name
+                if self._part_chosen(id, entry, named):
+                    self._add(named, id, entry, kind, made, where, fit)
+
+    def _try(
+        self,
+        kind: Kind[Any, Any],
+        part: Part[Any],
+        where: str,
+        model: str,
+        trials: _Variants,
+    ) -> str:
+        """Note that a model is tried by a part on some data; return why not, if it is not."""
+        facts = self.facts[model, where] if where else self._facts_without_data(model)
+        try:
+            reason = kind.misfit(part, facts)
+            if reason:
+                return reason
+            for one in kind.variants(part, facts):
+                suffix = one.name.removeprefix(part.name).strip("/")
+                told = json.dumps(dict(one.parameters), sort_keys=True, default=str)
+                trials.setdefault((where, suffix, told), (one, []))[1].append(model)
+        except InputError as error:
+            return str(error)
+        return ""
+
+    def _facts_without_data(self, model: str) -> Facts:
+        found = next((one for (name, _), one in self.facts.items() if name == model), None)
+        return Facts(self.plan_.models[model], None, None if found is None else found.answer)
+
+    def _tell_misfits(
+        self,
+        id: str,
+        whole: str,
+        entry: EntryForm,
+        reasons: dict[tuple[str, str], str],
+        fitting: set[tuple[str, str]],
+    ) -> None:
+        """Complain about what was asked for by name and does not fit; note what else does not."""
+        if not fitting:
+            first = next(iter(reasons.values()))
+            self._complain(("requirements", id), f"{whole} fits no model and data here: {first}", key=True)
+            return
+        for number, key in enumerate(("data", "models")):
+            for name in getattr(entry, key) or ():
+                if not any(pair[number] == name for pair in fitting):
+                    reason = next(one for pair, one in reasons.items() if pair[number] == name)
+                    self._complain(("requirements", id, key), f"{whole} does not fit {name}: {reason}")
+        fit = {model for _, model in fitting}
+        found = {model: reason for (_, model), reason in reasons.items() if reason and model not in fit}
+        for reason in dict.fromkeys(found.values()):
+            if not isinstance(reason, OtherTask):
+                self._note(reason, whole)
+
+    def _note_unused(self) -> None:
+        used = {
+            "models": {model for trial in self.plan_.trials for model in trial.models},
+            "data": {trial.data for trial in self.plan_.trials},
+        }
+        for key in () if self.only else ("models", "data"):
+            unused = [name for name in getattr(self.form, key) if name not in used[key]]
+            if unused:
+                self.plan_.notes.append(f"No requirement is for {', '.join(unused)}.")
+
+    def _note(self, reason: str, whole: str) -> None:
+        start = f"Left out, because {reason}: "
+        for number, note in enumerate(self.plan_.notes):
+            if note.startswith(start):
+                self.plan_.notes[number] = f"{note}, {whole}"
+                return
+        self.plan_.notes.append(f"{start}{whole}")
+
+    def _add(
+        self,
+        id: str,
+        entry_id: str,
+        entry: EntryForm,
+        kind: Kind[Any, Any],
+        part: Part[Any],
+        where: str,
+        models: list[str],
+    ) -> None:
+        accept = entry.accept or self.form.defaults.accept
+        severity = entry.severity or self.form.defaults.severity
+        requirement = Requirement(
+            id,
+            entry.text or part.text,
+            kind.name,
+            part.parameters,
+            self._tags(entry),
+            Severity.MAJOR if severity is None else Severity(severity),
+            Acceptance() if accept is None else Acceptance(accept.rate, accept.confidence),
+        )
+        self.plan_.trials.append(Trial(requirement, entry_id, kind, part, where, tuple(models)))
+
+
+def _named(whole: str, trials: _Variants) -> dict[tuple[str, str, str], str]:
+    """Return what the variants of a part are called: as the part, unless there are several on some data."""
+    told = list(dict.fromkeys(key[1:] for key in trials))
+    names: dict[tuple[str, str], str] = {}
+    for suffix, settings in told:
+        same = [one for one in told if one[0] == suffix]
+        number = same.index((suffix, settings)) + 1
+        name = f"{whole}/{suffix}" if number == 1 else f"{whole}/{suffix}-{number}"
+        names[suffix, settings] = whole if len(told) == 1 else name
+    return {key: names[key[1:]] for key in trials}

@@ -1,0 +1,276 @@
+"""Suites from YAML files, checked: every complaint names file, line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from roadworthy._yaml import Place, YamlFile, read_yaml
+from roadworthy.errors import suggest
+from roadworthy.runs.suites.forms import (
+    KIND_KEYS,
+    BbslForm,
+    CoverageForm,
+    DataForm,
+    DefaultsForm,
+    DrivingForm,
+    ModelForm,
+    ReliabilityForm,
+    RuleForm,
+    RulesForm,
+    SuiteForm,
+)
+from roadworthy.runs.suites.problems import Complaint, SuiteError, complain
+
+__all__ = ["Suite", "read_suite"]
+
+_FORMS: Mapping[str, type[BaseModel]] = {
+    "rule": RuleForm,
+    "rules": RulesForm,
+    "coverage": CoverageForm,
+    "reliability": ReliabilityForm,
+    "bbsl": BbslForm,
+    "driving": DrivingForm,
+}
+
+
+_WORDS = {
+    "Input should be": "expected",
+    "Input should": "expected to",
+    "String should match pattern '\\S'": "expected some text",
+    "String should have at least 1 character": "expected some text",
+    "Dictionary should have at least 1 item after validation, not 0": "expected at least one",
+    "a valid dictionary": "a mapping",
+    "a valid list": "a list",
+    "a valid string": "text",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "greater than": "above",
+    "less than": "below",
+}
+"""How pydantic says it, and how we do."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite as it is written: its form is checked; models, data and what requirements name is not yet.
+
+    Attributes:
+        file: The file, with the place of everything in it.
+        form: What it says.
+    """
+
+    file: YamlFile
+    form: SuiteForm
+
+    @property
+    def path(self) -> Path:
+        """Where it was read from."""
+        return self.file.path
+
+    @property
+    def folder(self) -> Path:
+        """The folder that paths in it count from."""
+        return self.file.path.parent
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        if self.form.suite:
+            return self.form.suite
+        return self.path.name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".suite")
+
+    def complain(self, *place: str, message: str) -> Complaint:
+        """Return a complaint about what is written at a place."""
+        return complain(self.file, place, message)
+
+
+def read_suite(path: str | PathLike[str]) -> Suite:
+    """Read a suite.
+
+    Raises:
+        SuiteError: Something in it is wrong; all of it is told at once, with file, line and column.
+        InputError: The file cannot be read, or is no YAML.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "night.suite.yaml")
+        ...     _ = file.write_text('''
+        ... models: dave2
+        ... data: world:town
+        ... requirements:
+        ...   N1: If the driving time changes into night, then the ego-vehicle should slow down.
+        ... ''')
+        ...     suite = read_suite(file)
+        >>> suite.name, suite.form.requirements["N1"].rule[:27]
+        ('night', 'If the driving time changes')
+    """
+    file = read_yaml(Path(path), "suite", "'models:' and 'requirements:'", SuiteFileError)
+    data, complaints = _text_keys(file, file.data, ())
+    complaints += _kinds_told(file, data)
+    try:
+        form = SuiteForm.model_validate(data)
+    except ValidationError as error:
+        told = {one.line for one in complaints}
+        for detail in error.errors():
+            complaint = _explained(file, detail)
+            if complaint is not None and not (detail["type"].startswith("union_tag") and told):
+                complaints.append(complaint)
+        raise SuiteError(complaints) from error
+    complaints += _names_told(file, form)
+    if complaints:
+        raise SuiteError(complaints)
+    return Suite(file, form)
+
+
+class SuiteFileError(SuiteError):
+    """The file of a suite cannot be read at all."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__([Complaint(message, 0, message)])
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.complaints[0].message,)
+
+
+def _text_keys(file: YamlFile, value: Any, place: Place) -> tuple[Any, list[Complaint]]:
+    """Return the data with keys that are text: an id may be a number, but never true or a date."""
+    complaints: list[Complaint] = []
+    if isinstance(value, list):
+        made = [_text_keys(file, one, (*place, str(number))) for number, one in enumerate(value)]
+        return [one for one, _ in made], [one for _, more in made for one in more]
+    if not isinstance(value, dict):
+        return value, complaints
+    found: dict[str, Any] = {}
+    for key, one in value.items():
+        if not isinstance(key, str | int | float) or isinstance(key, bool):
+            message = f"a key must be text, got {key!r}: put it in quotes"
+            complaints.append(complain(file, (*place, _as_written(file, place, key)), message, key=True))
+            continue
+        found[str(key)], more = _text_keys(file, one, (*place, str(key)))
+        complaints += more
+    return found, complaints
+
+
+def _as_written(file: YamlFile, place: Place, key: object) -> str:
+    """Return how a key that is no text is written, as far as can be told: yes, on, 2026-11-15."""
+    near = [one[-1] for one in file.places if len(one) == len(place) + 1 and one[:-1] == place]
+    words = {True: ("yes", "on", "true", "y"), False: ("no", "off", "false", "n")}.get(bool(key), ())
+    wanted = words if isinstance(key, bool) else (str(key), "null", "~", "")
+    return next((one for one in near if one.lower() in wanted), str(key))
+
+
+def _kinds_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
+    """Complain about requirements that do not say of which kind they are."""
+    entries = data.get("requirements")
+    if not isinstance(entries, dict):
+        return []
+    complaints = []
+    for id, entry in entries.items():
+        if isinstance(entry, str):
+            continue
+        place = ("requirements", id)
+        if not isinstance(entry, dict):
+            message = f"a requirement is a sentence, a file, or a mapping with its kind, got {entry!r}"
+            complaints.append(complain(file, place, message))
+            continue
+        kinds = [key for key in KIND_KEYS if key in entry]
+        if len(kinds) > 1:
+            message = f"a requirement is of one kind, got {' and '.join(kinds)}: write two requirements"
+            complaints.append(complain(file, (*place, kinds[1]), message, key=True))
+        elif not kinds:
+            near = [key for key in entry if suggest(key, KIND_KEYS).startswith("did you mean")]
+            hint = f": {suggest(near[0], KIND_KEYS)}" if near else ""
+            message = f"{id} must say its kind by one of {', '.join(KIND_KEYS)}{hint}"
+            complaints.append(complain(file, (*place, *near[:1]), message, key=True))
+        elif kinds == ["reliability"] and "accept" in entry:
+            message = (
+                "reliability accepts no share of failures, it decides by the reliability distance: leave out "
+                "'accept', and give 'confidence'"
+            )
+            complaints.append(complain(file, (*place, "accept"), message, key=True))
+    return complaints
+
+
+def _names_told(file: YamlFile, form: SuiteForm) -> list[Complaint]:
+    """Complain about names of models and data that the suite does not have."""
+    return [
+        *_unknown(file, form, ("defaults",), form.defaults),
+        *(
+            one
+            for id, entry in form.requirements.items()
+            for one in _unknown(file, form, ("requirements", id), entry)
+        ),
+    ]
+
+
+def _unknown(file: YamlFile, form: SuiteForm, place: Place, entry: Any) -> Iterator[Complaint]:
+    for key, known in (("models", form.models), ("data", form.data)):
+        names = getattr(entry, key) or ()
+        for number, name in enumerate(names):
+            if name not in known:
+                message = f"the suite has no {key} called {name!r}: {suggest(name, known)}"
+                yield complain(file, (*place, key, *([str(number)] if len(names) > 1 else [])), message)
+
+
+def _explained(file: YamlFile, detail: Mapping[str, Any]) -> Complaint | None:
+    """Return a complaint of pydantic in words, with the place."""
+    place = tuple(str(part) for part in detail["loc"] if part != "[key]")
+    if len(place) > 2 and place[0] == "requirements" and place[2] in KIND_KEYS:
+        # The kind that pydantic took is part of its path; the file does not have it.
+        place = (*place[:2], *place[3:])
+    kind = detail["type"]
+    if kind.startswith("union_tag"):
+        return None
+    if kind == "extra_forbidden":
+        known = sorted(_known_keys(detail["loc"]))
+        message = f"unknown key {place[-1]!r}: {suggest(place[-1], known)}"
+        return complain(file, place, message, key=True)
+    if kind == "missing":
+        owner = " > ".join(place[:-1]) or "the suite"
+        return complain(file, place[:-1], f"{owner} needs the key {place[-1]!r}", key=True)
+    if "[key]" in detail["loc"]:
+        message = f"a name has at most 120 characters, none of them / or @, got {_short(place[-1])}"
+        return complain(file, place, message, key=True)
+    if place not in file.places and place[:-1] in file.places:
+        # A short form: what is wrong stands where the whole would.
+        place = place[:-1]
+    told = detail["msg"].removeprefix("Value error, ")
+    for theirs, ours in _WORDS.items():
+        told = told.replace(theirs, ours)
+    what = place[-1] if place else "the suite"
+    return complain(file, place, f"{what}: {told}, got {_short(detail['input'])}")
+
+
+def _known_keys(loc: tuple[int | str, ...]) -> Iterator[str]:
+    """Yield the keys that are allowed where an unknown one stands."""
+    form: type[BaseModel]
+    if len(loc) == 1:
+        form = SuiteForm
+    elif loc[0] == "defaults":
+        form = DefaultsForm
+    elif loc[0] == "models":
+        form = ModelForm
+    elif loc[0] == "data":
+        form = DataForm
+    else:
+        form = _FORMS[str(loc[2])] if len(loc) > 3 and loc[2] in _FORMS else RuleForm
+    if "accept" in loc[1:-1]:
+        yield from ("rate", "confidence")
+        return
+    for name, field in form.model_fields.items():
+        yield field.alias or name
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,266 @@
+"""A suite run into a folder: what was tested is written first, then rows, and outcomes as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from roadworthy.cases import Outcome, OutcomeStatus, Scalar, Status
+from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
+from roadworthy.runs.executors import Executor, ImageRetention
+from roadworthy.runs.several import run_several
+from roadworthy.runs.store import RunStore, StoredRun, locked, requirement_record
+from roadworthy.runs.store.digests import FileDigests, digest_of_dataset, digest_of_file, digest_of_model
+from roadworthy.runs.store.manifest import begin_manifest, check_manifest, complete_manifest, read_manifest
+from roadworthy.runs.store.records import encode_record, read_records
+from roadworthy.runs.store.writing import storing, write_whole
+from roadworthy.runs.suites.passes import Pass, passes_of
+from roadworthy.runs.suites.planning import SuitePlan, plan_suite
+from roadworthy.runs.suites.reading import Suite
+
+__all__ = ["SuiteResult", "Watcher", "run_suite"]
+
+SUITE_FILE = "suite.yaml"
+REQUIREMENTS = "requirements.jsonl"
+_BATCH = 64
+
+
+class Watcher:
+    """Is told how far a run has come; this one tells nobody."""
+
+    def begins(self, what: str, cases: int) -> None:
+        """A pass begins that has about so many cases."""
+
+    def counts(self, cases: int) -> None:
+        """So many cases of the pass are done."""
+
+    def concluded(self, requirement: str, model: str, outcome: Outcome) -> None:
+        """A requirement has its outcome."""
+
+    def failed(self, requirement: str, model: str, reason: str) -> None:
+        """A requirement could not be tried."""
+
+
+@dataclass
+class SuiteResult:
+    """What came of a suite.
+
+    Attributes:
+        folder: Where everything is.
+        plan: What was run.
+        outcomes: The outcome of each requirement on each model, by the ids of the former and names of the
+            latter; also of those that were known before.
+        failures: Why others could not be tried.
+        before: The pairs that an earlier run had finished.
+    """
+
+    folder: Path
+    plan: SuitePlan
+    outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
+    failures: dict[tuple[str, str], str] = field(default_factory=dict)
+    before: frozenset[tuple[str, str]] = frozenset()
+
+    def count(self, status: OutcomeStatus) -> int:
+        """Return how many requirements have an outcome, each on each model."""
+        return sum(1 for one in self.outcomes.values() if one.status is status)
+
+
+def run_suite(
+    suite: Suite | SuitePlan,
+    out: Path,
+    *,
+    executor: Executor | None = None,
+    only: Sequence[str] = (),
+    sample: int | None = None,
+    images: ImageRetention = "failures",
+    watcher: Watcher | None = None,
+    resume: bool = True,
+) -> SuiteResult:
+    """Test everything that a suite asks for.
+
+    A run that was stopped, in whatever way, goes on where it stood; one that is complete is left as it is.
+    A requirement that cannot be tried does not keep others from it.
+
+    Args:
+        suite: The suite, or what `plan_suite` made of it.
+        out: The folder for all results; new, or that of the same suite, models and data.
+        executor: Where batches are carried out; this process if left out.
+        only: Ids, tags or kinds, where a suite is given and not its plan.
+        sample: How many frames, tries and drives at most, likewise.
+        images: Of which cases the frames are stored.
+        watcher: Is told how far it has come.
+        resume: Whether a run in the folder may be gone on with.
+
+    Raises:
+        SuiteError: Something that the suite names cannot be used.
+        InputError: The folder holds a run of something else, or cannot be written.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from roadworthy.runs.suites import read_suite
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "night.suite.yaml")
+        ...     _ = file.write_text('''
+        ... models: dave2
+        ... data: {town: {data: world:town, sample: 4}}
+        ... requirements:
+        ...   N1: If the driving time changes into night, then the ego-vehicle should slow down.
+        ... ''')
+        ...     result = run_suite(read_suite(file), Path(folder, "run"))
+        >>> sum(result.outcomes["N1", "dave2"].counts.values())
+        4
+    """
+    plan = suite if isinstance(suite, SuitePlan) else plan_suite(suite, only=only, sample=sample)
+    watch = watcher or Watcher()
+    with locked(out):
+        if not resume and read_manifest(out) is not None:
+            raise InputError(f"{out} holds a run: choose another folder, or go on with it")
+        tested = _tested(plan, images)
+        check_manifest(out, **tested)
+        before = _outcomes_in(out, plan)
+        result = SuiteResult(out, plan, dict(before), before=frozenset(before))
+        passes = passes_of(plan, result.before)
+        if not passes and _has_ended(out):
+            return result
+        begin_manifest(out, **tested)
+        with storing(out):
+            write_whole(out / SUITE_FILE, plan.suite.file.text.encode("utf-8"))
+        _write_requirements(result)
+        for one in passes:
+            watch.begins(one.name, one.cases)
+            _run(one, result, images, executor, watch)
+            _write_requirements(result)
+        if not result.failures:
+            complete_manifest(out)
+    return result
+
+
+def _has_ended(out: Path) -> bool:
+    manifest = read_manifest(out)
+    return manifest is not None and manifest.get("ended") is not None
+
+
+def _tested(plan: SuitePlan, images: ImageRetention) -> dict[str, Any]:
+    """Return what is tested, as a manifest has it."""
+    files = FileDigests()
+    suite = plan.suite
+    included = {_name_of(path, suite.folder): path for path in sorted(plan.context.files)}
+    return {
+        "models": {name: digest_of_model(one.system, files) for name, one in plan.models.items()},
+        "data": {name: digest_of_dataset(one.frames.hashed) for name, one in plan.data.items()},
+        "suite": {
+            suite.path.name: digest_of_file(suite.path, files),
+            **{name: digest_of_file(path, files) for name, path in included.items()},
+        },
+        "seed": plan.context.seed,
+        "settings": {"title": suite.name, "sample": plan.context.sample, "images": images},
+    }
+
+
+def _name_of(path: Path, folder: Path) -> str:
+    """Return what a file that a suite includes is called: as the suite has it, without what lies above."""
+    try:
+        return path.relative_to(folder).as_posix()
+    except ValueError:
+        return path.name
+
+
+def _outcomes_in(out: Path, plan: SuitePlan) -> dict[tuple[str, str], Outcome]:
+    """Return the outcomes that are known already, of what the plan has."""
+    if not any((out / "runs").glob("*/*/requirements.jsonl")):
+        return {}
+    wanted = {(trial.requirement.id, model) for trial, model in plan.pairs}
+    return {
+        pair: one.outcome
+        for one in StoredRun.open(out).pairs
+        if one.outcome is not None and (pair := (one.requirement.id, one.system)) in wanted
+    }
+
+
+def _run(
+    one: Pass, result: SuiteResult, images: ImageRetention, executor: Executor | None, watch: Watcher
+) -> None:
+    """Carry out a pass; where that fails, try its parts one by one, so that others are not lost."""
+    try:
+        found = run_several(
+            one.method(),
+            one.requirements,
+            one.data,
+            one.systems(),
+            out=result.folder,
+            seed=one.plan.context.seed,
+            batch_size=_BATCH,
+            images=images,
+            executor=executor,
+            simulator=one.simulator(),
+            tested=lambda requirement, system: (requirement.id, system.name) in one.pairs,
+            progress=watch.counts,
+            resume=True,
+        )
+    except RoadworthyError as error:
+        if len(one.pairs) > 1:
+            for part in one.halves():
+                _run(part, result, images, executor, watch)
+            return
+        (pair,) = one.pairs
+        if isinstance(error, SystemUnderTestError):
+            # The system says so itself: that is an outcome, and a rerun would come to the same.
+            outcome = _without_answers(one, pair, str(error), result.folder)
+            result.outcomes[pair] = outcome
+            watch.concluded(*pair, outcome)
+        else:
+            result.failures[pair] = str(error)
+            watch.failed(*pair, str(error))
+        return
+    for pair, came in found.results.items():
+        result.outcomes[pair] = came.outcome
+        watch.concluded(*pair, came.outcome)
+
+
+def _without_answers(one: Pass, pair: tuple[str, str], reason: str, out: Path) -> Outcome:
+    """Conclude what a model gave no usable answer to."""
+    stored = next(
+        found for found in StoredRun.open(out).pairs if (found.requirement.id, found.system) == pair
+    )
+    counts: Mapping[Status, int] = stored.counts
+    outcome = Outcome(
+        pair[0],
+        OutcomeStatus.VIOLATED,
+        counts,
+        1.0,
+        f"it could not be tried, because the model failed: {reason}",
+    )
+    (requirement,) = one.requirements
+    with RunStore(
+        stored.folder,
+        requirement,
+        system=pair[1],
+        about=stored.about,
+        images=out / "images",
+        resume=True,
+    ) as store:
+        store.conclude(outcome)
+    return outcome
+
+
+def _write_requirements(result: SuiteResult) -> None:
+    """Write a line for every requirement and model, those of earlier runs into the folder among them."""
+    path = result.folder / REQUIREMENTS
+    records: dict[tuple[str, str], Mapping[str, Any]] = {}
+    if path.is_file():
+        records = {(str(one["id"]), str(one.get("system", ""))): one for one in read_records(path)}
+    for trial, model in result.plan.pairs:
+        pair = trial.requirement.id, model
+        about: dict[str, Scalar] = {
+            "data": trial.data,
+            "entry": trial.entry,
+            "seed": result.plan.context.seed,
+        }
+        record = requirement_record(trial.requirement, result.outcomes.get(pair), system=model, about=about)
+        if pair in result.failures:
+            record["problem"] = result.failures[pair]
+        records[pair] = record
+    with storing(result.folder):
+        write_whole(path, b"".join(encode_record(one) for one in records.values()))

@@ -1,0 +1,135 @@
+"""Cases that are run again, and models and data that are compared with what the manifest says."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from roadworthy.errors import InputError
+from roadworthy.runs.evidence import Verification, verify, write_bundle
+from roadworthy.runs.evidence.functional import functional_coverage, functional_document
+from roadworthy.runs.evidence.reopening import check_present, data_of
+from roadworthy.runs.evidence.rerunning import rerun_sample
+from roadworthy.runs.store import StoredRun
+from roadworthy.runs.suites import read_suite
+from roadworthy.runs.suites.running import run_suite
+
+DRIVERS = """\
+from roadworthy.frames import Signals
+
+def dark(frames):
+    return [Signals(speed=10.0, steering=float(frame.image.mean()) / 100) for frame in frames]
+"""
+SUITE = """\
+models: {dave2: dave2, dark: "callable:drivers.py:dark"}
+data: {town: {data: "world:town", sample: 8}}
+requirements:
+  R1: {rule: "If it rains, the steering angle should stay the same.", accept: 50%}
+  C1: {coverage: neuron, tries: 20, models: dave2, accept: 100%}
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a suite, with the run that was made from it."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "drivers.py").write_text(DRIVERS)
+    (folder / "rain.suite.yaml").write_text(SUITE)
+    run_suite(read_suite(folder / "rain.suite.yaml"), folder / "run")
+    return folder
+
+
+def test_cases_come_out_to_the_last_bit(made: Path) -> None:
+    found = rerun_sample(made / "run", 12, suite=made / "rain.suite.yaml", tolerance=0.0)
+    assert found.passed, list(found.lines())
+    assert (found.compared, found.identical, found.differences) == (12, 12, [])
+    assert "12 cases were run again: 12 came out the same to the last bit" in list(found.lines())[-1]
+
+
+def test_the_lot_is_the_same_for_the_same_seed_and_reaches_all_methods(made: Path) -> None:
+    drawn = []
+    for seed in (1, 1, 2):
+        found = rerun_sample(made / "run", 6, suite=made / "rain.suite.yaml", seed=seed)
+        assert found.passed
+        drawn.append(found.document())
+    assert drawn[0] == drawn[1]
+    assert rerun_sample(made / "run", 1000, suite=made / "rain.suite.yaml").compared == 8 + 8 + 20
+
+
+def test_a_stored_verdict_that_does_not_come_out_is_named(made: Path, tmp_path: Path) -> None:
+    import pyarrow.compute as compute
+    import pyarrow.parquet as parquet
+
+    run = tmp_path / "run"
+    shutil.copytree(made / "run", run)
+    (shard,) = (run / "runs/r1/dark/cases").glob("*.parquet")
+    table = parquet.read_table(shard)
+    place = table.column_names.index("margin")
+    parquet.write_table(table.set_column(place, "margin", compute.add(table["margin"], 1e-3)), shard)
+    found = rerun_sample(run, 1000, suite=made / "rain.suite.yaml")
+    assert not found.passed
+    named = {(one.requirement, one.system, one.what) for one in found.differences}
+    assert named == {("R1", "dark", "margin")}
+    assert "case 'town-" in str(found.differences[0])
+    assert rerun_sample(run, 1000, suite=made / "rain.suite.yaml", tolerance=1e-2).passed
+
+
+def test_a_model_that_was_changed_since_is_found_by_digest_and_by_rerunning(
+    made: Path, tmp_path: Path
+) -> None:
+    # A file is imported once under a path, so the changed one stands elsewhere.
+    (tmp_path / "rain.suite.yaml").write_text(SUITE)
+    (tmp_path / "drivers.py").write_text(DRIVERS.replace("/ 100", "/ 50"))
+    found = Verification()
+    check_present(made / "run", found, tmp_path / "rain.suite.yaml")
+    assert [(one.kind, one.what) for one in found.findings] == [("manifest", "model dark")]
+    again = rerun_sample(made / "run", 1000, suite=tmp_path / "rain.suite.yaml")
+    assert {one.system for one in again.differences} == {"dark"}
+
+
+def test_what_is_as_it_was_has_no_findings(made: Path) -> None:
+    found = Verification()
+    check_present(made / "run", found, made / "rain.suite.yaml")
+    assert (found.findings, found.notes) == ([], [])
+
+
+def test_what_cannot_be_reached_is_noted(made: Path, tmp_path: Path) -> None:
+    found = Verification()
+    check_present(made / "run", found)
+    assert found.findings == []
+    assert "drivers.py" in found.notes[0]
+    assert "--suite" in found.notes[0]
+    with pytest.raises(InputError, match=r"drivers\.py"):
+        rerun_sample(made / "run", 5)
+    (tmp_path / "other.suite.yaml").write_text(SUITE.replace("50%", "60%"))
+    with pytest.raises(InputError, match="is not the suite of this run"):
+        rerun_sample(made / "run", 5, suite=tmp_path / "other.suite.yaml")
+
+
+def test_a_run_without_a_suite_cannot_be_rerun(stored: StoredRun) -> None:
+    with pytest.raises(InputError, match="was not made by `roadworthy run`"):
+        rerun_sample(stored.folder, 5)
+    found = Verification()
+    check_present(stored.folder, found)
+    assert found.notes == ["models and data were not compared: the run has no manifest"]
+    assert isinstance(data_of(stored), str)
+
+
+def test_functional_coverage_is_that_of_the_frames_of_the_run(made: Path, tmp_path: Path) -> None:
+    stored = StoredRun.open(made / "run")
+    data = data_of(stored, made / "rain.suite.yaml")
+    assert isinstance(data, dict)
+    found = functional_coverage(data.values())
+    document = functional_document(found, data)
+    assert (document["frames"], document["data"]) == (8, ["town"])
+    assert 0 < document["covered"] < document["total"]
+    assert len(document["never_touched"]) == document["total"] - document["covered"]
+    write_bundle(stored, tmp_path / "bundle", functional=document)
+    assert (tmp_path / "bundle/evidence/functional_coverage.json").is_file()
+    page = (tmp_path / "bundle/evidence/README.md").read_text("utf-8")
+    assert f"{document['covered']} of {document['total']} cells are touched by 8 frames" in page
+    argument = (tmp_path / "bundle/evidence/gsn.json").read_text("utf-8")
+    assert "Model: dave2 (sha256 " in argument
+    assert verify(tmp_path / "bundle").passed

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from roadworthy.errors import InputError, MissingExtraError
+from roadworthy.runs.sinks.mlflow_runs import export_mlflow
+from roadworthy.runs.store import StoredRun
+
+
+def test_without_mlflow_the_extra_is_named(stored: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'roadworthy\[mlflow\]'"):
+        export_mlflow(stored, uri="sqlite:///mlflow.db")
+
+
+@pytest.fixture
+def mlflow_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A folder for MLflow, which takes one only where it is told to; nothing leaves the machine."""
+    pytest.importorskip("mlflow", reason="mlflow-skinny is not installed")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    return (tmp_path / "mlruns").as_uri()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_requirements_are_runs_inside_the_run(stored: StoredRun, mlflow_folder: str) -> None:
+    from mlflow import MlflowClient  # type: ignore[import-not-found,unused-ignore]
+
+    (stored.folder / "evidence").mkdir()
+    (stored.folder / "evidence" / "README.md").write_text("# Evidence")
+    (stored.folder / "summary.md").write_text("# Summary")
+    found = export_mlflow(stored, uri=mlflow_folder, experiment="nightly")
+    client = MlflowClient(tracking_uri=mlflow_folder)
+    parent = client.get_run(found.parent)
+    assert parent.info.run_name == "night run"
+    assert parent.info.status == "FAILED"
+    assert parent.data.metrics["requirements_violated"] == 2
+    inside = client.search_runs([found.experiment], f"tags.mlflow.parentRunId = '{found.parent}'")
+    assert {run.info.run_id for run in inside} == set(found.children.values())
+    child = client.get_run(found.children["R1", "dave2"])
+    assert child.data.params["severity"] == "critical"
+    assert child.data.params["parameter.same"] == "{'speed': '10%'}"
+    assert child.data.metrics["failure_rate"] == pytest.approx(1 / 3)
+    assert child.data.metrics["cases_violated"] == 3
+    assert child.data.metrics["upper_bound"] > 1 / 3
+    assert child.data.tags["roadworthy.tags"] == "rain, ISO 21448:2022 7.3"
+    assert "worst_margin" not in client.get_run(found.children["S1", "detector"]).data.metrics
+    names = {item.path for item in client.list_artifacts(found.parent)}
+    assert names == {"evidence", "summary.md"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_experiment_is_gone_on_with(stored: StoredRun, mlflow_folder: str) -> None:
+    first, second = (export_mlflow(stored, uri=mlflow_folder, artifacts=False) for _ in range(2))
+    assert first.experiment == second.experiment
+    assert first.parent != second.parent
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_where_mlflow_does_not_write_the_reason_is_told(stored: StoredRun, mlflow_folder: str) -> None:
+    with pytest.raises(InputError, match="MLflow cannot write to nosuch://place"):
+        export_mlflow(stored, uri="nosuch://place")

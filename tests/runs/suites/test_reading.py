@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from roadworthy.errors import InputError
+from roadworthy.runs.suites import Suite, SuiteError, read_suite
+from roadworthy.runs.suites.forms import (
+    BbslForm,
+    CoverageForm,
+    DrivingForm,
+    ReliabilityForm,
+    RuleForm,
+    RulesForm,
+    SuiteForm,
+    read_share,
+)
+
+Read = Callable[[str], Suite]
+
+HEAD = "models: dave2\ndata: world\n"
+
+
+def complaints_of(read: Read, text: str) -> list[str]:
+    """Return the complaints about a suite: line, column and message of each."""
+    with pytest.raises(SuiteError) as caught:
+        read(text)
+    found = []
+    for one in caught.value.complaints:
+        first = one.shown.splitlines()[0]
+        found.append(first.partition("mine.suite.yaml")[2].lstrip(":"))
+    return found
+
+
+class TestShortForms:
+    def test_a_sentence_a_file_of_rules_and_a_specification_stand_for_themselves(self, suite: Read) -> None:
+        found = suite(
+            HEAD
+            + "requirements:\n"
+            + "  R1: If it rains, then the ego-vehicle should slow down.\n"
+            + "  paper: rules/paper.rules\n"
+            + "  S1: stop.bbsl\n"
+        ).form.requirements
+        assert isinstance(found["R1"], RuleForm)
+        assert isinstance(found["paper"], RulesForm)
+        assert found["paper"].rules == ["rules/paper.rules"]
+        assert isinstance(found["S1"], BbslForm)
+
+    def test_models_and_data_may_be_one_name_a_list_or_a_mapping(self, suite: Read) -> None:
+        rest = "requirements: {R1: If it rains, slow down.}\n"
+        for models in ("dave2", "[dave2, epoch]", "{dave2: dave2, epoch: {model: epoch}}"):
+            form = suite(
+                f"models: {models}\ndata: world:town\n{rest}".replace("If it rains, slow", "It")
+            ).form
+            assert form.models["dave2"].model == "dave2"
+            assert form.data["world:town"].data == "world:town"
+
+    def test_each_kind_is_told_by_its_key(self, suite: Read) -> None:
+        form = suite(
+            HEAD
+            + "requirements:\n"
+            + "  C: {coverage: neuron, lambda: 3}\n"
+            + "  H: {reliability: fog}\n"
+            + "  D: {driving: {SD(SA): 3}}\n"
+            + "  O: {driving: oracle.json}\n"
+        ).form
+        assert isinstance(form.requirements["C"], CoverageForm)
+        assert form.requirements["C"].lambda_ == 3
+        assert isinstance(form.requirements["H"], ReliabilityForm)
+        assert form.requirements["H"].reliability == ["fog"]
+        assert isinstance(form.requirements["D"], DrivingForm)
+        assert isinstance(form.requirements["O"], DrivingForm)
+        assert form.requirements["O"].driving == "oracle.json"
+
+    def test_an_id_may_be_a_number(self, suite: Read) -> None:
+        assert list(suite(f"{HEAD}requirements: {{1: If it rains slow down}}\n").form.requirements) == ["1"]
+
+    @pytest.mark.parametrize(
+        ("text", "share"), [("5%", 0.05), ("0.05", 0.05), (0.05, 0.05), (1, 1.0), (" 12.5 % ", 0.125)]
+    )
+    def test_shares_are_written_as_people_write_them(self, text: object, share: float) -> None:
+        assert read_share(text) == share
+
+    @pytest.mark.parametrize("text", ["5", 5, -0.1, "500%", float("nan"), True, "five", None, []])
+    def test_what_is_no_share_is_refused(self, text: object) -> None:
+        with pytest.raises(ValueError, match="expected a share such as 5% or"):
+            read_share(text)
+
+    def test_a_suite_is_called_by_its_title_or_its_file(self, suite: Read) -> None:
+        assert suite(f"{HEAD}requirements: {{R1: It rains}}\n").name == "mine"
+        assert suite(f"suite: Night\n{HEAD}requirements: {{R1: It rains}}\n").name == "Night"
+
+
+class TestComplaints:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            (
+                f"sead: 3\n{HEAD}requirements: {{R: It rains}}",
+                "1:1: unknown key 'sead': did you mean 'seed'?",
+            ),
+            (
+                f"{HEAD}requirements:\n  R: {{rule: x, severty: minor}}",
+                "4:16: unknown key 'severty': did you",
+            ),
+            (f"{HEAD}requirements:\n  R:\n    relibility: fog", "5:5: R must say its kind by one of rule,"),
+            (f"{HEAD}requirements:\n  R: {{text: x}}", "4:3: R must say its kind by one of rule, rules,"),
+            (
+                f"{HEAD}requirements:\n  R: {{rule: x, bbsl: y}}",
+                "4:16: a requirement is of one kind, got rule",
+            ),
+            (f"{HEAD}requirements:\n  R:", "4:5: a requirement is a sentence, a file, or a mapping"),
+            (f"{HEAD}requirements:\n  R: [a]", "4:6: a requirement is a sentence, a file, or a mapping"),
+            (f"{HEAD}requirements:\n  R: 3", "4:6: a requirement is a sentence, a file, or a mapping"),
+            (f"{HEAD}requirements: {{}}", "3:15: requirements: expected at least one, got {}"),
+            (f"{HEAD}requirements: soon", "3:15: requirements: expected a mapping, got 'soon'"),
+            (HEAD, "the suite needs the key 'requirements'"),
+            ("requirements: {R: It rains}", "the suite needs the key 'models'"),
+            (
+                f"{HEAD}requirements:\n  R: {{rule: x, accept: 7}}",
+                "4:24: accept: expected a share such as 5%",
+            ),
+            (
+                f"{HEAD}requirements:\n  R: {{rule: x, accept: {{rat: 1}}}}",
+                "4:25: unknown key 'rat': did you",
+            ),
+            (f"{HEAD}requirements:\n  R: {{rule: x, severity: bad}}", "4:26: severity: expected 'minor', "),
+            (f"{HEAD}requirements:\n  R: {{rule: x, tags: 3}}", "4:22: tags: expected a list, got 3"),
+            (f"{HEAD}requirements:\n  R: {{rule: x, models: dave3}}", "4:24: the suite has no models called"),
+            (
+                f"{HEAD}requirements:\n  R: {{rule: x, data: [world, worl]}}",
+                "4:30: the suite has no data called 'worl': did you mean 'world'?",
+            ),
+            (
+                f"{HEAD}requirements:\n  C: {{coverage: neuron, tries: 0}}",
+                "4:32: tries: expected at least 1, got 0",
+            ),
+            (
+                f"{HEAD}requirements:\n  C: {{coverage: neuron, lambda: .inf}}",
+                "4:33: lambda: expected a finite number, got inf",
+            ),
+            (
+                f"{HEAD}requirements:\n  C: {{coverage: neuron, seconds: .nan}}",
+                "4:34: seconds: expected a finite number, got nan",
+            ),
+            (f"{HEAD}requirements:\n  H: {{reliability: fog, accept: 5%}}", "4:25: reliability accepts no"),
+            (
+                f"{HEAD}requirements:\n  D: {{driving: {{}}}}",
+                "4:16: driving: expected metrics with their thresholds",
+            ),
+            (f"{HEAD}requirements:\n  yes: It rains", "4:3: a key must be text, got True: put it in quotes"),
+            (f"{HEAD}requirements:\n  2026-11-15: It rains", "4:3: a key must be text, got datetime.date"),
+            (f"{HEAD}requirements:\n  a/b: It rains", "4:3: a name has at most 120 characters, none of them"),
+            (f"{HEAD}requirements:\n  a@b: It rains", "4:3: a name has at most 120 characters, none of them"),
+            (f"{HEAD}requirements:\n  {'a' * 121}: It rains", "4:3: a name has at most 120 characters"),
+            (f"{HEAD}seed: -1\nrequirements: {{R: It rains}}", "3:7: seed: expected at least 0, got -1"),
+            (f"{HEAD}seed: 1.5\nrequirements: {{R: It rains}}", "3:7: seed: expected a whole number"),
+            (
+                "models: {a: {modle: dave2}}\ndata: world\nrequirements: {R: It rains}",
+                "1:14: unknown key 'modle'",
+            ),
+            (
+                "models: dave2\ndata:\n  a: {data: world, labels: big}\nrequirements: {R: It rains}",
+                "3:28: labels: expected width and height such as 1242x375, got 'big'",
+            ),
+        ],
+    )
+    def test_each_names_line_and_column(self, suite: Read, text: str, expected: str) -> None:
+        found = complaints_of(suite, text)
+        assert any(one.strip().startswith(expected) for one in found), found
+
+    def test_the_words_are_underlined(self, suite: Read) -> None:
+        with pytest.raises(SuiteError) as caught:
+            suite(f"{HEAD}requirements:\n  R1: {{rule: It rains, severty: minor}}\n")
+        assert str(caught.value).splitlines()[1:] == [
+            "  4 |   R1: {rule: It rains, severty: minor}",
+            "    |                        ^^^^^^^",
+        ]
+
+    def test_all_are_told_at_once_in_the_order_of_the_file(self, suite: Read) -> None:
+        text = f"sead: 1\n{HEAD}requirements:\n  A: {{rule: x, acept: 1}}\n  B: 3\n  C: {{cover: x}}\n"
+        found = complaints_of(suite, text)
+        assert [int(one.partition(":")[0]) for one in found] == [1, 5, 6, 7]
+
+    def test_hundreds_are_cut_short(self, suite: Read) -> None:
+        entries = "".join(f"  R{number}: 3\n" for number in range(200))
+        with pytest.raises(SuiteError, match=r"… and 170 more"):
+            suite(f"{HEAD}requirements:\n{entries}")
+
+    def test_they_travel_between_processes(self, suite: Read) -> None:
+        for text in (f"{HEAD}requirements: {{R: 3}}\n", "[1, 2"):
+            with pytest.raises(SuiteError) as caught:
+                suite(text)
+            assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("", r"mine\.suite\.yaml: the suite is empty: expected 'models:' and 'requirements:'"),
+            ("# only words\n", "the suite is empty"),
+            ("- a\n- b\n", ":1: expected a mapping with 'models:'"),
+            ("just text", ":1: expected a mapping"),
+            ("models: [a\n", ":2: broken YAML"),
+            ("models: a\nmodels: b\n", ":2: 'models' is written twice, first on line 1"),
+            (f"{HEAD}requirements:\n  R1: a\n  R1: b\n", ":5: 'R1' is written twice, first on line 4"),
+            (
+                "models: !!python/object/apply:os.system [ls]\n",
+                ":1: broken YAML: could not determine a constr",
+            ),
+            ("models: !include other.yaml\n", ":1: broken YAML: could not determine a constructor"),
+            ("a: &a [x]\nb: *a\n", ":1: anchors and aliases"),
+            ("models: " + "[" * 5000, ":1: broken YAML: nested too deeply"),
+            ("models: " + "{a: " * 100000, ":1: broken YAML: nested too deeply"),
+            ("models: \x00\n", "broken YAML"),
+            ("models: 2026-99-99\n", "broken YAML: .*: put it in quotes"),
+        ],
+    )
+    def test_what_is_no_suite_is_refused(self, suite: Read, text: str, message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            suite(text)
+
+    def test_a_bomb_is_refused_before_it_grows(self, suite: Read) -> None:
+        lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+        lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 20)]
+        with pytest.raises(InputError, match="anchors and aliases"):
+            suite("\n".join(lines))
+
+    def test_a_file_that_is_missing_huge_or_no_text_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="cannot read the suite: No such file"):
+            read_suite(tmp_path / "none.yaml")
+        with pytest.raises(InputError, match="cannot read the suite: Is a directory"):
+            read_suite(tmp_path)
+        binary = tmp_path / "binary.yaml"
+        binary.write_bytes(b"\xff\xfe\x00models")
+        with pytest.raises(InputError, match="must be UTF-8 text"):
+            read_suite(binary)
+        huge = tmp_path / "huge.yaml"
+        with huge.open("wb") as file:
+            file.truncate(65 * 2**20)
+        with pytest.raises(InputError, match="must have at most 64 MiB, got 65"):
+            read_suite(huge)
+
+    def test_ten_thousand_requirements_are_read(self, suite: Read) -> None:
+        entries = "".join(
+            f"  R{n}: {{rule: It rains {n}, tags: [a, b], accept: 5%}}\n" for n in range(10_000)
+        )
+        assert len(suite(f"{HEAD}requirements:\n{entries}").form.requirements) == 10_000
+
+
+NAMES = st.text("abcdefghij KLMN-_.:äß0123456789", min_size=1, max_size=12).filter(
+    lambda text: text.strip() == text and not text[0].isdigit()
+)
+WORDS = st.text("abcdefgh ijklm,.'\"#:{}[]&*!|>%-ä", min_size=1, max_size=30).filter(
+    lambda text: text.strip()
+)
+COMMON = {
+    "text": WORDS,
+    "tags": st.lists(WORDS, max_size=3),
+    "severity": st.sampled_from(["minor", "major", "critical"]),
+}
+ACCEPT = st.one_of(
+    st.floats(0, 1),
+    st.integers(0, 100).map(lambda n: f"{n}%"),
+    st.fixed_dictionaries({"rate": st.floats(0, 1)}),
+)
+RULE = st.fixed_dictionaries({"rule": WORDS}, optional={**COMMON, "accept": ACCEPT})
+COVERAGE = st.fixed_dictionaries(
+    {"coverage": WORDS}, optional={**COMMON, "tries": st.integers(1, 10**6), "reach": st.floats(0, 1)}
+)
+RELIABILITY = st.fixed_dictionaries(
+    {"reliability": st.one_of(WORDS, st.lists(WORDS, min_size=1, max_size=3))},
+    optional={**COMMON, "versions": st.integers(1, 9)},
+)
+DRIVING = st.fixed_dictionaries(
+    {"driving": st.dictionaries(WORDS, st.floats(-99, 99), min_size=1, max_size=3)}, optional=COMMON
+)
+SUITES = st.fixed_dictionaries(
+    {
+        "models": st.dictionaries(
+            NAMES, st.one_of(WORDS, st.fixed_dictionaries({"model": WORDS})), min_size=1
+        ),
+        "data": st.dictionaries(NAMES, WORDS, min_size=1, max_size=3),
+        "requirements": st.dictionaries(
+            NAMES, st.one_of(WORDS, RULE, COVERAGE, RELIABILITY, DRIVING), min_size=1, max_size=5
+        ),
+    },
+    optional={"suite": WORDS, "seed": st.integers(0, 2**63 - 1)},
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(document=SUITES)
+def test_any_suite_round_trips(document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("suite")
+    first = folder / "first.yaml"
+    first.write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
+    form = read_suite(first).form
+    again = folder / "again.yaml"
+    told = form.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    again.write_text(yaml.safe_dump(told, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    assert read_suite(again).form == form
+    assert SuiteForm.model_validate(told) == form
+    assert set(form.requirements) == set(document["requirements"])

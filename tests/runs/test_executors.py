@@ -1,0 +1,202 @@
+"""The same bytes whatever the number of processes, and what reaches a worker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.runs.executing import (
+    REQUIREMENT,
+    Bright,
+    Counted,
+    Frames,
+    Lambdas,
+    Late,
+    Meter,
+    Shared,
+    Sizes,
+    Told,
+    Unloadable,
+    digests,
+)
+
+from roadworthy.cases import Requirement, Status
+from roadworthy.errors import InputError, MissingExtraError, UnknownNameError
+from roadworthy.frames import Signals
+from roadworthy.models import callable_model, load_model
+from roadworthy.runs import read_rows, run, run_several
+from roadworthy.runs.executors import Executor, executor_for
+from roadworthy.runs.executors.pickling import Parcel, pack, unpack
+from roadworthy.runs.executors.sharing import Looking, Shipment
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Executor]:
+    with executor_for("processes", workers=2) as executor:
+        yield executor
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_no_number_of_processes_changes_a_byte(tmp_path: Path, inline: bool, two: Executor) -> None:
+    data = Frames(60, (40, 60))  # large enough for shared memory
+    systems = [Meter("a"), Meter("b", "raises", ["f7"])]
+    other = Requirement("R2", "It is bright enough", "bright")
+    with (
+        executor_for("processes", workers=1) as one,
+        executor_for("processes", workers=3) as three,
+    ):
+        for name, executor in {"serial": None, "1": one, "2": two, "3": three}.items():
+            run_several(
+                Bright(inline=inline), [REQUIREMENT, other], data, systems, out=tmp_path / name, seed=3,
+                batch_size=7, passes=0.3, executor=executor,
+            )  # fmt: skip
+    expected = digests(tmp_path / "serial")
+    assert len(expected) > 40
+    for name in ("1", "2", "3"):
+        assert digests(tmp_path / name) == expected, name
+
+
+def test_a_worker_has_one_thread_and_one_copy_of_a_system(tmp_path: Path, two: Executor) -> None:
+    for name in ("first", "second"):
+        method, out = Told(inline=True), tmp_path / name
+        run(method, REQUIREMENT, Frames(12), Counted(), out=out, batch_size=1, executor=two)
+        rows = list(read_rows(tmp_path / name))
+        assert {(row["measure.threads"], row["measure.omp"], row["measure.network"]) for row in rows} == {
+            (1, "1", "1")
+        }
+        assert {row["margin"] for row in rows} == {1.0}, "it is not opened again for another run"
+        assert {row["measure.writable"] for row in rows} == {False}
+        assert os.getpid() not in {row["measure.pid"] for row in rows}
+
+
+def test_a_bug_ends_the_run_and_what_came_before_it_is_stored(tmp_path: Path, two: Executor) -> None:
+    with pytest.raises(KeyError, match="a bug in the method") as caught:
+        run(Late(), REQUIREMENT, Frames(20), Meter(), out=tmp_path, batch_size=4, executor=two)
+    assert "in judge" in "".join(caught.value.__notes__)
+    assert [row["case"] for row in read_rows(tmp_path)] == [f"c{number}" for number in range(9)]
+    # The executor is as good as before.
+    result = run(Bright(), REQUIREMENT, Frames(4), Meter(), executor=two)
+    assert sum(result.counts.values()) == 4
+
+
+def test_what_cannot_travel_is_told(two: Executor) -> None:
+    unsendable = callable_model(lambda frames: [Signals(speed=1.0) for _ in frames], name="anonymous")
+    with pytest.raises(InputError, match=r"the system anonymous cannot be sent .* use --executor serial"):
+        run(Bright(), REQUIREMENT, Frames(2), unsendable, executor=two)
+    method = Bright()
+    method.hook = lambda: None  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="the method bright cannot be sent to other processes"):
+        run(method, REQUIREMENT, Frames(2), Meter(), executor=two)
+    with pytest.raises(InputError, match=r"case 'c0' cannot be sent to other processes .* can be pickled"):
+        run(Lambdas(), REQUIREMENT, Frames(2), Meter(), executor=two)
+    with pytest.raises(InputError, match=r"a worker cannot open what it has to test .*/nowhere/net.bin"):
+        run(Bright(), REQUIREMENT, Frames(2), Unloadable(), executor=two)
+    assert run(Bright(), REQUIREMENT, Frames(2), unsendable).counts[Status.VIOLATED] == 2
+
+
+def test_data_that_cannot_travel_is_no_matter_when_frames_come_along(two: Executor) -> None:
+    data = Frames(5)
+    data.reader = lambda: None  # type: ignore[attr-defined]
+    assert sum(run(Bright(inline=True), REQUIREMENT, data, Meter(), executor=two).counts.values()) == 5
+    with pytest.raises(InputError, match="case 'c0' cannot be sent"):
+        run(Bright(), REQUIREMENT, data, Meter(), executor=two)
+
+
+def test_functions_of_a_file_reach_workers(tmp_path: Path, two: Executor) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from roadworthy.frames import Signals\n"
+        "def drive(frames):\n    return [Signals(speed=200.0) for _ in frames]\n"
+    )
+    system = load_model(f"callable:{file}:drive")
+    assert run(Bright(), REQUIREMENT, Frames(3), system, executor=two).counts[Status.PASSED] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("serial", {"workers": 2}, "the executor 'serial' has one worker"),
+        ("processes", {"workers": 0}, "workers must be 1 or more, got 0"),
+        ("processes", {"timeout_s": 0}, "timeout_s must be more than 0, got 0"),
+        ("processes", {"memory_mb": float("nan")}, "memory_mb must be more than 0, got nan"),
+        ("processes", {"address": "auto"}, "are for the executor 'ray'"),
+    ],
+)
+def test_executors_that_cannot_be_had_are_told(name: str, options: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        executor_for(name, **options)
+
+
+def test_unknown_executors_and_a_missing_extra_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'processes'"):
+        executor_for("process")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'roadworthy\[ray\]'"):
+        executor_for("ray")
+
+
+def test_arrays_travel_beside_the_pickle_and_stay_as_writable_as_they_were() -> None:
+    fixed = np.arange(30_000, dtype=np.uint8)
+    fixed.setflags(write=False)
+    parcel = pack({"fixed": fixed, "free": np.ones(9), "none": np.empty(0)})
+    assert len(parcel.content) < 1000
+    shipment = Shipment(parcel)
+    try:
+        assert shipment.note.segment
+        with Looking(shipment.note) as seen:
+            found = unpack(seen)
+            assert (found["fixed"] == fixed).all()
+            assert [one.flags.writeable for one in found.values()][:2] == [False, True]
+            kept = found["fixed"]
+            del found, seen
+    finally:
+        shipment.delete()
+    # The memory stays for who still looks at it.
+    assert int(kept.sum()) == int(fixed.sum())
+    del kept
+    with Looking(Shipment(Parcel(b"small")).note) as small:
+        assert small.content == b"small"
+    assert not Looking._kept
+
+
+def test_no_segment_is_left_behind(tmp_path: Path) -> None:
+    """In a process of its own, with warnings as errors: the resource tracker speaks only at the end."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from tests.runs.executing import REQUIREMENT, Bright, Frames, Meter\n"
+        "from roadworthy.runs import run\n"
+        "from roadworthy.runs.executors import executor_for\n"
+        "if __name__ == '__main__':\n"
+        "    with executor_for('processes', workers=2) as executor:\n"
+        "        run(Bright(inline=True), REQUIREMENT, Frames(40, (60, 80)), Meter(), batch_size=4,\n"
+        "            executor=executor)\n"
+    )
+    before = set(Path("/dev/shm").iterdir()) if Path("/dev/shm").is_dir() else set()
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", str(script)], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path])},
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    if before:
+        mine = {one for one in Path("/dev/shm").iterdir() if one.name.startswith("psm_")} - before
+        assert not [one for one in mine if one.exists()]
+
+
+def test_an_executor_serves_run_after_run(tmp_path: Path, two: Executor) -> None:
+    for number in range(3):
+        result = run(
+            Bright(), REQUIREMENT, Frames(10 + number), Meter(f"m{number}"), batch_size=3, executor=two
+        )
+        assert sum(result.counts.values()) == 10 + number
+
+
+def test_cases_that_share_a_frame_still_do_in_a_worker(tmp_path: Path, two: Executor) -> None:
+    run(Shared(), REQUIREMENT, Frames(8), Sizes(), out=tmp_path, batch_size=4, executor=two)
+    assert {row["measure.speed"] for row in read_rows(tmp_path)} == {4.0}
+    assert len(list(read_rows(tmp_path))) == 80

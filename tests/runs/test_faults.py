@@ -1,0 +1,169 @@
+"""Systems that hang, explode or end their process, and processes that are killed: what each costs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runs.executing import REQUIREMENT, Bright, Frames, Hostile, Leaking, Meter, digests
+
+from roadworthy.cases import Requirement, Status
+from roadworthy.errors import InputError
+from roadworthy.runs import read_rows, run, run_several
+from roadworthy.runs.executors import executor_for
+from roadworthy.runs.executors.processes import ProcessExecutor
+
+REASONS = {
+    "hangs": "meter gave no answer within 1 s, tried alone; its process was ended",
+    "explodes": "meter took more than 400 MB of memory, tried alone; its process was ended",
+    "crashes": "the process of meter died, tried alone 3 times: a crash, an exit, or killed",
+}
+
+
+@pytest.mark.parametrize("fault", REASONS)
+def test_a_fault_costs_the_case_it_is_met_on(tmp_path: Path, fault: str) -> None:
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    run(Bright(), REQUIREMENT, Frames(20), Meter(), out=tmp_path / "good", batch_size=8, images="all")
+    limits: Any = {"timeout_s": 1.0 if fault == "hangs" else 60, "memory_mb": 400}
+    with executor_for("processes", workers=2, **limits) as executor:
+        result = run(
+            Bright(), REQUIREMENT, Frames(20), Meter("meter", fault, ["f11"], seen), out=tmp_path / "bad",
+            batch_size=8, images="all", executor=executor,
+        )  # fmt: skip
+    good, bad = (list(read_rows(tmp_path / name)) for name in ("good", "bad"))
+    assert (bad[11]["status"], bad[11]["reason"]) == ("error", REASONS[fault])
+    # Its image is there, though nobody could answer for it.
+    assert bad[11]["images"] == good[11]["images"]
+    assert bad[:11] + bad[12:] == good[:11] + good[12:]
+    assert result.counts[Status.ERROR] == 1
+    times = {"hangs": range(2, 3), "explodes": range(2, 5), "crashes": range(5, 6)}[fault]
+    assert len(list(seen.iterdir())) in times, "in its batch, then alone"
+
+
+def test_the_fault_of_one_system_is_not_another_ones(tmp_path: Path) -> None:
+    systems = [Meter("a"), Meter("b", "exits", ["f2"]), Meter("c")]
+    other = Requirement("R2", "It is bright enough", "bright")
+    found = run_several(
+        Bright(), [REQUIREMENT, other], Frames(8), systems, out=tmp_path / "out", processes=2, batch_size=4,
+        tested=lambda one, system: (one.id, system.name) != ("R2", "b"),
+    )  # fmt: skip
+    assert ("R2", "b") not in found.results
+    errors = {pair: result.counts[Status.ERROR] for pair, result in found.results.items()}
+    assert errors == {("R1", "a"): 0, ("R1", "b"): 1, ("R1", "c"): 0, ("R2", "a"): 0, ("R2", "c"): 0}
+    assert all(sum(result.counts.values()) == 8 for result in found.results.values())
+
+
+def test_a_worker_that_leaks_is_replaced_and_no_case_is_to_blame(tmp_path: Path) -> None:
+    run(Bright(), REQUIREMENT, Frames(60), Meter(), out=tmp_path / "good", batch_size=4)
+    with executor_for("processes", workers=1, memory_mb=400) as executor:
+        data, out = Frames(60), tmp_path / "leaks"
+        run(Bright(), REQUIREMENT, data, Leaking(), out=out, batch_size=4, executor=executor)
+    good, leaks = (list(read_rows(tmp_path / name)) for name in ("good", "leaks"))
+    assert [{**row, "system": ""} for row in good] == [{**row, "system": ""} for row in leaks]
+
+
+def test_systems_that_cannot_be_opened_without_dying_end_the_run() -> None:
+    with (
+        executor_for("processes", workers=2) as executor,
+        pytest.raises(InputError, match="workers died one after the other while they opened"),
+    ):
+        run(Bright(), REQUIREMENT, Frames(2), Hostile(), executor=executor)
+
+
+def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
+    run(Bright(), REQUIREMENT, Frames(600), Meter(), out=tmp_path / "good", batch_size=4)
+    executor = executor_for("processes", workers=2)
+    assert isinstance(executor, ProcessExecutor)
+    killed: set[int] = set()
+
+    def kill(counts: Mapping[Status, int]) -> None:
+        done = sum(counts.values())
+        pids = executor.pids
+        if len(killed) < 4 and done > 100 * (len(killed) + 1) and pids and pids[-1] not in killed:
+            killed.add(pids[-1])
+            os.kill(pids[-1], signal.SIGKILL)
+
+    with executor:
+        run(
+            Bright(), REQUIREMENT, Frames(600), Meter(), out=tmp_path / "kills", batch_size=4,
+            executor=executor, progress=kill,
+        )  # fmt: skip
+    assert len(killed) == 4
+    assert digests(tmp_path / "good") == digests(tmp_path / "kills")
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tests.runs.executing import REQUIREMENT, Bright, Frames, Slow
+from roadworthy.runs import run
+from roadworthy.runs.executors import executor_for
+if __name__ == "__main__":
+    name, out, cases = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    workers = {} if name == "serial" else {"workers": 2}
+    with executor_for(name, **workers) as executor:
+        print("ready", flush=True)
+        print(*getattr(executor, "pids", ()), flush=True)
+        run(Bright(), REQUIREMENT, Frames(cases), Slow("meter"), out=out, batch_size=4, executor=executor,
+            progress=lambda counts: print(*getattr(executor, "pids", ()), flush=True), resume=True)
+"""
+
+
+def start(folder: Path, name: str, cases: int) -> subprocess.Popen[str]:
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    path = os.pathsep.join([str(Path.cwd()), *sys.path])
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", str(script), name, str(folder / "out"), str(cases)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+def test_a_driver_that_is_stopped_leaves_no_workers_and_is_resumed(tmp_path: Path, how: str) -> None:
+    run(Bright(), REQUIREMENT, Frames(400), Meter(), out=tmp_path / "good", batch_size=4)
+    driver = start(tmp_path, "processes", 400)
+    assert driver.stdout is not None
+    assert driver.stderr is not None
+    lines = iter(driver.stdout)
+    pids: list[int] = []
+    for _ in range(20):
+        pids = [int(pid) for pid in next(lines).split() if pid.isdecimal()] or pids
+    if how == "SIGINT":
+        # As a terminal sends Ctrl-C: to all of them.
+        os.killpg(driver.pid, signal.SIGINT)
+    else:
+        driver.kill()
+    told = driver.communicate()[1]
+    if how == "SIGINT":
+        # Ctrl-C: the driver alone says something.
+        assert told.strip().endswith("KeyboardInterrupt")
+        assert told.count("Traceback") == 1
+    for _ in range(100):
+        if not any(map(is_alive, pids)):
+            break
+        time.sleep(0.1)
+    assert len(pids) == 2
+    assert not any(map(is_alive, pids))
+    assert 0 < len(list(read_rows(tmp_path / "out"))) < 400
+    again = start(tmp_path, "processes", 400)
+    assert again.communicate()[1] == ""
+    assert digests(tmp_path / "out") == digests(tmp_path / "good")
