@@ -87,3 +87,12 @@ def test_an_unknown_kind(roadworthy: Callable[..., Result]) -> None:
     result = roadworthy("list", "dataset")
     assert result.exit_code == 2
     assert "did you mean 'datasets'" in result.stderr
+
+
+def test_metrics_are_counted_among_all_and_named_when_asked_for(roadworthy: Callable[..., Result]) -> None:
+    every = " ".join(roadworthy("list").stdout.split())
+    assert "metrics 127 such as ACC" in every
+    named = " ".join(roadworthy("list", "metrics").stdout.split())
+    assert "SD(LP) standard deviation of lateral position, in m built-in" in named
+    document = json.loads(roadworthy("list", "metrics", "--json").stdout)
+    assert len(document["metrics"]) == 127

@@ -15,15 +15,21 @@ import typer
 from roadworthy._version import __version__
 from roadworthy.cli import (
     bbsl,
+    comparing,
     coverage,
     data,
     demo,
     driving,
+    evidence,
     gallery,
     listing,
     models,
     reliability,
+    reporting,
     rules,
+    running,
+    serving,
+    suites,
     transforms,
 )
 from roadworthy.cli._commands import Command, Group
@@ -68,6 +74,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         "roadworthy demo",
+        "roadworthy run suite.yaml",
+        "roadworthy serve",
         "roadworthy data show world:town -o weather=rain -o time=night",
         "roadworthy list datasets",
     ),
@@ -93,6 +101,16 @@ def _global_options(
 
 
 app.command("demo", cls=Command, rich_help_panel="Start here", epilog=demo.EXAMPLES)(demo.demo)
+app.command("serve", cls=Command, rich_help_panel="Start here", epilog=serving.EXAMPLES)(serving.serve)
+app.command("run", cls=Command, rich_help_panel="Run suites", epilog=running.EXAMPLES)(running.run)
+app.add_typer(suites.app, name="suites", rich_help_panel="Run suites")
+app.command("report", cls=Command, rich_help_panel="Run suites", epilog=reporting.EXAMPLES)(
+    reporting.write_reports
+)
+app.command("compare", cls=Command, rich_help_panel="Run suites", epilog=comparing.EXAMPLES)(
+    comparing.compare_runs
+)
+app.add_typer(evidence.app, name="evidence", rich_help_panel="Run suites")
 app.command("list", cls=Command, rich_help_panel="Look around", epilog=listing.EXAMPLES)(listing.list_all)
 app.add_typer(rules.app, name="rules", rich_help_panel="Test models")
 app.add_typer(coverage.app, name="coverage", rich_help_panel="Test models")

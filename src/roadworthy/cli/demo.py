@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json, tracked
+from roadworthy.cli._suites import as_document, planned, run_plan, summarised, write_results
+from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.cli.rules._demo import RulesTried
     from roadworthy.frames import Frame, Signals
     from roadworthy.report import Image, Pair
     from roadworthy.world import Scene
 
-__all__ = ["EXAMPLES", "busy_scene", "counterfactual_pairs", "demo", "ground_truth_sheet"]
+__all__ = ["EXAMPLES", "busy_scene", "counterfactual_pairs", "demo", "demo_suite", "ground_truth_sheet"]
 
 EXAMPLES = examples("roadworthy demo", "roadworthy demo --out pictures --json")
 
@@ -25,12 +27,13 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("demo-out"),
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
 ) -> None:
-    """Draw the built-in world, and try seven traffic rules on two networks that come with the package."""
-    from roadworthy.cli.rules._demo import try_paper_rules
+    """Draw the built-in world, and run a suite of all kinds of requirements on networks that come along."""
     from roadworthy.images import write_image
     from roadworthy.report import frame_sheet, pair_sheet
+    from roadworthy.runs.executors import executor_for
 
     make_folder(out)
+    folder = _emptied(out / "run")
     pairs = counterfactual_pairs()
     sheets = {
         "world": frame_sheet(
@@ -47,14 +50,38 @@ def demo(
     paths = {name: out / f"{name}.png" for name in sheets}
     for name, sheet in sheets.items():
         write_image(paths[name], sheet)
-    tried = try_paper_rules(out / "rules")
-    if as_json:
-        print_json(
-            _document(paths, pairs) | {"rules": tried.document, "violations": list(map(str, tried.sheets))}
-        )
-    else:
+    if not as_json:
         _print_summary(paths, pairs)
-        _print_rules(tried)
+        _print_suite()
+    plan = planned(demo_suite())
+    with executor_for("processes") as executor:
+        result = run_plan(plan, folder, executor, quiet=as_json)
+    written = write_results(folder)
+    if as_json:
+        print_json(_document(paths, pairs) | {"suite": as_document(result, written)})
+    else:
+        summarised(result, written)
+
+
+def demo_suite() -> Path:
+    """Return the suite of the demonstration: an example that comes with the package."""
+    package = Path(__file__).parents[1]
+    shipped, source = package / "examples", package.parents[1] / "examples"
+    return (shipped if shipped.is_dir() else source) / "demo.suite.yaml"
+
+
+def _emptied(folder: Path) -> Path:
+    """Return a folder without what an earlier demonstration left in it.
+
+    Raises:
+        InputError: It holds something else.
+    """
+    if not folder.exists():
+        return folder
+    if not (folder / "manifest.json").is_file():
+        raise InputError(f"{folder} is not from an earlier demonstration: choose another --out")
+    shutil.rmtree(folder)
+    return folder
 
 
 def _world_frames() -> list[Frame]:
@@ -185,20 +212,10 @@ def _print_summary(paths: dict[str, Path], pairs: Sequence[Pair]) -> None:
         out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)
 
 
-def _print_rules(tried: RulesTried) -> None:
-    from rich.padding import Padding
+def _print_suite() -> None:
     from rich.text import Text
-
-    from roadworthy.cli.rules._running import print_tables
 
     out = console()
     out.print()
-    out.print(Text("Seven rules, tried on two networks", style="bold"))
-    table = plain_table("", "")
-    table.show_header = False
-    for id, text in tried.rules.items():
-        table.add_row(id, Text(text))
-    out.print(Padding(table, (0, 0, 1, 2)))
-    print_tables([tried.table])
-    for path in tried.sheets:
-        out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)
+    out.print(Text("A suite with requirements of all five kinds", style="bold"))
+    out.print(Text.assemble("from ", (str(demo_suite()), "cyan")), soft_wrap=True)

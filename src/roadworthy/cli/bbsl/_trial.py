@@ -82,12 +82,12 @@ class Trial:
             with TemporaryDirectory(prefix="roadworthy-") as scratch:
                 return self.run(Path(scratch) / "run")
         from roadworthy.bbsl.testing import row_of
-        from roadworthy.cases import Requirement
+        from roadworthy.cases import Acceptance, Requirement
         from roadworthy.runs import run
         from roadworthy.runs.store import read_verdicts
 
         text = "The detections lead to the case that the ground truth leads to"
-        requirement = Requirement(self.name, text, "bbsl", {"allow": self.allow})
+        requirement = Requirement(self.name, text, "bbsl", acceptance=Acceptance(self.allow))
         with _telling(self.name) as progress:
             result = run(
                 self.method,

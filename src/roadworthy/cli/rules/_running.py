@@ -79,9 +79,9 @@ class Campaign:
 
     def requirement(self, id: str) -> Requirement:
         """Return a rule as a requirement."""
-        from roadworthy.cases import Requirement
+        from roadworthy.cases import Acceptance, Requirement
 
-        return Requirement(id, self.plans[id].rule.text, "rules", {"allow": self.allow})
+        return Requirement(id, self.plans[id].rule.text, "rules", acceptance=Acceptance(self.allow))
 
     def run(self, *, images: ImageRetention, passes: int, processes: int) -> SeveralResults:
         """Try all rules on all models that predict what they speak of."""

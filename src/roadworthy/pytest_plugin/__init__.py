@@ -1,0 +1,132 @@
+"""Requirements as pytest tests: rules, specifications and suites, one test per requirement and model.
+
+pytest loads this module in every project of an environment in which Roadworthy is installed, so it imports
+nothing heavy; the rest of the package is loaded when there is something to collect. ``-p no:roadworthy``
+turns it off.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from roadworthy.pytest_plugin.collecting import RequirementFile
+
+__all__ = [
+    "pytest_addoption",
+    "pytest_collect_file",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+]
+
+_ENDINGS = (".rules", ".bbsl")
+_SUITES = (".suite.yaml", ".suite.yml")
+_MARKER = (
+    "roadworthy(requirement, model, method, severity, tag): a requirement tested by Roadworthy; select by "
+    "-m \"roadworthy(severity='critical')\" or -m \"roadworthy(tag='night')\""
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options and settings."""
+    group = parser.getgroup("roadworthy", "rules, specifications and suites for driving models")
+    group.addoption(
+        "--roadworthy-model",
+        action="append",
+        metavar="MODEL",
+        help="test *.rules and *.bbsl on this model: a name, kind:path or a model.yaml; repeatable",
+    )
+    group.addoption(
+        "--roadworthy-data", metavar="DATA", help="the frames for *.rules and *.bbsl: a name or name:path"
+    )
+    group.addoption(
+        "--roadworthy-option",
+        action="append",
+        metavar="KEY=VALUE",
+        help="an option of that data, such as weather=rain; repeatable",
+    )
+    group.addoption(
+        "--roadworthy-sample", type=int, metavar="N", help="at most so many frames, spread over the data"
+    )
+    group.addoption(
+        "--roadworthy-accept", metavar="SHARE", help="which share of the cases may fail, such as 5%%"
+    )
+    group.addoption("--roadworthy-seed", type=int, metavar="N", help="the seed of all that is drawn by lot")
+    group.addoption(
+        "--roadworthy-out",
+        metavar="FOLDER",
+        help="keep rows and pictures here; in pytest's temporary folder if left out",
+    )
+    group.addoption(
+        "--roadworthy-allow-commands",
+        action="store_true",
+        help="let image engines that suites name run programs and code",
+    )
+    parser.addini("roadworthy_model", "models that *.rules and *.bbsl are tested on", "linelist", [])
+    parser.addini("roadworthy_data", "the frames for *.rules and *.bbsl", default="world")
+    parser.addini("roadworthy_option", "options of that data, key=value", "linelist", [])
+    parser.addini("roadworthy_sample", "at most so many frames", default="")
+    parser.addini("roadworthy_accept", "which share of the cases may fail", default="0")
+    parser.addini("roadworthy_seed", "the seed of all that is drawn by lot", default="0")
+    parser.addini("roadworthy_bindings", "a YAML file of bindings for *.bbsl", default="")
+    parser.addini(
+        "roadworthy_inconclusive", "what a requirement without a conclusion is: fail or skip", default="fail"
+    )
+    parser.addini(
+        "roadworthy_xfail",
+        "requirements that are known to be violated, with the reason: 'R3[dave2]: does not see cyclists'",
+        "linelist",
+        [],
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RequirementFile | None:
+    """Collect a file of requirements.
+
+    One that is named on the command line is always collected. In a folder, rules and specifications are
+    collected where the project says on which models they are tested, because other tools have files with
+    these endings; a suite, which names its models itself, if it looks like one.
+    """
+    named = parent.session.isinitpath(file_path)
+    if file_path.name.endswith(_SUITES):
+        if not named and not _looks_like_a_suite(file_path):
+            return None
+        from roadworthy.pytest_plugin.collecting import SuiteFile
+
+        return SuiteFile.from_parent(parent, path=file_path)
+    if file_path.suffix not in _ENDINGS:
+        return None
+    config = parent.config
+    if not named and not config.getoption("--roadworthy-model") and not config.getini("roadworthy_model"):
+        return None
+    from roadworthy.pytest_plugin.collecting import RulesFile, SpecificationFile
+
+    kind = RulesFile if file_path.suffix == ".rules" else SpecificationFile
+    return kind.from_parent(parent, path=file_path)
+
+
+def _looks_like_a_suite(path: Path) -> bool:
+    """Return whether a file has the keys that every suite has, without reading it as YAML."""
+    try:
+        with path.open("rb") as file:
+            lines = file.read(1 << 20).splitlines()
+    except OSError:
+        return False
+    return all(any(line.startswith(key) for line in lines) for key in (b"models:", b"requirements:"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the requirements that are known to be violated."""
+    if config.getini("roadworthy_xfail"):
+        from roadworthy.pytest_plugin.expected import mark_expected
+
+        mark_expected(config, items)

@@ -1,0 +1,179 @@
+"""Two runs compared, for people: one HTML file, or Markdown for a pull request."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roadworthy._files import replacing
+from roadworthy.errors import InputError
+from roadworthy.report.html.formats import count, percent, signed
+from roadworthy.report.html.page import environment, write_page
+from roadworthy.report.html.thumbnails import Thumbnail, Thumbnails
+from roadworthy.report.markdown import escaped
+from roadworthy.report.results import clipped
+from roadworthy.runs.comparison import Changed, Comparison, Difference, Verdict
+
+if TYPE_CHECKING:
+    from roadworthy.runs.store import StoredRun
+
+__all__ = ["as_document", "sentence", "write_comparison"]
+
+_LINES = 300
+_CARDS = 24
+_IMAGE_BYTES = 4_000_000
+_SIGNS = {
+    Verdict.REGRESSION: "🔻",
+    Verdict.IMPROVEMENT: "✅",
+    Verdict.GONE: "➖",
+    Verdict.NEW: "➕",
+    Verdict.SAME: "▫️",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Example:
+    """A broken case: what it is of, and its images in the second run."""
+
+    difference: Difference
+    case: Changed
+    images: tuple[Thumbnail, ...]
+
+
+def sentence(comparison: Comparison) -> str:
+    """Return what a comparison comes to, in one sentence.
+
+    Example:
+        >>> sentence(Comparison((), {}, (), 0.05, 0.95))
+        'No regression and no improvement in 0 comparisons; 0 cases broken, 0 fixed.'
+    """
+    found = comparison.differences
+    broken, fixed = sum(one.broken for one in found), sum(one.fixed for one in found)
+    worse, better = len(comparison.regressions), len(comparison.improvements)
+    first = f"{count(worse)} regression{'s' if worse > 1 else ''}" if worse else "No regression"
+    second = f"{count(better)} improvement{'s' if better > 1 else ''}" if better else "no improvement"
+    return (
+        f"{first} and {second} in {count(len(found))} comparisons; {count(broken)} cases broken, "
+        f"{count(fixed)} fixed."
+    )
+
+
+def as_document(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as JSON holds it; what is not finite is text."""
+    return {
+        "sentence": sentence(comparison),
+        "regressions": len(comparison.regressions),
+        "improvements": len(comparison.improvements),
+        "systems": dict(comparison.systems),
+        "alpha": comparison.alpha,
+        "confidence": comparison.confidence,
+        "warnings": list(comparison.warnings),
+        "comparisons": [_record(one) for one in comparison.differences],
+    }
+
+
+def _record(one: Difference) -> dict[str, Any]:
+    record = asdict(one)
+    record["requirement"] = one.requirement.id
+    record["difference"] = one.difference
+    return {name: _finite(value) for name, value in record.items()}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and value - value != 0:
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    return value
+
+
+def write_comparison(comparison: Comparison, path: str | Path, first: StoredRun, second: StoredRun) -> Path:
+    """Write a comparison as HTML or Markdown, as the ending of the file says.
+
+    Args:
+        comparison: The comparison.
+        path: The file, which ends in .html or .md.
+        first: The run before.
+        second: The run after, which has the images of what broke.
+
+    Raises:
+        InputError: The file has another ending or cannot be written.
+    """
+    path = Path(path)
+    if path.suffix.lower() in (".html", ".htm"):
+        write_page(path, _html(comparison, first, second))
+    elif path.suffix.lower() == ".md":
+        with replacing(path) as unfinished:
+            unfinished.write_bytes(_markdown(comparison).encode("utf-8", "backslashreplace"))
+    else:
+        raise InputError(f"{path}: expected a file that ends in .html or .md")
+    return path
+
+
+def _html(comparison: Comparison, first: StoredRun, second: StoredRun) -> str:
+    thumbnails = Thumbnails(second, _IMAGE_BYTES)
+    examples: list[_Example] = []
+    for one in comparison.differences:
+        for case in one.examples_broken[: 3 if one.verdict is Verdict.REGRESSION else 1]:
+            if len(examples) < _CARDS:
+                images = thumbnails.of(case.images_after.split()) or []
+                examples.append(_Example(one, case, tuple(images)))
+    return (
+        environment()
+        .get_template("comparison.html.jinja")
+        .render(
+            comparison=comparison,
+            sentence=sentence(comparison),
+            lines=comparison.differences[:_LINES],
+            left_out=max(0, len(comparison.differences) - _LINES),
+            broken=sum(one.broken for one in comparison.differences),
+            fixed=sum(one.fixed for one in comparison.differences),
+            examples=examples,
+            first=first.folder.resolve().name,
+            second=second.folder.resolve().name,
+            Verdict=Verdict,
+        )
+    )
+
+
+def _markdown(comparison: Comparison) -> str:
+    worse = bool(comparison.regressions)
+    lines = [
+        f"### {'🔻' if worse else '✅'} Roadworthy: {'regression' if worse else 'no regression'}",
+        "",
+        sentence(comparison),
+        "",
+        "| | requirement | model | before | after | difference | broken | fixed | p | margins |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|---:|",
+        *(_line(one) for one in comparison.differences[:30]),
+        "",
+    ]
+    if len(comparison.differences) > 30:
+        lines += [f"{count(len(comparison.differences) - 30)} more, which stand no worse, are left out.", ""]
+    lines += [f"- {escaped(one, 300)}" for one in comparison.warnings[:10]]
+    return "\n".join([*lines, ""])
+
+
+def _line(one: Difference) -> str:
+    system = one.after or one.before or ""
+    name = system if one.before in (None, system) else f"{one.before} → {system}"
+    around = ""
+    if one.difference is not None and one.interval is not None:
+        low, high = one.interval
+        around = f"{signed(100 * one.difference)} ({signed(100 * low)} to {signed(100 * high)}) points"
+    cells = (
+        _SIGNS[one.verdict],
+        f"**{escaped(one.requirement.id, 60)}** {escaped(clipped(one.why), 90)}",
+        escaped(name, 60),
+        percent(one.rate_before),
+        percent(one.rate_after),
+        around,
+        count(one.broken),
+        count(one.fixed),
+        "–" if one.p_adjusted is None else f"{one.p_adjusted:.2g}",
+        "–" if one.shift is None else signed(one.shift),
+    )
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,217 @@
+"""What a row says about a failure, in words: what was changed, what was answered, what people tolerate.
+
+Every method names its parameters and measures itself, so each has a reader here. A method without one is
+shown with its margin, its Δv and the whole of its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from roadworthy.cases import Requirement, Scalar
+from roadworthy.report.html.formats import number, signed
+
+__all__ = ["Box", "Reading", "Seen", "read", "seen_by_people", "thresholds_of"]
+
+Row = Mapping[str, Scalar]
+
+_KMH = 3.6
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box to be drawn over the source image, in its pixels: what kind it is, and where."""
+
+    kind: str
+    corners: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a row says.
+
+    Attributes:
+        changed: What was done to the source; empty where nothing was.
+        answers: What the system answered, line by line: what about, and the words.
+        margin: The margin with its unit, where that is known.
+        boxes: What to draw over the source image.
+    """
+
+    changed: str = ""
+    answers: tuple[tuple[str, str], ...] = ()
+    margin: str = ""
+    boxes: tuple[Box, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Whether people tolerate a change: "inside", "outside" or "unknown", and the same in words."""
+
+    kind: str
+    words: str
+
+
+def read(requirement: Requirement, row: Row) -> Reading:
+    """Return what a row says about a case of a requirement.
+
+    Example:
+        >>> row = {"param.change.1": "rain(amount=0.5)", "param.output.1": "speed",
+        ...        "measure.before.1": 10.0, "measure.after.1": 11.0}
+        >>> read(Requirement("R5", "Slow down in rain", "rules"), row).answers
+        (('speed', '36.0 → 39.6 km/h'),)
+    """
+    reader = _READERS.get(requirement.method)
+    return Reading(margin=_margin(row)) if reader is None else reader(requirement, row)
+
+
+def seen_by_people(requirement: Requirement, row: Row) -> Seen | None:
+    """Return whether people tolerate the change of a case; None where nothing was changed.
+
+    Example:
+        >>> tried = Requirement("B", "Blur", "reliability", {"limit": 0.8})
+        >>> seen_by_people(tried, {"visual_change": 0.3}).words
+        'people tolerate it (up to 0.8)'
+    """
+    change = _number(row, "visual_change")
+    if change is None:
+        return None
+    limit = requirement.parameters.get("limit")
+    if isinstance(limit, int | float):
+        inside: bool | None = change <= limit + 1e-9
+        edge = f" (up to {number(float(limit))})"
+    else:
+        told = row.get("measure.tolerated")
+        # Where requirements store other kinds of values under one name, a query gives text.
+        inside = None if told is None else str(told).lower() == "true"
+        edge = ""
+    if inside is None:
+        return Seen("unknown", "nobody has measured whether people tolerate it")
+    if inside:
+        return Seen("inside", f"people tolerate it{edge}")
+    return Seen("outside", f"beyond what people tolerate{edge}")
+
+
+def _rules(_: Requirement, row: Row) -> Reading:
+    changes, answers, outputs, place = [], [], set(), 1
+    while (changed := row.get(f"param.change.{place}")) is not None:
+        changes.append(str(changed))
+        output = str(row.get(f"param.output.{place}") or "")
+        before, after = _number(row, f"measure.before.{place}"), _number(row, f"measure.after.{place}")
+        if before is not None and after is not None:
+            name = output or "answer"
+            answers.append((f"{name}, step {place}" if place > 1 else name, _step(output, before, after)))
+        outputs.add(output)
+        place += 1
+    # The margin is the smallest of several relations, which may be in different units.
+    output = outputs.pop() if len(outputs) == 1 else ""
+    margin = _margin(row, {"speed": " m/s", "steering": "°"}.get(output, ""))
+    if output == "speed" and (value := _number(row, "margin")) is not None:
+        margin += f", that is {signed(value * _KMH)} km/h"
+    return Reading(" then ".join(changes), tuple(answers), margin)
+
+
+def _step(output: str, before: float, after: float) -> str:
+    if output == "speed":
+        return f"{before * _KMH:.1f} → {after * _KMH:.1f} km/h"
+    if output == "steering":
+        return f"{_steered(before)} → {_steered(after)}"
+    return f"{number(before)} → {number(after)}"
+
+
+def _steered(degrees: float) -> str:
+    side = "" if abs(degrees) < 0.05 else " right" if degrees > 0 else " left"
+    return f"{abs(degrees):.1f}°{side}"
+
+
+def _coverage(_: Requirement, row: Row) -> Reading:
+    output = str(row.get("param.output") or "answer")
+    label, given = _number(row, "measure.label"), _number(row, "measure.prediction")
+    error = _number(row, "measure.error")
+    answers: list[tuple[str, str]] = []
+    if label is not None and given is not None:
+        answers.append((output, f"{number(given)} predicted, {number(label)} recorded"))
+    if error is not None:
+        answers.append(("error", f"{signed(error)} in the unit of the data"))
+    parent = str(row.get("param.parent") or "")
+    after = f" after {parent}" if parent else ""
+    return Reading(f"{row.get('param.transform') or ''}{after}", tuple(answers), _margin(row, " squared"))
+
+
+def _reliability(_: Requirement, row: Row) -> Reading:
+    answers: list[tuple[str, str]] = []
+    similarity = _number(row, "measure.similarity")
+    before, after = _number(row, "measure.before"), _number(row, "measure.after")
+    if similarity is not None:
+        answers.append(("likeness of the answers", f"{similarity:.2f} of 1"))
+    if before is not None and after is not None:
+        answers.append(("rightness", f"{before:.2f} → {after:.2f}"))
+    if row.get("param.measure"):
+        answers.append(("measured as", str(row["param.measure"])))
+    changed = str(row.get("measure.transform") or row.get("param.transformation") or "")
+    return Reading(changed, tuple(answers), _margin(row))
+
+
+def _bbsl(_: Requirement, row: Row) -> Reading:
+    answers = [("expected", str(row.get("measure.expected") or "–"))]
+    answers.append(("found", str(row.get("measure.found") or row.get("reason") or "–")))
+    overlap = _number(row, "measure.iou")
+    if overlap is not None:
+        answers.append(("IoU", f"{overlap:.2f}"))
+    boxes = []
+    for kind in ("truth", "detection"):
+        sides = [_number(row, f"measure.{kind}.{side}") for side in ("x1", "y1", "x2", "y2")]
+        known = [one for one in sides if one is not None]
+        if len(known) == 4:
+            boxes.append(Box(kind, (known[0], known[1], known[2], known[3])))
+    return Reading("", tuple(answers), _margin(row, " px"), tuple(boxes))
+
+
+def _driving(requirement: Requirement, row: Row) -> Reading:
+    answers: list[tuple[str, str]] = []
+    for metric, (limit, sign) in thresholds_of(requirement).items():
+        value = _number(row, f"measure.{metric}")
+        if value is not None:
+            answers.append((metric, f"{number(value)} (must be {sign} {number(limit)})"))
+    return Reading("", tuple(answers), _margin(row, " of the threshold's size"))
+
+
+def thresholds_of(requirement: Requirement) -> dict[str, tuple[float, str]]:
+    """Return the thresholds of a driving oracle by metric, each with the sign that values must keep to it.
+
+    Example:
+        >>> oracle = {"thresholds": {"SD(LP)": 0.2}, "directions": {"SD(LP)": "up"}}
+        >>> thresholds_of(Requirement("D1", "Smooth driving", "driving", {"oracle": oracle}))
+        {'SD(LP)': (0.2, '≤')}
+    """
+    oracle = requirement.parameters.get("oracle")
+    if not isinstance(oracle, Mapping) or not isinstance(oracle.get("thresholds"), Mapping):
+        return {}
+    ways = oracle.get("directions")
+    ways = ways if isinstance(ways, Mapping) else {}
+    return {
+        str(metric): (float(limit), "≥" if ways.get(metric) == "down" else "≤")
+        for metric, limit in oracle["thresholds"].items()
+        if isinstance(limit, int | float)
+    }
+
+
+def _margin(row: Row, unit: str = "") -> str:
+    value = _number(row, "margin")
+    return "" if value is None else f"{signed(value)}{unit}"
+
+
+def _number(row: Row, name: str) -> float | None:
+    value = row.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
+
+
+_READERS: dict[str, Callable[[Requirement, Row], Reading]] = {
+    "rules": _rules,
+    "coverage": _coverage,
+    "reliability": _reliability,
+    "bbsl": _bbsl,
+    "driving": _driving,
+}

@@ -1,0 +1,188 @@
+"""What a run found, as reports of every kind tell it: one result for each requirement and system."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from roadworthy.cases import Requirement, Scalar, Severity, Status
+
+if TYPE_CHECKING:
+    from roadworthy.runs.store import StoredPair, StoredRun
+
+__all__ = ["Result", "Standing", "Whole", "clipped", "results_of", "whole_of"]
+
+
+class Standing(StrEnum):
+    """What is known about a requirement on a system, the worst first."""
+
+    VIOLATED = "violated"
+    UNFINISHED = "unfinished"
+    INCONCLUSIVE = "inconclusive"
+    PASSED = "passed"
+
+
+_STANDINGS, _SEVERITIES = tuple(Standing), tuple(reversed(Severity))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was found about one requirement on one system.
+
+    Attributes:
+        requirement: The requirement.
+        system: The name of the system.
+        standing: What is known; unfinished where the run has no outcome yet.
+        counts: The number of cases per status.
+        summary: The outcome in one sentence.
+        measures: The figures of the outcome.
+        folder: Where its rows are, seen from the folder of the run.
+    """
+
+    requirement: Requirement
+    system: str
+    standing: Standing
+    counts: Mapping[Status, int]
+    summary: str
+    measures: Mapping[str, Scalar]
+    folder: str
+
+    @property
+    def failures(self) -> int:
+        """Cases that are violated or in which the system gave no usable answer."""
+        return self.counts[Status.VIOLATED] + self.counts[Status.ERROR]
+
+    @property
+    def judged(self) -> int:
+        """Cases that say something about the system."""
+        return self.failures + self.counts[Status.PASSED]
+
+    @property
+    def rate(self) -> float | None:
+        """The share of failures among the cases judged."""
+        return self.failures / self.judged if self.judged else None
+
+    @property
+    def bound(self) -> float | None:
+        """The upper Clopper-Pearson bound of the rate; None where the method concludes in another way."""
+        return _number(self.measures.get("upper_bound"))
+
+    @property
+    def confidence(self) -> float | None:
+        """The confidence of the bound."""
+        return _number(self.measures.get("confidence"))
+
+    @property
+    def accepted(self) -> float | None:
+        """The largest rate that the requirement accepts; None where the method concludes in another way."""
+        return _number(self.measures.get("max_rate"))
+
+    @property
+    def order(self) -> tuple[int, int, float]:
+        """What results are sorted by: what stands worst, then what is most severe, then what fails most."""
+        return (
+            _STANDINGS.index(self.standing),
+            _SEVERITIES.index(self.requirement.severity),
+            -(self.rate or 0.0),
+        )
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What all results together say.
+
+    Attributes:
+        standing: The worst of all.
+        sentence: The same in words.
+        requirements: The number of requirements by the worst standing of each.
+        cases: The number of cases per status.
+    """
+
+    standing: Standing
+    sentence: str
+    requirements: Mapping[Standing, int]
+    cases: Mapping[Status, int]
+
+
+def results_of(run: StoredRun) -> list[Result]:
+    """Return what a run found, in the order in which it is stored."""
+    return [_result(run, pair) for pair in run.pairs]
+
+
+def _result(run: StoredRun, pair: StoredPair) -> Result:
+    outcome = pair.outcome
+    place = pair.folder.relative_to(run.folder).as_posix()
+    return Result(
+        pair.requirement,
+        pair.system,
+        Standing.UNFINISHED if outcome is None else Standing(outcome.status.value),
+        pair.counts,
+        "the run has not come to an end" if outcome is None else outcome.summary,
+        {} if outcome is None else outcome.measures,
+        place,
+    )
+
+
+def whole_of(results: Sequence[Result]) -> Whole:
+    """Return what all results together say.
+
+    Example:
+        >>> requirement = Requirement("R1", "The lane is kept", "lanes")
+        >>> counts = dict.fromkeys(Status, 0) | {Status.PASSED: 9}
+        >>> whole_of([Result(requirement, "dave2", Standing.PASSED, counts, "", {}, ".")]).sentence
+        'The only requirement was met in every case tried.'
+    """
+    worst: dict[str, Standing] = {}
+    cases = dict.fromkeys(Status, 0)
+    for one in results:
+        known = worst.get(one.requirement.id, Standing.PASSED)
+        worst[one.requirement.id] = min(known, one.standing, key=_STANDINGS.index)
+        for status, number in one.counts.items():
+            cases[status] += number
+    numbers = Counter(worst.values())
+    standing = min(numbers, key=_STANDINGS.index, default=Standing.UNFINISHED)
+    counted = {one: numbers[one] for one in Standing}
+    return Whole(standing, _sentence(counted, sum(numbers.values()), cases), counted, cases)
+
+
+def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Status, int]) -> str:
+    if not all_of:
+        return "Nothing was tested."
+    parts = []
+    words = {
+        Standing.VIOLATED: ("is violated", "are violated"),
+        Standing.UNFINISHED: ("was not tested to the end", "were not tested to the end"),
+        Standing.INCONCLUSIVE: ("cannot be decided with the cases tried",) * 2,
+    }
+    for standing, (one, several) in words.items():
+        number = counted[standing]
+        if number:
+            parts.append(f"{number} of {all_of} requirements {one if number == 1 else several}")
+    if not parts:
+        failed = cases[Status.VIOLATED] + cases[Status.ERROR]
+        how = "within what is accepted" if failed else "in every case tried"
+        what = "The only requirement was" if all_of == 1 else f"All {all_of} requirements were"
+        return f"{what} met {how}."
+    if all_of == 1:
+        return f"The requirement {parts[0].partition('requirements ')[2]}."
+    first, *others = parts
+    rest = [part.replace(f" of {all_of} requirements", "", 1) for part in others]
+    return "; ".join([first, *rest]) + "."
+
+
+def _number(value: Scalar) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def clipped(text: str, most: int = 300) -> str:
+    """Return text on one line that is not longer than so many characters.
+
+    Example:
+        >>> clipped("one  two", 20), clipped("abcdef", 4)
+        ('one two', 'abc…')
+    """
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1]}…"

@@ -1,0 +1,133 @@
+"""The app: who is let in, which pages there are, and what goes on behind them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+import roadworthy.report.html as report_pages
+from roadworthy._version import __version__
+from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.web.pages import Destination
+from roadworthy.web.room import Room
+from roadworthy.web.routes import jobs, runs, write
+from roadworthy.web.security import Gate, Sessions
+from roadworthy.web.settings import Settings
+
+__all__ = ["DESTINATIONS", "create_app"]
+
+_STATIC = Path(__file__).with_name("static")
+_TOKENS = Path(report_pages.__file__).with_name("static") / "tokens.css"
+_PAUSE = 0.3  # seconds between two looks at the queue
+
+DESTINATIONS = (Destination("/write", "Write"), Destination("/runs", "Runs"))
+"""The navigation; a page that is added to `routes` gets its entry here."""
+
+
+def create_app(settings: Settings, *, sessions: Sessions | None = None) -> FastAPI:
+    """Return the app of a server.
+
+    Args:
+        settings: What the server may use, and whom it is for.
+        sessions: The sessions of browsers; new ones when left out.
+
+    Example:
+        >>> app = create_app(Settings(Path("roadworthy-runs")))
+        >>> app.title
+        'Roadworthy'
+    """
+    room = Room.of(settings, DESTINATIONS)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        Thread(target=room.warm_up, name="warming up", daemon=True).start()
+        turning = asyncio.create_task(_turn(room))
+        try:
+            yield
+        finally:
+            turning.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await turning
+            await room.checks.close()
+            await asyncio.to_thread(room.queue.close)
+
+    # Their pages of documentation would load scripts from other hosts.
+    app = FastAPI(
+        title="Roadworthy",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.room = room
+    app.add_api_route("/", lambda: RedirectResponse("/write", 303), include_in_schema=False)
+    app.add_api_route("/static/tokens.css", lambda: FileResponse(_TOKENS), include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=_STATIC))
+    for module in (write, jobs, runs):
+        app.include_router(module.router)
+    app.add_exception_handler(RoadworthyError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _missing)
+    app.add_exception_handler(Exception, _broken)
+    app.add_middleware(Gate, settings=settings, sessions=sessions or Sessions())
+    return app
+
+
+async def _turn(room: Room) -> None:
+    """Let the queue go on for as long as the server runs."""
+    while True:
+        await asyncio.to_thread(room.queue.advance)
+        await asyncio.sleep(_PAUSE)
+
+
+def _told(request: Request, status: int, heading: str, reason: str) -> Response:
+    """Say what went wrong: as a page to who asked for one, as JSON to scripts."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return JSONResponse({"error": reason}, status)
+    room: Room = request.app.state.room
+    return room.pages.page(request, "error.html", status=status, heading=heading, reason=reason)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    status = 422 if isinstance(error, InputError) else 500
+    return _told(request, status, "This cannot be done", str(error))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return _told(request, 422, "This cannot be used", _in_words(error.errors()))
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        reason = error.detail if error.detail != "Not Found" else "There is no such page here."
+        return _told(request, 404, "Nothing here", reason)
+    return _told(request, error.status_code, "This cannot be done", str(error.detail))
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    told = f"{type(error).__name__}: {error}. This should not happen; the terminal of the server says more."
+    return _told(request, 500, "Something went wrong", told)
+
+
+def _in_words(errors: Any) -> str:
+    """Return what is wrong with a form, a sentence for each field."""
+    found = []
+    for one in errors:
+        where = ".".join(str(part) for part in one["loc"] if part not in ("body", "rules", "bbsl"))
+        found.append(f"{where}: {one['msg']}" if where else str(one["msg"]))
+    return "; ".join(found)

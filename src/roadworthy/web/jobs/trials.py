@@ -1,0 +1,159 @@
+"""From what was asked for to the method, requirement, models and frames that a runner takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.errors import InputError, RuleError
+from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.web.declared import opened_data
+from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
+
+if TYPE_CHECKING:
+    from roadworthy.bbsl import Spec
+    from roadworthy.bbsl.method import BbslMethod
+    from roadworthy.bbsl.track_method import BbslTrackMethod
+    from roadworthy.cases import Dataset, Method, Requirement
+    from roadworthy.rules.generation import Plan
+
+__all__ = ["Trial", "plan_of", "specification_method", "trial_of"]
+
+RULE, SPECIFICATION = "rule", "specification"
+"""The ids of requirements that have no name."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a runner takes."""
+
+    method: Method
+    requirement: Requirement
+    data: Dataset
+    systems: tuple[SystemUnderTest, ...]
+
+
+def plan_of(ask: RulesAsk) -> Plan:
+    """Return how a rule is tried.
+
+    Raises:
+        InputError: It is not understood, or nothing here can make its change.
+    """
+    from roadworthy.rules import parse
+    from roadworthy.rules.expectation import Quantity
+    from roadworthy.rules.generation import plan_for
+
+    try:
+        rule = parse(ask.text)
+    except RuleError as error:
+        raise InputError(f"the rule is not understood: {error.reason}") from error
+    same = {
+        "steering": Quantity(ask.same_steering),
+        "speed": Quantity(ask.same_speed, relative=True),
+    }
+    return plan_for(rule).with_tolerances(same)
+
+
+def specification_method(ask: BbslAsk) -> BbslMethod | BbslTrackMethod:
+    """Return the method that tests by a specification.
+
+    Raises:
+        InputError: It is wrong, or a function has no value.
+    """
+    from roadworthy.bbsl import Bindings, parse
+    from roadworthy.bbsl.method import BbslMethod
+    from roadworthy.bbsl.testing import find_role
+    from roadworthy.bbsl.track_method import BbslTrackMethod
+
+    spec = parse(ask.text)
+    spec.check_types()
+    _check_bound(spec, ask.bindings)
+    objects = [name for name, one in ask.bindings.items() if one.source == "object"]
+    bound = {name: _source(name, one) for name, one in ask.bindings.items() if one.source != "object"}
+    classes = [word.strip() for word in ask.classes.split(",") if word.strip()]
+    role = None
+    if objects:
+        boxes = [one.name for one in spec.functions if one.name in objects and one.result.value == "bb"]
+        if len(boxes) != 1:
+            raise InputError("one function of type bb must stand for the object under test, and only one")
+        role = find_role(spec, bound, function=boxes[0], classes=classes)
+    bindings = Bindings(bound)
+    if not spec.is_temporal:
+        return BbslMethod(spec, bindings, role=role)
+    if role is None:
+        raise InputError(
+            "the specification speaks of several frames: choose the function that stands for the object"
+        )
+    return BbslTrackMethod(spec, bindings, role=role)
+
+
+def _check_bound(spec: Spec, bindings: Mapping[str, Binding]) -> None:
+    names = {one.name for one in spec.functions}
+    for name in bindings:
+        if name not in names:
+            raise InputError(f"the specification has no external function {name!r}: choose its values again")
+
+
+def _source(name: str, binding: Binding) -> Any:
+    """Return what gives a function its values."""
+    from roadworthy.bbsl.binding_sources import BoxesOf, Exists, Lead, LeadExists, Signal
+
+    if binding.source == "value":
+        return _value(name, binding.value)
+    text = binding.value.strip()
+    if not text:
+        what = "a signal, such as speed" if binding.source == "signal" else "classes, such as vehicle"
+        raise InputError(f"{name}: name {what}")
+    if binding.source == "signal":
+        return Signal(text)
+    kinds = {"boxes": BoxesOf, "exists": Exists, "lead": Lead, "lead_exists": LeadExists}
+    return kinds[binding.source]([one.strip() for one in text.split(",")])
+
+
+def _value(name: str, text: str) -> bool | float | list[float]:
+    """Return a value that is the same in every frame.
+
+    Example:
+        >>> _value("near", "275, 375"), _value("seen", "true")
+        ([275.0, 375.0], True)
+    """
+    written = text.strip().strip("[]()")
+    if written.lower() in ("true", "false"):
+        return written.lower() == "true"
+    try:
+        numbers = [float(one) for one in written.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise InputError(
+            f"{name}: a value is true, false, a number, two numbers (an interval) or four (a box), "
+            f"got {text!r}"
+        )
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def trial_of(ask: RulesAsk | BbslAsk, opened: Callable[[str], SystemUnderTest] = load_model) -> Trial:
+    """Return what a runner takes; models and data are opened.
+
+    Args:
+        ask: What is asked for.
+        opened: Opens a model.
+
+    Raises:
+        InputError: Something of it cannot be used; says what.
+    """
+    from roadworthy.cases import Acceptance, Requirement
+
+    systems = tuple(opened(one) for one in dict.fromkeys(ask.models))
+    data = opened_data(ask.data, ask.frames, seed=ask.seed, systems=systems)
+    acceptance = Acceptance(ask.allow)
+    if isinstance(ask, BbslAsk):
+        text = "The detections lead to the case that the ground truth leads to"
+        requirement = Requirement(ask.name or SPECIFICATION, text, "bbsl", acceptance=acceptance)
+        return Trial(specification_method(ask), requirement, data, systems)
+    from roadworthy.rules.method import RulesMethod
+
+    requirement = Requirement(ask.name or RULE, ask.text, "rules", acceptance=acceptance)
+    return Trial(RulesMethod({requirement.id: plan_of(ask)}), requirement, data, systems)

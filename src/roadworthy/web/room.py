@@ -1,0 +1,123 @@
+"""What all routes share: the queue, the declared models, templates, pictures and the reader of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, TypeVar
+
+from fastapi import Request
+
+from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.web.declared import Declared
+from roadworthy.web.folders import RunFolders
+from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
+from roadworthy.web.jobs.processes import ProcessQueue
+from roadworthy.web.jobs.queue import JobQueue
+from roadworthy.web.pages import Destination, Pages
+from roadworthy.web.pictures import Pictures
+from roadworthy.web.settings import Limits, Settings
+from roadworthy.web.writing.checking import CheckProcess
+from roadworthy.web.writing.previews import preview
+from roadworthy.web.writing.rule_text import read_rule
+from roadworthy.web.writing.spec_text import read_spec
+
+__all__ = ["Room", "check_ask", "room_of"]
+
+T = TypeVar("T")
+
+
+def check_ask(ask: RulesAsk | BbslAsk, declared: Declared, limits: Limits) -> None:
+    """Refuse what may not be run here.
+
+    Raises:
+        InputError: A model or data set was not declared, or there is too much of something.
+    """
+    if len(ask.text) > limits.text:
+        raise InputError(f"the text may have {limits.text} characters at most, got {len(ask.text)}")
+    if ask.frames > limits.frames:
+        raise InputError(f"a run may have {limits.frames} frames at most here, got {ask.frames}")
+    declared.check("data", ask.data)
+    for one in ask.models:
+        declared.check("models", one)
+
+
+@dataclass
+class Room:
+    """What all routes share.
+
+    Attributes:
+        settings: What the server was started with.
+        pages: The templates.
+        declared: The models and data sets that runs may use.
+        queue: The runs.
+        checks: The process of static checks.
+        folders: The folders of runs that were given.
+        pictures: Pictures of previews.
+    """
+
+    settings: Settings
+    pages: Pages
+    declared: Declared
+    queue: JobQueue
+    checks: CheckProcess
+    folders: RunFolders
+    pictures: Pictures = field(default_factory=Pictures)
+    # One reader and one preview at a time: neither the pipeline of English nor networks are for many threads.
+    _reading: Lock = field(default_factory=Lock)
+    _previewing: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def of(cls, settings: Settings, destinations: tuple[Destination, ...]) -> Room:
+        """Return the room of a server."""
+        declared = Declared(settings.models, settings.data)
+
+        def check(ask: RulesAsk | BbslAsk) -> None:
+            check_ask(ask, declared, settings.limits)
+
+        return cls(
+            settings,
+            Pages(destinations),
+            declared,
+            ProcessQueue(settings.out, at_most=settings.limits.jobs, check=check),
+            CheckProcess(settings.limits.check_seconds),
+            RunFolders(settings),
+        )
+
+    def rule(self, text: str) -> dict[str, Any]:
+        """Return what the page shows of a rule."""
+        return self._read(read_rule, text)
+
+    def spec(self, text: str) -> dict[str, Any]:
+        """Return what the page shows of a specification."""
+        return self._read(read_spec, text)
+
+    def _read(self, reader: Callable[[str], T], text: str) -> T:
+        if len(text) > self.settings.limits.text:
+            raise InputError(
+                f"the text may have {self.settings.limits.text} characters at most, got {len(text)}"
+            )
+        with self._reading:
+            return reader(text)
+
+    def preview(self, ask: RulesAsk | BbslAsk, count: int) -> dict[str, Any]:
+        """Return what a run would do, on a few frames."""
+        check_ask(ask, self.declared, self.settings.limits)
+        with self._previewing:
+            return preview(ask, min(count, self.settings.limits.preview), self.pictures, self.declared.model)
+
+    def warm_up(self) -> None:
+        """Load what the first rule would have to wait for."""
+        try:
+            self.rule("If a pedestrian appears on the roadside, the ego-vehicle should slow down.")
+            self.declared.models("regression")
+        except (RoadworthyError, OSError):
+            # Whoever needs it is told what is wrong.
+            return
+
+
+def room_of(request: Request) -> Room:
+    """Return the room of the server that a request came to."""
+    room: Room = request.app.state.room
+    return room

@@ -1,0 +1,3 @@
+"""The pages, a file for each."""
+
+from __future__ import annotations

@@ -1,0 +1,105 @@
+"""The page Write: type a rule or a specification, see how it is read, try it on a few frames, start a run."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
+
+from roadworthy.web.examples import EXAMPLES
+from roadworthy.web.jobs.asks import Ask
+from roadworthy.web.room import room_of
+from roadworthy.web.writing.roles import ROLES as RULE_ROLES
+from roadworthy.web.writing.spec_text import ROLES as SPEC_ROLES
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_PAUSE = 0.1  # seconds between two looks whether anybody still waits
+
+
+class _Text(BaseModel):
+    """What is typed."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: str
+
+
+class _Preview(BaseModel):
+    """What is to be tried on a few frames."""
+
+    model_config = ConfigDict(extra="forbid")
+    ask: Ask
+    count: Annotated[int, Field(ge=1)] = 4
+
+
+@router.get("/write")
+def page(request: Request) -> Response:
+    """Return the page."""
+    room = room_of(request)
+    return room.pages.page(
+        request,
+        "write.html",
+        drivers=room.declared.models("regression"),
+        detectors=room.declared.models("detection"),
+        data=room.declared.data(),
+        limits=room.settings.limits,
+        rule_roles=RULE_ROLES,
+        spec_roles=SPEC_ROLES,
+        examples=EXAMPLES,
+    )
+
+
+@router.post("/write/rule")
+def rule(request: Request, typed: _Text) -> dict[str, Any]:
+    """Return how a rule is read."""
+    return room_of(request).rule(typed.text)
+
+
+@router.post("/write/spec")
+def spec(request: Request, typed: _Text) -> dict[str, Any]:
+    """Return how a specification is read."""
+    return room_of(request).spec(typed.text)
+
+
+@router.post("/write/check")
+async def check(request: Request, typed: _Text) -> dict[str, Any]:
+    """Return what static checks find out; given up when the page has something newer to ask."""
+    room = room_of(request)
+    read = await run_in_threadpool(room.spec, typed.text)
+    if read["state"] != "read":
+        return {"state": "unchecked", "reason": "The specification is not written rightly yet."}
+    asked = asyncio.create_task(room.checks.check(typed.text))
+    try:
+        while not asked.done():
+            await asyncio.wait([asked], timeout=_PAUSE)
+            if not asked.done() and await request.is_disconnected():
+                break
+    finally:
+        if not asked.done():
+            asked.cancel()
+    return await asked
+
+
+@router.post("/write/preview")
+def preview(request: Request, wanted: _Preview) -> dict[str, Any]:
+    """Return what a run would do, on a few frames."""
+    return room_of(request).preview(wanted.ask, wanted.count)
+
+
+@router.get("/write/pictures/{digest}.png")
+def picture(request: Request, digest: str) -> Response:
+    """Return a picture of a preview."""
+    data = room_of(request).pictures.get(digest) if _DIGEST.fullmatch(digest) else None
+    if data is None:
+        raise HTTPException(404, "This picture is not kept any more: make the preview again.")
+    # Named by its content, so it never changes.
+    return Response(
+        data, media_type="image/png", headers={"cache-control": "private, max-age=3600, immutable"}
+    )

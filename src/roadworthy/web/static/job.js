@@ -1,0 +1,89 @@
+// A run while it goes on: progress, stopping, going on, and what came of it.
+import { alertAbout, ask, chip, hint, make } from "/static/page.js";
+
+const SAID = {
+  waiting: "Waits for its turn",
+  running: "Running",
+  finished: "Finished",
+  failed: "Failed",
+  cancelled: "Stopped",
+  interrupted: "Interrupted",
+};
+
+export class JobCard {
+  constructor(box, { linked = true, over = () => {} } = {}) {
+    this.box = box;
+    this.linked = linked;
+    this.over = over;
+    this.source = null;
+    this.stage = null;
+  }
+
+  watch(id) {
+    this.source?.close();
+    this.box.hidden = false;
+    this.source = new EventSource(`/jobs/${id}/events`);
+    this.source.addEventListener("message", (event) => {
+      const job = JSON.parse(event.data);
+      this.show(job);
+      if (job.over) {
+        this.source.close();
+        this.over(job);
+      }
+    });
+    this.source.addEventListener("gone", (event) => {
+      this.source.close();
+      this.box.replaceChildren(make("p", {}, JSON.parse(event.data).error));
+    });
+    this.source.addEventListener("error", () => {
+      // The browser tries again by itself; the run does not depend on it.
+      this.box.querySelector(".line")?.replaceChildren("The server does not answer just now. The run goes on without it.");
+    });
+  }
+
+  async post(id, what) {
+    try {
+      this.show(await ask(`/jobs/${id}/${what}`, {}));
+      this.watch(id);
+    } catch (error) {
+      alertAbout(error);
+    }
+  }
+
+  show(job) {
+    const share = job.total ? job.done / job.total : null;
+    const bar = make("progress", { max: 1, value: share === null && !job.over ? null : share ?? 1, "aria-label": "Progress of the run" });
+    const counted = job.total ? `${job.done} of ${job.total} cases` : job.done ? `${job.done} cases` : "";
+    const time = job.seconds >= 1 ? `${job.seconds.toFixed(0)} s` : "";
+    const focused = this.box.contains(document.activeElement) ? document.activeElement.id : "";
+    const actions = [];
+    if (!job.over) actions.push(make("button.quiet", { type: "button", id: "cancel", onclick: () => this.post(job.id, "cancel") }, "Stop"));
+    if (job.can_continue) actions.push(make("button", { type: "button", id: "resume", onclick: () => this.post(job.id, "resume") }, "Go on"));
+    if (this.linked) actions.push(make("a.button.quiet", { href: job.url }, job.over ? "See what was found" : "Open the run"));
+    this.box.replaceChildren(
+      make("div.head", {}, make("h2", {}, "Run ", chip(job.stage, SAID[job.stage])), make("small", {}, [counted, time].filter(Boolean).join(" · "))),
+      bar,
+      make("p.line", { role: "status" }, job.message || (job.over ? "" : "It goes on when this page is closed.")),
+      outcomes(job),
+      make("div.actions", {}, actions),
+    );
+    this.box.dataset.stage = job.stage;
+    if (focused) document.getElementById(focused)?.focus();
+  }
+}
+
+function outcomes(job) {
+  if (!job.outcomes.length) return null;
+  const rows = job.outcomes.map((one) => {
+    const counts = one.counts;
+    const judged = (counts.passed ?? 0) + (counts.violated ?? 0) + (counts.error ?? 0);
+    const share = judged ? ` (${((100 * (counts.violated ?? 0)) / judged).toFixed(1)}%)` : "";
+    return make("li", {},
+      chip(one.status, one.status), " ", make("b", {}, one.system),
+      `: ${counts.violated ?? 0} violations of ${judged} judged${share}, ${counts["not applicable"] ?? 0} not applicable`,
+      counts.error ? `, ${counts.error} errors` : "");
+  });
+  return make("div", {}, make("ul.plain.outcomes", {}, rows),
+    make("p.small", {}, "What the numbers mean ", hint("violations, judged, not applicable",
+      "Violations are cases in which the requirement does not hold. Judged are cases that say something about the model; those in which it crashed count as failed. Not applicable are cases that say nothing about it, because the change cannot be made there.")));
+}

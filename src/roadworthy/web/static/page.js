@@ -1,0 +1,99 @@
+// What every page has: the switch of colours, explanations that close again, and requests to the server.
+
+const token = document.querySelector('meta[name="csrf-token"]').content;
+
+export class Refused extends Error {
+  constructor(message, code, status) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+// Asks the server; throws Refused with what it says is wrong.
+export async function ask(path, body, { signal } = {}) {
+  const options = { method: body === undefined ? "GET" : "POST", headers: { accept: "application/json" }, signal };
+  if (body !== undefined) {
+    options.headers["content-type"] = "application/json";
+    options.headers["x-csrf-token"] = token;
+    options.body = JSON.stringify(body);
+  }
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused("The server does not answer. Start it again with `roadworthy serve`; what was typed is kept.", "gone", 0);
+  }
+  const document = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Refused(document.error ?? `The server answered ${answer.status}.`, document.code, answer.status);
+  return document;
+}
+
+// Makes an element; children are elements or text, and text is never read as markup.
+export function make(tag, attributes = {}, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const element = document.createElement(name);
+  if (classes.length) element.className = classes.join(" ");
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+export function hint(about, text) {
+  return make("details.hint", {}, make("summary", { "aria-label": `What is this: ${about}?` }, "?"), make("p", { role: "note" }, text));
+}
+
+// A state in a word, in its colour.
+export function chip(state, words = state) {
+  return make(`span.chip.${state.replaceAll(" ", "-")}`, {}, words);
+}
+
+export function alertAbout(error) {
+  const box = document.getElementById("alerts");
+  const reload = error.code === "session" ? make("button", { type: "button", onclick: () => location.reload() }, "Reload") : null;
+  const close = make("button.quiet", { type: "button", onclick: () => box.replaceChildren() }, "Close");
+  box.replaceChildren(make("div.alert", {}, make("p", {}, error.message), make("div.actions", {}, reload, close)));
+}
+
+const themes = ["auto", "light", "dark"];
+const button = document.getElementById("theme");
+const now = () => localStorage.getItem("roadworthy-theme") ?? "auto";
+function showTheme() {
+  const theme = now();
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  document.getElementById("theme-now").textContent = theme;
+}
+button.addEventListener("click", () => {
+  localStorage.setItem("roadworthy-theme", themes[(themes.indexOf(now()) + 1) % themes.length]);
+  showTheme();
+});
+showTheme();
+
+// An explanation closes by a click elsewhere, by Escape, and when another one opens.
+const opened = () => document.querySelectorAll("details.hint[open]");
+document.addEventListener("click", (event) => {
+  for (const one of opened()) if (!one.contains(event.target)) one.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const one of opened()) {
+    one.open = false;
+    one.querySelector("summary").focus();
+  }
+});
+document.addEventListener("toggle", (event) => {
+  if (!event.target.matches?.("details.hint") || !event.target.open) return;
+  // It must not hang over the edge of the window.
+  const note = event.target.querySelector("p");
+  note.style.setProperty("--shift", "0px");
+  const { left, right } = note.getBoundingClientRect();
+  const over = right - document.documentElement.clientWidth + 8;
+  if (over > 0) note.style.setProperty("--shift", `${-over}px`);
+  else if (left < 8) note.style.setProperty("--shift", `${8 - left}px`);
+}, true);

@@ -1,0 +1,66 @@
+// What a run would do, on a few frames.
+import { chip, hint, make } from "/static/page.js";
+
+const SAID = { passed: "holds", violated: "violated", "not applicable": "not applicable", error: "error" };
+const SPACE = "http://www.w3.org/2000/svg";
+
+export function showPreview(box, preview) {
+  const frames = preview.frames.map((one) => (one.rows ? labelled(one) : pair(one)));
+  const boxes = preview.frames.some((one) => one.rows);
+  box.replaceChildren(
+    make("div.head", {}, make("h2", {}, "Preview"), make("small", {}, `${preview.frames.length} of ${preview.of} frames of ${preview.data}, answers of ${preview.model}`)),
+    boxes ? make("p.small", {}, "An object holds when its detection leads to the case that its true box leads to. ", hint("margin in pixels",
+      "By how many pixels the edges of the detection may move before the verdict changes. Below 0 it is violated, and by how much.")) : null,
+    make("div.pairs", {}, frames));
+}
+
+function image(digest, size, name) {
+  return make("img", { src: `/write/pictures/${digest}.png`, alt: name, width: size[0], height: size[1] });
+}
+
+function number(value) {
+  return value === null || value === undefined ? "–" : Number(value).toFixed(2);
+}
+
+const UNITS = { speed: " m/s", steering: "°" };
+
+function pair(one) {
+  const names = ["as it is", "changed", "changed once more", "changed a third time"];
+  const pictures = one.pictures.map((digest, place) =>
+    make("figure", {}, image(digest, one.size, `${one.frame}, ${names[place] ?? "changed"}`), make("figcaption", {}, names[place] ?? "changed")));
+  const answers = one.answers.map((answer) => {
+    const unit = UNITS[answer.output] ?? "";
+    return make("p", {}, `${answer.output} ${number(answer.before)} → ${number(answer.after)}${unit}`,
+      make("small", {}, ` margin ${number(answer.margin)}${unit} `, hint("margin", "How far the answer is from the border between pass and fail. Below 0 the rule is violated."),
+        answer.visual_change === null || answer.visual_change === undefined ? "" : ` Δv ${number(answer.visual_change)} `,
+        answer.visual_change === null || answer.visual_change === undefined ? "" : hint("visual change Δv", "How much of the change a person sees: 0 nobody sees, 1 nothing of the picture is left.")));
+  });
+  return make("article.pair", {},
+    make("div.frames", {}, pictures),
+    make("p", {}, chip(one.status, SAID[one.status]), " ", make("b", {}, one.frame)),
+    one.reason ? make("p", {}, one.reason) : null,
+    answers);
+}
+
+function labelled(one) {
+  const [wide, tall] = one.size;
+  const drawn = document.createElementNS(SPACE, "svg");
+  drawn.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
+  drawn.setAttribute("aria-hidden", "true");
+  for (const box of one.boxes) {
+    const [x1, y1, x2, y2] = box.corners;
+    const rect = document.createElementNS(SPACE, "rect");
+    for (const [key, value] of Object.entries({ x: x1, y: y1, width: x2 - x1, height: y2 - y1, class: box.kind })) rect.setAttribute(key, value);
+    const title = document.createElementNS(SPACE, "title");
+    title.textContent = `${box.name} (${box.kind})`;
+    rect.append(title);
+    drawn.append(rect);
+  }
+  const rows = one.rows.map((row) => make("li", {}, chip(row.status, SAID[row.status]), " ",
+    row.expected === null || row.expected === undefined ? row.reason : `expected ${row.expected}, found ${row.found ?? "nothing"}`,
+    row.margin === null ? "" : make("small", {}, ` margin ${number(row.margin)} px`)));
+  return make("article.pair", {},
+    make("div.frames.one", {}, make("figure.boxed", {}, image(one.pictures[0], one.size, one.frame), drawn)),
+    make("p", {}, make("b", {}, one.frame), make("small", {}, " ", make("span.truth", {}, "true boxes"), " ", make("span.detection", {}, "detections"))),
+    rows.length ? make("ul.plain.small", {}, rows) : make("p.empty", {}, "No object of these classes is in this frame."));
+}

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from roadworthy.runs.suites.schema import schema_text
+
+DRIVERS = """
+from roadworthy.frames import Signals
+
+def careful(frames):
+    return [Signals(speed=float(frame.image.mean()) / 10, steering=0.0) for frame in frames]
+
+def heedless(frames):
+    return [Signals(speed=10.0, steering=0.0) for _ in frames]
+
+def broken(frames):
+    raise RuntimeError("out of order")
+"""
+NIGHT = "If the driving time changes into night, then the ego-vehicle should slow down."
+SUITE = f"""
+suite: Night driving
+models: {{careful: python:drivers.py:careful}}
+data: {{town: {{data: world:town, sample: 4}}}}
+requirements:
+  N1: {NIGHT}
+  N2: {{rule: "{NIGHT}", tags: [twice], accept: 50%}}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    (tmp_path / "drivers.py").write_text(DRIVERS)
+    file = tmp_path / "night.suite.yaml"
+    file.write_text(SUITE)
+    return file
+
+
+def test_a_suite_is_run_into_a_folder_with_a_report(roadworthy: Callable[..., Result], suite: Path) -> None:
+    result = roadworthy("run", str(suite), "--executor", "serial")
+    assert result.exit_code == 0, result.output
+    assert "passed        N1  careful  0 of 4 applicable cases failed" in result.stdout
+    assert result.stdout.splitlines()[-2:] == [
+        "2 requirements on 1 models: 1 passed, 1 inconclusive",
+        "Report: night-driving-run/report.html",
+    ]
+    out = Path("night-driving-run")
+    for name in ("report.html", "junit.xml", "results.csv", "summary.md", "trace.csv", "SHA256SUMS"):
+        assert (out / name).stat().st_size, name
+    again = roadworthy("run", str(suite), "--executor", "serial")
+    assert again.exit_code == 0
+    assert again.stdout.startswith("night-driving-run is complete: nothing was left to run")
+    # Four cases are too few for 50% with a confidence of 95%.
+    assert roadworthy("run", str(suite), "--executor", "serial", "--strict").exit_code == 1
+
+
+def test_scripts_get_one_document(roadworthy: Callable[..., Result], suite: Path) -> None:
+    suite.write_text(SUITE.replace("careful}", "careful, fast: python:drivers.py:heedless}"))
+    result = roadworthy("run", str(suite), "--executor", "serial", "--json", "--out", "out", "--only", "N1")
+    assert result.exit_code == 1, result.output
+    document = json.loads(result.stdout)
+    assert document["counts"] == {"passed": 1, "violated": 1, "inconclusive": 0}
+    rows = {row["model"]: row for row in document["results"]}
+    assert rows["fast"]["status"] == "violated"
+    assert rows["fast"]["rate"] == 1.0
+    assert rows["careful"]["counts"]["passed"] == 4
+    assert document["files"]["junit"] == "out/junit.xml"
+    assert document["complete_before"] is False
+
+
+def test_a_sample_and_a_tag_choose(roadworthy: Callable[..., Result], suite: Path) -> None:
+    options = ("--sample", "2", "--only", "twice", "--json", "--executor", "serial", "--images", "all")
+    result = roadworthy("run", str(suite), *options, "--out", "few")
+    (row,) = json.loads(result.stdout)["results"]
+    assert (row["requirement"], sum(row["counts"].values())) == ("N2", 2)
+    assert len(list(Path("few/images").rglob("*.png"))) == 4
+    refused = roadworthy("run", str(suite), "--only", "thrice")
+    assert refused.exit_code == 2
+    assert "no requirement has the id, tag or kind 'thrice': did you mean 'twice'?" in refused.stderr
+
+
+def test_another_run_in_the_folder_is_refused(roadworthy: Callable[..., Result], suite: Path) -> None:
+    assert roadworthy("run", str(suite), "--executor", "serial", "--out", "out").exit_code == 0
+    result = roadworthy("run", str(suite), "--executor", "serial", "--out", "out", "--sample", "2")
+    assert result.exit_code == 2
+    assert "out holds a run with settings sample None" in result.stderr
+    result = roadworthy("run", str(suite), "--executor", "serial", "--out", "out", "--no-resume")
+    assert result.exit_code == 2
+    assert "out holds a run: choose another folder" in result.stderr
+
+
+def test_what_is_wrong_is_underlined_and_ends_with_2(roadworthy: Callable[..., Result], suite: Path) -> None:
+    suite.write_text(SUITE.replace("accept", "acept"))
+    result = roadworthy("run", str(suite))
+    assert result.exit_code == 2
+    assert "night.suite.yaml:7:" in result.stderr.replace("\n", "")
+    assert "unknown key 'acept': did you mean 'accept'?" in result.stderr.replace("\n", "")
+    assert "^^^^^" in result.stderr
+    assert not Path("night-driving-run").exists()
+
+
+def test_a_dry_run_says_what_would_run_and_writes_nothing(
+    roadworthy: Callable[..., Result], suite: Path
+) -> None:
+    result = roadworthy("run", str(suite), "--dry-run", "--executor", "serial")
+    assert result.exit_code == 0, result.output
+    assert "rules: 2 requirements on town" in result.stdout
+    told = " ".join(result.stdout.split())
+    assert "About 8 cases in about" in told
+    assert "These are estimates from" in told
+    assert {path.name for path in Path().iterdir()} == {"drivers.py", "night.suite.yaml"}
+    document = json.loads(roadworthy("run", str(suite), "--dry-run", "--json", "--workers", "4").stdout)
+    assert document["cases"] == 8
+    assert document["workers"] == 4
+    assert document["seconds_estimated"] == pytest.approx(document["seconds_one_process"] / 4)
+    assert [one["id"] for one in document["requirements"]] == ["N1", "N2"]
+
+
+def test_a_model_that_crashes_is_a_violation_in_processes_too(
+    process: Callable[..., subprocess.CompletedProcess[str]], suite: Path
+) -> None:
+    suite.write_text(SUITE.replace("careful}", "careful, broken: python:drivers.py:broken}"))
+    result = process("run", str(suite), "--workers", "2", "--only", "N1", "--json")
+    assert result.returncode == 1, result.stderr
+    rows = {row["model"]: row for row in json.loads(result.stdout)["results"]}
+    assert rows["broken"]["counts"]["error"] == 4
+    assert rows["careful"]["status"] == "passed"
+
+
+class TestSuites:
+    def test_the_schema_is_shown_or_written(self, roadworthy: Callable[..., Result]) -> None:
+        assert roadworthy("suites", "schema").stdout == schema_text()
+        assert roadworthy("suites", "schema", "--out", "suite.schema.json").exit_code == 0
+        assert Path("suite.schema.json").read_text("utf-8") == schema_text()
+
+    def test_suites_are_checked_without_being_run(
+        self, roadworthy: Callable[..., Result], suite: Path
+    ) -> None:
+        result = roadworthy("suites", "check", str(suite))
+        assert result.exit_code == 0, result.output
+        assert "2 requirements, 2 with each of their models" in " ".join(result.stdout.split())
+        bad = suite.with_name("bad.suite.yaml")
+        bad.write_text(SUITE.replace("careful}", "careless}").replace("N2", "N1/2"))
+        result = roadworthy("suites", "check", str(suite), str(bad), "--json")
+        assert result.exit_code == 2
+        good, wrong = json.loads(result.stdout)
+        assert good["complaints"] == []
+        assert [one["line"] for one in wrong["complaints"]] == [7]
+        result = roadworthy("suites", "check", str(bad))
+        assert result.exit_code == 2
+        assert "bad.suite.yaml:7:3" in result.stderr.replace("\n", "")

@@ -1,0 +1,149 @@
+"""A real server and a real browser: headless Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+PATIENCE = 90_000  # milliseconds; a busy machine is no failure
+_PROGRAM = "import typer; from roadworthy.cli.serving import serve; typer.run(serve)"
+
+
+class Server:
+    """`roadworthy serve` on a folder; it can be killed and started again."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.port = 0
+        self.address = ""
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-c", _PROGRAM, "--json", "--port", str(self.port), "--out", str(self.out)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        text = ""
+        while "}" not in text:
+            line = self._process.stdout.readline()
+            assert line, "the server did not start"
+            text += line
+        self.address = json.loads(text)["address"].rstrip("/")
+        self.port = int(self.address.rpartition(":")[2])
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(how)
+            process.wait(60)
+            assert process.stdout is not None
+            process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The browser; absent, a test that needs it is skipped.
+
+    ROADWORTHY_REQUIRE_CHROMIUM makes its absence a failure: a machine meant to have it must not skip.
+    """
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    reason = "" if found else "there is no Chromium: apt-get install chromium"
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        reason = "Playwright is not installed: pip install playwright"
+    if reason:
+        if os.environ.get("ROADWORTHY_REQUIRE_CHROMIUM"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as driver:
+        # In a container there is nothing that its own sandbox could be made of.
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("runs"))
+    server.start()
+    yield server
+    server.stop()
+
+
+class Watch:
+    """What a browser asked for and complained about."""
+
+    def __init__(self) -> None:
+        self.hosts: set[str] = set()
+        self.complaints: list[str] = []
+        self.expected: tuple[str, ...] = ()
+
+    def on(self, page: Page) -> None:
+        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._said)
+
+    def _said(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def unexpected(self) -> list[str]:
+        return [one for one in self.complaints if not any(part in one for part in self.expected)]
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def window(chromium: Browser, server: Server, watch: Watch) -> Iterator[Callable[..., Page]]:
+    """Opens windows: ``window(390, "dark")``. Afterwards no request may have left the host."""
+    contexts: list[BrowserContext] = []
+
+    def opened(width: int = 1280, theme: Any = "light") -> Page:
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme, base_url=server.address
+        )
+        context.set_default_timeout(PATIENCE)
+        contexts.append(context)
+        page = context.new_page()
+        watch.on(page)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert watch.hosts <= {urlsplit(server.address).netloc}, watch.hosts
+    assert not watch.unexpected()
+
+
+@pytest.fixture
+def page(window: Callable[..., Page]) -> Page:
+    return window()
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Callable[[Page, str], Path]:
+    """Takes a picture of a page; with ROADWORTHY_SCREENSHOTS it goes into that folder, for the docs."""
+    folder = Path(os.environ.get("ROADWORTHY_SCREENSHOTS", tmp_path))
+
+    def taken(page: Page, name: str) -> Path:
+        file = folder / f"{name}.png"
+        page.screenshot(path=file, full_page=True)
+        return file
+
+    return taken

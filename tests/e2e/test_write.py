@@ -1,0 +1,201 @@
+"""The page Write in a real browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from tests.e2e.conftest import Server, Watch
+
+RIGHT = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
+WRONG = RIGHT.replace("pedestrian", "pedestrain")
+Picture = Callable[["Page", str], Path]
+Window = Callable[..., "Page"]
+
+
+def test_from_a_mistake_to_what_was_found(page: Page, server: Server, picture: Picture) -> None:
+    page.goto("/write")
+    page.fill("#rule-text", WRONG)
+    page.wait_for_selector("#rule-state.bad")
+    assert page.locator("#rule-editor .role-trouble").inner_text() == "pedestrain"
+    assert page.get_attribute("#start", "aria-disabled") == "true"
+    picture(page, "web-write-mistake")
+    page.get_by_role("button", name="pedestrian").click()
+    page.wait_for_selector("#rule-state.good")
+    assert page.input_value("#rule-text") == RIGHT
+    roles = {
+        role: page.locator(f"#rule-editor .role-{role}").all_inner_texts()
+        for role in ("condition", "object", "place", "outcome", "quantity")
+    }
+    assert roles == {
+        "condition": ["appears"],
+        "object": ["a pedestrian"],
+        "place": ["on the roadside"],
+        "outcome": ["the ego-vehicle should slow down"],
+        "quantity": ["at least 30%"],
+    }
+    assert "the speed should decrease by at least 30%" in page.inner_text("#rule-reading")
+    assert "does not predict speed" in page.inner_text("label:has([value=dave2-udacity])")
+
+    page.click("#preview")
+    page.wait_for_selector(".pair img")
+    assert page.locator(".pair").count() == 4
+    wait_for_pictures(page)
+    picture(page, "web-write-preview")
+
+    page.fill("#frames", "24")
+    page.click("#start")
+    page.wait_for_selector("#job progress")
+    page.wait_for_selector("#job[data-stage=finished]")
+    assert "24 of 24 cases" in page.inner_text("#job")
+    assert "violations of 24 judged" in page.inner_text("#job")
+    page.get_by_role("link", name="See what was found").click()
+    page.wait_for_selector("text=The worst violations")
+    wait_for_pictures(page)
+    picture(page, "web-run")
+    (job,) = server.out.glob("*/job.json")
+    asked = json.loads(job.read_text())
+    assert (asked["text"], asked["models"], asked["frames"]) == (RIGHT, ["dave2"], 24)
+
+
+def test_a_specification_with_a_gap(page: Page, picture: Picture) -> None:
+    page.goto("/write?kind=bbsl")
+    page.select_option("#spec-examples", label="With a gap: see what the checks find")
+    page.wait_for_selector("svg.witness")
+    assert "refuted" in page.inner_text(".properties li >> nth=0")
+    assert "some input is in no case" in page.inner_text(".witnesses")
+    picture(page, "web-write-bbsl")
+    text = page.input_value("#spec-text").replace("pedestrian())", "pedestrain())", 1)
+    page.fill("#spec-text", text)
+    page.wait_for_selector("#spec-state.bad")
+    assert page.locator("#spec-editor .role-trouble").first.inner_text() == "pedestrain()"
+    page.get_by_role("button", name="pedestrian", exact=True).click()
+    page.wait_for_selector("#spec-state.good")
+    page.click("#preview")
+    page.wait_for_selector(".pair svg", state="attached")
+    assert page.locator(".pair").count() == 4
+
+
+def test_by_keyboard_alone(page: Page) -> None:
+    page.goto("/write")
+    page.focus("#tab-rules")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "tab-bbsl"
+    page.keyboard.press("ArrowLeft")
+    page.focus("#rule-text")
+    page.keyboard.type(WRONG)
+    page.wait_for_selector(".fix")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "fix"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#rule-state.good")
+    assert page.evaluate("document.activeElement.id") == "rule-text"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "What is this: formula?"
+    page.keyboard.press("Enter")
+    assert page.is_visible("#rule-reading .hint p")
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#rule-reading .hint p")
+    page.focus("#rule-text")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".pair")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_can_be_seen_and_fits(window: Window, picture: Picture, width: int, theme: str) -> None:
+    page = window(width, theme)
+
+    def looked_at(name: str) -> None:
+        picture(page, f"web-{name}-{width}-{theme}")
+        assert faint_texts(page) == []
+        assert nameless_controls(page) == []
+        assert overhang(page) == 0
+
+    page.goto("/write")
+    page.wait_for_selector("#rule-state:has-text('Say what changes')")
+    looked_at("write-empty")
+    page.fill("#rule-text", WRONG)
+    page.wait_for_selector(".fix")
+    looked_at("write-mistake")
+    page.click(".fix")
+    page.wait_for_selector("#rule-state.good")
+    page.click(".more summary")
+    page.click("#preview")
+    page.wait_for_selector(".pair img")
+    wait_for_pictures(page)
+    looked_at("write-preview")
+    page.click("#tab-bbsl")
+    page.select_option("#spec-examples", label="Stop for a vehicle")
+    page.wait_for_selector("svg.witness")
+    looked_at("write-bbsl")
+    for summary in page.locator(".hint summary").all():
+        if summary.is_visible():
+            summary.click()
+            note = summary.locator("xpath=../p").bounding_box()
+            assert note is not None
+            assert note["x"] >= 0
+            assert note["x"] + note["width"] <= width
+    page.goto("/runs")
+    looked_at("runs")
+    page.goto("/nowhere")
+    looked_at("error")
+
+
+def test_colours_are_remembered(page: Page) -> None:
+    page.goto("/runs")
+    background = "getComputedStyle(document.documentElement).backgroundColor"
+    light = page.evaluate(background)
+    page.click("#theme")
+    page.click("#theme")
+    assert page.inner_text("#theme") == "Theme: dark"
+    dark = page.evaluate(background)
+    assert dark != light
+    page.goto("/write")
+    assert page.evaluate(background) == dark
+
+
+def test_what_was_typed_is_there_after_a_reload(page: Page) -> None:
+    page.goto("/write")
+    page.fill("#rule-text", RIGHT)
+    page.wait_for_selector("#rule-state.good")
+    page.reload()
+    page.wait_for_selector("#rule-state.good")
+    assert page.input_value("#rule-text") == RIGHT
+
+
+@pytest.mark.parametrize("evil", ["<img src=x onerror=window.caught=1>", "</script><script>window.caught=1</script>"])
+def test_script_that_is_typed_is_text(page: Page, evil: str) -> None:
+    page.goto("/write")
+    page.fill("#rule-text", f"If {evil} appears, slow down.")
+    page.wait_for_selector("#rule-state.bad")
+    assert page.locator("#rule-editor .paint").inner_text().startswith(f"If {evil}")
+    page.click("#tab-bbsl")
+    page.fill("#spec-text", f'case "{evil}" true endcase')
+    page.wait_for_selector("#spec-state.good, #spec-state.bad")
+    assert page.evaluate("window.caught") is None
+    assert page.locator("main img").count() == 0
+
+
+def test_the_last_answer_counts_however_fast_one_types(page: Page, watch: Watch) -> None:
+    def late(route: Any) -> None:
+        if "sno" not in (route.request.post_data or ""):
+            page.wait_for_timeout(300)
+        route.continue_()
+
+    page.goto("/write")
+    page.route("**/write/rule", late)
+    page.fill("#rule-text", "If it rains, slow down.")
+    page.wait_for_timeout(250)
+    page.fill("#rule-text", "If it snows, slow down.")
+    page.wait_for_selector("#rule-reading:has-text('snowy')")
+    page.wait_for_timeout(600)
+    assert "rainy" not in page.inner_text("#rule-reading")

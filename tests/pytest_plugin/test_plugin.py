@@ -1,0 +1,359 @@
+"""The plugin, run by pytest inside pytest, on models that are known to be right or wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+INSTALLED = bool(entry_points(group="pytest11", name="roadworthy"))
+PLUGIN = () if INSTALLED else ("-p", "roadworthy.pytest_plugin")
+
+RULES = """\
+# What the drivers below do right and wrong.
+R1: If a pedestrian appears on the roadside, then the ego-vehicle
+    should slow down.
+R2: If it rains, the steering angle should stay the same.
+"""
+SPECIFICATION = """\
+exfunction vehicle(): bb endexfunction
+case stop PROJ_y(vehicle()) ~ [0, 60] endcase
+case NOT stop PROJ_y(vehicle()) > [0, 60] endcase
+"""
+SUITE = """\
+models: {still: "callable:drivers.py:still", seeing: "callable:drivers.py:seeing"}
+data: {town: {data: "world:town", sample: 2}}
+requirements:
+  R1:
+    rule: If a pedestrian appears on the roadside, then the ego-vehicle should slow down.
+    tags: [pedestrian, ISO 21448:2022 7.3]
+    severity: critical
+  R2:
+    rule: If it rains, the steering angle should stay the same.
+    tags: [rain]
+"""
+DRIVERS = """\
+from roadworthy.frames import Boxes, Signals
+
+def still(frames):
+    return [Signals(speed=10.0, steering=0.0) for _ in frames]
+
+def seeing(frames):
+    def tall(frame):
+        boxes = zip(frame.boxes.classes, frame.boxes.xyxy)
+        return sum(float(box[3] - box[1]) for name, box in boxes if name == "pedestrian")
+    return [Signals(speed=10.0 / (1 + tall(frame) / 20), steering=0.0) for frame in frames]
+
+def crashing(frames):
+    raise ValueError("no")
+
+def perfect(frames):
+    return [Boxes(frame.boxes.xyxy, frame.boxes.classes, [1.0] * len(frame.boxes)) for frame in frames]
+
+def blind(frames):
+    return [Boxes.empty() for _ in frames]
+"""
+STILL, SEEING, PERFECT, BLIND = (
+    f"--roadworthy-model=callable:drivers.py:{name}" for name in ("still", "seeing", "perfect", "blind")
+)
+FEW = ("--roadworthy-data=world:town", "--roadworthy-sample=2", "-W", "error", "-p", "no:randomly")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _everything_is_loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Load what tests inside tests use: what those load is unloaded again, which libraries in C forbid."""
+    folder = tmp_path_factory.mktemp("warm")
+    (folder / "drivers.py").write_text(DRIVERS)
+    (folder / "warm.rules").write_text(RULES)
+    (folder / "warm.bbsl").write_text(SPECIFICATION)
+    models = [f"--roadworthy-model=callable:{folder / 'drivers.py'}:{name}" for name in ("still", "blind")]
+    pytest.main([*PLUGIN, *FEW, *models, "-q", "-p", "no:cacheprovider", f"--rootdir={folder}", str(folder)])
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.path.joinpath("drivers.py").write_text(DRIVERS)
+    return pytester
+
+
+def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
+    return project.runpytest(*PLUGIN, *FEW, *args)
+
+
+def test_a_rule_that_holds_passes_and_one_that_does_not_fails(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(RULES)
+    result = run(project, STILL, SEEING)
+    result.assert_outcomes(passed=3, failed=1)
+    text = result.stdout.str()
+    assert "R1 is violated by callable:drivers.py:still: 2 of 2 applicable cases failed (100.0%)" in text
+    assert "with 95% confidence at most 100.0%, 0.0% accepted" in text
+    assert "worst case: town-" in text
+    assert "change.1: add(element=pedestrian)" in text
+    assert "Traceback" not in text
+    assert "trying.py" not in text
+    picture = re.search(r"picture: (.+)", text)
+    assert picture is not None
+    assert Path(picture[1]).is_file()
+    rows = re.search(r"rows: (.+)", text)
+    assert rows is not None
+    assert Path(rows[1], "requirements.jsonl").is_file()
+
+
+def test_ids_are_those_of_file_rule_and_model(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(RULES)
+    result = run(project, STILL, "--collect-only", "-q")
+    assert result.outlines[:2] == [
+        "mine.rules::R1[callable:drivers.py:still]",
+        "mine.rules::R2[callable:drivers.py:still]",
+    ]
+    chosen = run(project, STILL, "mine.rules::R2[callable:drivers.py:still]")
+    chosen.assert_outcomes(passed=1)
+
+
+def test_a_rule_that_is_not_understood_is_shown_in_its_file(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(
+        RULES + "R3: If it rains\n # aside\n and a unicorn appears, stop.\n"
+    )
+    result = run(project, STILL, "-k", "R3 or R2")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["mine.rules:7:8: 'unicorn' *", "  7 |  and a unicorn appears, stop.", "    |        ^^^^^^^"]
+    )
+    assert ".py:" not in result.stdout.str().replace("drivers.py:", "")
+
+
+def test_a_broken_file_is_an_error_of_collecting(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(
+        "R1: If it rains, slow down.\nR1: If it snows, slow down.\n"
+    )
+    result = run(project, STILL)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["mine.rules:2: the id 'R1' is used twice, first on line 1: *"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_specifications_test_detectors(project: pytest.Pytester) -> None:
+    project.path.joinpath("stop.bbsl").write_text(SPECIFICATION)
+    result = run(project, PERFECT, BLIND)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["stop is violated by callable:drivers.py:blind: *", "picture: *worst.png"])
+
+
+def test_a_specification_that_is_wrong_is_shown_in_its_file(project: pytest.Pytester) -> None:
+    project.path.joinpath("stop.bbsl").write_text(SPECIFICATION.replace("y(vehicle())", "y(vehicel())"))
+    result = run(project, PERFECT)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["stop.bbsl:2:18: no external function is called 'vehicel'*", "*^^^^*"])
+
+
+def test_values_of_functions_come_from_bindings_beside_the_specification(project: pytest.Pytester) -> None:
+    text = SPECIFICATION.replace("bb endex", "bb\n near(): interval\nendex").replace("[0, 60]", "near()")
+    project.path.joinpath("stop.bbsl").write_text(text)
+    project.path.joinpath("stop.bindings.yaml").write_text("functions: {near: [100, 160]}\n")
+    run(project, PERFECT).assert_outcomes(passed=1)
+    project.path.joinpath("stop.bindings.yaml").unlink()
+    result = run(project, PERFECT)
+    result.assert_outcomes(failed=1)
+    assert "near" in result.stdout.str()
+
+
+def test_a_model_of_another_kind_is_skipped_if_another_fits_and_fails_if_none_does(
+    project: pytest.Pytester,
+) -> None:
+    project.path.joinpath("stop.bbsl").write_text(SPECIFICATION)
+    result = run(project, PERFECT, SEEING, "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(
+        ["SKIPPED * stop.bbsl:1: *seeing is a model for regression, and specifications*"]
+    )
+    alone = run(project, SEEING)
+    alone.assert_outcomes(failed=1)
+    assert "fits none of the models given" in alone.stdout.str()
+
+
+def test_suites_name_models_data_tags_and_severity(project: pytest.Pytester) -> None:
+    project.path.joinpath("night.suite.yaml").write_text(SUITE)
+    result = run(project, "-v")
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*night.suite.yaml::R1[[]still[]] FAILED*", "*::R1[[]seeing[]] PASSED*"])
+    for chosen, count in (
+        (("-m", "roadworthy(severity='critical')"), 2),
+        (("-m", "roadworthy(tag='rain')"), 2),
+        (("-m", "roadworthy(model='still') and not roadworthy(tag='rain')"), 1),
+        (("-k", "pedestrian and seeing"), 1),
+        (("-m", "not roadworthy"), 0),
+    ):
+        listed = run(project, "--collect-only", "-q", *chosen)
+        assert sum("::R" in line for line in listed.outlines) == count, chosen
+
+
+def test_a_suite_that_is_wrong_is_an_error_of_collecting_with_line_and_column(
+    project: pytest.Pytester,
+) -> None:
+    project.path.joinpath("night.suite.yaml").write_text(
+        SUITE.replace("severity: critical", "severity: dire")
+    )
+    result = run(project)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["night.suite.yaml:7:15: *critical*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_known_violations_are_expected_strictly_and_with_a_reason(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(RULES)
+    project.makeini(
+        """
+        [pytest]
+        roadworthy_model = callable:drivers.py:still
+            callable:drivers.py:seeing
+        roadworthy_xfail = R1[callable:drivers.py:still]: does not see pedestrians, issue 12
+        """
+    )
+    result = run(project, "-rx")
+    result.assert_outcomes(passed=3, xfailed=1)
+    result.stdout.fnmatch_lines(["XFAIL mine.rules::R1[[]*still] - does not see pedestrians, issue 12"])
+    broad = run(project, "-o", "roadworthy_xfail=mine.rules::R1: nobody sees pedestrians")
+    broad.assert_outcomes(passed=2, xfailed=1, failed=1)
+    broad.stdout.fnmatch_lines(["*XPASS(strict)*nobody sees pedestrians*"])
+
+
+def test_an_expected_violation_does_not_hide_a_crash_or_a_typing_error(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text("R1: If a unicorn appears, slow down.\n")
+    result = run(project, STILL, "-o", "roadworthy_xfail=R1: known")
+    result.assert_outcomes(failed=1)
+
+
+def test_an_expectation_without_a_reason_is_refused_and_one_about_nothing_is_told(
+    project: pytest.Pytester,
+) -> None:
+    project.path.joinpath("mine.rules").write_text(
+        "R1: If it rains, the steering angle should stay the same.\n"
+    )
+    result = run(project, STILL, "-o", "roadworthy_xfail=R1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*expected a requirement, a colon and the reason*"])
+    stale = project.runpytest(*PLUGIN, *FEW[:2], STILL, "-o", "roadworthy_xfail=R7: long gone")
+    stale.assert_outcomes(passed=1, warnings=1)
+    stale.stdout.fnmatch_lines(["*names 'R7', and no test is called so: remove it"])
+
+
+def test_too_few_cases_fail_unless_the_project_skips_them(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(
+        "R1: If it rains, the steering angle should stay the same.\n"
+    )
+    result = run(project, STILL, "--roadworthy-accept=5%")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["R1 was not shown to hold for *: 0 of 2 applicable cases failed*5.0% accepted"]
+    )
+    run(project, STILL, "--roadworthy-accept=5%", "-o", "roadworthy_inconclusive=skip").assert_outcomes(
+        skipped=1
+    )
+
+
+def test_a_model_that_crashes_fails_the_requirement(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(
+        "R1: If it rains, the steering angle should stay the same.\n"
+    )
+    result = run(project, "--roadworthy-model=callable:drivers.py:crashing")
+    result.assert_outcomes(failed=1)
+    assert "2 of 2 applicable cases failed" in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--roadworthy-model=dvae2",), "did you mean 'dave2'"),
+        ((STILL, "--roadworthy-accept=many"), "expected a share such as 5%"),
+        ((STILL, "--roadworthy-option=rain"), "written key=value"),
+        ((STILL, "-o", "roadworthy_inconclusive=shrug"), "must be one of fail, skip"),
+        ((STILL, "--roadworthy-data=wrold"), "did you mean"),
+    ],
+)
+def test_settings_that_cannot_be_used_say_what_to_do(
+    project: pytest.Pytester, args: tuple[str, ...], words: str
+) -> None:
+    project.path.joinpath("mine.rules").write_text(
+        "R1: If it rains, the steering angle should stay the same.\n"
+    )
+    result = project.runpytest(*PLUGIN, *args)
+    assert result.ret != 0
+    text = result.stdout.str() + result.stderr.str()
+    assert words in text
+    assert "Traceback" not in text
+
+
+def test_files_of_other_tools_are_left_alone(project: pytest.Pytester) -> None:
+    project.path.joinpath("firestore.rules").write_text("rules_version = '2';\n")
+    project.path.joinpath("other.suite.yaml").write_text("tests: [a]\n")
+    project.makepyfile("def test_mine():\n    pass\n")
+    run(project).assert_outcomes(passed=1)
+    named = run(project, "firestore.rules")
+    assert named.ret == pytest.ExitCode.INTERRUPTED
+    named.stdout.fnmatch_lines(["*on which model? Give --roadworthy-model MODEL*"])
+
+
+def test_projects_without_requirements_load_nothing_heavy(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+        def test_mine():
+            heavy = {"spacy", "torch", "cv2", "onnxruntime", "pyarrow", "duckdb", "scipy", "pydantic", "yaml"}
+            assert heavy.isdisjoint(sys.modules)
+            assert "roadworthy.pytest_plugin.collecting" not in sys.modules
+        """
+    )
+    pytester.runpytest_subprocess(*PLUGIN, "-p", "no:hypothesispytest").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("workers", "folders"),
+    [(("-n", "2"), 2), pytest.param(("--dist=each", "--tx=2*popen"), 4, marks=pytest.mark.slow)],
+)
+def test_workers_write_into_folders_of_their_own_and_agree_on_ids(
+    project: pytest.Pytester, workers: tuple[str, ...], folders: int
+) -> None:
+    pytest.importorskip("xdist")
+    project.path.joinpath("mine.rules").write_text(RULES)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    command = (sys.executable, "-m", "pytest", *PLUGIN, *FEW, STILL, *workers, "-rA", "--roadworthy-out=kept")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert len(list(project.path.glob("kept/gw*/mine-*/requirements.jsonl"))) == folders
+    assert "FAILED mine.rules::R1[callable:drivers.py:still] - R1 is violated" in done.stdout
+
+
+def test_results_are_kept_where_the_user_says_and_replaced_next_time(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(RULES)
+    for _ in range(2):
+        run(project, STILL, "-k", "R1", "--roadworthy-out=kept").assert_outcomes(failed=1)
+    (folder,) = project.path.joinpath("kept").iterdir()
+    (folder / "requirements.jsonl").unlink()
+    result = run(project, STILL, "-k", "R1", "--roadworthy-out=kept")
+    result.assert_outcomes(failed=1)
+    assert "holds something else than a run" in result.stdout.str()
+
+
+def test_reports_carry_status_summary_and_folder(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(RULES)
+    run(project, STILL, "-k", "R1", "--junit-xml=out.xml")
+    text = project.path.joinpath("out.xml").read_text()
+    assert '<property name="roadworthy_status" value="violated"' in text
+    assert "applicable cases failed" in text
+
+
+@pytest.mark.skipif(not INSTALLED, reason="the plugin is not installed as an entry point of pytest")
+def test_it_can_be_turned_off(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(RULES)
+    project.makepyfile("def test_mine():\n    pass\n")
+    result = project.runpytest("-p", "no:roadworthy")
+    result.assert_outcomes(passed=1)
+    refused = project.runpytest("-p", "no:roadworthy", STILL)
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR

@@ -1,0 +1,117 @@
+"""A browser without a window: asks an app without a server, byte for byte as it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import unquote
+
+from fastapi import FastAPI
+
+from roadworthy.web.security import CSRF_HEADER
+
+__all__ = ["ADDRESS", "Answer", "Browser", "Client"]
+
+HOST = "127.0.0.1:8321"
+ADDRESS = f"http://{HOST}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Client:
+    """Keeps cookies, and leaves paths as they are: a browser would tidy up `..` before it asks."""
+
+    def __init__(self, app: FastAPI, host: str = HOST) -> None:
+        self.app = app
+        self.host = host
+        self.cookies: dict[str, str] = {}
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.request("GET", path, headers)
+
+    def request(
+        self, method: str, path: str, headers: Mapping[str, str], pieces: Iterable[bytes] = (b"",)
+    ) -> Answer:
+        return asyncio.run(self._request(method, path, headers, list(pieces)))
+
+    async def _request(
+        self, method: str, path: str, headers: Mapping[str, str], pieces: list[bytes]
+    ) -> Answer:
+        raw, _, query = path.partition("?")
+        given = {"host": self.host, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        if self.cookies:
+            given["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": unquote(raw),
+            "raw_path": raw.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
+            "client": ("127.0.0.1", 5000),
+            "server": ("127.0.0.1", 8321),
+        }
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            if pieces:
+                return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+            return await asyncio.Event().wait()  # the page stays open
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self.app(scope, receive, send)
+        return self._answer(sent)
+
+    def _answer(self, sent: list[Any]) -> Answer:
+        found = [(name.decode().lower(), value.decode()) for name, value in sent[0]["headers"]]
+        for name, value in found:
+            if name == "set-cookie":
+                self.cookies |= {key: one.value for key, one in SimpleCookie(value).items()}
+        body = b"".join(message.get("body", b"") for message in sent[1:])
+        return Answer(sent[0]["status"], dict(found), body)
+
+
+class Browser:
+    """Talks to an app as a page of its own does: with the token that the page holds."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        page = client.get("/runs", accept="text/html").text
+        start = page.index('name="csrf-token" content="') + len('name="csrf-token" content="')
+        self.csrf = page[start : page.index('"', start)]
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.client.get(path, **headers)
+
+    def page(self, path: str) -> Answer:
+        return self.client.get(path, accept="text/html")
+
+    def post(self, path: str, body: object, pieces: Iterable[bytes] = (), **headers: str) -> Answer:
+        data = list(pieces) or [json.dumps(body).encode()]
+        own = {"origin": ADDRESS, CSRF_HEADER: self.csrf, "content-type": "application/json"}
+        given = own | {name.replace("_", "-"): value for name, value in headers.items()}
+        if not pieces:
+            given["content-length"] = str(len(data[0]))
+        return self.client.request("POST", path, given, data)

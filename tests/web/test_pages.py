@@ -1,0 +1,156 @@
+"""Pages and forms, without a browser."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.web.client import Browser, Client
+
+from roadworthy.web.app import create_app
+from roadworthy.web.jobs.worker import work_on
+from roadworthy.web.settings import Settings
+
+NIGHT = "If the driving time changes into night, then the ego-vehicle should slow down."
+ASK = {"kind": "rules", "text": NIGHT, "models": ["dave2"], "data": "world:town", "frames": 4}
+
+
+def test_the_way_in_leads_to_writing(client: Client) -> None:
+    answer = client.get("/")
+    assert (answer.status, answer.headers["location"]) == (303, "/write")
+
+
+def test_models_and_data_can_be_chosen(browser: Browser) -> None:
+    page = browser.page("/write").text
+    assert 'value="dave2" data-outputs="steering speed"' in page
+    assert 'name="detector" value="detector"' in page
+    assert 'name="model" value="classifier"' not in page
+    assert '<option value="world:town">' in page
+
+
+def test_a_model_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
+    settings = Settings(tmp_path, models=("onnx:missing.onnx",))
+    page = Browser(Client(create_app(settings))).page("/write").text
+    assert "missing.onnx" in page
+    assert 'value="onnx:missing.onnx" data-outputs="" disabled' in page
+
+
+def test_an_empty_page_of_runs_says_what_to_do(tmp_path: Path) -> None:
+    page = Browser(Client(create_app(Settings(tmp_path)))).page("/runs").text
+    assert "Nothing has run yet" in page
+    assert 'href="/write"' in page
+
+
+def test_a_folder_that_is_no_run_says_so(browser: Browser) -> None:
+    answer = browser.page("/runs/given")
+    assert answer.status == 200
+    assert "must be the folder of a run" in answer.text
+
+
+def test_what_a_run_found_is_shown(settings: Settings) -> None:
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps({**ASK, "text": f"{NIGHT[:-1]} at least 60%.", "name": "R7"}))
+    work_on(folder)
+    browser = Browser(Client(create_app(replace(settings, runs=(folder / "run",)))))
+    for name in (folder.name, "run"):
+        page = browser.page(f"/runs/{name}").text
+        assert "What was found" in page
+        assert "The worst violations" in page
+        picture = page.split('<img src="')[1].split('"')[0]
+        answer = browser.get(picture)
+        assert (answer.status, answer.body[:4]) == (200, b"\x89PNG")
+
+
+def test_script_in_a_rule_is_text(settings: Settings) -> None:
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    evil = "If <script>alert(1)</script> appears, slow down."
+    (folder / "job.json").write_text(json.dumps({**ASK, "text": evil}))
+    work_on(folder)
+    browser = Browser(Client(create_app(settings)))
+    for path in ("/runs", f"/runs/{folder.name}"):
+        page = browser.page(path).text
+        assert "<script>alert" not in page
+        assert "&lt;script&gt;alert" in page
+    answer = browser.post("/write/rule", {"text": evil})
+    assert answer.headers["content-type"] == "application/json"
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            ({"models": ["callable:os:system"]}, "this server has no model"),
+            ({"models": ["http://evil.example/predict"]}, "this server has no model"),
+            ({"models": ["onnx:/etc/passwd"]}, "this server has no model"),
+            ({"data": "folder:/etc"}, "this server has no data set"),
+            ({"data": "world:../../x"}, "this server has no data set"),
+            ({"models": []}, "models"),
+            ({"frames": 0}, "frames"),
+            ({"frames": 10**9}, "frames at most"),
+            ({"allow": 2}, "allow"),
+            ({"seed": -1}, "seed"),
+            ({"name": "<script>"}, "name"),
+            ({"engines": "evil.yaml"}, "engines"),
+            ({"kind": "shell"}, "kind"),
+            ({"text": "x" * 30_000}, "characters at most"),
+        ],
+    )
+    @pytest.mark.parametrize("path", ["/jobs", "/write/preview"])
+    def test_nothing_but_what_was_declared_can_be_asked_for(
+        self, browser: Browser, settings: Settings, path: str, change: dict[str, object], said: str
+    ) -> None:
+        asked = {**ASK, **change}
+        answer = browser.post(path, asked if path == "/jobs" else {"ask": asked})
+        assert answer.status == 422
+        assert said in answer.json()["error"]
+        assert not settings.out.exists()
+
+    def test_sources_that_read_files_cannot_be_named(self, browser: Browser) -> None:
+        binding = {"v": {"source": "table", "value": "/etc/passwd"}}
+        asked = {"kind": "bbsl", "text": "", "models": ["detector"], "data": "world", "bindings": binding}
+        answer = browser.post("/write/preview", {"ask": asked})
+        assert answer.status == 422
+
+    def test_a_preview_has_pictures(self, browser: Browser) -> None:
+        found = browser.post("/write/preview", {"ask": ASK, "count": 1}).json()
+        (digest, _) = found["frames"][0]["pictures"]
+        answer = browser.get(f"/write/pictures/{digest}.png")
+        assert (answer.status, answer.headers["content-type"]) == (200, "image/png")
+        assert browser.get(f"/write/pictures/{'0' * 64}.png").status == 404
+        assert browser.get("/write/pictures/..%2f..%2fx.png").status == 404
+
+    def test_no_more_frames_than_allowed_are_shown(self, browser: Browser, settings: Settings) -> None:
+        asked = {**ASK, "frames": 30}
+        found = browser.post("/write/preview", {"ask": asked, "count": 1000}).json()
+        assert len(found["frames"]) == settings.limits.preview
+
+    def test_bodies_that_are_no_json(self, browser: Browser) -> None:
+        answer = browser.post("/write/rule", None, [b"text=If it rains"])
+        assert answer.status == 422
+        assert answer.json()["error"]
+
+    def test_checks_of_what_is_not_written_rightly(self, browser: Browser) -> None:
+        assert browser.post("/write/check", {"text": "case"}).json()["state"] == "unchecked"
+
+
+def test_jobs_that_are_none(browser: Browser) -> None:
+    assert browser.get("/jobs/none").status == 422
+    assert browser.get("/jobs/none/events").status == 422
+    assert browser.post("/jobs/none/cancel", {}).status == 422
+    assert browser.page("/runs/20261115-120000-aaaa").status == 404
+
+
+def test_events_end_with_the_run(settings: Settings) -> None:
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps({**ASK, "text": "nothing"}))
+    work_on(folder)
+    answer = Client(create_app(settings)).get(f"/jobs/{folder.name}/events")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    (event,) = answer.text.strip().split("\n\n")
+    told = json.loads(event.removeprefix("data: "))
+    assert (told["stage"], told["over"], told["can_continue"]) == ("failed", True, True)

@@ -1,0 +1,209 @@
+"""Who is let in, and what is served."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.web.client import Browser, Client
+
+from roadworthy.web.app import create_app
+from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, Sessions
+from roadworthy.web.settings import Settings
+
+RULE = {"text": "If it rains, slow down."}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8321", "localhost:1", "[::1]:8321", "LOCALHOST"])
+def test_names_of_this_machine_are_answered(client: Client, host: str) -> None:
+    assert client.get("/runs", host=host).status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8321", "192.168.0.7", "", "[::1"],
+)
+def test_a_foreign_host_is_refused(client: Client, host: str) -> None:
+    answer = client.get("/runs", host=host)
+    assert (answer.status, answer.json()["code"]) == (421, "host")
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "http://127.0.0.1:8321.evil.example"]
+)
+def test_a_foreign_origin_is_refused(browser: Browser, origin: str) -> None:
+    answer = browser.post("/write/rule", RULE, origin=origin)
+    assert (answer.status, answer.json()["code"]) == (403, "origin")
+    assert browser.get("/runs", origin=origin).status == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_what_a_browser_says_comes_from_elsewhere_is_refused(browser: Browser, site: str) -> None:
+    assert browser.post("/write/rule", RULE, sec_fetch_site=site).status == 403
+    assert browser.get("/static/web.css", sec_fetch_site=site).status == 403
+    assert browser.get("/runs", sec_fetch_site=site, sec_fetch_mode="navigate").status == 200
+
+
+def test_what_changes_anything_needs_the_token_of_the_session(browser: Browser, client: Client) -> None:
+    assert browser.post("/write/rule", RULE).status == 200
+    for token in ("", "0" * 64, Sessions().token(client.cookies[SESSION_COOKIE])):
+        answer = browser.post("/write/rule", RULE, x_csrf_token=token)
+        assert (answer.status, answer.json()["code"]) == (403, "session")
+    client.cookies.clear()
+    assert browser.post("/write/rule", RULE).status == 403
+
+
+def test_cookies_are_for_this_page_alone(client: Client) -> None:
+    cookie = client.get("/runs").headers["set-cookie"]
+    assert cookie.startswith(SESSION_COOKIE)
+    for part in ("HttpOnly", "SameSite=Strict", "Path=/"):
+        assert part in cookie
+
+
+@pytest.mark.parametrize("path", ["/runs", "/write", "/static/web.css", "/static/tokens.css", "/nowhere"])
+def test_every_answer_says_what_it_may_load(browser: Browser, path: str) -> None:
+    headers = browser.get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("path", ["/runs", "/write", "/runs/given", "/nowhere"])
+def test_pages_have_no_inline_script_or_style_and_name_no_other_host(browser: Browser, path: str) -> None:
+    text = browser.page(path).text
+    assert "<main" in text
+    assert not re.search(r"<script(?![^>]*\bsrc=)", text)
+    assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)
+    assert not re.search(r"(?:src|href|action)=\"(?:https?:)?//", text)
+
+
+def test_own_files_name_no_other_host() -> None:
+    import roadworthy.web
+
+    folder = Path(roadworthy.web.__file__).with_name("static")
+    for file in folder.iterdir():
+        text = file.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?://|@import|url\(", text), file.name
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
+def test_there_are_no_pages_of_the_framework(browser: Browser, path: str) -> None:
+    assert browser.get(path).status == 404
+
+
+class TestToken:
+    @pytest.fixture
+    def open_client(self, settings: Settings) -> Client:
+        open_to_others = replace(settings, token="geheim", any_address=True, names=frozenset({"bench.local"}))
+        return Client(create_app(open_to_others), "192.168.0.7:8321")
+
+    def test_without_it_nothing_is_served(self, open_client: Client) -> None:
+        for path in ("/runs", "/write", "/runs/given/files/a.png", "/jobs/x"):
+            assert open_client.get(path).status == 401
+        for wrong in ("/runs?token=falsch", "/runs?token="):
+            assert open_client.get(wrong).status == 401
+        assert open_client.get("/static/web.css").status == 200
+
+    def test_the_printed_address_leads_in_and_leaves_no_token_behind(self, open_client: Client) -> None:
+        answer = open_client.get("/runs?token=geheim&kind=bbsl")
+        assert (answer.status, answer.headers["location"]) == (303, "/runs?kind=bbsl")
+        assert "HttpOnly" in answer.headers["set-cookie"]
+        assert "SameSite=Strict" in answer.headers["set-cookie"]
+        assert open_client.cookies[TOKEN_COOKIE] == "geheim"
+        assert open_client.get("/runs").status == 200
+
+    def test_the_way_in_leads_to_no_other_host(self, open_client: Client) -> None:
+        assert open_client.get("//evil.example/?token=geheim").headers["location"] == "/evil.example/"
+
+    def test_scripts_may_send_it_in_a_header(self, open_client: Client) -> None:
+        assert open_client.get("/runs", authorization="Bearer geheim").status == 200
+
+    def test_numbers_and_given_names_are_answered_but_no_other_names(self, open_client: Client) -> None:
+        for host, status in (("10.0.0.1:8321", 200), ("bench.local", 200), ("evil.example", 421)):
+            assert open_client.get("/runs", authorization="Bearer geheim", host=host).status == status
+
+
+class TestSizes:
+    def test_a_large_body_is_refused(self, browser: Browser, settings: Settings) -> None:
+        answer = browser.post("/write/rule", {"text": "x" * settings.limits.body})
+        assert (answer.status, answer.json()["code"]) == (413, "size")
+
+    def test_also_one_that_does_not_say_its_length(self, browser: Browser, settings: Settings) -> None:
+        pieces = [b'{"text": "', *[b"x" * 1024] * (1 + settings.limits.body // 1024), b'"}']
+        answer = browser.post("/write/rule", None, pieces)
+        assert (answer.status, answer.json()["code"]) == (413, "size")
+
+    def test_a_long_text_is_refused_before_it_is_read(self, browser: Browser, settings: Settings) -> None:
+        for path in ("/write/rule", "/write/spec", "/write/check"):
+            answer = browser.post(path, {"text": "x " * settings.limits.text})
+            assert answer.status == 422
+            assert "characters at most" in answer.json()["error"]
+
+
+class TestFiles:
+    @pytest.fixture
+    def folder(self, settings: Settings, tmp_path: Path) -> Path:
+        (folder,) = settings.runs
+        (folder / "images").mkdir()
+        (folder / "images" / "a.png").write_bytes(b"\x89PNG")
+        (folder / "page.html").write_text("<script>alert(1)</script>")
+        (tmp_path / "secret.txt").write_text("secret")
+        (folder / "link.png").symlink_to(tmp_path / "secret.txt")
+        (folder / "up").symlink_to(tmp_path)
+        return folder
+
+    def test_pictures_of_a_run_are_shown(self, browser: Browser, folder: Path) -> None:
+        answer = browser.get("/runs/given/files/images/a.png")
+        assert (answer.status, answer.headers["content-type"]) == (200, "image/png")
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "../secret.txt",
+            "%2e%2e/secret.txt",
+            "images/../../secret.txt",
+            "..%2fsecret.txt",
+            "..%5csecret.txt",
+            "%2fetc%2fpasswd",
+            "/etc/passwd",
+            "link.png",
+            "up/secret.txt",
+            "images",
+            "",
+            "a%00.png",
+            "images/a.png%00.txt",
+            "x" * 5000,
+        ],
+    )
+    def test_nothing_outside_of_it_is(self, browser: Browser, folder: Path, path: str) -> None:
+        answer = browser.get(f"/runs/given/files/{path}")
+        assert answer.status == 404
+        assert "secret" not in answer.text.replace("secret.txt", "")
+
+    @pytest.mark.parametrize("name", ["..", "%2e%2e", "other", "20261115-120000-abcd", "given%2f.."])
+    def test_nor_of_folders_that_were_not_given(self, browser: Browser, folder: Path, name: str) -> None:
+        assert browser.get(f"/runs/{name}/files/secret.txt").status == 404
+
+    def test_what_is_no_picture_is_never_shown(self, browser: Browser, folder: Path) -> None:
+        answer = browser.get("/runs/given/files/page.html")
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert answer.headers["content-disposition"].startswith("attachment")
+
+
+def test_script_in_a_name_is_text(tmp_path: Path) -> None:
+    folder = tmp_path / "<img src=x onerror=alert(1)>"
+    folder.mkdir()
+    text = Browser(Client(create_app(Settings(tmp_path / "out", (folder,))))).page("/runs").text
+    assert "<img src=x" not in text
+    assert "&lt;img src=x" in text
+
+
+def test_script_in_an_address_is_text(browser: Browser) -> None:
+    answer = browser.page("/runs/%3Cscript%3Ealert(1)%3C%2Fscript%3E")
+    assert answer.status == 404
+    assert "<script>alert" not in answer.text
