@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from roadworthy.driving.drives import Drive
-from roadworthy.driving.metrics import CATALOGUE, MetricSettings, compute
+from roadworthy.driving.metrics import CATALOGUE, Metric, MetricSettings, compute, primitives
 
 ROWS, SECTORS, RATE = 1_000_000, 1000, 15.0
 PLAIN_SECTORS = 40
@@ -84,10 +84,10 @@ def plain_metric(name: str, told: MetricSettings) -> Callable[[Any], float]:
 
     def values(rows: Any) -> Any:
         column = rows[primitive]
-        if "DevT" in chain:
+        if "DevT" in chain or operator == "RMSE":
             target = told.targets[primitive]
             return (column - (rows[target] if isinstance(target, str) else target)).abs()
-        return column
+        return column.abs() if operator in told.magnitude.get(primitive, ()) else column
 
     def onsets(flags: Any) -> float:
         return float((flags & ~flags.shift(fill_value=False)).sum())
@@ -117,11 +117,14 @@ def plain_metric(name: str, told: MetricSettings) -> Callable[[Any], float]:
         return float(count / (rows["t"].iloc[-1] - rows["t"].iloc[0]) * 60)
 
     def histogram(rows: Any) -> Any:
-        return (values(rows) / told.bins[primitive]).round().value_counts()
+        return np.floor(values(rows) / told.bins[primitive] + 0.5).value_counts().sort_index()
+
+    def mode(rows: Any) -> float:
+        return float(histogram(rows).idxmax() * told.bins[primitive])
 
     def power(rows: Any) -> float:
         column = values(rows).fillna(0)
-        spectrum = np.abs(np.fft.rfft(column - column.mean())) ** 2
+        spectrum = 2 * np.abs(np.fft.rfft(column - column.mean()) / len(column)) ** 2
         frequencies = np.fft.rfftfreq(len(column), 1 / RATE)
         low, high = told.bands[primitive]
         return float(spectrum[(frequencies >= low) & (frequencies <= high)].sum())
@@ -147,14 +150,14 @@ def plain_metric(name: str, told: MetricSettings) -> Callable[[Any], float]:
         "Min": lambda rows: float(values(rows).min()),
         "Max": lambda rows: float(values(rows).max()),
         "Med": lambda rows: float(values(rows).median()),
-        "Mode": lambda rows: float(histogram(rows).idxmax()),
+        "Mode": mode,
         "Ent": lambda rows: float(-(histogram(rows) / len(rows)).pipe(lambda p: p * np.log2(p)).sum()),
         "AbsDev": lambda rows: float((values(rows) - values(rows).mean()).abs().mean()),
         "SoS": lambda rows: float((values(rows) ** 2).sum()),
         "Diff": lambda rows: float(values(rows).max() - values(rows).min()),
         "CV": lambda rows: float(values(rows).std() / values(rows).mean()),
         "RMSE": lambda rows: float(np.sqrt((values(rows) ** 2).mean())),
-        "Skew": lambda rows: float((values(rows).mean() - histogram(rows).idxmax()) / values(rows).std()),
+        "Skew": lambda rows: float((values(rows).mean() - mode(rows)) / values(rows).std()),
         "SER": regression_error,
         "PowF": power,
         "TimeC": lambda rows: float(holds(rows).sum() / RATE),
@@ -163,7 +166,7 @@ def plain_metric(name: str, told: MetricSettings) -> Callable[[Any], float]:
         "TimeE": lambda rows: (
             float((rows["HP"] / -rows["HS"]).where(rows["HS"] < 0).min())
             if primitive == "COL"
-            else float(rows.loc[rows[primitive], "t"].min())
+            else float(rows.loc[rows[primitive], "t"].min() - rows["t"].iloc[0])
         ),
         "RT": lambda rows: float(np.mean([d for d in delays(rows) if np.isfinite(d)] or [np.nan])),
         "RA": lambda rows: float(
@@ -171,6 +174,13 @@ def plain_metric(name: str, told: MetricSettings) -> Callable[[Any], float]:
         ),
     }
     return ways[operator]
+
+
+def _computed_alike(metric: Metric) -> bool:
+    """Return whether the plain version computes a metric as ours does, so that the numbers must agree."""
+    if metric.primitive in ("SP", "TPP", "LP", "HP", "HS", "DTP", "DTV", "SA", "BPP", "TO"):
+        return metric.operators[:1] != ("TimeC",)  # the last row of all lasts no time
+    return metric.operators == ("Count",) and primitives()[metric.primitive].event is not None
 
 
 def main() -> None:
@@ -195,10 +205,13 @@ def main() -> None:
         for entry in CATALOGUE
     }
     theirs = (time.perf_counter() - start) * SECTORS / PLAIN_SECTORS
-    for name in ("Mean(SP)", "SD(LP)", "Med(TPP)", "SER(HP)", "Diff(SP)", "Count(CR)"):
-        np.testing.assert_allclose(table[name][:PLAIN_SECTORS], plain[name], rtol=1e-6)
+    alike = [str(entry.metric) for entry in CATALOGUE if _computed_alike(entry.metric)]
+    for name in alike:
+        np.testing.assert_allclose(table[name][:PLAIN_SECTORS], plain[name], rtol=1e-6, err_msg=name)
     ratio = theirs / ours
-    print(f"All {len(CATALOGUE)} metrics of {ROWS} rows in {SECTORS} sectors")
+    print(
+        f"All {len(CATALOGUE)} metrics of {ROWS} rows in {SECTORS} sectors; {len(alike)} are computed alike"
+    )
     print(
         f"  ours {ours:6.2f} s; plain pandas {theirs:6.1f} s; {ratio:5.1f} times "
         f"({'ok' if ratio >= LEAST else 'SLOW'}, at least {LEAST})\n"

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from roadworthy.cases import Case, Drive, Requirement, Verdict
 from roadworthy.runs.store import RunStore, StoredRun
@@ -89,10 +90,12 @@ def by_pandas(folder: Path) -> list[float | str]:
 
 
 def writing(folder: Path) -> list[float | str]:
-    """Write a hundred times as many rows as before, and tell how much memory the thousand took."""
-    few = write_rows(folder / "few", 1, "dave2", 1000)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return [write_rows(folder / "many", 1, "dave2", 100_000), few, str(before)]
+    """Write a thousand rows, then a hundred thousand; tell the most MiB that both took."""
+    taken = []
+    for rows in (1000, 100_000):
+        write_rows(folder / str(rows), 1, "dave2", rows)
+        taken.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    return [*taken, ""]
 
 
 WAYS: dict[str, Callable[[Path], list[float | str]]] = {
@@ -104,19 +107,24 @@ WAYS: dict[str, Callable[[Path], list[float | str]]] = {
 }
 
 
-def apart(way: str, folder: Path) -> tuple[float, float, str, float]:
-    """Run a way in a process of its own; return its seconds, what it found, and the MiB that it added."""
+def apart(way: str, folder: Path) -> dict[str, Any]:
+    """Run a way in a process of its own.
+
+    Returns:
+        What it gave as ``first``, ``second`` and ``found``, its seconds of processor time as ``processor``,
+        and the MiB that it took at most as ``memory``.
+    """
     code = (
-        "import json, resource, sys; from pathlib import Path; from benchmarks.runs import store; "
+        "import json, resource, sys, time; from pathlib import Path; from benchmarks.runs import store; "
         "most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024; before = most(); "
-        f"found = store.WAYS[{way!r}](Path(sys.argv[1])); "
-        "print(json.dumps([*found, most() - before]))"
+        f"begun = time.process_time(); found = store.WAYS[{way!r}](Path(sys.argv[1])); "
+        "print(json.dumps([*found, time.process_time() - begun, most() - before]))"
     )
     told = subprocess.run(
         [sys.executable, "-c", code, str(folder)], check=True, capture_output=True, text=True
     )
-    first, second, found, memory = json.loads(told.stdout)
-    return first, second, found, memory
+    names = ("first", "second", "found", "processor", "memory")
+    return dict(zip(names, json.loads(told.stdout), strict=True))
 
 
 def main() -> None:
@@ -133,14 +141,17 @@ def main() -> None:
         rate = f"{rows / seconds:,.0f} rows/s, flushed every 32"
         print(f"store: {rows:,} rows written in {seconds:.0f} s ({rate})")
         print(f"  {len(parts)} shards, {size / rows:.0f} bytes a row")
-        _, _, thousand, memory = apart("writing", folder / "more")
-        print(f"  memory: {float(thousand):.0f} MiB for 1,000 rows, {memory:.0f} MiB added by 100,000 more")
-        first, second, found, memory = apart("by_store", folder)
-        plain, _, same, most = apart("by_pandas", folder)
-        assert found == same, "both ways find the same 50"
-        print(f"  worst 50 of a rule:  {first:.2f} s with opening, {second:.2f} s again, {memory:.0f} MiB")
-        print(f"  pyarrow and pandas:  {plain:.2f} s, {most:.0f} MiB: {plain / first:.1f} times as long")
-        groups, _, count, memory = apart("everywhere", folder)
-        print(f"  all rules by status: {groups:.2f} s for {count} groups, {memory:.0f} MiB")
-        every, _, _, memory = apart("of_all", folder)
-        print(f"  worst 50 of all:     {every:.2f} s, {memory:.0f} MiB")
+        wrote = apart("writing", folder / "more")
+        few, many = wrote["first"], wrote["second"]
+        print(f"  memory of the process: {few:.0f} MiB for 1,000 rows, {many:.0f} MiB for 100,000")
+        one, plain = apart("by_store", folder), apart("by_pandas", folder)
+        assert one["found"] == plain["found"], "both ways find the same 50"
+        times = plain["first"] / one["first"]
+        print(f"  worst 50 of a rule:  {_told(one)}; {one['second']:.2f} s again")
+        print(f"  pyarrow and pandas:  {_told(plain)}: {times:.1f} times as long")
+        print(f"  worst 50 of all:     {_told(apart('of_all', folder))}")
+        print(f"  all rules by status: {_told(apart('everywhere', folder))}")
+
+
+def _told(one: dict[str, Any]) -> str:
+    return f"{one['first']:.2f} s, {one['memory']:.0f} MiB ({one['processor']:.2f} s of processor time)"

@@ -46,7 +46,7 @@ def test_a_suite_is_run_into_a_folder_with_a_report(roadworthy: Callable[..., Re
     assert result.exit_code == 0, result.output
     assert "passed        N1  careful  0 of 4 applicable cases failed" in result.stdout
     assert result.stdout.splitlines()[-2:] == [
-        "2 requirements on 1 models: 1 passed, 1 inconclusive",
+        "2 requirements on 1 model: 1 passed, 1 inconclusive",
         "Report: night-driving-run/report.html",
     ]
     out = Path("night-driving-run")
@@ -143,7 +143,7 @@ class TestSuites:
     ) -> None:
         result = roadworthy("suites", "check", str(suite))
         assert result.exit_code == 0, result.output
-        assert "2 requirements, 2 with each of their models" in " ".join(result.stdout.split())
+        assert "2 requirements, 2 pairs of requirement and model" in " ".join(result.stdout.split())
         bad = suite.with_name("bad.suite.yaml")
         bad.write_text(SUITE.replace("careful}", "careless}").replace("N2", "N1/2"))
         result = roadworthy("suites", "check", str(suite), str(bad), "--json")

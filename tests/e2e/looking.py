@@ -65,7 +65,9 @@ def wait_for_pictures(page: Page) -> None:
     """Wait until all pictures are there."""
     wait_until(
         page,
-        lambda: bool(page.evaluate("[...document.images].every((one) => one.complete && one.naturalWidth > 0)")),
+        lambda: bool(
+            page.evaluate("[...document.images].every((one) => one.complete && one.naturalWidth > 0)")
+        ),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures
+from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -19,6 +19,10 @@ RIGHT = "If a pedestrian appears on the roadside, then the ego-vehicle should sl
 WRONG = RIGHT.replace("pedestrian", "pedestrain")
 Picture = Callable[["Page", str], Path]
 Window = Callable[..., "Page"]
+
+
+def fits(box: Any, width: int) -> bool:
+    return box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width
 
 
 def test_from_a_mistake_to_what_was_found(page: Page, server: Server, picture: Picture) -> None:
@@ -111,7 +115,10 @@ def test_by_keyboard_alone(page: Page) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_it_can_be_seen_and_fits(window: Window, picture: Picture, width: int, theme: str) -> None:
+def test_it_can_be_seen_and_fits(
+    window: Window, watch: Watch, picture: Picture, width: int, theme: str
+) -> None:
+    watch.expected = ("404",)
     page = window(width, theme)
 
     def looked_at(name: str) -> None:
@@ -140,10 +147,9 @@ def test_it_can_be_seen_and_fits(window: Window, picture: Picture, width: int, t
     for summary in page.locator(".hint summary").all():
         if summary.is_visible():
             summary.click()
-            note = summary.locator("xpath=../p").bounding_box()
-            assert note is not None
-            assert note["x"] >= 0
-            assert note["x"] + note["width"] <= width
+            note = summary.locator("xpath=../p")
+            wait_until(page, lambda note=note: fits(note.bounding_box(), width))  # type: ignore[misc]
+            page.keyboard.press("Escape")
     page.goto("/runs")
     looked_at("runs")
     page.goto("/nowhere")
@@ -172,7 +178,9 @@ def test_what_was_typed_is_there_after_a_reload(page: Page) -> None:
     assert page.input_value("#rule-text") == RIGHT
 
 
-@pytest.mark.parametrize("evil", ["<img src=x onerror=window.caught=1>", "</script><script>window.caught=1</script>"])
+@pytest.mark.parametrize(
+    "evil", ["<img src=x onerror=window.caught=1>", "</script><script>window.caught=1</script>"]
+)
 def test_script_that_is_typed_is_text(page: Page, evil: str) -> None:
     page.goto("/write")
     page.fill("#rule-text", f"If {evil} appears, slow down.")

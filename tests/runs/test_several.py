@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,7 @@ from roadworthy.cases import (
 )
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, Signals
-from roadworthy.runs import image_path, read_rows, run, run_several
+from roadworthy.runs import RunStore, image_path, read_rows, run, run_several
 
 MADE: list[str] = []
 """What was made in this process."""
@@ -297,3 +298,94 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be empty or new, got a folder with files"):
         run_several(Brightness(), [WEAK], Frames(2), [Meter()], out=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def stop_after(cases: int) -> Any:
+    def stop(done: int) -> None:
+        if done >= cases:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, processes: int) -> None:
+    requirements, systems = [WEAK, STRICT], [Meter("a"), Meter("b", 0.2)]
+    run_several(Brightness(), requirements, Frames(30), systems, out=tmp_path / "whole", batch_size=6)
+    with pytest.raises(KeyboardInterrupt):
+        run_several(
+            Brightness(), requirements, Frames(30), systems, out=tmp_path / "parts", batch_size=6,
+            progress=stop_after(20),
+        )  # fmt: skip
+    stored = len(list(read_rows(tmp_path / "parts" / "runs" / "weak" / "a")))
+    assert 0 < stored < 30
+    again = [Meter("a"), Meter("b", 0.2)]
+    seen: list[int] = []
+    found = run_several(
+        Brightness(), requirements, Frames(30), again, out=tmp_path / "parts", batch_size=6,
+        processes=processes, resume=True, progress=seen.append,
+    )  # fmt: skip
+    assert digests(tmp_path / "parts") == digests(tmp_path / "whole")
+    assert found.results["weak", "a"].counts[Status.PASSED] == 29
+    assert seen[-1] == 60
+    if processes == 1:
+        assert len(again[0].batches) < 10, "what is stored is not asked for again"
+
+
+def test_a_batch_that_was_stored_in_part_is_asked_for_as_it_was(tmp_path: Path) -> None:
+    whole, parts = Meter(), Meter()
+    run_several(Brightness(), [WEAK], Frames(12), [whole], out=tmp_path / "whole", batch_size=8)
+    shutil.copytree(tmp_path / "whole", tmp_path / "parts")
+    with RunStore(
+        tmp_path / "parts" / "runs" / "weak" / "meter", WEAK, system="meter", resume=True,
+        about={"data": "frames", "seed": 0}, images=tmp_path / "parts" / "images",
+    ) as store:  # fmt: skip
+        store.cut(6)
+    run_several(Brightness(), [WEAK], Frames(12), [parts], out=tmp_path / "parts", batch_size=8, resume=True)
+    assert parts.batches == whole.batches[1:]
+    assert digests(tmp_path / "parts") == digests(tmp_path / "whole")
+
+
+def test_a_run_that_had_ended_stays_as_it_is(tmp_path: Path) -> None:
+    found = run_several(Brightness(), [WEAK], Frames(5), [Meter()], out=tmp_path / "out")
+    before = digests(tmp_path / "out")
+    system = Meter()
+    again = run_several(Brightness(), [WEAK], Frames(5), [system], out=tmp_path / "out", resume=True)
+    assert (digests(tmp_path / "out"), system.batches) == (before, [])
+    assert again.results["weak", "meter"].outcome == found.results["weak", "meter"].outcome
+
+
+class Backwards(Brightness):
+    """The same cases in another order."""
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        yield from reversed(list(super().cases(requirement, data, rng)))
+
+
+def test_rows_of_other_cases_are_not_gone_on_with(tmp_path: Path) -> None:
+    run_several(Brightness(), [WEAK], Frames(5), [Meter()], out=tmp_path / "out")
+    before = digests(tmp_path / "out")
+    with pytest.raises(
+        InputError, match="holds a row of case 'f0' where this run has case 'f4', so it cannot"
+    ):
+        run_several(Backwards(), [WEAK], Frames(5), [Meter()], out=tmp_path / "out", resume=True)
+    with pytest.raises(InputError, match="cannot go on with"):
+        run_several(Brightness(), [WEAK], Frames(5), [Meter()], out=tmp_path / "out", resume=True, seed=1)
+    assert digests(tmp_path / "out") == before
+
+
+def test_the_folder_of_a_suite_may_hold_other_runs(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    run_several(Brightness(), [WEAK], Frames(2), [Meter()], out=tmp_path)
+    run_several(Brightness(), [OTHER], Frames(2), [Meter()], out=tmp_path)
+    with pytest.raises(InputError, match="already holds the cases of a run"):
+        run_several(Brightness(), [WEAK], Frames(2), [Meter()], out=tmp_path)
+    assert len(list(read_rows(tmp_path / "runs" / "other-one" / "meter"))) == 2
+
+
+def test_a_sample_keeps_some_passes(tmp_path: Path) -> None:
+    run_several(Brightness(), [WEAK], Frames(300), [Meter()], out=tmp_path, images="sample")
+    kept = [row["case"] for row in read_rows(tmp_path / "runs" / "weak" / "meter") if row["images"]]
+    assert 0 < len(kept) < 15

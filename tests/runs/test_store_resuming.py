@@ -133,6 +133,15 @@ def test_a_search_goes_back_to_its_checkpoint(tmp_path: Path, rows: int) -> None
     assert contents(parts) == contents(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("rows", [0, 3, 5, 10, 12])
+def test_a_run_may_end_where_it_was_cut(tmp_path: Path, rows: int) -> None:
+    whole_run(tmp_path / "whole", rows)
+    whole_run(tmp_path / "cut", 13)
+    with RunStore(tmp_path / "cut", REQUIREMENT, system="dave2", shard_rows=5, resume=True) as store:
+        store.cut(rows)
+    assert contents(tmp_path / "cut" / "cases") == contents(tmp_path / "whole" / "cases")
+
+
 def test_a_checkpoint_beyond_the_rows_is_refused(tmp_path: Path) -> None:
     with RunStore(tmp_path, REQUIREMENT) as store:
         add_rows(store, 0, 3)

@@ -207,3 +207,12 @@ def test_script_in_an_address_is_text(browser: Browser) -> None:
     answer = browser.page("/runs/%3Cscript%3Ealert(1)%3C%2Fscript%3E")
     assert answer.status == 404
     assert "<script>alert" not in answer.text
+
+
+def test_a_report_is_shown_and_can_do_nothing(browser: Browser, settings: Settings) -> None:
+    (settings.runs[0] / "report.html").write_text("<style>p {}</style><p>found</p><script>alert(1)</script>")
+    answer = browser.page("/runs/given/files/report.html")
+    assert answer.headers["content-type"].startswith("text/html")
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("sandbox allow-same-origin; default-src 'none'")
+    assert "script" not in policy

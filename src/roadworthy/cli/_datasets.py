@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.frames import Frame
 
-__all__ = ["AsJson", "Data", "Options", "Out", "Sample", "counted", "opened", "spread", "spread_frames"]
+__all__ = ["AsJson", "Data", "Options", "Out", "Sample", "counted", "opened", "spread_frames"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
 Options = Annotated[
@@ -47,17 +47,6 @@ def opened(reference: str, given: list[str] | None, **wanted: object) -> Dataset
     return load(reference, **{**fitting, **parse_options(given or [])})
 
 
-def spread(total: int, count: int) -> list[int]:
-    """Return so many indices, or as many as there are, spread evenly.
-
-    Example:
-        >>> spread(100, 5), spread(2, 5)
-        ([0, 20, 40, 60, 80], [0, 1])
-    """
-    shown = min(count, total)
-    return [index * total // shown for index in range(shown)]
-
-
 def counted(shown: int, total: int) -> str:
     """Return how many of the frames are used, in words.
 
@@ -80,6 +69,8 @@ def spread_frames(dataset: Dataset, count: int) -> tuple[list[Frame], dict[int, 
     """
     if not len(dataset):
         raise InputError(f"{dataset.name} has no frames to show")
+    from roadworthy.datasets import spread
+
     starts = spread(len(dataset), count)
     ends = [*starts[1:], len(dataset)]
     frames: list[Frame] = []

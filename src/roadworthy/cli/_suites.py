@@ -126,7 +126,13 @@ def _counted(result: SuiteResult) -> str:
     if result.failures:
         parts.append(f"{len(result.failures)} could not be tried")
     requirements = len({pair[0] for pair in (*result.outcomes, *result.failures)})
-    return f"{requirements} requirements on {len(result.plan.models)} models: {', '.join(parts) or 'nothing'}"
+    models = len({pair[1] for pair in (*result.outcomes, *result.failures)})
+    told = ", ".join(parts) or "nothing"
+    return f"{_many(requirements, 'requirement')} on {_many(models, 'model')}: {told}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _print_outcomes(out: Console, result: SuiteResult) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import console, examples, listed, make_folder, print_json, print_rows, tracked
-from roadworthy.cli._datasets import AsJson, Options, counted, opened, spread
+from roadworthy.cli._datasets import AsJson, Options, counted, opened
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def harvest(
     for one in earlier or ():
         _ = one.rgba  # a broken one is found before the work and not after it
     dataset = opened(data, option, count=count)
+    from roadworthy.datasets import spread
+
     numbers = spread(len(dataset), len(dataset) if count is None else count)
     result = harvested(
         _frames(dataset, numbers),

@@ -20,7 +20,7 @@ from roadworthy.cli._console import (
     print_json,
     tracked,
 )
-from roadworthy.cli._datasets import AsJson, Options, counted, opened, spread, spread_frames
+from roadworthy.cli._datasets import AsJson, Options, counted, opened, spread_frames
 from roadworthy.errors import InputError, NotApplicable
 
 if TYPE_CHECKING:
@@ -184,6 +184,8 @@ def apply(
         raise InputError(f"--count must be 1 or more, got {count}")
     change = parse_transform(transform)
     dataset = opened(data, option, count=count)
+    from roadworthy.datasets import spread
+
     indices = spread(len(dataset), len(dataset) if count is None else count)
     folder = make_folder(out)
     reasons: Counter[str] = Counter()

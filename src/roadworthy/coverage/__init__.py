@@ -23,7 +23,7 @@ from roadworthy.coverage.activations import (
     join,
 )
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
-from roadworthy.coverage.observed import Observed, recorder
+from roadworthy.coverage.observed import Observed, observable, recorder
 
 __all__ = [
     "Activations",
@@ -36,5 +36,6 @@ __all__ = [
     "Recorder",
     "counting_named",
     "join",
+    "observable",
     "recorder",
 ]

@@ -12,7 +12,7 @@ from roadworthy.cases import Prediction
 from roadworthy.coverage.activations import Activations, Counting, Recorder, counting_named, join
 from roadworthy.errors import InputError, MissingExtraError, RoadworthyError
 from roadworthy.frames import Frame
-from roadworthy.models import Network
+from roadworthy.models import Network, SystemUnderTest
 from roadworthy.models.network import Tensor, existing
 from roadworthy.models.onnx import OnnxRuntime
 from roadworthy.models.outputs import Arrays
@@ -21,7 +21,7 @@ from roadworthy.models.torch_module import TorchRuntime, imported_torch
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Observed", "recorder"]
+__all__ = ["Observed", "observable", "recorder"]
 
 P = TypeVar("P", bound=Prediction)
 
@@ -185,3 +185,25 @@ class _Watched:
             activations = activations.take(range(len(frames)))
         self.seen.append((frames, activations))
         return outputs
+
+
+def observable(system: SystemUnderTest, counting: str | Counting = "distinct") -> Observed[Any]:
+    """Return a model that shows its neurons while it answers.
+
+    Raises:
+        InputError: It does not show its layers.
+
+    Example:
+        >>> from roadworthy.models import load_model
+        >>> observable(load_model("truth"))
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: truth does not show its layers, and coverage is about these: give a \
+network of torch or ONNX
+    """
+    if not isinstance(system, Network):
+        raise InputError(
+            f"{system.name} does not show its layers, and coverage is about these: give a network of torch "
+            "or ONNX"
+        )
+    return Observed(system, counting)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from roadworthy._options import Option, options_of
 from roadworthy.datasets._annotations import CLIPPED
 from roadworthy.datasets._base import BaseDataset, OnError
+from roadworthy.datasets._chosen import ChosenFrames, spread
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
 from roadworthy.datasets._load import load, reader_for
 from roadworthy.datasets.a2d2 import A2D2Dataset
@@ -32,6 +33,7 @@ __all__ = [
     "Bdd100kDataset",
     "CLIPPED",
     "CamVidDataset",
+    "ChosenFrames",
     "CityscapesDataset",
     "CocoDataset",
     "EXPORT_FORMATS",
@@ -50,4 +52,5 @@ __all__ = [
     "load",
     "options_of",
     "reader_for",
+    "spread",
 ]

@@ -31,7 +31,7 @@ def reader_for(reference: str) -> Callable[..., Any]:
     )
 
 
-def load(reference: str, /, *, relative_to: Path = Path(), **options: object) -> Dataset:
+def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Dataset:
     """Open a data set.
 
     Args:

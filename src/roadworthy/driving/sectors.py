@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,16 +114,6 @@ class SectorTable(ReadOnlyArrays):
             raise InputError(f"no metric {', '.join(missing)} in a table of {', '.join(self.metrics)}")
         columns = [self.metrics.index(name) for name in metrics]
         return SectorTable(tuple(metrics), self.values[:, columns], self.drivers, self.sectors)
-
-    def driven_by(self, drivers: Collection[str]) -> SectorTable:
-        """Return the rows of these drivers, in the order of the table."""
-        rows = [number for number, name in enumerate(self.drivers) if name in drivers]
-        return SectorTable(
-            self.metrics,
-            self.values[rows],
-            tuple(self.drivers[row] for row in rows),
-            tuple(self.sectors[row] for row in rows),
-        )
 
 
 def _numbers(values: ArrayLike) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from roadworthy.models.function import FrameFunction, callable_model
 from roadworthy.models.http import http_model
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.load import load_model
-from roadworthy.models.network import ModelSpec, Network, Runtime, Tensor
+from roadworthy.models.network import ModelSpec, Network, Runtime, Tensor, history_of
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.opencv import opencv_model
 from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
@@ -59,6 +59,7 @@ __all__ = [
     "Truth",
     "View",
     "callable_model",
+    "history_of",
     "http_model",
     "load_model",
     "onnx_model",

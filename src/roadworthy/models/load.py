@@ -30,7 +30,7 @@ _SECTIONS = ("input", "output", "batch")
 
 
 def load_model(
-    reference: str | PathLike[str], /, *, relative_to: Path = Path(), **options: object
+    reference: str | PathLike[str], relative_to: Path = Path(), /, **options: object
 ) -> SystemUnderTest:
     """Open a model.
 

@@ -23,7 +23,7 @@ from roadworthy.models._culprit import raised_at
 from roadworthy.models._time_limit import TooLate, checked_timeout, within
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
-from roadworthy.models.protocols import Task
+from roadworthy.models.protocols import SystemUnderTest, Task
 
 __all__ = ["ModelSpec", "Network", "Runtime", "Tensor", "late", "named_arrays", "named_frames"]
 
@@ -209,6 +209,17 @@ class Network(Generic[P]):
         except RoadworthyError as error:
             frames = [view.frame for view in views]
             raise SystemUnderTestError(f"{self.name} on {named_frames(frames)}: {error}") from error
+
+
+def history_of(system: SystemUnderTest) -> int:
+    """Return how many earlier frames a system wants to see with each.
+
+    Example:
+        >>> from roadworthy.models import load_model
+        >>> history_of(load_model("dave2"))
+        0
+    """
+    return system.input.history if isinstance(system, Network) else 0
 
 
 class OpensLater:

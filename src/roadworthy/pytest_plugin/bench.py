@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from roadworthy.errors import InputError
+from roadworthy.models import history_of
 from roadworthy.pytest_plugin.settings import Settings
 from roadworthy.runs.suites.forms import DataForm, ModelForm
 from roadworthy.runs.suites.opening import (
     Facts,
     OpenedData,
     OpenedModel,
-    history_of,
     look_at,
     open_data,
     open_model,

@@ -19,7 +19,7 @@ __all__ = ["write_junit"]
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WORST = 3
-_DETAILED = 500  # failing tests whose worst cases are looked up
+_DETAILED = 100  # failing tests whose worst cases are looked up
 
 
 def write_junit(run: StoredRun, path: str | Path) -> Path:

@@ -10,7 +10,16 @@ from typing import Any, Literal, TypeAlias, get_args
 from roadworthy.errors import InputError
 from roadworthy.rules.relation import Border, Measured, Output, Quantity, Relation
 
-__all__ = ["TOLERANCES", "Expectation", "ExpectedChange", "Measure", "Modifier", "Output", "Quantity"]
+__all__ = [
+    "TOLERANCES",
+    "Expectation",
+    "ExpectedChange",
+    "Measure",
+    "Modifier",
+    "Output",
+    "Quantity",
+    "read_tolerance",
+]
 
 ExpectedChange: TypeAlias = Literal["increase", "decrease", "same", "different"]
 Modifier: TypeAlias = Literal["at least", "more than", "less than", "at most", "between", "exactly"]
@@ -18,6 +27,25 @@ Measure: TypeAlias = Literal["change", "value"]
 
 TOLERANCES: Mapping[Output, Quantity] = {"speed": Quantity(0.1, relative=True), "steering": Quantity(1.39)}
 """δ: how far two predictions may differ and still be the same."""
+
+
+def read_tolerance(value: float | str) -> Quantity:
+    """Return δ as people write it: a number in degrees or m/s, or a percentage.
+
+    Raises:
+        InputError: It is neither.
+
+    Example:
+        >>> read_tolerance("10%") == TOLERANCES["speed"], read_tolerance(1.39) == TOLERANCES["steering"]
+        (True, True)
+    """
+    if not isinstance(value, str):
+        return Quantity(value)
+    try:
+        return Quantity(float(value.strip().removesuffix("%")) / 100, relative=True)
+    except ValueError:
+        raise InputError(f"a tolerance is a number or a percentage such as 10%, got {value!r}") from None
+
 
 UPPER = ("at most", "less than")
 LOWER = ("at least", "more than")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Declared", "opened_data"]
 
 WORLDS = {
-    "world:town": "streets with houses, signs and lights",
+    "world:town": "houses, signs and lights",
     "world:meadow": "a country road",
     "world:mountain": "bends between slopes",
     "world": "all three tracks in turn",

@@ -8,7 +8,12 @@ from pathlib import Path
 from roadworthy.errors import InputError
 from roadworthy.web.settings import Settings
 
-__all__ = ["RunFolders", "file_below"]
+__all__ = ["REPORT", "REPORT_POLICY", "RunFolders", "file_below"]
+
+REPORT = "report.html"
+"""The report of a run, in its folder."""
+REPORT_POLICY = "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""What a report may do: it brings its own style and pictures, and nothing else; no script runs in it."""
 
 _PICTURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 """What a page may show as it is; everything else is handed out as a download."""

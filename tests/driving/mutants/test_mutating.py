@@ -214,6 +214,33 @@ def test_inversion_of_a_recurrent_neuron_flips_what_it_proposes() -> None:
     assert torch.allclose(after(step)[0].flatten(), expected)
 
 
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_every_kind_of_recurrent_neuron_gives_the_opposite_when_it_is_inverted(kind: Any) -> None:
+    class Memory(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.memory, self.out = kind(4, 3, batch_first=True), nn.Linear(3, 1)
+
+        def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+            answers: torch.Tensor = self.out(self.memory(numbers)[0])
+            return answers
+
+    network: Any = Memory().eval()
+    step = torch.rand(1, 1, 4)
+    mutant = mutated(network, step, Mutation("NAI", ratio=0.3, layer="memory"))
+    (neuron,) = mutant.changed["memory"]
+    expected = network.memory(step)[0].flatten()
+    expected[neuron] *= -1
+    assert torch.allclose(mutant.module.memory(step)[0].flatten(), expected)
+
+
+def test_a_neuron_that_is_drawn_alone_gets_one_partner() -> None:
+    network: Any = dense(4, 6, 5, 2)
+    for seed in range(10):
+        mutant = mutated(network, torch.zeros(1, 4), Mutation("NS", ratio=0.01, seed=seed))
+        assert sorted(map(len, mutant.changed.values())) == [2]
+
+
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, ratio=RATIOS)
 def test_switched_neurons_are_all_elsewhere_with_weights_and_bias(seed: int, ratio: float) -> None:
@@ -352,6 +379,24 @@ def test_layers_that_are_refused_are_named_with_the_reason() -> None:
     nn.init.ones_(equal[0].weight)
     with pytest.raises(InputError, match="all equal"):
         mutated(equal, example, Mutation("GF", ratio=0.5))
+
+
+def test_what_cannot_take_its_own_answer_is_not_duplicated() -> None:
+    striding = nn.Sequential(nn.Conv2d(2, 2, 3, stride=2), nn.ReLU(), nn.Conv2d(2, 2, 3, stride=(1, 2)))
+    found = candidates(striding, torch.zeros(1, 2, 16, 16), "LD")
+    assert [one.refused for one in found] == [
+        "its stride makes what comes out smaller",
+        "",
+        "its stride makes what comes out smaller",
+    ]
+
+
+def test_neurons_that_a_pooling_mixes_are_not_blocked() -> None:
+    network = nn.Sequential(
+        nn.Linear(4, 6), nn.Unflatten(1, (2, 3)), nn.MaxPool1d(3), nn.Flatten(), nn.Linear(2, 1)
+    )
+    found = {one.layer: one.refused for one in candidates(network, torch.zeros(1, 4), "NEB")}
+    assert found["0"] == "2 mixes neurons"
 
 
 class Branching(nn.Module):

@@ -92,6 +92,8 @@ def test_a_drive_records_what_was_true_and_what_was_answered() -> None:
         (lambda n: {"laps": n // 4}, Limits(laps=2), "2 laps complete", 9),
         (lambda _: {}, Limits(metres=2.5), "distance driven", 4),
         (lambda _: {"signals": {"speed": 0.0}}, Limits(standing=0.45), "stopped", 6),
+        (lambda _: {"signals": {"speed": 0.0}}, Limits(standing=0.5), "stopped", 7),
+        (lambda n: {"signals": {"speed": 0.0 if n != 3 else 1.0}}, Limits(standing=0.45), "stopped", 9),
         (lambda n: {"ended": "out of fuel" if n == 1 else ""}, Limits(), "out of fuel", 2),
     ],
 )

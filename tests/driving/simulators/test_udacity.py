@@ -208,15 +208,18 @@ def test_udacity_gym_begins_and_ends_episodes() -> None:
     assert isinstance(simulator, UdacitySimulator)
     game = Game(
         simulator.address,
-        lambda n: {"speed": "5.0", "lap": "1", "sector": str(n // 2), "cte": "0.1", "next_cte": "0.2"},
+        lambda n: {
+            "speed": "5.0", "lap": "1", "sector": str(n // 2), "cte": "0.1", "next_cte": "0.2", **metres(n)
+        },
         telemetry="car_telemetry",
         begins="never",
-    )
-    driven = drive(STEERS, simulator, limits=Limits(seconds=0.05, laps=None))
+    )  # fmt: skip
+    driven = drive(STEERS, simulator, limits=rows(5))
     simulator.close()
     game.thread.join(5.0)
     assert driven.signals["speed"][0] == 5.0  # already m/s
-    assert driven.sector_names[0] == "sector 0"
+    assert driven.sector_names == ("sector 0", "sector 1", "sector 2")
+    assert driven.signals["steering"].tolist() == [1.25 * 25] * 5  # a share of the full lock
     assert game.heard[1] == (
         "start_episode",
         {"track_name": "mountain", "weather_name": "fog", "daytime_name": "night"},

@@ -16,7 +16,7 @@ from roadworthy.models import Truth, callable_model
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, Thing, track
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.simulation import EGO_HALF_WIDTH
-from roadworthy.world.track import LANE_WIDTH
+from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH
 
 
 def test_the_careful_driver_drives_cleanly_through_the_town() -> None:
@@ -53,6 +53,28 @@ def test_lines_are_crossed_when_the_first_wheel_touches_them() -> None:
     assert not situation.events["crash"]
 
 
+def test_the_edge_line_is_crossed_to_the_right() -> None:
+    simulator = WorldSimulator("meadow", traffic=0)
+    simulator.reset()
+    for _ in range(200):
+        situation = simulator.step(Controls(steering=3.0, speed=8.0))
+        if situation.events["line crossing"]:
+            break
+    assert situation.signals["lane_offset"] > 0
+    assert -0.3 < situation.signals["lateral_clearance"] <= 0
+    # The rear axle is as far to the right of the centre line as its offset from the middle of the lane says.
+    aside = []
+    while not situation.events["crash"]:
+        aside.append(situation.signals["lane_offset"] + LANE_WIDTH / 2)
+        situation = simulator.step(Controls(steering=3.0, speed=8.0))
+    assert (
+        max(aside)
+        <= ROAD_HALF_WIDTH
+        < situation.signals["lane_offset"] + LANE_WIDTH / 2
+        < ROAD_HALF_WIDTH + 1
+    )
+
+
 def test_leaving_the_road_is_a_crash_and_no_collision() -> None:
     straight = callable_model(lambda frames: [Signals(steering=5.0, speed=12.0) for _ in frames], name="out")
     driven = drive(straight, WorldSimulator("mountain", traffic=0))
@@ -84,6 +106,53 @@ def test_headway_is_measured_from_bumper_to_bumper_and_the_lead_speed_is_the_rea
     assert situation.signals["lead_speed"] == pytest.approx(6.0)
     assert math.isnan(situation.signals["vehicle_distance"])
     assert math.isnan(situation.signals["pedestrian_distance"])
+
+
+def test_the_nearest_vehicle_that_drives_our_way_is_the_lead() -> None:
+    simulator = WorldSimulator("meadow", traffic=0)
+    assert simulator.reset().signals["lane"] == 2  # from left to right; on the left they come towards us
+    near, far = (Thing(60_000 + s, "vehicle", s, 1.75, kind="car", speed=6.0) for s in (40, 60))
+    oncoming = Thing(60_099, "vehicle", 20.0, 1.75, yaw=math.pi, kind="car", speed=1.0)
+    headways = []
+    for actors in ((near, far), (far, near), (near,), (oncoming, near)):
+        simulator.reset()
+        _beside(simulator, *actors)
+        headways.append(simulator.step(Controls(0.0, 6.0)).signals["headway"])
+    assert headways == pytest.approx([headways[2]] * 4)
+    simulator.reset()
+    _beside(simulator, oncoming)
+    assert math.isnan(simulator.step(Controls(0.0, 6.0)).signals["headway"])
+
+
+@pytest.mark.parametrize(
+    ("ahead", "element", "hazard"),
+    [
+        (25.0, "vehicle", True),
+        (66.0, "vehicle", False),
+        (55.0, "pedestrian", True),
+        (70.0, "pedestrian", False),
+    ],
+)
+def test_a_hazard_is_what_the_careful_driver_slows_down_for(ahead: float, element: str, hazard: bool) -> None:
+    simulator = WorldSimulator("meadow", traffic=0)
+    simulator.reset()
+    _beside(simulator, Thing(60_000, element, ahead, 1.75, speed=0.0))
+    assert simulator.step(Controls(0.0, 8.0)).events["hazard"] == hazard
+
+
+def test_a_sign_is_obeyed_at_the_speed_that_it_leaves() -> None:
+    simulator = WorldSimulator("town", traffic=0)
+    seen = set()
+    situation = simulator.reset()
+    for _ in range(200):
+        # Every other second as the careful driver does, the others much faster.
+        fast = situation.time % 2 > 1
+        speed = situation.signals["target_speed"] * (1.6 if fast else 0.9)
+        situation = simulator.step(Controls(situation.signals["target_steering"], speed))
+        slow = situation.signals["speed"] <= 1.05 * situation.signals["target_speed"]
+        assert situation.events["sign obeyed"] == (situation.events["traffic sign"] and slow)
+        seen.add((situation.events["traffic sign"], situation.events["sign obeyed"]))
+    assert seen == {(True, True), (True, False), (False, False)}
 
 
 def test_touching_somebody_is_a_collision_and_passing_by_is_none() -> None:

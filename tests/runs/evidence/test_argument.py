@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -105,6 +107,21 @@ def test_a_large_argument_is_cut_into_diagrams_that_are_shown_by_default() -> No
     assert goals == Counter({f"G{number}": 1 for number in range(1, 701)})
 
 
+def test_mermaid_itself_reads_the_diagrams() -> None:
+    reader = pytest.importorskip("mermaid_parser.parser", reason="mermaid-parser-py is not installed")
+    fragment = fragment_of(ARGUED, contexts=[NASTY])
+    graph = reader.MermaidParser().parse(diagram(fragment))["graph_data"]
+    assert set(graph["vertices"]) == {node.id for node in fragment.nodes}
+    assert len(graph["edges"]) == len(fragment.edges)
+    shapes = {name: vertex["type"] for name, vertex in graph["vertices"].items()}
+    assert (shapes["G1"], shapes["S1"], shapes["Sn1"], shapes["C1"]) == (
+        "square",
+        "lean_right",
+        "circle",
+        "stadium",
+    )
+
+
 def test_a_part_is_closed_below() -> None:
     part = fragment_of(ARGUED).part(["S2"])
     assert {node.id for node in part.nodes} == {"S2", "G3", "Sn3"}
@@ -151,3 +168,13 @@ def test_reqif_is_read_by_another_program_and_agrees_with_the_schema(tmp_path: P
     places = list(bundle.iterate_specification_hierarchy(specification))
     objects = [bundle.get_spec_object_by_ref(place.spec_object) for place in places]
     assert [one.attributes[0].value for one in objects] == ["R1", "R1", "S1", "R9"]
+    command = "from reqif.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", command, "validate", "--use-reqif-schema", str(tmp_path / "out.reqif")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "0 errors, 0 schema issues found, 0 semantic issues found" in done.stdout, (
+        done.stdout + done.stderr
+    )

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from roadworthy.runs.evidence import pair_results, verify, write_bundle
 from roadworthy.runs.evidence.checking import opened_bundle
 from roadworthy.runs.evidence.pairs import folder_digest
 from roadworthy.runs.evidence.sums import SUMS, Differences, files_below, read_sums, sums_text
-from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store import StoredRun, locked
 
 Make = Callable[..., Path]
 
@@ -49,6 +50,8 @@ def test_the_catalogue_finds_what_fails(stored: StoredRun) -> None:
     assert (failing["failures"], failing["cases"], failing["standing"]) == (4, 4, "above")
     assert failing["worst_case"] == "try 39"
     assert failing["worst_images"] == stored.worst("C1", "dave2", 1)[0]["images"]
+    # A rate is accepted only where the method decides by a rate.
+    assert {one["accepted"] for one in found if one["requirement"] == "C1"} == {0.1}
     with (stored.folder / "evidence/triggering_conditions.csv").open(newline="", encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == len(found)
 
@@ -153,6 +156,16 @@ def test_places_that_cannot_be_used_are_refused(stored: StoredRun, tmp_path: Pat
     with pytest.raises(InputError, match="--out"):
         write_bundle(stored, images=False)
     assert (tmp_path / "full" / "mine.txt").read_text() == "mine"
+
+
+def test_a_run_that_goes_on_is_not_bundled(stored: StoredRun, tmp_path: Path) -> None:
+    def bundle() -> None:
+        write_bundle(stored, tmp_path / "copy")
+
+    with locked(stored.folder), ThreadPoolExecutor(1) as another, pytest.raises(InputError, match="another"):
+        another.submit(bundle).result()
+    assert not (tmp_path / "copy").exists()
+    bundle()
 
 
 def test_tampering_is_named(make_run: Make) -> None:

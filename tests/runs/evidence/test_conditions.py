@@ -95,6 +95,14 @@ def test_specifications_count_by_the_size_of_the_object() -> None:
     assert found[:3] == ("the ground truth leads to stop", "height of the object (pixels)", 30.0)
 
 
+def test_drives_count_by_where_they_take_place() -> None:
+    drive = row(
+        param__option__rain=0.5, param__sector="bend", param__simulator="world:town", param__option__x=None
+    )
+    (found,) = changes_in(drive)
+    assert found[:3] == ("simulator world:town, rain 0.5, sector bend", "", None)
+
+
 def test_few_amounts_are_bands_of_their_own_and_many_are_not() -> None:
     for many in (FEW, FEW + 1):
         catalogue = Catalogue()

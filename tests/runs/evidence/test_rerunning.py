@@ -96,16 +96,48 @@ def test_what_is_as_it_was_has_no_findings(made: Path) -> None:
 
 
 def test_what_cannot_be_reached_is_noted(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "run", tmp_path / "run")
+    (tmp_path / "run/suite.yaml").write_text(SUITE.replace("callable:drivers.py:dark", "onnx:gone.onnx"))
     found = Verification()
-    check_present(made / "run", found)
+    check_present(tmp_path / "run", found)
     assert found.findings == []
-    assert "drivers.py" in found.notes[0]
-    assert "--suite" in found.notes[0]
-    with pytest.raises(InputError, match=r"drivers\.py"):
-        rerun_sample(made / "run", 5)
+    assert "gone.onnx" in found.notes[0]
+    assert "--suite FILE may help" in found.notes[0]
+    with pytest.raises(InputError, match=r"gone\.onnx"):
+        rerun_sample(tmp_path / "run", 5)
     (tmp_path / "other.suite.yaml").write_text(SUITE.replace("50%", "60%"))
     with pytest.raises(InputError, match="is not the suite of this run"):
         rerun_sample(made / "run", 5, suite=tmp_path / "other.suite.yaml")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "callable:drivers.py:dark",
+        "http://127.0.0.1:9/predict",
+        "torch:drivers.py:Net",
+        "described.yaml",
+        "net",
+    ],
+)
+def test_a_suite_that_came_with_a_run_is_not_trusted(made: Path, tmp_path: Path, model: str) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(made / "run", run)
+    (run / "suite.yaml").write_text(SUITE.replace("callable:drivers.py:dark", model))
+    (run / "drivers.py").write_text("raise SystemExit('code of a stranger')")
+    (run / "described.yaml").write_text("model: callable:drivers.py:dark")
+    (run / "net").mkdir()
+    (run / "net/model.yaml").write_text("model: callable:drivers.py:dark")
+    with pytest.raises(
+        InputError, match="which may run code or reach another machine: if you trust it, give it by --suite"
+    ):
+        rerun_sample(run, 5)
+    found = Verification()
+    check_present(run, found)
+    assert found.findings == []
+    assert model in found.notes[0]
+    # Frames are data, so they are read all the same.
+    assert isinstance(data_of(StoredRun.open(run)), dict)
 
 
 def test_a_run_without_a_suite_cannot_be_rerun(stored: StoredRun) -> None:

@@ -10,47 +10,13 @@ from typing import TYPE_CHECKING
 
 from roadworthy.cli._console import console
 from roadworthy.cli.bbsl._inputs import Subject
-from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.bbsl.method import BbslMethod
     from roadworthy.bbsl.testing import TestRow
-    from roadworthy.bbsl.track_method import BbslTrackMethod
     from roadworthy.cases import Dataset, Outcome, Status
     from roadworthy.models import SystemUnderTest
 
-__all__ = ["Trial", "method_for"]
-
-
-def method_for(subject: Subject, matching: str, outside: str) -> BbslMethod | BbslTrackMethod:
-    """Return the method that tries a specification, over tracks if it speaks of several frames.
-
-    Raises:
-        InputError: A setting cannot be used, or no function stands for the object of a track.
-    """
-    from roadworthy.bbsl.method import BbslMethod
-    from roadworthy.bbsl.track_method import BbslTrackMethod
-
-    if not subject.spec.is_temporal:
-        return BbslMethod(
-            subject.spec,
-            subject.bindings,
-            role=subject.role,
-            matching=matching,  # type: ignore[arg-type]  # checked by the method
-            outside=outside,  # type: ignore[arg-type]
-        )
-    if subject.role is None:
-        raise InputError(
-            "the specification speaks of several frames, so a function must stand for the object of a track: "
-            "leave one of type bb unbound, or name it with --object"
-        )
-    return BbslTrackMethod(
-        subject.spec,
-        subject.bindings,
-        role=subject.role,
-        matching=matching,  # type: ignore[arg-type]  # checked by the method
-        outside=outside,  # type: ignore[arg-type]
-    )
+__all__ = ["Trial"]
 
 
 class Trial:
@@ -59,13 +25,15 @@ class Trial:
     def __init__(
         self,
         subject: Subject,
-        method: BbslMethod | BbslTrackMethod,
         data: Dataset,
         system: SystemUnderTest,
         allow: float,
+        **settings: str,
     ) -> None:
+        from roadworthy.bbsl.choosing import method_for
+
         self.subject = subject
-        self.method = method
+        self.method = method_for(subject.spec, subject.bindings, subject.role, **settings)
         self.data = data
         self.system = system
         self.allow = allow
@@ -81,13 +49,13 @@ class Trial:
         if folder is None:
             with TemporaryDirectory(prefix="roadworthy-") as scratch:
                 return self.run(Path(scratch) / "run")
+        from roadworthy.bbsl.choosing import TEXT
         from roadworthy.bbsl.testing import row_of
         from roadworthy.cases import Acceptance, Requirement
         from roadworthy.runs import run
         from roadworthy.runs.store import read_verdicts
 
-        text = "The detections lead to the case that the ground truth leads to"
-        requirement = Requirement(self.name, text, "bbsl", acceptance=Acceptance(self.allow))
+        requirement = Requirement(self.name, TEXT, "bbsl", acceptance=Acceptance(self.allow))
         with _telling(self.name) as progress:
             result = run(
                 self.method,

@@ -13,7 +13,7 @@ from roadworthy.cli._console import console, examples, plain_table, print_json, 
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.bbsl._group import app
 from roadworthy.cli.bbsl._inputs import Classes, Invalid, Size, bound_subject, detector_of, truth_of
-from roadworthy.cli.bbsl._trial import Trial, method_for
+from roadworthy.cli.bbsl._trial import Trial
 from roadworthy.cli.bbsl.trying import Allow, Match, Outside
 from roadworthy.cli.rules._inputs import share
 from roadworthy.errors import InputError
@@ -78,11 +78,12 @@ def suite(
     }
     trials = {
         test.id: Trial(
-            subject := bound_subject(test.spec, Bindings(dict(test.values)), "", classes),
-            method_for(subject, matching, outside),
+            bound_subject(test.spec, Bindings(dict(test.values)), "", classes),
             frames[test.data],
             systems[test.system],
             share("--allow", allow),
+            matching=matching,
+            outside=outside,
         )
         for test in tests
     }

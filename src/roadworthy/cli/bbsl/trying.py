@@ -28,7 +28,7 @@ from roadworthy.cli.bbsl._inputs import (
     truth_of,
     zones_of,
 )
-from roadworthy.cli.bbsl._trial import Trial, method_for
+from roadworthy.cli.bbsl._trial import Trial
 from roadworthy.cli.rules._inputs import share
 from roadworthy.errors import InputError
 
@@ -98,9 +98,8 @@ def try_detections(
     """
     thresholds = _thresholds(iou)
     subject = subject_of(spec, bind, value, object_name, classes)
-    method = method_for(subject, matching, outside)
     data, system = truth_of(truth, option, size), detector_of(detections, model, annotations, invalid)
-    trial = Trial(subject, method, data, system, share("--allow", allow))
+    trial = Trial(subject, data, system, share("--allow", allow), matching=matching, outside=outside)
     outcome, rows = trial.run(out)
     table = _compared(rows, thresholds, subject)
     pictures = _draw(table, subject, data, out) if out is not None else []

@@ -11,7 +11,7 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import examples, print_json, tracked
-from roadworthy.cli._datasets import AsJson, Options, opened, spread
+from roadworthy.cli._datasets import AsJson, Options, opened
 from roadworthy.cli.coverage._group import app
 from roadworthy.cli.coverage._measured import FUNCTIONAL, as_document, print_measured, write_measured
 from roadworthy.errors import InputError
@@ -213,6 +213,8 @@ def _frames(
         data = opened(reference, options, count=sample, history=history or None)
     if not len(data):
         raise InputError(f"{data.name} has no frames")
+    from roadworthy.datasets import spread
+
     return _Frames(data, range(len(data)) if sample is None else spread(len(data), sample), history)
 
 

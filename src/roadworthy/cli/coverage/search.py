@@ -26,7 +26,6 @@ __all__ = ["search"]
 
 _BATCH = 32
 _ID = "coverage"
-_TEXT = "Under realistic changes the squared error stays within λ times that of the originals (Equation 2)"
 
 
 @app.command(
@@ -135,9 +134,10 @@ def search(
     from roadworthy.cli._console import progress
     from roadworthy.cli.coverage._found import Found, give_out
     from roadworthy.cli.coverage.study._inputs import seed_images
-    from roadworthy.coverage import Observed
+    from roadworthy.coverage import observable
     from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.settings import Settings
+    from roadworthy.models import load_model
     from roadworthy.runs import run
 
     if worst < 0:
@@ -156,17 +156,17 @@ def search(
         deepest=deepest,
     )
     domain = _domain(operating_domain)
-    network = _network(model)
+    network = load_model(model)
+    system = observable(network, counting)
     drawn = seed_images(data, option, [network], sample=sample, part=frames, seed=seed)
     seeds = _seeds(drawn)
-    system = Observed(network, counting)
     ranges, sampled = _learned(system, settings, reference_data, option)
     method = CoverageMethod(ranges=ranges, reference=sampled)
     start = time.perf_counter()
     with _stoppable(out), progress("Trying", settings.tries + len(seeds)) as told:
         result = run(
             method,
-            Requirement(_ID, _TEXT, method.name, settings.parameters()),
+            Requirement(_ID, settings.text, method.name, settings.parameters()),
             seeds,
             system,
             out=out,
@@ -193,18 +193,6 @@ def _stoppable(out: Path) -> Iterator[None]:
         hint = f"Stopped. {out} has what was tried: go on with the same options and --resume"
         console(stderr=True).print(hint, markup=False, soft_wrap=True)
         raise
-
-
-def _network(reference: str) -> Any:
-    from roadworthy.models import Network, load_model
-
-    network = load_model(reference)
-    if not isinstance(network, Network):
-        raise InputError(
-            f"{reference} does not show its layers, and coverage is about these: give a network of torch or "
-            "ONNX"
-        )
-    return network
 
 
 def _seeds(drawn: Any) -> Seeds:

@@ -9,7 +9,7 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, listed, print_json, print_rows
-from roadworthy.cli._datasets import Options, counted, opened, spread
+from roadworthy.cli._datasets import Options, counted, opened
 from roadworthy.cli.data._group import Reference, app
 from roadworthy.errors import InputError
 
@@ -72,7 +72,7 @@ def _written(
 ) -> ExportSummary:
     from rich.progress import Progress
 
-    from roadworthy.datasets import EXPORT_FORMATS, export
+    from roadworthy.datasets import EXPORT_FORMATS, export, spread
     from roadworthy.errors import suggest
 
     chosen = next((one for one in EXPORT_FORMATS if one == format.lower()), None)

@@ -115,6 +115,7 @@ def plan(
             "give drives of a good driver with --good and of poor ones with --poor, or --by a metric that "
             "tells good from poor"
         )
+    _check_free(out)
     design = Design(clips, clips, checks, raters, questionnaires, mixed)
     drives = {kind: list(drives_in(places or [])) for kind, places in (("good", good), ("poor", poor or []))}
     crashing = list(drives_in(attention)) if attention else [*drives["poor"], *drives["good"]]
@@ -123,7 +124,6 @@ def plan(
     rule = f"{by}: the best and the worst third" if by else "who drove"
     study = plan_study(found, design, rule=rule, seed=seed)
     recorded = {str(place): (place, drive) for place, drive in (*drives["good"], *drives["poor"], *crashing)}
-    _check_free(out)
 
     @lru_cache(maxsize=1)
     def seen(source: str) -> Film:

@@ -48,9 +48,9 @@ def _group() -> None:
 
 def history_of(system: SystemUnderTest) -> int | None:
     """Return how many earlier frames a system wants; None if it looks at none."""
-    from roadworthy.models import Network
+    from roadworthy.models import history_of as wanted
 
-    return (system.input.history or None) if isinstance(system, Network) else None
+    return wanted(system) or None
 
 
 def opened_for(reference: str, given: list[str] | None, history: int | None) -> Dataset:

@@ -36,38 +36,13 @@ def measures_of(system: SystemUnderTest, data: Dataset, texts: Sequence[str]) ->
     Raises:
         InputError: It does not answer the first frame, or none of the measures fits what it answers.
     """
-    from roadworthy.models import task_of
-    from roadworthy.models.detection import DetectionOutput
-    from roadworthy.models.scorers import answered_classes
-    from roadworthy.reliability import BoxPrecision, SignalWithin, measures_for, read_measure
+    from roadworthy.reliability.choosing import fitting_measures
     from roadworthy.runs.batches import ask
 
     (answer,) = ask(system, [data[0]], batch_size=1)
     if isinstance(answer, SystemUnderTestError):
         raise InputError(f"no measure can be chosen, because the model fails on the first frame: {answer}")
-    usual = measures_for(answer)
-    given = [read_measure(one) for one in texts]
-    output = getattr(system, "output", None)
-    if isinstance(output, DetectionOutput):
-        # What a detector does not look for it cannot lose, and what it is sure of is for it to say.
-        known: dict[str, Any] = {"classes": answered_classes(system) or (), "score": output.score_threshold}
-        usual = [BoxPrecision(**known)]
-        given = [read_measure(one, **known) for one in texts]
-    if not texts:
-        return usual
-    outputs = {one.output for one in usual if isinstance(one, SignalWithin)}
-    fitting = [
-        one
-        for one in given
-        if one.task == usual[0].task and (not isinstance(one, SignalWithin) or one.output in outputs)
-    ]
-    if not fitting:
-        kinds = ", ".join(one.name for one in given)
-        raise InputError(
-            f"{system.name} is a model for {task_of(answer)}, which {kinds} does not measure: leave out "
-            f"--measure, or use {' or '.join(str(one) for one in usual)}"
-        )
-    return fitting
+    return fitting_measures(system, answer, texts)
 
 
 @dataclass

@@ -41,13 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check", "requirements_for"]
 
-_KINDS = {
-    "both": ("correctness", "prediction"),
-    "correctness": ("correctness",),
-    "prediction": ("prediction",),
-}
-
-
 _FEW = 200  # changed images; below, a batch of the bootstrap repeats most of them
 
 
@@ -150,28 +143,26 @@ def requirements_for(
         InputError: Something that was given cannot be used, or there are fewer images than a batch shall
             have.
     """
-    from roadworthy.reliability import PAPER_TRANSFORMATIONS, Bootstrap, Preservation
+    from roadworthy.reliability import PAPER_TRANSFORMATIONS, Bootstrap
+    from roadworthy.reliability.choosing import PRESERVED, requirements_of
 
-    if preserve not in _KINDS:
-        raise InputError(f"--preserve must be correctness, prediction or both; {suggest(preserve, _KINDS)}")
+    if preserve not in PRESERVED:
+        raise InputError(
+            f"--preserve must be correctness, prediction or both; {suggest(preserve, PRESERVED)}"
+        )
     bootstrap = Bootstrap(**batches)
     bootstrap.batch_of(len(data))
     names = list(transforms or _measured_in(study, PAPER_TRANSFORMATIONS))
     return {
-        system.name: [
-            Preservation.published(
-                kind,  # type: ignore[arg-type]
-                name,
-                one,
-                study=study,
-                limit=limit,
-                bootstrap=bootstrap,
-                **settings,
-            )
-            for one in measures_of(system, data, measure)
-            for name in names
-            for kind in _KINDS[preserve]
-        ]
+        system.name: requirements_of(
+            measures_of(system, data, measure),
+            names,
+            preserve,
+            study=study,
+            limit=limit,
+            bootstrap=bootstrap,
+            **settings,
+        )
         for system in systems
     }
 

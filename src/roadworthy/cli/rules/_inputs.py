@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roadworthy.cli._console import parse_options
-from roadworthy.cli._datasets import opened, spread
+from roadworthy.cli._datasets import opened
 from roadworthy.cli.models._group import history_of
 from roadworthy.errors import InputError, RuleError, SystemUnderTestError, suggest
 
@@ -187,37 +185,9 @@ def frames_of(
         raise InputError(f"{data.name} has no frames")
     if sample is None or sample >= len(data):
         return data
-    return _Chosen(data, tuple(spread(len(data), sample)))
+    from roadworthy.datasets import ChosenFrames, spread
 
-
-@dataclass(frozen=True, eq=False)
-class _Chosen:
-    """Some frames of a data set."""
-
-    data: Dataset
-    indices: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        return f"{len(self.indices)} frames of {self.data.name}"
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        known = self.data.ids  # type: ignore[attr-defined]  # without it, there is none here either
-        return tuple(known[index] for index in self.indices)
-
-    @property
-    def on_error(self) -> str:
-        return getattr(self.data, "on_error", "raise")
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def __getitem__(self, index: int, /) -> Frame:
-        return self.data[self.indices[index]]
-
-    def __iter__(self) -> Iterator[Frame]:
-        return map(self.data.__getitem__, self.indices)
+    return ChosenFrames(f"{sample} frames of {data.name}", data, spread(len(data), sample))
 
 
 def processes_for(asked: int | None, images: int) -> int:
@@ -236,27 +206,25 @@ def share(name: str, text: str) -> float:
         >>> share("--allow", "10%"), share("--allow", "0.1")
         (0.1, 0.1)
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
-    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
-    if not 0 <= value <= 1:
-        raise InputError(f"{name} must be a share such as 10% or 0.1, got {text!r}")
-    return value
+    from roadworthy.runs.suites.forms import read_share
+
+    try:
+        return read_share(text)
+    except ValueError:
+        raise InputError(f"{name} must be a share such as 10% or 0.1, got {text!r}") from None
 
 
 def tolerances(given: Sequence[str]) -> dict[str, Quantity]:
     """Return δ by output, as --same gives them."""
-    from roadworthy.rules.expectation import TOLERANCES, Quantity
+    from roadworthy.rules.expectation import TOLERANCES, read_tolerance
 
     found: dict[str, Quantity] = {}
     for output, text in parse_options(given).items():
         if output not in TOLERANCES:
             raise InputError(f"--same: unknown output {output!r}; {suggest(output, TOLERANCES)}")
         words = str(text).strip()
-        if words.endswith("%"):
-            found[output] = Quantity(share("--same", words), relative=True)
-            continue
         try:
-            found[output] = Quantity(float(words))
+            found[output] = read_tolerance(words if words.endswith("%") else float(words))
         except (ValueError, InputError):
             raise InputError(
                 f"--same {output} must be a number in degrees or m/s, or a percentage, got {text!r}"

@@ -55,7 +55,7 @@ def check(
             {"suite": str(path), "complaints": [], "requirements": len(plan.trials), "pairs": pairs}
         )
         if not as_json:
-            text = f"{path}: {len(plan.trials)} requirements, {pairs} with each of their models"
+            text = f"{path}: {len(plan.trials)} requirements, {pairs} pairs of requirement and model"
             console().print(text, markup=False, soft_wrap=True)
             for note in plan.notes:
                 console().print(note, style="dim", markup=False, soft_wrap=True)

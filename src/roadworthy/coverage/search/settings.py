@@ -112,6 +112,17 @@ class Settings:
         found["lambda"] = found.pop("lam")
         return {**found, "transforms": list(self.transforms)}
 
+    @property
+    def text(self) -> str:
+        """What is required, in words."""
+        text = (
+            f"Under realistic changes the squared error of {self.output} stays within {self.lam:g} times the "
+            f"{self.reference.upper()} of the originals (Equation 2 of DeepTest)"
+        )
+        if self.reach is not None:
+            text += f", and {self.criterion} coverage reaches {self.reach:.0%} in {self.tries} tries"
+        return text
+
     def fixed(self) -> dict[str, Any]:
         """Return those that must stay when a search goes on: all but its budget and what it must reach."""
         return {name: value for name, value in self.parameters().items() if name not in _FREE}

@@ -55,12 +55,11 @@ def change_weights(
     """Change some of the weights of layers in place, and return which.
 
     The share of the mutation is taken of the weights or neurons of all the layers together, and is at least
-    one. NS moves at least two; one that was drawn alone in its layer gets a partner there.
+    one. NS gives a partner in the same layer to a neuron that was drawn alone there.
     """
     assert mutation.ratio is not None
     sizes = [_count(layer) if mutation.operator == "GF" else _neurons(layer) for layer in layers]
-    least = 2 if mutation.operator == "NS" else 1
-    count = min(sum(sizes), max(least, round(mutation.ratio * sum(sizes))))
+    count = max(1, round(mutation.ratio * sum(sizes)))
     drawn = np.sort(rng.choice(sum(sizes), count, replace=False))
     starts = np.cumsum([0, *sizes])
     found: Chosen = {}

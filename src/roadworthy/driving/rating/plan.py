@@ -144,8 +144,8 @@ def _dealt(clips: Sequence[Clip], design: Design, rng: np.random.Generator) -> l
     attention = sum(one.kind == "attention" for one in clips)
     if attention < design.attention:
         raise InputError(
-            f"a questionnaire shows {design.attention} crash to see who pays attention, and the drives have "
-            f"{attention}: give a drive that crashes with --attention, or --checks 0"
+            f"a questionnaire shows {design.attention} crash to see who pays attention, and {attention} "
+            "drives crash after 3 s or more: give a drive that crashes with --attention, or --checks 0"
         )
     tracks = [""] if design.mixed else sorted({one.track for one in clips if one.kind != "attention"})
     piles: dict[str, list[list[Clip]]] = {}

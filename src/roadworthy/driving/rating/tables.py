@@ -29,18 +29,17 @@ def write_results(result: StudyResult, folder: Path) -> tuple[Path, ...]:
     """
     document = as_document(result)
     texts = {
-        "agreement.csv": _csv(document["questionnaires"]),
-        "clips.csv": _csv([_flat(one) for one in document["clips"]]),
-        "correlations.csv": _csv(document["correlations"]),
+        "agreement.csv": _csv(document["questionnaires"], "questionnaire"),
+        "clips.csv": _csv([_flat(one) for one in document["clips"]], "clip"),
+        "correlations.csv": _csv(document["correlations"], "metric"),
         "results.json": json.dumps(document, indent=2, ensure_ascii=False) + "\n",
         "results.md": as_markdown(result),
     }
     written = []
     for name, text in texts.items():
-        if text:
-            with replacing(folder / name) as unfinished:
-                unfinished.write_text(text, "utf-8")
-            written.append(folder / name)
+        with replacing(folder / name) as unfinished:
+            unfinished.write_text(text, "utf-8")
+        written.append(folder / name)
     return tuple(written)
 
 
@@ -207,11 +206,10 @@ def _flat(clip: dict[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in told.items() if name != "metrics"}, **metrics}
 
 
-def _csv(rows: Sequence[dict[str, Any]]) -> str:
-    if not rows:
-        return ""
+def _csv(rows: Sequence[dict[str, Any]], first: str) -> str:
+    """Return rows as CSV; without any, the name of the first column only."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [first], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

@@ -139,8 +139,8 @@ class WorldSimulator:
         target = frame.signals.speed if frame.signals.speed is not None else math.nan
         steered = frame.signals.steering if frame.signals.steering is not None else math.nan
         collision = around.collision()
-        causes = {one.cause: one.factor for one in cautions(seen.scene)}
-        sign = not _SIGNS.isdisjoint(causes)
+        careful_for = cautions(seen.scene)
+        sign = any(one.cause in _SIGNS for one in careful_for)
         return Situation(
             seen.time,
             frame,
@@ -164,9 +164,7 @@ class WorldSimulator:
                 "crash": collision or abs(seen.scene.d) > ROAD_HALF_WIDTH,
                 "collision": collision,
                 "line crossing": clearance <= 0,
-                "hazard": any(
-                    cause in _HAZARDS and factor < _HAZARD_FACTOR for cause, factor in causes.items()
-                ),
+                "hazard": any(one.cause in _HAZARDS and one.factor < _HAZARD_FACTOR for one in careful_for),
                 "traffic sign": sign,
                 "sign obeyed": sign and seen.state.speed <= _OBEYED * target,
             },

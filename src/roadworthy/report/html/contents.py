@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from roadworthy.cases import Requirement, Scalar, Status
 from roadworthy.report.html.charts import rate_bar
-from roadworthy.report.html.figures import Figure, columns_of, figures_of
+from roadworthy.report.html.failing import FailingRows, failing_rows
+from roadworthy.report.html.figures import Figure, figures_of
 from roadworthy.report.html.formats import percent
 from roadworthy.report.html.provenance import Fact, facts_of
 from roadworthy.report.html.readings import Box, Reading, Seen, read, seen_by_people
@@ -22,7 +23,7 @@ from roadworthy.report.results import Result, Standing, Whole, results_of, whole
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["Card", "Limits", "Page", "Reason", "Section", "contents_of"]
+__all__ = ["Card", "Limits", "Page", "Section", "contents_of"]
 
 
 _NOT_KEPT = "No image of this case was kept."
@@ -109,17 +110,6 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Reason:
-    """Why cases were not judged, or how the system failed to answer."""
-
-    status: str
-    words: str
-    cases: int
-    requirements: int
-    example: str
-
-
-@dataclass(frozen=True)
 class Line:
     """One line of the table of results."""
 
@@ -154,9 +144,7 @@ class Page:
     failures: int
     shown: int
     images_missing: int
-    tolerated: tuple[int, int] | None
-    reasons: Sequence[Reason]
-    reasons_left_out: int
+    failing: FailingRows
     provenance: Sequence[Fact]
     limits: Limits = field(default_factory=Limits)
 
@@ -177,8 +165,8 @@ def contents_of(run: StoredRun, limits: Limits | None = None) -> Page:
     links = {id: place for place, id in enumerate(detailed, 1)}
     sections, shown, missing = _sections(run, by_requirement, detailed, limits)
     groups = list(_groups(by_requirement, links, limits.lines))
-    reasons, reasons_left_out = _reasons(run, limits.reasons)
     whole = whole_of(results)
+    failing = failing_rows(run, whole, limits.reasons)
     return Page(
         title=_title(run),
         when=_when(run),
@@ -194,9 +182,7 @@ def contents_of(run: StoredRun, limits: Limits | None = None) -> Page:
         failures=whole.cases[Status.VIOLATED] + whole.cases[Status.ERROR],
         shown=shown,
         images_missing=missing,
-        tolerated=_tolerated(run),
-        reasons=reasons,
-        reasons_left_out=reasons_left_out,
+        failing=failing,
         provenance=facts_of(run),
         limits=limits,
     )
@@ -278,9 +264,11 @@ def _sections(
     for place, id in enumerate(detailed, 1):
         parts = []
         for result in results[id][: limits.systems]:
-            cards = _cards(run, result, min(each, left), thumbnails) if result.failures else []
+            # Of its own folder alone: a query of all would read every file of a large run, each time.
+            own = type(run).open(run.folder / result.folder)
+            cards = _cards(own, result, min(each, left), thumbnails) if result.failures else []
             left -= len(cards)
-            parts.append(Part(result, figures_of(run, result), cards))
+            parts.append(Part(result, figures_of(own, result), cards))
         requirement = results[id][0].requirement
         others = len(results[id]) - len(parts)
         sections.append(Section(place, requirement, parts[0].result.standing, parts, others))
@@ -324,45 +312,3 @@ def _card(
     corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None
     region = None if corners is None else Box("change", corners)
     return Card(row, reading, seen, tuple(images), region)
-
-
-def _tolerated(run: StoredRun) -> tuple[int, int] | None:
-    """Return how many failures people would not make, and of how many that is known; None where of none."""
-    if "measure.tolerated" not in columns_of(run):
-        return None
-    (row,) = run.query(
-        "SELECT count(*) FILTER (lower(CAST(\"measure.tolerated\" AS VARCHAR)) = 'true') AS inside, "
-        "count(*) AS known FROM cases "
-        "WHERE status = 'violated' AND \"measure.tolerated\" IS NOT NULL"
-    )
-    inside, known = row["inside"], row["known"]
-    assert isinstance(inside, int)
-    assert isinstance(known, int)
-    return (inside, known) if known else None
-
-
-def _reasons(run: StoredRun, most: int) -> tuple[list[Reason], int]:
-    """Return why cases have no margin; reasons that differ in names and numbers only are one."""
-    alike = "regexp_replace(reason, '''[^'']*''|\"[^\"]*\"|[0-9]+', '…', 'g')"
-    grouped = (
-        f"SELECT status, {alike} AS kind, count(*) AS n, count(DISTINCT requirement) AS requirements, "
-        'min(reason) AS words, min("case") AS example FROM cases '
-        "WHERE status IN ('not applicable', 'error') GROUP BY status, kind"
-    )
-    (total,) = run.query(f"SELECT count(*) AS n FROM ({grouped})")
-    rows = run.query(f"{grouped} ORDER BY status, n DESC, kind LIMIT $1", [most])
-    found = [
-        Reason(
-            str(row["status"]),
-            str(row["words"]),
-            _int(row["n"]),
-            _int(row["requirements"]),
-            str(row["example"]),
-        )
-        for row in rows
-    ]
-    return found, _int(total["n"]) - len(found)
-
-
-def _int(value: Any) -> int:
-    return int(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import zipfile
@@ -72,9 +73,11 @@ def write_bundle(
         if out is None:
             if not images:
                 raise InputError("images can be left out of a copy only: give the place for it, --out FOLDER")
-            stack.enter_context(locked(run.folder))
         else:
             _check_place(run.folder, out)
+        if out is None or os.access(run.folder, os.W_OK):
+            # A run that is still going on must not be bundled; nobody writes where nobody may.
+            stack.enter_context(locked(run.folder))
         paths = [path for path in files_below(run.folder) if _is_kept(path, images=images)]
         digests = {}
         for number, path in enumerate(paths, 1):

@@ -73,9 +73,10 @@ def changes_in(row: Row) -> Iterator[Changed]:
 def _scene(row: Row) -> str:
     """Return where a case took place, such as a sector of a track in the rain."""
     known = [
-        f"{name.removeprefix('param.').removeprefix('option.')} {value}"
-        for name, value in row.items()
-        if name.startswith(_SCENES) and value is not None
+        f"{name.removeprefix('param.').removeprefix('option.')} {row[name]}"
+        for scene in _SCENES
+        for name in row
+        if name.startswith(scene) and row[name] is not None
     ]
     return ", ".join(known) or "as recorded"
 

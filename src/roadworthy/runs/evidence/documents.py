@@ -69,7 +69,7 @@ def write_documents(
     place = folder / FOLDER
     place.mkdir(parents=True, exist_ok=True)
     tested = pair_results(run)
-    catalogue = Catalogue({one.requirement.id: one.requirement.acceptance.max_rate for one in tested})
+    catalogue = Catalogue({one.requirement.id: one.accepted for one in tested if one.accepted is not None})
     seen: list[Callable[[Row], None]] = [catalogue.add]
     if progress is not None:
         seen.append(_counting(progress))

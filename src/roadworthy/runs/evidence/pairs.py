@@ -47,6 +47,12 @@ class PairResult:
         return self.counts.get(Status.VIOLATED, 0) + self.counts.get(Status.ERROR, 0)
 
     @property
+    def accepted(self) -> float | None:
+        """The largest failure rate that was accepted; None where the method does not decide by a rate."""
+        rate = None if self.outcome is None else self.outcome.measures.get("max_rate")
+        return rate if isinstance(rate, float) else None
+
+    @property
     def status(self) -> str:
         """The outcome's status, or ``not tried`` where no case was applicable."""
         if not self.applicable:

@@ -16,12 +16,16 @@ from roadworthy.runs.store.digests import (
     digest_of_model,
 )
 from roadworthy.runs.store.manifest import read_manifest
+from roadworthy.runs.suites.opening import open_data
 from roadworthy.runs.suites.planning import SuitePlan, plan_suite
-from roadworthy.runs.suites.reading import read_suite
+from roadworthy.runs.suites.reading import Suite, read_suite
 
 __all__ = ["check_present", "data_of", "plan_of"]
 
 SUITE = "suite.yaml"
+
+_HARMLESS = ("onnx", "recorded", "opencv", "darknet")
+"""Kinds of models that are data: opening one runs no code and reaches no other machine."""
 
 
 def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = False) -> SuitePlan:
@@ -29,12 +33,14 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
 
     Args:
         folder: The folder of the run.
-        suite: The suite file where it stands; the copy in the run when left out, whose relative paths lead
-            somewhere only if the run lies beside what the suite names.
+        suite: The suite file where it stands. When left out it is the copy in the run, whose relative paths
+            lead somewhere only if the run lies beside what the suite names, and which is not trusted: a run
+            may come from somebody else.
         allow_commands: Whether engines of the user may run programs and code.
 
     Raises:
-        InputError: The run was not made from a suite, or something that the suite names cannot be reached.
+        InputError: The run was not made from a suite, or something that the suite names cannot be reached,
+            or the copy in the run names what could run code.
     """
     manifest = read_manifest(folder)
     path = suite or folder / SUITE
@@ -43,8 +49,11 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
     if suite is not None and suite.read_bytes() != (folder / SUITE).read_bytes():
         raise InputError(f"{suite} is not the suite of this run: it differs from {folder / SUITE}")
     settings: dict[str, Any] = manifest.get("settings", {})
+    read = read_suite(path)
+    if suite is None:
+        _check_harmless(read)
     return plan_suite(
-        read_suite(path),
+        read,
         only=tuple(dict.fromkeys(pair.requirement.id for pair in StoredRun.open(folder).pairs)),
         sample=settings.get("sample"),
         seed=manifest.get("seed"),
@@ -52,13 +61,41 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
     )
 
 
+def _check_harmless(suite: Suite) -> None:
+    """Refuse a suite that came with a run and names what could run code or reach another machine."""
+    named = [form.model for form in suite.form.models.values() if not _is_harmless(form.model, suite.folder)]
+    for entry in suite.form.requirements.values():
+        named += [one for one in getattr(entry, "simulator", ()) if one.partition(":")[0] != "world"]
+    if named:
+        raise InputError(
+            f"{suite.path.name} came with the run and names {named[0]}, which may run code or reach another "
+            "machine: if you trust it, give it by --suite FILE, after unpacking a zip file"
+        )
+
+
+def _is_harmless(reference: str, folder: Path) -> bool:
+    kind, colon, _ = reference.partition(":")
+    if colon:
+        return kind in _HARMLESS
+    # A description may name a model of any kind.
+    described = reference.endswith((".yaml", ".yml")) or (folder / reference / "model.yaml").exists()
+    return not described
+
+
 def data_of(run: StoredRun, suite: Path | None = None) -> dict[str, Dataset] | str:
-    """Return the data sets of a run by their names, or why they cannot be opened."""
+    """Return the data sets of a run by their names, or why they cannot be opened. No model is opened."""
+    if run.manifest is None or not (run.folder / SUITE).is_file():
+        return "because the run was not made from a suite"
     try:
-        plan = plan_of(run.folder, suite)
+        read = read_suite(suite or run.folder / SUITE)
+        sample = run.manifest.get("settings", {}).get("sample")
+        return {
+            name: open_data(name, read.form.data[name], read.folder, sample=sample).frames
+            for name in run.manifest.get("data", {})
+            if name in read.form.data
+        }
     except RoadworthyError as error:
         return f"because the data cannot be opened again: {_first_line(error)}"
-    return {name: one.frames for name, one in plan.data.items()}
 
 
 def check_present(folder: Path, found: Verification, suite: Path | None = None) -> None:
@@ -82,7 +119,8 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
     try:
         plan = plan_of(folder, suite)
     except RoadworthyError as error:
-        found.notes.append(f"models and data were not compared: {_first_line(error)}; --suite FILE may help")
+        hint = "" if "--suite" in str(error) or suite is not None else "; --suite FILE may help"
+        found.notes.append(f"models and data were not compared: {_first_line(error)}{hint}")
         return
     files = FileDigests()
     present: dict[str, dict[str, Digest]] = {

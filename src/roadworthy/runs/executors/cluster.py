@@ -92,7 +92,8 @@ class RayExecutor:
             raise
 
     def _connect(self, address: str | None, cpus: int | None) -> None:
-        options: dict[str, Any] = {"num_cpus": cpus, "include_dashboard": False}
+        # "local" starts one, even where another runs already.
+        options: dict[str, Any] = {"address": "local", "num_cpus": cpus, "include_dashboard": False}
         try:
             self._ray.init(
                 **({"address": address} if address else options),

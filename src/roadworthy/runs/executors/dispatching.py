@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from roadworthy.runs.executors.work import Done, Job, Unit
 __all__ = ["Crew", "Died", "Dispatcher", "Event", "Hand", "Opened", "Refused", "Returned", "Started"]
 
 _TURN = 0.1  # seconds between two looks at clocks and memory
+_PATIENCE = 600.0  # seconds without any worker that has opened the systems
 _STARTS = 6  # workers that may die one after the other before they have opened the systems
 
 
@@ -118,7 +120,7 @@ class Dispatcher:
         self._limits = limits
         self._waiting: deque[Piece] = deque()
         self._failed_starts = 0
-        self._looked = time.monotonic()
+        self._looked = self._served = time.monotonic()
 
     def submit(self, unit: Unit, /) -> Callable[[], Done]:
         """Begin with a batch as soon as a worker is free."""
@@ -190,6 +192,13 @@ class Dispatcher:
     def _look_after(self) -> None:
         """End workers that hang or take too much memory."""
         limits = self._limits
+        if any(hand.is_open for hand in self._crew.hands):
+            self._served = time.monotonic()
+        elif time.monotonic() - self._served > max(_PATIENCE, limits.seconds or math.inf):
+            raise InputError(
+                f"no worker has opened what it has to test for {_PATIENCE:g} s: see whether the machine or "
+                "cluster has room for one, or give a longer timeout"
+            )
         for hand in tuple(self._crew.hands):
             spent = 0.0 if hand.since is None else time.monotonic() - hand.since
             if limits.seconds is not None and spent > limits.seconds:

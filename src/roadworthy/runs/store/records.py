@@ -70,7 +70,10 @@ def read_records(path: Path) -> list[dict[str, Any]]:
         try:
             record = json.loads(line)
         except ValueError as error:
-            raise InputError(f"{path}, line {number}: expected a requirement as JSON: {error}") from error
+            raise InputError(
+                f"{path}, line {number}: expected a requirement as JSON: {error}; restore the file from a "
+                "copy, or delete the folder and run again"
+            ) from error
         if not isinstance(record, dict) or "id" not in record:
             raise InputError(f"{path}, line {number}: expected a requirement with its id, got {line[:60]!r}")
         records.append(record)

@@ -178,8 +178,8 @@ class RunStore:
             with opened_part(path) as file:
                 self._kinds.learn(columns_of(file))
                 self._sizes.append(file.metadata.num_rows)
-                for status in file.read(columns=["status"])["status"].to_pylist():
-                    self._counts[Status(status)] += 1
+                for one in file.read(columns=["status"])["status"].value_counts().to_pylist():
+                    self._counts[Status(one["values"])] += one["counts"]
         rows, self._good_bytes = self._parts.open_rows(len(full))
         self._open = len(rows)
         for row in rows:
@@ -331,9 +331,11 @@ class RunStore:
     def _fill(self) -> None:
         """Make a full shard of the open one."""
         self.flush()
-        if not self._open:
-            return
         number = len(self._sizes)
+        if not self._open:
+            # Where all rows were cut off, or none was whole.
+            self._parts.open_path(number).unlink(missing_ok=True)
+            return
         # From the file rather than from memory, so that what a kill cut in two gives the same bytes.
         rows: list[Row] = self._parts.open_rows(number)[0]
         with storing(self.folder):

@@ -9,13 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from roadworthy.cases import Requirement, Status
+from roadworthy.datasets import ChosenFrames
 from roadworthy.errors import RoadworthyError
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest
 from roadworthy.runs.executors import ImageRetention, Retention
 from roadworthy.runs.several import run_several
 from roadworthy.runs.store.estimate import estimate_images
-from roadworthy.runs.suites.opening import Frames
 from roadworthy.runs.suites.passes import Pass
 
 __all__ = ["Estimate", "estimate_passes"]
@@ -117,7 +117,7 @@ def _probe(one: Pass) -> _Probe:
 
 def _tried(small: Pass, systems: Sequence[SystemUnderTest], folder: Path, count: int) -> _Probe:
     data = small.data
-    if isinstance(data, Frames):
+    if isinstance(data, ChosenFrames):
         data = data.sampled(count)
     share = 1.0
     requirements: list[Requirement] = []

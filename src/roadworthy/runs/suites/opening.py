@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from roadworthy.cases import Dataset, Prediction
-from roadworthy.datasets import WorldCropsDataset, WorldDataset, load, options_of, reader_for
+from roadworthy.datasets import ChosenFrames, load, options_of, reader_for
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, SystemUnderTest, load_model, task_of
@@ -17,85 +16,12 @@ from roadworthy.runs.suites.forms import DataForm, ModelForm
 
 __all__ = [
     "Facts",
-    "Frames",
     "OpenedData",
     "OpenedModel",
-    "history_of",
     "look_at",
     "open_data",
     "open_model",
-    "spread",
 ]
-
-
-def history_of(system: SystemUnderTest) -> int:
-    """Return how many earlier frames a system wants to see."""
-    return system.input.history if isinstance(system, Network) else 0
-
-
-def spread(total: int, count: int) -> list[int]:
-    """Return so many indices, or as many as there are, spread evenly.
-
-    Example:
-        >>> spread(100, 5), spread(2, 5)
-        ([0, 20, 40, 60, 80], [0, 1])
-    """
-    shown = min(count, total)
-    return [index * total // shown for index in range(shown)]
-
-
-@dataclass(frozen=True, eq=False)
-class Frames:
-    """Some frames of a data set, under a name of one's own.
-
-    Attributes:
-        name: What they are called in rows and reports.
-        data: The data set.
-        indices: Which of its frames, in order.
-    """
-
-    name: str
-    data: Dataset
-    indices: Sequence[int]
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of the frames; a data set that has none beforehand has none here either."""
-        known = self.data.ids  # type: ignore[attr-defined]
-        return tuple(known[index] for index in self.indices)
-
-    @property
-    def on_error(self) -> str:
-        """What becomes of frames that cannot be read."""
-        return getattr(self.data, "on_error", "raise")
-
-    @property
-    def units(self) -> Any:
-        """The native units of the data set; None where it declares none."""
-        return getattr(self.data, "units", None)
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def __getitem__(self, index: int, /) -> Frame:
-        return self.data[self.indices[index]]
-
-    def __iter__(self) -> Iterator[Frame]:
-        for index in self.indices:
-            try:
-                yield self.data[index]
-            except InputError:
-                if self.on_error != "skip":
-                    raise
-
-    @property
-    def hashed(self) -> Dataset:
-        """What tells them from others: of data that is made all of it, for its recipe; else these frames."""
-        return self.data if isinstance(self.data, WorldDataset | WorldCropsDataset) else self
-
-    def sampled(self, count: int) -> Frames:
-        """Return so many of them, spread evenly."""
-        return Frames(self.name, self.data, [self.indices[one] for one in spread(len(self), count)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +52,7 @@ class OpenedData:
 
     name: str
     form: DataForm
-    frames: Frames
+    frames: ChosenFrames
     first: Frame
 
 
@@ -172,7 +98,7 @@ def open_model(name: str, form: ModelForm, folder: Path) -> OpenedModel:
     Raises:
         InputError: It cannot be opened.
     """
-    system = load_model(form.model, relative_to=folder, **form.options)
+    system = load_model(form.model, folder, **form.options)
     if system.name != name:
         try:
             system.name = name  # type: ignore[misc]  # most can be renamed
@@ -201,13 +127,13 @@ def open_data(
     usual: dict[str, object] = {"history": history or None, "count": most}
     # Data that is made is made in the number that is used: conditions cycle from frame to frame.
     fitting = {key: value for key, value in usual.items() if key in known and value is not None}
-    opened = load(form.data, relative_to=folder, **{**fitting, **form.options})
+    opened = load(form.data, folder, **{**fitting, **form.options})
     data: Dataset = opened
     if form.labels is not None:
         data = _labels_only(opened, form.labels)
     if not len(data):
         raise InputError(f"{name} has no frames")
-    frames = Frames(name, data, range(len(data)))
+    frames = ChosenFrames(name, data, range(len(data)))
     if most is not None:
         frames = frames.sampled(most)
     return OpenedData(name, form, frames, _first_of(frames))
@@ -222,7 +148,7 @@ def _labels_only(data: Dataset, size: str) -> Dataset:
     return LabelledFrames(data, width, height)  # type: ignore[arg-type]  # it has boxes
 
 
-def _first_of(frames: Frames) -> Frame:
+def _first_of(frames: ChosenFrames) -> Frame:
     reason: InputError | None = None
     for number in range(len(frames)):
         try:

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias, TypeVar
 from roadworthy._yaml import Place
 from roadworthy.cases import Acceptance, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, suggest
+from roadworthy.models import history_of
 from roadworthy.runs.suites.forms import KIND_KEYS, EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import (
     Facts,
     OpenedData,
     OpenedModel,
-    history_of,
     look_at,
     open_data,
     open_model,

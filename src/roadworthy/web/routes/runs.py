@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
 from roadworthy.runs.store import StoredPair, StoredRun
-from roadworthy.web.folders import RunFolders, file_below
+from roadworthy.web.folders import REPORT, REPORT_POLICY, RunFolders, file_below
 from roadworthy.web.jobs.states import ID, Job
 from roadworthy.web.room import Room, room_of
 from roadworthy.web.routes.jobs import document
@@ -80,17 +80,20 @@ def run(request: Request, name: str) -> Response:
         results=results,
         worst=worst,
         reasons=reasons,
+        has_report=file_below(folder, REPORT) is not None,
         problem=problem if job is None or job.state.stage.is_over else "",
     )
 
 
 @router.get("/{name}/files/{path:path}")
 def file(request: Request, name: str, path: str) -> Response:
-    """Return a file of a run: pictures to be shown, everything else to be kept."""
+    """Return a file of a run: pictures and its report to be shown, all else to be kept."""
     folder, _ = _found(room_of(request), name)
     found = file_below(folder, path)
     if found is None:
         raise HTTPException(404, "This run has no such file.")
+    if path == REPORT:
+        return FileResponse(found, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
     media_type = RunFolders.media_type(found)
     if media_type is None:
         return FileResponse(found, media_type="application/octet-stream", filename=found.name)

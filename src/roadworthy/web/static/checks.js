@@ -1,5 +1,5 @@
 // What static checks found out about a specification, with witnesses.
-import { chip, hint, make } from "/static/page.js";
+import { chip, fill, hint, make } from "/static/page.js";
 import { witnessPicture } from "/static/witness.js";
 
 const MEANING = {
@@ -22,7 +22,7 @@ export function showChecks(box, answer) {
     make("li", {}, chip(one.ok ? "passed" : one.status === "unknown" ? "open" : "violated", SAID[one.status]), " ", one.name, " ", hint(one.name, MEANING[one.name])));
   const against = answer.findings.filter((one) => !one.ok);
   const shown = (against.length ? against : answer.findings.filter((one) => one.witness)).slice(0, 6);
-  box.replaceChildren(
+  fill(box,
     make("h3", {}, "Static checks ", hint("static checks", "z3 looks at all boxes there could be, not only at those of some data. What it proves holds for every input; what it refutes it shows by a witness, which was evaluated again to be sure.")),
     make("ul.plain.properties", {}, properties),
     shown.length ? make("h4", {}, against.length ? "What speaks against it" : "An example of each case") : null,

@@ -1,5 +1,5 @@
 // A run while it goes on: progress, stopping, going on, and what came of it.
-import { alertAbout, ask, chip, hint, make } from "/static/page.js";
+import { alertAbout, ask, chip, fill, hint, make } from "/static/page.js";
 
 const SAID = {
   waiting: "Waits for its turn",
@@ -60,7 +60,7 @@ export class JobCard {
     if (!job.over) actions.push(make("button.quiet", { type: "button", id: "cancel", onclick: () => this.post(job.id, "cancel") }, "Stop"));
     if (job.can_continue) actions.push(make("button", { type: "button", id: "resume", onclick: () => this.post(job.id, "resume") }, "Go on"));
     if (this.linked) actions.push(make("a.button.quiet", { href: job.url }, job.over ? "See what was found" : "Open the run"));
-    this.box.replaceChildren(
+    fill(this.box,
       make("div.head", {}, make("h2", {}, "Run ", chip(job.stage, SAID[job.stage])), make("small", {}, [counted, time].filter(Boolean).join(" · "))),
       bar,
       make("p.line", { role: "status" }, job.message || (job.over ? "" : "It goes on when this page is closed.")),

@@ -40,8 +40,13 @@ export function make(tag, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  fill(element, ...children);
   return element;
+}
+
+// Puts children into an element in place of what is there; those that are null are left out.
+export function fill(element, ...children) {
+  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
 }
 
 export function hint(about, text) {

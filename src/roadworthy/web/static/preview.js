@@ -1,5 +1,5 @@
 // What a run would do, on a few frames.
-import { chip, hint, make } from "/static/page.js";
+import { chip, fill, hint, make } from "/static/page.js";
 
 const SAID = { passed: "holds", violated: "violated", "not applicable": "not applicable", error: "error" };
 const SPACE = "http://www.w3.org/2000/svg";
@@ -7,7 +7,7 @@ const SPACE = "http://www.w3.org/2000/svg";
 export function showPreview(box, preview) {
   const frames = preview.frames.map((one) => (one.rows ? labelled(one) : pair(one)));
   const boxes = preview.frames.some((one) => one.rows);
-  box.replaceChildren(
+  fill(box,
     make("div.head", {}, make("h2", {}, "Preview"), make("small", {}, `${preview.frames.length} of ${preview.of} frames of ${preview.data}, answers of ${preview.model}`)),
     boxes ? make("p.small", {}, "An object holds when its detection leads to the case that its true box leads to. ", hint("margin in pixels",
       "By how many pixels the edges of the detection may move before the verdict changes. Below 0 it is violated, and by how much.")) : null,
@@ -30,8 +30,8 @@ function pair(one) {
     make("figure", {}, image(digest, one.size, `${one.frame}, ${names[place] ?? "changed"}`), make("figcaption", {}, names[place] ?? "changed")));
   const answers = one.answers.map((answer) => {
     const unit = UNITS[answer.output] ?? "";
-    return make("p", {}, `${answer.output} ${number(answer.before)} → ${number(answer.after)}${unit}`,
-      make("small", {}, ` margin ${number(answer.margin)}${unit} `, hint("margin", "How far the answer is from the border between pass and fail. Below 0 the rule is violated."),
+    return make("div.answer", {}, make("p", {}, `${answer.output} ${number(answer.before)} → ${number(answer.after)}${unit}`),
+      make("div.small", {}, `margin ${number(answer.margin)}${unit} `, hint("margin", "How far the answer is from the border between pass and fail. Below 0 the rule is violated."),
         answer.visual_change === null || answer.visual_change === undefined ? "" : ` Δv ${number(answer.visual_change)} `,
         answer.visual_change === null || answer.visual_change === undefined ? "" : hint("visual change Δv", "How much of the change a person sees: 0 nobody sees, 1 nothing of the picture is left.")));
   });

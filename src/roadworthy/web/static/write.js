@@ -1,5 +1,5 @@
 // The page Write: what is typed is read while it is typed, tried on a few frames, and run.
-import { alertAbout, ask, hint, make } from "/static/page.js";
+import { alertAbout, ask, fill, hint, make } from "/static/page.js";
 import { Editor } from "/static/editor.js";
 import { JobCard } from "/static/job.js";
 import { showPreview } from "/static/preview.js";
@@ -71,7 +71,7 @@ function keep(which, text) {
 
 function say(box, state, ...words) {
   box.className = `state ${state}`;
-  box.replaceChildren(...words.filter(Boolean));
+  fill(box, ...words);
 }
 
 function fixes(trouble, editor) {
@@ -86,7 +86,10 @@ function fixes(trouble, editor) {
 function showRule(answer) {
   const box = $("rule-state"), reading = $("rule-reading");
   reading.replaceChildren();
-  if (answer.state === "empty") return say(box, "", "Say what changes in a scene and what should come of it. It is read while you type.");
+  if (answer.state === "empty") {
+    say(box, "", "Say what changes in a scene and what should come of it. It is read while you type.");
+    return showExamples(reading, $("rule-examples"), ruleEditor);
+  }
   if (answer.state === "unread") return say(box, "bad", answer.reason);
   if (answer.state === "refused") return say(box, "bad", make("p", {}, answer.trouble.reason), ...fixes(answer.trouble, ruleEditor));
   if (answer.state === "untried") say(box, "warn", make("p", {}, "Understood, but nothing here can make this change: ", answer.reason));
@@ -98,6 +101,13 @@ function showRule(answer) {
       make("dt", {}, "Then"), make("dd.role-outcome", {}, block.expectation),
       make("dt", {}, "Judged by"), make("dd", {}, make("code", {}, block.formula), " ",
         hint("formula", `x1 is what the model answers to ${block.before}, x2 what it answers to the changed picture. Speeds are in m/s, steering in degrees, positive to the right.`)))));
+}
+
+function showExamples(box, select, editor) {
+  const offered = [...select.options].filter((option) => option.value !== "");
+  fill(box, make("h3", {}, "Or begin with one of these"), make("ul.plain.offered", {}, offered.map((option) =>
+    make("li", {}, make("button.offer", { type: "button", onclick: () => { editor.text = option.dataset.text; editor.field.focus(); } },
+      make("b", {}, option.textContent), make("span", {}, option.dataset.text))))));
 }
 
 function showSpec(answer) {
@@ -121,7 +131,7 @@ function fitModels() {
   for (const input of document.querySelectorAll('input[name="model"]')) {
     const known = (input.dataset.outputs ?? "").split(" ").filter(Boolean);
     const missing = known.length ? wanted.filter((one) => !known.includes(one)) : [];
-    input.closest(".choice").querySelector(".why").textContent = missing.length ? `does not predict ${missing.join(" and ")}, which the rule speaks of` : "";
+    input.closest(".choice").querySelector(".why").textContent = missing.length ? `does not predict ${missing.join(" and ")}` : "";
     input.dataset.unable = missing.length ? "1" : "";
   }
 }

@@ -1,3 +1,5 @@
+"""Faults in training data: how much of what they change, and what they leave alone."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -69,6 +71,12 @@ def test_unbalancing_takes_from_rare_kinds_alone() -> None:
     frequent = counts[counts >= counts.mean()].sum()
     assert 0 < len(left) == frequent < len(data)
     assert len(kinds) == 9
+
+
+def test_kinds_as_frequent_as_the_average_are_not_rare() -> None:
+    data = samples(9)
+    data.targets[:] = np.repeat([[-5.0, 12.0], [0.0, 12.0], [5.0, 12.0]], 3, axis=0)
+    assert len(changed_samples(data, TrainingMutation("TUD", value=100.0))) == 9
 
 
 def test_noise_comes_into_so_many_images_and_so_strong() -> None:

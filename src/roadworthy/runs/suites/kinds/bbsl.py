@@ -5,44 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.errors import InputError
 from roadworthy.runs.suites.forms import BbslForm
 from roadworthy.runs.suites.kinds.base import Context, Kind, OfEach, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
 if TYPE_CHECKING:
-    from roadworthy.bbsl import Bindings, Spec
     from roadworthy.bbsl.method import BbslMethod
-    from roadworthy.bbsl.testing import ObjectRole
     from roadworthy.bbsl.track_method import BbslTrackMethod
     from roadworthy.cases import Method
 
-__all__ = ["TEXT", "BbslKind", "method_for"]
-
-TEXT = "The detections lead to the case that the ground truth leads to"
-"""What every specification requires."""
-
-
-def method_for(
-    spec: Spec, bindings: Bindings, role: ObjectRole | None, *, matching: str = "best", outside: str = "fail"
-) -> BbslMethod | BbslTrackMethod:
-    """Return the method that tries a specification, over tracks if it speaks of several frames.
-
-    Raises:
-        InputError: A setting cannot be used, or no function stands for the object of a track.
-    """
-    from roadworthy.bbsl.method import BbslMethod
-    from roadworthy.bbsl.track_method import BbslTrackMethod
-
-    settings: dict[str, Any] = {"matching": matching, "outside": outside}
-    if not spec.is_temporal:
-        return BbslMethod(spec, bindings, role=role, **settings)
-    if role is None:
-        raise InputError(
-            "the specification speaks of several frames, so a function must stand for the object of a track: "
-            "leave one of type bb unbound, or name it as the object"
-        )
-    return BbslTrackMethod(spec, bindings, role=role, **settings)
+__all__ = ["BbslKind"]
 
 
 class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
@@ -53,6 +25,7 @@ class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
     def parts(self, entry: BbslForm, context: Context) -> Iterator[Part[BbslMethod | BbslTrackMethod]]:
         """Yield the specification."""
         from roadworthy.bbsl import Bindings, load, load_bindings
+        from roadworthy.bbsl.choosing import TEXT, method_for
         from roadworthy.bbsl.testing import find_role
 
         file = context.located(entry.bbsl)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.errors import InputError
 from roadworthy.frames import Signals
 from roadworthy.models import Network, SystemUnderTest
 from roadworthy.runs.suites.forms import CoverageForm
@@ -15,39 +14,11 @@ from roadworthy.runs.suites.opening import Facts
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
-    from roadworthy.coverage import Observed
     from roadworthy.coverage.search.settings import Settings
 
-__all__ = ["CoverageKind", "observable", "search_text"]
+__all__ = ["CoverageKind"]
 
 _PROBED = 8  # tries for each frame of a probe
-
-
-def search_text(settings: Settings) -> str:
-    """Return what a search requires, in words."""
-    text = (
-        f"Under realistic changes the squared error of {settings.output} stays within {settings.lam:g} times "
-    )
-    text += f"the {settings.reference.upper()} of the originals (Equation 2 of DeepTest)"
-    if settings.reach is not None:
-        text += f", and {settings.criterion} coverage reaches {settings.reach:.0%} in {settings.tries} tries"
-    return text
-
-
-def observable(network: SystemUnderTest, counting: str = "distinct") -> Observed[Any]:
-    """Return a network that shows its neurons while it answers.
-
-    Raises:
-        InputError: It does not show its layers.
-    """
-    from roadworthy.coverage import Observed
-
-    if not isinstance(network, Network):
-        raise InputError(
-            f"{network.name} does not show its layers, and coverage is about these: give a network of torch "
-            "or ONNX"
-        )
-    return Observed(network, counting)
 
 
 class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
@@ -78,7 +49,7 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
         )
         if context.sample is not None:
             settings = replace(settings, tries=min(settings.tries, context.sample))
-        yield Part("", search_text(settings), settings.parameters(), (settings, entry.counting))
+        yield Part("", settings.text, settings.parameters(), (settings, entry.counting))
 
     def misfit(self, part: Part[tuple[Settings, str]], facts: Facts) -> str:
         """A search needs a network that predicts the output, and frames of which it is known."""
@@ -103,6 +74,8 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
 
     def system(self, system: SystemUnderTest, part: Part[tuple[Settings, str]]) -> SystemUnderTest:
         """Return the network with its neurons watched."""
+        from roadworthy.coverage import observable
+
         return observable(system, part.inside[1])
 
     def cases(self, part: Part[tuple[Settings, str]], frames: int) -> int:

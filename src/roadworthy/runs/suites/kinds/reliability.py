@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.cases import Prediction
-from roadworthy.errors import InputError
-from roadworthy.models import SystemUnderTest, task_of
+from roadworthy.models import SystemUnderTest
 from roadworthy.runs.suites.forms import ReliabilityForm
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
 from roadworthy.runs.suites.opening import Facts
@@ -18,86 +16,7 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame
     from roadworthy.reliability import Measure, Preservation
 
-__all__ = ["ReliabilityKind", "Wanted", "fitting_measures", "requirements_of"]
-
-_KINDS = {
-    "both": ("correctness", "prediction"),
-    "correctness": ("correctness",),
-    "prediction": ("prediction",),
-}
-
-
-def fitting_measures(system: SystemUnderTest, answer: Prediction, texts: Sequence[str]) -> list[Measure]:
-    """Return the measures that fit a model as it was opened, of those that are given, or the usual ones.
-
-    Args:
-        system: The model.
-        answer: One of its answers.
-        texts: Measures as they are written; none for those that are usual.
-
-    Raises:
-        InputError: None of the measures fits what it answers.
-    """
-    from roadworthy.models.detection import DetectionOutput
-    from roadworthy.models.scorers import answered_classes
-    from roadworthy.reliability import BoxPrecision, SignalWithin, measures_for, read_measure
-
-    usual = measures_for(answer)
-    given = [read_measure(one) for one in texts]
-    output = getattr(system, "output", None)
-    if isinstance(output, DetectionOutput):
-        # What a detector does not look for it cannot lose, and what it is sure of is for it to say.
-        known: dict[str, Any] = {"classes": answered_classes(system) or (), "score": output.score_threshold}
-        usual = [BoxPrecision(**known)]
-        given = [read_measure(one, **known) for one in texts]
-    if not texts:
-        return list(usual)
-    outputs = {one.output for one in usual if isinstance(one, SignalWithin)}
-    fitting = [
-        one
-        for one in given
-        if one.task == usual[0].task and (not isinstance(one, SignalWithin) or one.output in outputs)
-    ]
-    if not fitting:
-        kinds = ", ".join(one.name for one in given)
-        raise InputError(
-            f"{system.name} is a model for {task_of(answer)}, which {kinds} does not measure: leave out the "
-            f"measure, or use {' or '.join(str(one) for one in usual)}"
-        )
-    return fitting
-
-
-def requirements_of(
-    measures: Sequence[Measure],
-    transforms: Sequence[str],
-    preserve: str,
-    *,
-    study: str,
-    limit: float | None,
-    **others: Any,
-) -> list[Preservation]:
-    """Return the requirements of each measure under each transformation.
-
-    Args:
-        measures: How answers are measured.
-        transforms: What changes the images.
-        preserve: "correctness", "prediction" or "both".
-        study: Whose tolerated ranges.
-        limit: The largest visual change instead.
-        others: The other attributes of `Preservation`.
-
-    Raises:
-        InputError: Nobody has measured how much of a transformation people tolerate, or a setting cannot be
-            used.
-    """
-    from roadworthy.reliability import Preservation
-
-    return [
-        Preservation.published(kind, name, one, study=study, limit=limit, **others)  # type: ignore[arg-type]
-        for one in measures
-        for name in transforms
-        for kind in _KINDS[preserve]
-    ]
+__all__ = ["ReliabilityKind", "Wanted"]
 
 
 @dataclass(frozen=True)
@@ -120,11 +39,12 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
     def parts(self, entry: ReliabilityForm, context: Context) -> Iterator[Part[Wanted]]:
         """Yield a part for each transformation and requirement."""
         from roadworthy.reliability import Accuracy
+        from roadworthy.reliability.choosing import PRESERVED
 
         study = entry.study
         if study.endswith((".yaml", ".yml")):
             study = str(context.located(study))
-        kinds = _KINDS[entry.preserve]
+        kinds = PRESERVED[entry.preserve]
         for transform in entry.reliability:
             for kind in kinds:
                 wanted = Wanted(transform, kind, entry, study, context.seed)
@@ -138,6 +58,7 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
 
     def _made(self, wanted: Wanted, measures: Sequence[Measure]) -> list[Preservation]:
         from roadworthy.reliability import Bootstrap
+        from roadworthy.reliability.choosing import requirements_of
 
         entry = wanted.entry
         bootstrap = Bootstrap(
@@ -175,6 +96,8 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
 
     def variants(self, part: Part[Wanted], facts: Facts) -> Sequence[Part[Wanted]]:
         """Return a part for each measure that suits the model."""
+        from roadworthy.reliability.choosing import fitting_measures
+
         wanted = part.inside
         assert facts.answer is not None
         assert facts.data is not None

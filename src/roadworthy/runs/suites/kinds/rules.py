@@ -52,7 +52,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
 
     def _part(self, name: str, text: str, entry: RuleForm | RulesForm, context: Context) -> Part[Plan]:
         from roadworthy.rules import parse
-        from roadworthy.rules.expectation import Quantity
+        from roadworthy.rules.expectation import Quantity, read_tolerance
         from roadworthy.rules.generation import plan_for
         from roadworthy.transforms import read_engines
 
@@ -62,12 +62,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
             engines = read_engines(file, allow_commands=context.allow_commands)
         words = " ".join(text.split())
         plan = plan_for(parse(words), engines, gallery=entry.gallery, traffic=entry.traffic)
-        same: dict[str, Quantity] = {
-            output: Quantity(float(value.rstrip("%")) / 100, relative=True)
-            if isinstance(value, str)
-            else Quantity(value)
-            for output, value in entry.same.items()
-        }
+        same: dict[str, Quantity] = {output: read_tolerance(value) for output, value in entry.same.items()}
         parameters: dict[str, Any] = {
             "same": dict(entry.same),
             "gallery": entry.gallery,

@@ -1,0 +1,185 @@
+"""Cases per second by executor, and memory from a thousand to a hundred thousand cases.
+
+Speeds stand beside that of the serial executor, measured in turn within one run: other work on the machine
+slows all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    Dataset,
+    Method,
+    Predict,
+    Requirement,
+    Status,
+    Verdict,
+)
+from roadworthy.datasets import load
+from roadworthy.frames import Frame, Signals
+from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.rules import parse
+from roadworthy.rules.generation import plan_for
+from roadworthy.rules.method import RulesMethod
+from roadworthy.runs import run
+from roadworthy.runs.executors import executor_for
+from roadworthy.runs.executors.memory import process_megabytes
+
+RULE = "If it is rainy, then the ego-vehicle should slow down."
+ROUNDS = 3
+Task: TypeAlias = tuple[Method, Requirement, Dataset, SystemUnderTest, int]
+POINTS = (1_000, 10_000, 30_000, 100_000)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A frame that costs nothing to make."""
+
+    number: int
+
+    def __call__(self) -> Frame:
+        """Return the frame."""
+        return Frame(f"f{self.number}", np.full((8, 12, 3), self.number % 256, np.uint8))
+
+
+class Cheap(BaseMethod):
+    """So many cases of which none takes any time."""
+
+    name = "cheap"
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield the cases."""
+        del data
+        for number in range(self.count):
+            draw = float(rng.random())
+            yield Case(f"case {number}", requirement.id, (Predict((Small(number),)),), {"draw": draw})
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Judge the answer."""
+        (speed,) = answers.predicted().signal("speed")
+        return Verdict.from_margin(case, speed - 10, measures={"speed": speed})
+
+
+class Mean:
+    """Answers with the mean of the image."""
+
+    name = "mean"
+
+    def predict(self, frames: Sequence[Frame], /) -> list[Signals]:
+        """Return the means."""
+        return [Signals(speed=float(frame.image.mean())) for frame in frames]
+
+
+def main() -> None:
+    executors()
+    memory()
+
+
+def executors() -> None:
+    """Print cases per second of a real task and of one that is nothing but overhead."""
+    data = load("world:town", count=240)
+    rule = Requirement("R1", RULE, "rules")
+    tasks: dict[str, Task] = {
+        "rain on the world, DAVE-2": (
+            RulesMethod({"R1": plan_for(parse(RULE))}),
+            rule,
+            data,
+            load_model("dave2"),
+            240,
+        ),
+        "nothing but overhead": (Cheap(6_000), Requirement("R1", "None", "cheap"), data, Mean(), 6_000),
+    }
+    options: dict[str, dict[str, Any]] = {
+        "serial": {},
+        "processes 1": {"workers": 1},
+        "processes 2": {"workers": 2},
+        "ray 2": {"workers": 2},
+    }
+    for title, task in tasks.items():
+        print(f"Executors: {title}, {task[-1]} cases, median of {ROUNDS}")
+        base = 0.0
+        for name, chosen in options.items():
+            with executor_for(name.split()[0], **chosen) as executor:
+                _measured(task, executor)  # workers start and open the model
+                rounds = [_measured(task, executor) for _ in range(ROUNDS)]
+            rate, driver, workers = (median(values) for values in zip(*rounds, strict=True))
+            base = base or rate
+            print(
+                f"  {name:12s} {rate:8.0f} cases/s {rate / base:5.2f} × serial; processor time for a case: "
+                f"driver {driver * 1e3:6.2f} ms, workers {workers * 1e3:6.2f} ms"
+            )
+    print()
+
+
+def _measured(task: Task, executor: Any) -> tuple[float, float, float]:
+    """Return cases per second, and seconds of processor time for a case in the driver and in the workers."""
+    method, requirement, data, system, count = task
+
+    def spent() -> float:
+        return sum(map(_processor_seconds, getattr(executor, "pids", ())))
+
+    with tempfile.TemporaryDirectory() as folder:
+        start, driver, workers = time.perf_counter(), time.process_time(), spent()
+        run(method, requirement, data, system, out=Path(folder, "run"), images="none", executor=executor)
+        taken = time.perf_counter() - start
+        return count / taken, (time.process_time() - driver) / count, max(0.0, spent() - workers) / count
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return the processor time of a process; 0 where /proc does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory() -> None:
+    """Print the resident memory of driver and workers as the number of cases grows."""
+    for name, options in {"serial": {}, "processes 2": {"workers": 2}}.items():
+        seen: dict[int, tuple[float, float]] = {}
+        with executor_for(name.split()[0], **options) as executor, tempfile.TemporaryDirectory() as folder:  # type: ignore[arg-type]
+
+            def look(counts: Mapping[Status, int], executor: Any = executor, seen: Any = seen) -> None:
+                done = sum(counts.values())
+                for point in POINTS:
+                    if done >= point and point not in seen:
+                        workers = [process_megabytes(pid) or 0.0 for pid in getattr(executor, "pids", ())]
+                        seen[point] = process_megabytes(os.getpid()) or 0.0, max(workers, default=0.0)
+
+            requirement = Requirement("R1", "None", "cheap")
+            out = Path(folder, "run")
+            start = time.perf_counter()
+            run(
+                Cheap(POINTS[-1]), requirement, load("world:town", count=1), Mean(), out=out, images="none",
+                executor=executor, progress=look, batch_size=64,
+            )  # fmt: skip
+            seconds = time.perf_counter() - start
+            size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+        print(f"Memory: {name}, {POINTS[-1]} cases in {seconds:.0f} s, {size / POINTS[-1]:.0f} bytes per row")
+        for point, (driver, worker) in seen.items():
+            print(f"  after {point:7d} cases: driver {driver:6.0f} MB, largest worker {worker:6.0f} MB")
+    print()
+
+
+if __name__ == "__main__":
+    main()

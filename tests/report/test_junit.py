@@ -1,0 +1,90 @@
+"""JUnit XML as build servers read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from tests.report.runs_for_reports import EVIL, add, requirement_of
+
+from roadworthy.cases import Acceptance, Severity
+from roadworthy.report.junit import write_junit
+from roadworthy.runs.store import StoredRun
+
+ALLOWED = {
+    "testsuites": {"name", "tests", "failures", "errors", "skipped"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped", "time"},
+    "testcase": {"name", "classname", "time"},
+    "failure": {"message", "type"},
+    "error": {"message", "type"},
+    "skipped": {"message"},
+}
+"""What the schema of Jenkins' xUnit plug-in and the readers of GitLab and GitHub know."""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> StoredRun:
+    failing: list[tuple[Any, ...]] = [("bad", -2.0, {}, {}), ("worse", -3.5, {}, {}), ("fine", 1.0, {}, {})]
+    add(
+        tmp_path,
+        failing,
+        requirement=requirement_of("R1", severity=Severity.CRITICAL, tags=("ODD:rain",)),
+        visual_change=0.4,
+    )
+    add(tmp_path, [("fine", 1.0, {}, {})], requirement=requirement_of("R2"))
+    add(tmp_path, [("fine", 1.0, {}, {})], requirement=requirement_of("R3", acceptance=Acceptance(0.1)))
+    return add(
+        tmp_path, [("fine", 1.0, {}, {})], requirement=requirement_of("R1"), system="epoch", concluded=False
+    )
+
+
+def parsed(path: Path) -> ElementTree.Element:
+    root = ElementTree.parse(path).getroot()
+    for element in root.iter():
+        assert set(element.attrib) <= ALLOWED[element.tag]
+    return root
+
+
+def test_a_suite_for_each_system_and_a_test_for_each_requirement(run: StoredRun, tmp_path: Path) -> None:
+    root = parsed(write_junit(run, tmp_path / "junit.xml"))
+    assert [(one.get("name"), one.get("tests")) for one in root] == [("dave2", "3"), ("epoch", "1")]
+    numbers = {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert numbers == {"tests": "4", "failures": "1", "errors": "1", "skipped": "1"}
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        assert len(list(root.iter(tag))) == int(str(numbers[name]))
+    names = [str(one.get("name")) for one in root.iter("testcase")]
+    assert names == ["R1: R1 must hold", "R2: R2 must hold", "R3: R3 must hold", "R1: R1 must hold"]
+
+
+def test_a_failure_says_how_much_and_where_to_look(run: StoredRun, tmp_path: Path) -> None:
+    (failure,) = parsed(write_junit(run, tmp_path / "junit.xml")).iter("failure")
+    text = str(failure.text)
+    assert failure.get("type") == "critical"
+    assert "2 of 3 applicable cases failed (66.7%)" in str(failure.get("message"))
+    assert "rate 0.666667, 2 of 3 cases judged; upper bound 0.983048; accepted 0" in text  # 0.95^(1/3)
+    assert "worst: worse: margin -3.5, visual change 0.40" in text
+    assert text.index("worst: worse") < text.index("worst: bad")
+    images = [line.split()[-1] for line in text.splitlines() if "image:" in line]
+    assert len(images) == 4
+    assert all((tmp_path / one).is_file() for one in images)
+
+
+def test_an_inconclusive_requirement_is_skipped_with_its_reason(run: StoredRun, tmp_path: Path) -> None:
+    (skipped,) = parsed(write_junit(run, tmp_path / "junit.xml")).iter("skipped")
+    assert str(skipped.get("message")).startswith("inconclusive: 0 of 1 applicable cases failed")
+
+
+def test_what_xml_cannot_hold_is_escaped(tmp_path: Path) -> None:
+    odd = f"{EVIL} \x00\x1b \ufffe ]]> \ud800 straße 🚗"
+    rows: list[tuple[Any, ...]] = [(odd, "error", {}, {})]
+    run = add(tmp_path, rows, requirement=requirement_of("R1", text=odd, tags=(odd,)), reason=odd)
+    path = write_junit(run, tmp_path / "junit.xml")
+    (test,) = parsed(path).iter("testcase")
+    name = str(test.get("name"))
+    assert EVIL in name
+    assert "\\x00\\x1b \\ufffe ]]>" in name
+    assert "straße 🚗" in name
+    (failure,) = test
+    assert "error: " in str(failure.text)

@@ -1,0 +1,124 @@
+"""Results as CSV and as Markdown for pull requests."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import beta
+from tests.report.runs_for_reports import EVIL, add, requirement_of
+
+from roadworthy.cases import Acceptance, Severity
+from roadworthy.report.markdown import escaped, write_summary
+from roadworthy.report.results import Standing, results_of, whole_of
+from roadworthy.report.results_csv import COLUMNS, write_results
+from roadworthy.runs.store import StoredRun
+
+ROWS: list[tuple[Any, ...]] = [
+    ("bad", -2.0, {}, {}),
+    ("worse", -3.5, {}, {}),
+    *((f"fine {place}", 1.0, {}, {}) for place in range(8)),
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> StoredRun:
+    add(
+        tmp_path,
+        ROWS,
+        requirement=requirement_of("R1", severity=Severity.CRITICAL, tags=("a", "b")),
+        visual_change=0.4,
+    )
+    return add(tmp_path, [("fine", 1.0, {}, {})], requirement=requirement_of("R2"), system="epoch")
+
+
+def test_csv_has_a_line_for_each_requirement_and_system(run: StoredRun, tmp_path: Path) -> None:
+    with write_results(run, tmp_path / "results.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert tuple(lines[0]) == COLUMNS
+    assert [(one["requirement"], one["system"], one["status"]) for one in lines] == [
+        ("R1", "dave2", "violated"),
+        ("R2", "epoch", "passed"),
+    ]
+    first = lines[0]
+    assert float(first["rate"]) == 0.2
+    assert float(first["upper_bound"]) == pytest.approx(beta.ppf(0.95, 3, 8))
+    assert (first["failures"], first["judged"], first["worst_margin"]) == ("2", "10", "-3.5")
+    assert (first["tags"], first["folder"]) == ("a | b", "runs/R1/dave2")
+
+
+def test_csv_is_inert_in_a_spreadsheet_and_keeps_commas(tmp_path: Path) -> None:
+    text = '=HYPERLINK("x"), "quoted"\nand more'
+    run = add(tmp_path, [("a", 1.0, {}, {})], requirement=requirement_of("R1", text=text))
+    with write_results(run, tmp_path / "results.csv").open(encoding="utf-8", newline="") as file:
+        (line,) = csv.DictReader(file)
+    assert line["text"] == f"'{text}"
+
+
+def test_markdown_is_short_and_names_the_worst(run: StoredRun, tmp_path: Path) -> None:
+    text = write_summary(run, tmp_path / "summary.md").read_text("utf-8")
+    assert text.startswith("### ❌ Roadworthy: violated\n\n1 of 2 requirements is violated.\n")
+    assert "| ❌ | **R1** R1 must hold | dave2 | 20.0% | 50.7% | 0% | 2 / 10 |" in text
+    (worst,) = re.findall(r"^- (.*)$", text, re.MULTILINE)
+    assert worst.startswith("R1, dave2: worse, margin −3.5, visual change 0.40, [image](images/")
+    (image,) = re.findall(r"\((images/.*?)\)", worst)
+    assert (tmp_path / image).is_file()
+    assert text.endswith("[The whole report](report.html)\n")
+
+
+def test_markdown_of_many_requirements_stays_short(tmp_path: Path) -> None:
+    for place in range(34):
+        add(tmp_path, [("a", -1.0, {}, {})], requirement=requirement_of(f"R{place}"), images=False)
+    text = write_summary(StoredRun.open(tmp_path), tmp_path / "summary.md").read_text("utf-8")
+    assert "4 more, which stand no worse, are left out." in text
+    assert text.count("\n- ") == 3
+
+
+@pytest.mark.parametrize(
+    "text", [EVIL, "a|b", "[x](javascript:alert(1))", "`code`", "line\nbreak", "@everyone #1"]
+)
+def test_nothing_in_a_cell_is_markdown(text: str) -> None:
+    cell = escaped(text, 200)
+    assert "\n" not in cell
+    assert "<" not in cell
+    assert not re.search(r"(?<!\\)[|\[\]`]", cell)
+    assert not re.search(r"[@#]\w", cell)
+
+
+@pytest.mark.parametrize(
+    ("margins", "accepted", "standing", "sentence"),
+    [
+        ([1.0] * 5, 0.0, Standing.PASSED, "The only requirement was met in every case tried."),
+        ([-1.0] + [1.0] * 99, 0.1, Standing.PASSED, "The only requirement was met within what is accepted."),
+        ([-1.0], 0.0, Standing.VIOLATED, "The requirement is violated."),
+        ([1.0] * 2, 0.1, Standing.INCONCLUSIVE, "The requirement cannot be decided with the cases tried."),
+    ],
+)
+def test_the_whole_in_one_sentence(
+    tmp_path: Path, margins: list[float], accepted: float, standing: Standing, sentence: str
+) -> None:
+    rows: list[tuple[Any, ...]] = [(str(place), margin, {}, {}) for place, margin in enumerate(margins)]
+    run = add(tmp_path, rows, requirement=requirement_of(acceptance=Acceptance(accepted)), images=False)
+    whole = whole_of(results_of(run))
+    assert (whole.standing, whole.sentence) == (standing, sentence)
+
+
+def test_the_worst_standing_comes_first(tmp_path: Path) -> None:
+    def one(id: str, margin: float, severity: Severity, concluded: bool = True) -> None:
+        add(
+            tmp_path,
+            [("a", margin, {}, {})],
+            requirement=requirement_of(id, severity=severity),
+            images=False,
+            concluded=concluded,
+        )
+
+    one("passed", 1.0, Severity.CRITICAL)
+    one("minor", -1.0, Severity.MINOR)
+    one("critical", -1.0, Severity.CRITICAL)
+    one("open", 1.0, Severity.MAJOR, concluded=False)
+    results = sorted(results_of(StoredRun.open(tmp_path)), key=lambda result: result.order)
+    assert [result.requirement.id for result in results] == ["critical", "minor", "open", "passed"]

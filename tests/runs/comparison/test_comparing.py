@@ -1,0 +1,277 @@
+"""Two runs compared: what is paired, what is counted, what is called a regression."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from roadworthy.cases import Acceptance, Case, Drive, Requirement, Scalar, Status, Verdict, conclude_rate
+from roadworthy.errors import InputError
+from roadworthy.runs.comparison import Comparison, Difference, compare
+from roadworthy.runs.comparison import Verdict as Found
+from roadworthy.runs.store import RunStore, StoredRun
+
+Judged = tuple[str, float | str, Mapping[str, Scalar]]
+"""A case: its name, its margin or "error"/"not applicable", and its parameters."""
+
+
+def stored(
+    folder: Path,
+    cases: Sequence[Judged],
+    *,
+    id: str = "R1",
+    system: str = "dave2",
+    method: str = "rules",
+    accepted: float = 0.0,
+    manifest: Mapping[str, Any] | None = None,
+    concluded: bool = True,
+) -> StoredRun:
+    requirement = Requirement(id, f"{id} holds", method, acceptance=Acceptance(accepted))
+    verdicts = []
+    with RunStore(
+        folder / "runs" / id / system, requirement, system=system, images=folder / "images"
+    ) as store:
+        for name, judged, parameters in cases:
+            case = Case(name, id, (Drive("-"),), parameters)
+            if isinstance(judged, str):
+                verdict = Verdict(name, id, Status(judged), reason=f"{judged} because")
+            else:
+                verdict = Verdict.from_margin(case, judged)
+            verdicts.append(verdict)
+            store.append(case, verdict)
+        if concluded:
+            store.conclude(conclude_rate(requirement, verdicts))
+    if manifest is not None:
+        (folder / "manifest.json").write_text(json.dumps({"format": 1, **manifest}))
+    return StoredRun.open(folder)
+
+
+def simple(margins: Sequence[float | str]) -> list[Judged]:
+    return [(f"frame {place}", one, {"frame": f"f{place}"}) for place, one in enumerate(margins)]
+
+
+def only(comparison: Comparison) -> Difference:
+    (one,) = comparison.differences
+    return one
+
+
+def test_every_move_of_a_case_is_counted_once(tmp_path: Path) -> None:
+    before: list[float | str] = [1.0, 1.0, -1.0, -1.0, "error", "not applicable", 1.0, "error", -1.0]
+    after: list[float | str] = [1.0, -1.0, 1.0, -1.0, 1.0, -2.0, "not applicable", "error", "error"]
+    first = stored(tmp_path / "a", [*simple(before), ("old", 1.0, {}), ("older", -1.0, {})])
+    second = stored(tmp_path / "b", [*simple(after), ("fresh", 1.0, {})])
+    one = only(compare(first, second))
+    assert (one.paired, one.broken, one.fixed, one.still_failing) == (7, 1, 2, 3)
+    assert (one.new, one.gone, one.no_longer_judged, one.newly_judged, one.different) == (1, 2, 1, 1, 0)
+    assert one.rate_before == pytest.approx(5 / 7)
+    assert one.rate_after == pytest.approx(4 / 7)
+    assert [case.case for case in one.examples_broken] == ["frame 1"]
+    assert {case.case for case in one.examples_fixed} == {"frame 2", "frame 4"}
+
+
+@pytest.mark.parametrize(
+    ("broken", "fixed", "worse"), [(6, 0, True), (5, 0, False), (30, 12, True), (12, 9, False)]
+)
+def test_more_broken_than_chance_is_a_regression(
+    tmp_path: Path, broken: int, fixed: int, worse: bool
+) -> None:
+    rest = [-1.0] * 100
+    first = stored(tmp_path / "a", simple([1.0] * broken + [-1.0] * fixed + rest))
+    second = stored(tmp_path / "b", simple([-1.0] * broken + [1.0] * fixed + rest))
+    found = compare(first, second)
+    one = only(found)
+    assert one.p == one.p_cases == pytest.approx(binomtest(broken, broken + fixed).pvalue)
+    assert (one.verdict is Found.REGRESSION) == worse == bool(found.regressions)
+    back = compare(second, first)
+    assert (only(back).verdict is Found.IMPROVEMENT) == worse
+    assert not back.regressions
+    assert one.interval is not None
+    assert one.interval[0] <= (broken - fixed) / (100 + broken + fixed) <= one.interval[1]
+
+
+def test_from_passed_to_violated_is_a_regression_whatever_p_is(tmp_path: Path) -> None:
+    first = stored(tmp_path / "a", simple([1.0] * 20))
+    second = stored(tmp_path / "b", simple([-0.5] + [1.0] * 19))
+    one = only(compare(first, second))
+    assert one.p == 1.0
+    assert (one.verdict, one.why) == (Found.REGRESSION, "it passed and is violated now")
+    assert only(compare(second, first)).verdict is Found.IMPROVEMENT
+
+
+def test_cases_of_one_frame_count_as_one(tmp_path: Path) -> None:
+    """Ten versions of one frame that break together are one thing that happened, not ten."""
+
+    def cases(margin: float) -> list[Judged]:
+        bad: list[Judged] = [(f"x#{place}", margin, {"frame": "x"}) for place in range(10)]
+        return bad + [(f"y{place}", -1.0, {"frame": f"y{place}"}) for place in range(30)]
+
+    first, second = stored(tmp_path / "a", cases(1.0)), stored(tmp_path / "b", cases(-1.0))
+    one = only(compare(first, second))
+    assert (one.broken, one.frames, one.frames_worse) == (10, 31, 1)
+    assert one.p_cases == pytest.approx(2 / 2**10)
+    assert one.p == 1.0
+    assert one.verdict is Found.SAME
+
+
+def test_holm_takes_all_requirements_together(tmp_path: Path) -> None:
+    """Six broken are significant alone (p = 1/32), not as one of two."""
+    for id in ("R1", "R2"):
+        stored(tmp_path / "a", simple([1.0] * 6 + [-1.0] * 10), id=id)
+        stored(tmp_path / "b", simple([-1.0 if id == "R1" else 1.0] * 6 + [-1.0] * 10), id=id)
+    found = compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"))
+    worse = next(one for one in found.differences if one.requirement.id == "R1")
+    assert worse.p == pytest.approx(1 / 32)
+    assert worse.p_adjusted == pytest.approx(2 / 32)
+    assert not found.regressions
+    assert compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"), alpha=0.1).regressions
+
+
+def test_false_alarms_are_as_rare_as_promised(tmp_path: Path) -> None:
+    """Two runs that differ by chance only: of 60 comparisons together, a regression in at most 5%."""
+    rng = np.random.default_rng(11)
+    alarms = 0
+    for number in range(8):
+        sides = []
+        for name in "ab":
+            folder = tmp_path / f"{name}{number}"
+            for place in range(3):
+                margins = np.where(rng.random(40) < 0.3, -1.0, 1.0)
+                stored(folder, simple([float(one) for one in margins]), id=f"R{place}", accepted=0.9)
+            sides.append(StoredRun.open(folder))
+        alarms += bool(compare(*sides).regressions)
+    assert alarms <= 2  # at 5% each, three or more of eight happen once in 170 times
+
+
+def test_margins_are_compared_too(tmp_path: Path) -> None:
+    base = np.linspace(1, 3, 41)
+    first = stored(tmp_path / "a", simple([float(one) for one in base]))
+    second = stored(tmp_path / "b", simple([float(one) for one in base - 0.25]))
+    one = only(compare(first, second))
+    assert one.verdict is Found.SAME
+    assert one.shift == pytest.approx(-0.25)
+    assert one.shift_interval == pytest.approx((-0.25, -0.25))
+
+
+def test_infinite_margins_are_no_trouble(tmp_path: Path) -> None:
+    first = stored(tmp_path / "a", simple([-math.inf, math.inf, -math.inf, 1.0]))
+    second = stored(tmp_path / "b", simple([-math.inf, math.inf, 2.0, 1.0]))
+    one = only(compare(first, second))
+    assert (one.fixed, one.shift) == (1, 0.0)
+
+
+def test_a_search_is_not_paired(tmp_path: Path) -> None:
+    """The tenth try of two searches is not the same image, whatever its name."""
+    first = stored(tmp_path / "a", simple([1.0] * 20), method="coverage")
+    second = stored(tmp_path / "b", simple([-1.0] * 20), method="coverage")
+    one = only(compare(first, second))
+    assert (one.paired, one.p) == (0, None)
+    assert one.verdict is Found.REGRESSION  # from passed to violated
+    assert only(compare(second, second)).why.startswith("a search tries other cases in every run")
+
+
+def test_cases_that_were_made_differently_are_left_out_and_told(tmp_path: Path) -> None:
+    first = stored(tmp_path / "a", [(f"f{place}", 1.0, {"seed": place}) for place in range(10)])
+    second = stored(
+        tmp_path / "b", [(f"f{place}", -1.0, {"seed": place + (place < 4)}) for place in range(10)]
+    )
+    found = compare(first, second)
+    assert (only(found).different, only(found).paired) == (4, 6)
+    assert any(
+        "4 cases have one name in both runs but were made differently" in one for one in found.warnings
+    )
+
+
+def test_other_seeds_are_refused_unless_forced(tmp_path: Path) -> None:
+    first = stored(tmp_path / "a", simple([1.0]), manifest={"seed": 1})
+    second = stored(tmp_path / "b", simple([1.0]), manifest={"seed": 2})
+    with pytest.raises(InputError, match=r"the seeds are 1 and 2.*or compare them anyway with --anyway"):
+        compare(first, second)
+    assert "the seeds are 1 and 2" in compare(first, second, anyway=True).warnings[0]
+
+
+def test_other_data_are_refused_and_other_tools_told(tmp_path: Path) -> None:
+    def manifest(data: str, version: str) -> dict[str, Any]:
+        models = {"dave2": {"sha256": "c" * 64}}
+        return {
+            "seed": 0,
+            "data": {"town": {"sha256": data * 64}},
+            "tool": {"version": version},
+            "models": models,
+        }
+
+    first = stored(tmp_path / "a", simple([1.0]), manifest=manifest("a", "1"))
+    second = stored(tmp_path / "b", simple([1.0]), manifest=manifest("b", "2"))
+    with pytest.raises(
+        InputError, match=r"the data 'town' has changed in between: its SHA-256 is a{12}… and b{12}…"
+    ):
+        compare(first, second)
+    third = stored(tmp_path / "c", simple([1.0]), manifest=manifest("a", "2"))
+    warnings = compare(first, third).warnings
+    assert "tool: version 1 and 2" in warnings
+    assert any(one.startswith("dave2 and dave2 are the same model") for one in warnings)
+
+
+def test_a_missing_manifest_is_told(tmp_path: Path) -> None:
+    first, second = stored(tmp_path / "a", simple([1.0])), stored(tmp_path / "b", simple([1.0]))
+    assert "has no manifest.json, so it is not known whether" in compare(first, second).warnings[0]
+
+
+def test_changed_gone_and_new_requirements_and_unfinished_runs_are_told(tmp_path: Path) -> None:
+    stored(tmp_path / "a", simple([1.0]), id="R1", accepted=0.0)
+    stored(tmp_path / "a", simple([1.0]), id="R2")
+    stored(tmp_path / "b", simple([1.0]), id="R1", accepted=0.5)
+    stored(tmp_path / "b", simple([1.0]), id="R3", concluded=False)
+    found = compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"))
+    assert {
+        "what is required has changed: R1",
+        "no longer tested: R2",
+        "tested for the first time: R3",
+        "the second run was not finished: R3 on dave2",
+    } <= set(found.warnings)
+    verdicts = {one.requirement.id: one.verdict for one in found.differences}
+    assert verdicts == {"R1": Found.SAME, "R2": Found.GONE, "R3": Found.NEW}
+
+
+def test_systems_are_matched_by_name_by_being_left_over_or_as_said(tmp_path: Path) -> None:
+    stored(tmp_path / "a", simple([1.0] * 8), system="old")
+    stored(tmp_path / "a", simple([1.0] * 8), system="detector")
+    stored(tmp_path / "b", simple([-1.0] * 8), system="new")
+    stored(tmp_path / "b", simple([1.0] * 8), system="detector")
+    first, second = StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b")
+    found = compare(first, second)
+    assert found.systems == {"old": "new", "detector": "detector"}
+    (worse,) = found.regressions
+    assert (worse.before, worse.after, worse.broken) == ("old", "new", 8)
+    crossed = only(compare(first, second, systems={"detector": "new"}))
+    assert (crossed.before, crossed.after, crossed.broken) == ("detector", "new", 8)
+    with pytest.raises(InputError, match="the second run has no system 'newer'; did you mean 'new'"):
+        compare(first, second, systems={"old": "newer"})
+
+
+def test_runs_without_a_common_system_are_refused(tmp_path: Path) -> None:
+    for side, names in (("a", "pq"), ("b", "rs")):
+        for name in names:
+            stored(tmp_path / side, simple([1.0]), system=name)
+    with pytest.raises(InputError, match=r"p, q before and r, s after; say which .* --systems p=r"):
+        compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"))
+
+
+def test_the_same_comparison_twice_is_the_same(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    first = stored(tmp_path / "a", simple([float(one) for one in rng.normal(0, 1, 60)]))
+    second = stored(tmp_path / "b", simple([float(one) for one in rng.normal(0, 1, 60)]))
+    assert compare(first, second) == compare(first, second)
+
+
+@pytest.mark.parametrize("name", ["alpha", "confidence"])
+def test_levels_are_between_0_and_1(tmp_path: Path, name: str) -> None:
+    run = stored(tmp_path / "a", simple([1.0]))
+    with pytest.raises(InputError, match=f"{name} must be between 0 and 1"):
+        compare(run, run, **{name: 1.0})  # type: ignore[arg-type]
