@@ -90,8 +90,8 @@ class Mean:
 
 
 def main() -> None:
+    memory()  # before anything fills it
     executors()
-    memory()
 
 
 def executors() -> None:

@@ -156,6 +156,11 @@ def test_a_sector_with_two_pieces_is_as_bad_as_its_worse_one() -> None:
     drive = lap().with_sectors(np.repeat([0, 1, 2], 10), ["town-01", "town-02", "town-01"])
     found = judged(asked({"Max(LP)": 0.25}), drive, 0)
     assert (found.status, found.measures) == (Status.VIOLATED, {"Max(LP)": 0.3})
+    half = lap(signals={"lane_offset": np.repeat([0.1, 0.2, math.nan], 10)})
+    half = half.with_sectors(np.repeat([0, 1, 2], 10), ["town-01", "town-02", "town-01"])
+    with pytest.raises(NotApplicable, match="has no value"):
+        judged(asked({"Max(LP)": 0.25}), half, 0)
+    assert judged(asked({"Max(LP)": 0.05}), half, 0).status is Status.VIOLATED
 
 
 class Swerving:

@@ -137,13 +137,18 @@ def page(window: Callable[..., Page]) -> Page:
 
 
 @pytest.fixture
-def picture(tmp_path: Path) -> Callable[[Page, str], Path]:
-    """Takes a picture of a page; with ROADWORTHY_SCREENSHOTS it goes into that folder, for the docs."""
-    folder = Path(os.environ.get("ROADWORTHY_SCREENSHOTS", tmp_path))
+def picture(tmp_path: Path) -> Callable[..., None]:
+    """Takes pictures of pages: ``picture(page, "write", docs=True)``.
 
-    def taken(page: Page, name: str) -> Path:
-        file = folder / f"{name}.png"
-        page.screenshot(path=file, full_page=True)
-        return file
+    ROADWORTHY_SCREENSHOTS is a folder for all of them, to be looked at. ROADWORTHY_DOCS_PICTURES is the
+    folder of those that the docs show: ``ROADWORTHY_DOCS_PICTURES=docs/pictures pytest tests/e2e``.
+    """
+    folder = Path(os.environ.get("ROADWORTHY_SCREENSHOTS", tmp_path))
+    shown = os.environ.get("ROADWORTHY_DOCS_PICTURES")
+
+    def taken(page: Page, name: str, *, docs: bool = False) -> None:
+        page.screenshot(path=folder / f"{name}.png", full_page=True)
+        if docs and shown:
+            page.screenshot(path=Path(shown, f"{name}.jpg"), full_page=True, type="jpeg", quality=82)
 
     return taken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,46 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["faint_texts", "nameless_controls", "overhang", "wait_for_pictures", "wait_until"]
 
-_FAINT = """
-() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgba = (color) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = color;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data];
-  };
-  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const color = rgba(getComputedStyle(at).backgroundColor);
-      if (color[3] > 250) return color;
-    }
-    return [255, 255, 255, 255];
-  };
-  const faint = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const node = walker.currentNode, element = node.parentElement;
-    if (!node.textContent.trim() || !element.checkVisibility({ visibilityProperty: true }) || element.closest("textarea, svg, option")) continue;
-    const style = getComputedStyle(element);
-    const [a, b] = [light(rgba(style.color)), light(ground(element))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
-    if (ratio < (large ? 3 : 4.5)) faint.push([node.textContent.trim().slice(0, 40), Number(ratio.toFixed(2))]);
-  }
-  return faint;
-}
-"""
-
-_NAMELESS = """
-() => [...document.querySelectorAll("a, button, input, select, textarea, summary, img, [role=img], progress")]
-  .filter((one) => one.checkVisibility())
-  .filter((one) => !(one.getAttribute("aria-label") || one.getAttribute("alt") || [...(one.labels ?? [])].some((label) => label.textContent.trim()) ||
-    (!["INPUT", "SELECT", "TEXTAREA", "PROGRESS"].includes(one.tagName) && one.textContent.trim())))
-  .map((one) => one.outerHTML.slice(0, 120))
-"""
+_HERE = Path(__file__).parent
 
 
 def wait_until(page: Page, holds: Callable[[], bool]) -> None:
@@ -73,13 +35,13 @@ def wait_for_pictures(page: Page) -> None:
 
 def faint_texts(page: Page) -> list[Any]:
     """Return texts whose contrast is below WCAG's AA, with the contrast."""
-    found: list[Any] = page.evaluate(_FAINT)
+    found: list[Any] = page.evaluate((_HERE / "faint_texts.js").read_text("utf-8"))
     return found
 
 
 def nameless_controls(page: Page) -> list[str]:
     """Return controls and pictures without a name that a screen reader could say."""
-    found: list[str] = page.evaluate(_NAMELESS)
+    found: list[str] = page.evaluate((_HERE / "nameless_controls.js").read_text("utf-8"))
     return found
 
 

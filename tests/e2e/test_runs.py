@@ -14,7 +14,6 @@ from roadworthy.runs.store import StoredRun
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
     from tests.e2e.conftest import Server, Watch
 
 NIGHT = "If the driving time changes into night, then the ego-vehicle should slow down."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,12 +11,11 @@ from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
     from tests.e2e.conftest import Server, Watch
 
 RIGHT = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 WRONG = RIGHT.replace("pedestrian", "pedestrain")
-Picture = Callable[["Page", str], Path]
+Picture = Callable[..., None]
 Window = Callable[..., "Page"]
 
 
@@ -31,7 +29,7 @@ def test_from_a_mistake_to_what_was_found(page: Page, server: Server, picture: P
     page.wait_for_selector("#rule-state.bad")
     assert page.locator("#rule-editor .role-trouble").inner_text() == "pedestrain"
     assert page.get_attribute("#start", "aria-disabled") == "true"
-    picture(page, "web-write-mistake")
+    picture(page, "web-mistake", docs=True)
     page.get_by_role("button", name="pedestrian").click()
     page.wait_for_selector("#rule-state.good")
     assert page.input_value("#rule-text") == RIGHT
@@ -53,7 +51,7 @@ def test_from_a_mistake_to_what_was_found(page: Page, server: Server, picture: P
     page.wait_for_selector(".pair img")
     assert page.locator(".pair").count() == 4
     wait_for_pictures(page)
-    picture(page, "web-write-preview")
+    picture(page, "web-write", docs=True)
 
     page.fill("#frames", "24")
     page.click("#start")
@@ -76,7 +74,7 @@ def test_a_specification_with_a_gap(page: Page, picture: Picture) -> None:
     page.wait_for_selector("svg.witness")
     assert "refuted" in page.inner_text(".properties li >> nth=0")
     assert "some input is in no case" in page.inner_text(".witnesses")
-    picture(page, "web-write-bbsl")
+    picture(page, "web-bbsl", docs=True)
     text = page.input_value("#spec-text").replace("pedestrian())", "pedestrain())", 1)
     page.fill("#spec-text", text)
     page.wait_for_selector("#spec-state.bad")

@@ -242,6 +242,9 @@ def test_an_expectation_without_a_reason_is_refused_and_one_about_nothing_is_tol
     stale = project.runpytest(*PLUGIN, *FEW[:2], STILL, "-o", "roadworthy_xfail=R7: long gone")
     stale.assert_outcomes(passed=1, warnings=1)
     stale.stdout.fnmatch_lines(["*names 'R7', and no test is called so: remove it"])
+    strict = run(project, STILL, "-o", "roadworthy_xfail=R7: long gone")
+    assert strict.ret == pytest.ExitCode.USAGE_ERROR
+    strict.stderr.fnmatch_lines(["*names 'R7', and no test is called so: remove it"])
 
 
 def test_too_few_cases_fail_unless_the_project_skips_them(project: pytest.Pytester) -> None:
@@ -253,6 +256,8 @@ def test_too_few_cases_fail_unless_the_project_skips_them(project: pytest.Pytest
     result.stdout.fnmatch_lines(
         ["R1 was not shown to hold for *: 0 of 2 applicable cases failed*5.0% accepted"]
     )
+    # The rule of three: 3 / 5% is 60, and exactly it is 59.
+    result.stdout.fnmatch_lines(["too few cases: 59 without a failure would show it*"])
     run(project, STILL, "--roadworthy-accept=5%", "-o", "roadworthy_inconclusive=skip").assert_outcomes(
         skipped=1
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
-import signal
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ class Meter:
         elif self.fault == "exits":
             os._exit(3)
         elif self.fault == "crashes":
-            os.kill(os.getpid(), signal.SIGSEGV)
+            ctypes.string_at(0)  # where no memory is
         elif self.fault == "explodes":
             while True:
                 self.hoard.append(b"\1" * 2**24)
@@ -142,6 +142,33 @@ class Hostile(Meter):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         os._exit(1)
+
+
+@dataclass(frozen=True)
+class Trap:
+    """A frame that cannot be made without a fault."""
+
+    fault: str
+
+    def __call__(self) -> Frame:
+        Meter(fault=self.fault)._fail()
+        raise AssertionError
+
+
+class Stubborn(Bright):
+    """One of its frames is a trap."""
+
+    def __init__(self, fault: str, number: int) -> None:
+        super().__init__()
+        self.fault = fault
+        self.number = number
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        for number in range(len(data)):
+            source = Trap(self.fault) if number == self.number else Source(data, number)
+            yield Case(f"c{number}", requirement.id, (Predict((source,)),))
 
 
 def frame_at(data: Dataset, number: int) -> Frame:

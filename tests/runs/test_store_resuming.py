@@ -186,7 +186,8 @@ def test_leftovers_of_a_killed_process_are_cleared(tmp_path: Path) -> None:
         ({"requirement": Requirement("R2", "The lane is kept", "lanes")}, "with id 'R1'.* with id 'R2'"),
         ({"requirement": Requirement("R1", "The lane is kept", "lanes", {"a": 1})}, "parameters {'a': 1}"),
         ({"system": "epoch"}, "a run with system 'dave2', and it cannot go on with system 'epoch'"),
-        ({"about": {"seed": 1, "data": "town"}}, "with run {'seed': 0, 'data': 'town'}, and it cannot"),
+        ({"about": {"seed": 1, "data": "town"}}, "a run with seed 0, and it cannot go on with seed 1"),
+        ({"about": {"seed": 0}}, "a run with data 'town', and it cannot go on with data None"),
     ],
 )
 def test_a_run_of_something_else_does_not_go_on(

@@ -151,15 +151,21 @@ def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Ver
 def _margins(
     table: MetricTable, numbers: list[int], asked: DrivingQuality
 ) -> tuple[dict[str, float], dict[str, Scalar]]:
-    """Return the margin of each metric that is known, the worst of several pieces, and its value there."""
+    """Return the margin of each metric that is known, the worst of several pieces, and its value there.
+
+    Where a metric is known of some pieces only, it can raise an alarm, but not say that there is none.
+    """
     margins: dict[str, float] = {}
     measures: dict[str, Scalar] = {}
     for name in asked.thresholds.values:
         values = [float(table.values[name][number]) for number in numbers] if name in table.values else []
         known = [value for value in values if not math.isnan(value)]
-        if known and len(known) == len(values):
-            value = min(known, key=lambda one: asked.thresholds.margin(name, one))
-            margins[name], measures[name] = asked.thresholds.margin(name, value), value
+        if not known:
+            continue
+        value = min(known, key=lambda one: asked.thresholds.margin(name, one))
+        margin = asked.thresholds.margin(name, value)
+        if margin < 0 or len(known) == len(values):
+            margins[name], measures[name] = margin, value
     return margins, measures
 
 

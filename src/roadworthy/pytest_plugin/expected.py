@@ -74,12 +74,15 @@ def mark_expected(config: pytest.Config, items: list[pytest.Item]) -> None:
                 pytest.mark.xfail(reason=one.reason, strict=True, raises=RequirementViolated), append=False
             )
         if not meant and _collected_everything(config):
-            config.issue_config_time_warning(
-                pytest.PytestConfigWarning(
-                    f"roadworthy_xfail names {one.pattern!r}, and no test is called so: remove it"
-                ),
-                stacklevel=2,
-            )
+            _warn(config, f"roadworthy_xfail names {one.pattern!r}, and no test is called so: remove it")
+
+
+def _warn(config: pytest.Config, message: str) -> None:
+    try:
+        config.issue_config_time_warning(pytest.PytestConfigWarning(message), stacklevel=3)
+    except pytest.PytestConfigWarning:
+        # Warnings are errors in this project; this one is the user's, not a bug.
+        raise pytest.UsageError(message) from None
 
 
 def _collected_everything(config: pytest.Config) -> bool:

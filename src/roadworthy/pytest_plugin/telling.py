@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ def failure_text(requirement: Requirement, model: str, outcome: Outcome, folder:
     """Return why a requirement does not hold, and draw its worst case."""
     said = "is violated by" if str(outcome.status) == "violated" else "was not shown to hold for"
     lines = [f"{requirement.id} {said} {model}: {outcome.summary}", f"  {requirement.text}"]
+    if hint := _needed(outcome):
+        lines.append(hint)
     stored = StoredRun.open(folder)
     for row in stored.worst(count=1):
         margin = row["margin"]
@@ -38,6 +41,20 @@ def failure_text(requirement: Requirement, model: str, outcome: Outcome, folder:
             lines.append(f"picture: {picture}")
     lines.append(f"rows: {folder}")
     return "\n".join(lines)
+
+
+def _needed(outcome: Outcome) -> str:
+    """Return how many cases it takes to show a rate, where there were too few."""
+    rate, confidence = outcome.measures.get("max_rate"), outcome.measures.get("confidence")
+    if str(outcome.status) != "inconclusive" or not isinstance(rate, float) or not 0 < rate < 1:
+        return ""
+    assert isinstance(confidence, float)
+    # With no failure in n cases the bound is 1 - (1 - confidence)^(1/n).
+    least = math.ceil(math.log(1 - confidence) / math.log(1 - rate))
+    return (
+        f"too few cases: {least} without a failure would show it, more if some fail; give more frames, or "
+        "set roadworthy_inconclusive = skip"
+    )
 
 
 def _facts(row: Mapping[str, Scalar]) -> list[tuple[str, str]]:

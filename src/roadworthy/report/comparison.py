@@ -131,6 +131,7 @@ def _html(comparison: Comparison, first: StoredRun, second: StoredRun) -> str:
             left_out=max(0, len(comparison.differences) - _LINES),
             broken=sum(one.broken for one in comparison.differences),
             fixed=sum(one.fixed for one in comparison.differences),
+            gone=any(one.verdict is Verdict.GONE for one in comparison.differences),
             examples=examples,
             first=first.folder.resolve().name,
             second=second.folder.resolve().name,

@@ -81,11 +81,15 @@ class Result:
         return _number(self.measures.get("max_rate"))
 
     @property
-    def order(self) -> tuple[int, int, float]:
-        """What results are sorted by: what stands worst, then what is most severe, then what fails most."""
+    def order(self) -> tuple[int, int, bool, float]:
+        """What results are sorted by: what stands worst, then what is most severe, then what fails most.
+
+        A search comes after its equals: it fails as often as it can, so its rate says less than theirs.
+        """
         return (
             _STANDINGS.index(self.standing),
             _SEVERITIES.index(self.requirement.severity),
+            self.requirement.method == "coverage",
             -(self.rate or 0.0),
         )
 

@@ -12,7 +12,17 @@ from __future__ import annotations
 from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import Expectation
 from roadworthy.rules.files import read_rules
-from roadworthy.rules.language.parser import parse
+from roadworthy.rules.language.parser import parse, parse_all
 from roadworthy.rules.reading import Block, Change, Proposition, Rule
 
-__all__ = ["Block", "Change", "Expectation", "Proposition", "Rule", "RuleError", "parse", "read_rules"]
+__all__ = [
+    "Block",
+    "Change",
+    "Expectation",
+    "Proposition",
+    "Rule",
+    "RuleError",
+    "parse",
+    "parse_all",
+    "read_rules",
+]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 from roadworthy.cases import (
     AwaitVerdicts,
-    BaseMethod,
     Case,
     Dataset,
     Method,
@@ -25,7 +24,7 @@ from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import group
 from roadworthy.runs.executors.protocol import Executor
 from roadworthy.runs.executors.retention import Retention
-from roadworthy.runs.executors.work import Done, Job, Pair, Result, Unit
+from roadworthy.runs.executors.work import Done, Job, Pair, Result, Unit, listens
 from roadworthy.runs.store import RunStore
 from roadworthy.seeding import rng_for
 
@@ -175,7 +174,7 @@ class Work:
         last digits, on what else is in its batch.
         """
         taken = [self._stored[pair].take() for case in batch for pair in self._pairs(case)]
-        return all(taken) and getattr(type(self.method), "feedback", None) is BaseMethod.feedback
+        return all(taken) and not listens(self.method)
 
     def _skip(self, batch: Sequence[Case]) -> None:
         for case in batch:

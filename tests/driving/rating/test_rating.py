@@ -81,7 +81,8 @@ def test_half_sectors_crashes_and_gaps_are_no_clips() -> None:
         (("town-01",), 11.9),
         (("town-02",), 11.9),
     ]
-    assert spans(rated_clips(drive(12, 12, crash=20, ended="crash"), "poor")) == [(("town-01",), 11.9)]
+    assert spans(rated_clips(drive(12, 4, 8, ended="time over"), "good")) == [(("town-01",), 11.9)]
+    assert spans(rated_clips(drive(12, 12, crash=20), "poor")) == [(("town-01",), 11.9)]
     whole = drive(12, 12)
     kept = np.r_[0:50, 70:241]
     holed = Drive(
@@ -362,6 +363,8 @@ def test_kappa_is_that_of_raters_who_agree_by_a_known_share(agree: float) -> Non
     assert found.agreement.kappa == pytest.approx(agree**2, abs=0.02)
     assert found.agreement.subjects == 3000
     assert bool(found.left_out) == (agree == 0.0)
+    (weak,) = evaluate_study(study, random_ratings(study, 0.3, 4, seed=7)).questionnaires
+    assert weak.left_out == "κ is below 0.2"  # which is more than chance, but not fair
 
 
 def test_a_metric_that_raters_go_by_has_the_correlation_that_is_known(tmp_path: Path) -> None:
@@ -371,7 +374,12 @@ def test_a_metric_that_raters_go_by_has_the_correlation_that_is_known(tmp_path: 
             kind,
             number,
             track,
-            {"SD(LP)": float(level), "SD(SA)": float((number * 7) % 3), "Count(CR)": 0.0},
+            {
+                "SD(LP)": float(level),
+                "SD(SA)": float((number * 7) % 3),
+                "Count(CR)": 0.0,
+                "Max(SP)": number / 2,
+            },
         )
         for track in ("coast", "town")
         for kind, levels in kinds.items()

@@ -117,6 +117,14 @@ def test_without_sectors_a_drive_is_cut_every_hundred_metres() -> None:
     assert np.bincount(driven.sectors).tolist() == [10, 10, 2]
 
 
+def test_a_vehicle_whose_speed_is_not_known_for_a_moment_goes_on() -> None:
+    speeds = (10.0, math.nan, 10.0, math.nan, math.nan, 10.0)
+    road = Road(lambda n: {"signals": {"speed": speeds[n]}})
+    driven = drive(STRAIGHT, road, limits=Limits(seconds=0.5))
+    # Nothing is added where neither of two speeds is known.
+    assert driven.signals["distance"] == pytest.approx([0.0, 1.0, 2.0, 3.0, 3.0, 4.0])
+
+
 def test_situations_in_which_time_stands_are_left_out() -> None:
     road = Road(lambda n: {"time": (0.0, 0.1, 0.1, 0.05, 0.2)[n]})
     driven = drive(STRAIGHT, road, limits=Limits(seconds=0.2))

@@ -47,6 +47,9 @@ def test_a_stop_is_one_braking_with_a_braking_distance() -> None:
     assert table["Min(SP)"][0] == 0.0
     assert 14**2 / (2 * 7.0) < table["BD"][0] < 30
     assert driven.signals["brake"][-1] > 0.05  # the foot stays on it while standing
+    slowed = _driven([14.0] * 15 + [11.0] * 60, 14.0).signals["brake"]
+    assert slowed[slowed > 0].min() >= 0.06  # no touch so light that it would not count as braking
+    assert np.count_nonzero(np.diff((slowed > 0.05).astype(int)) == 1) == 1
     assert driven.signals["throttle"][-1] == 0
 
 

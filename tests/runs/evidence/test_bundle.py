@@ -10,14 +10,17 @@ import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence import pair_results, verify, write_bundle
 from roadworthy.runs.evidence.checking import opened_bundle
-from roadworthy.runs.evidence.pairs import folder_digest
-from roadworthy.runs.evidence.sums import SUMS, Differences, files_below, read_sums, sums_text
+from roadworthy.runs.evidence.pairs import folder_digests
+from roadworthy.runs.evidence.sums import SUMS, Differences, encoded, files_below, read_sums, sums_text
 from roadworthy.runs.store import StoredRun, locked
 
 Make = Callable[..., Path]
@@ -87,7 +90,7 @@ def test_evidence_ids_are_hashes_that_anybody_can_compute(stored: StoredRun) -> 
     ]
     assert lines
     assert hashlib.sha256("".join(lines).encode()).hexdigest() == digest
-    assert folder_digest(read_sums(stored.folder / SUMS), place) == digest
+    assert folder_digests(read_sums(stored.folder / SUMS))[place] == digest
 
 
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="there is no sha256sum")
@@ -231,6 +234,15 @@ def test_sums_that_lead_out_of_the_folder_are_refused(tmp_path: Path) -> None:
         (tmp_path / SUMS).write_text(text)
         with pytest.raises(InputError, match=words):
             Differences.of(tmp_path)
+
+
+@given(st.dictionaries(st.text(st.characters(exclude_characters="\0"), min_size=1), st.just("ab" * 32)))
+def test_sums_are_read_back_whatever_files_are_called(digests: dict[str, str]) -> None:
+    kept = {name: one for name, one in digests.items() if name[0] != "/" and ".." not in name.split("/")}
+    with TemporaryDirectory() as folder:
+        path = Path(folder, SUMS)
+        path.write_bytes(encoded(sums_text(kept)))
+        assert read_sums(path) == kept
 
 
 def test_hidden_files_are_no_part_of_it(tmp_path: Path) -> None:

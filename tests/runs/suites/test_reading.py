@@ -189,6 +189,12 @@ class TestComplaints:
         found = complaints_of(suite, text)
         assert [int(one.partition(":")[0]) for one in found] == [1, 5, 6, 7]
 
+    def test_lines_are_counted_as_yaml_counts_them(self, suite: Read) -> None:
+        head = HEAD.replace("world", '"world"  # a\x0cb')
+        with pytest.raises(SuiteError) as caught:
+            suite(f"{head}requirements:\n  R1: {{rule: It rains, severty: minor}}\n")
+        assert "  4 |   R1: {rule: It rains, severty: minor}" in str(caught.value)
+
     def test_hundreds_are_cut_short(self, suite: Read) -> None:
         entries = "".join(f"  R{number}: 3\n" for number in range(200))
         with pytest.raises(SuiteError, match=r"… and 170 more"):

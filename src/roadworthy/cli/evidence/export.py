@@ -103,9 +103,11 @@ def _to_fiftyone(stored: StoredRun, out: Path, most: int, passes: bool) -> dict[
 
 def _to_reqif(stored: StoredRun, out: Path) -> dict[str, object]:
     from roadworthy.runs.evidence import pair_results, write_reqif
+    from roadworthy.runs.evidence.pairs import folder_digests
     from roadworthy.runs.evidence.sums import digest_of, files_below
 
     digests = {path: digest_of(stored.folder / path) for path in files_below(stored.folder)}
-    argued = [one.argued(digests) for one in pair_results(stored)]
+    places = folder_digests(digests)
+    argued = [one.argued(places) for one in pair_results(stored)]
     write_reqif(argued, out)
     return {"place": str(out), "requirements": len(argued)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ __all__ = ["Missing", "Quantities"]
 
 Series = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+T = TypeVar("T")
 
 
 class Missing(Exception):  # noqa: N818 - not an error: most drives lack most signals
@@ -61,15 +63,7 @@ class Quantities:
         Raises:
             Missing: The drive lacks what it takes.
         """
-        if primitive not in self._series:
-            try:
-                self._series[primitive] = self._ways[primitive]()
-            except Missing as missing:
-                self._series[primitive] = missing
-        found = self._series[primitive]
-        if isinstance(found, Missing):
-            raise found
-        return found
+        return _once(self._series, primitive, self._ways[primitive])
 
     def flags(self, event: str) -> Flags:
         """Return in which rows an event goes on; its primitive or its name.
@@ -77,15 +71,7 @@ class Quantities:
         Raises:
             Missing: The drive does not say.
         """
-        if event not in self._flags:
-            try:
-                self._flags[event] = self._happening(event)
-            except Missing as missing:
-                self._flags[event] = missing
-        found = self._flags[event]
-        if isinstance(found, Missing):
-            raise found
-        return found
+        return _once(self._flags, event, lambda: self._happening(event))
 
     def target(self, primitive: str) -> Series | float:
         """Return what a quantity should be.
@@ -178,6 +164,19 @@ class Quantities:
             changed[rows[1:]] = np.diff(lane[rows]) != 0
             return changed
         raise Missing(f"the event {name}" + (" or the signal brake" if event == "BR" else ""))
+
+
+def _once(known: dict[str, T | Missing], name: str, compute: Callable[[], T]) -> T:
+    """Return what is computed under a name, or raise that it is missing; the second time without computing."""
+    if name not in known:
+        try:
+            known[name] = compute()
+        except Missing as missing:
+            known[name] = missing
+    found = known[name]
+    if isinstance(found, Missing):
+        raise found
+    return found
 
 
 def _time_to(distance: Series, closing: Series) -> Series:

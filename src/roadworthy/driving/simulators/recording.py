@@ -14,7 +14,7 @@ from roadworthy.errors import InputError
 __all__ = ["SECTOR_LENGTH", "Recorder"]
 
 SECTOR_LENGTH = 100.0
-"""Metres of a sector where a simulator names none."""
+"""Metres of a sector where a simulator names none, and about those of the built-in tracks."""
 
 _ANSWERED = ("answered_steering", "answered_speed")
 
@@ -68,11 +68,12 @@ class Recorder:
         self._sectors.append(situation.sector)
 
     def _covered(self, situation: Situation) -> float:
-        """Return the metres since the last situation, at the mean of both speeds."""
+        """Return the metres since the last situation, at the mean of the speeds that are known."""
         if not self._rows:
             return 0.0
-        speeds = [row.get("speed", 0.0) for row in (self._rows[-1], situation.signals)]
-        return (situation.time - self._times[-1]) * sum(one for one in speeds if math.isfinite(one)) / 2
+        speeds = [row.get("speed", math.nan) for row in (self._rows[-1], situation.signals)]
+        known = [one for one in speeds if math.isfinite(one)]
+        return (situation.time - self._times[-1]) * sum(known) / max(len(known), 1)
 
     def answered(self, controls: Controls) -> None:
         """Record what the model answered in the last situation."""

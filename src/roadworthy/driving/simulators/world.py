@@ -9,6 +9,7 @@ import numpy as np
 from roadworthy.driving.simulators._pedals import Foot
 from roadworthy.driving.simulators._surroundings import Surroundings
 from roadworthy.driving.simulators.protocol import Controls, Situation
+from roadworthy.driving.simulators.recording import SECTOR_LENGTH
 from roadworthy.errors import InputError
 from roadworthy.registry import simulators
 from roadworthy.world import Conditions, Observation, Simulation, Track, VehicleLimits, cautions, track
@@ -18,7 +19,6 @@ from roadworthy.world.vehicle import WHEELBASE
 
 __all__ = ["WorldSimulator", "world_sectors"]
 
-_SECTOR_LENGTH = 100.0
 _SIGNS = {"stop", "yield", "turn", "speed limit"}
 _HAZARDS = {"pedestrian", "bicyclist", "red", "yellow", "vehicle"}
 _HAZARD_FACTOR = 0.9  # a vehicle far ahead slows nobody down much and is no hazard
@@ -37,7 +37,7 @@ def world_sectors(road: Track) -> tuple[str, ...]:
         >>> len(names), names[0], names[-1]
         (10, 'town-01', 'town-10')
     """
-    count = max(1, round(road.length / _SECTOR_LENGTH))
+    count = max(1, round(road.length / SECTOR_LENGTH))
     return tuple(f"{road.name}-{number + 1:02d}" for number in range(count))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from roadworthy._files import replacing
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.documents import FOLDER, TRACE, Written, write_documents
-from roadworthy.runs.evidence.sums import SUMS, digest_of, files_below, sums_text
+from roadworthy.runs.evidence.sums import SUMS, digest_of, encoded, files_below, sums_text
 from roadworthy.runs.store import StoredRun, locked
 
 __all__ = ["Bundle", "write_bundle"]
@@ -95,7 +95,7 @@ def write_bundle(
         )
         digests |= {path: digest_of(scratch / path) for path in written.paths}
         digests = dict(sorted(digests.items(), key=lambda one: one[0].split("/")))
-        text = sums_text(digests).encode()
+        text = encoded(sums_text(digests))
         (scratch / SUMS).write_bytes(text)
         sources = {path: run.folder / path for path in paths}
         sources |= {path: scratch / path for path in (*written.paths, SUMS)}

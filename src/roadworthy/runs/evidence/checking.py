@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
+from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.sums import SUMS, Differences, digest_of, read_sums
 from roadworthy.runs.store import StoredPair, StoredRun, image_path
 
@@ -128,7 +129,7 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
     hashed: set[str] = set()
     for pair in run.pairs:
         counts: Counter[Status] = Counter()
-        for row in run.rows(pair.requirement.id, pair.system):
+        for row in rows_of(pair):
             counts[Status(str(row["status"]))] += 1
             found.rows += 1
             if found.rows % 1000 == 0:

@@ -16,7 +16,7 @@ from roadworthy.runs.evidence.conditions import Catalogue, Condition
 from roadworthy.runs.evidence.gsn import Argued, fragment_of
 from roadworthy.runs.evidence.index import index_text
 from roadworthy.runs.evidence.mermaid import diagrams
-from roadworthy.runs.evidence.pairs import PairResult, pair_results
+from roadworthy.runs.evidence.pairs import PairResult, folder_digests, pair_results
 from roadworthy.runs.evidence.reqif import write_reqif
 from roadworthy.runs.evidence.trace import write_trace
 from roadworthy.runs.store import Row, StoredRun
@@ -75,7 +75,8 @@ def write_documents(
         seen.append(_counting(progress))
     cases = write_trace(run, folder / TRACE, seen=seen)
     found = catalogue.conditions()
-    argued = [one.argued(digests) for one in tested]
+    places = folder_digests(digests)
+    argued = [one.argued(places) for one in tested]
     names = ["README.md"]
     names += _write_conditions(place, found)
     names += _write_requirements(place, tested)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from roadworthy.runs.evidence.gsn import Fragment, Node
 
@@ -14,6 +14,8 @@ MOST_EDGES = 400
 MOST_CHARACTERS = 45_000
 """And more than 50,000 characters (`maxTextSize`)."""
 
+_AROUND = 40  # characters that a node takes besides its text: its line, its edge, its style
+_ROOM = MOST_CHARACTERS - 1000  # for the styles
 _LONGEST = 240  # characters of one node: a diagram is to be looked at, and the JSON holds the whole text
 _WIDTH = 44
 _SHAPES = {
@@ -43,38 +45,40 @@ def diagrams(fragment: Fragment) -> Iterator[tuple[str, str]]:
     if _fits(fragment, whole):
         yield "gsn.mmd", whole
         return
-    strategies = [node.id for node in fragment.nodes if node.kind == "strategy"]
-    # The overview ends at the strategies; their goals are drawn in files of their own, which it names.
+    # The overview ends at the strategies; their goals are drawn in files of their own.
     top = [node for node in fragment.nodes if node.kind in ("context", "strategy") or node.id == "G0"]
     kept = {node.id for node in top}
     overview = Fragment(top, [one for one in fragment.edges if {one.source, one.target} <= kept])
-    parts: list[tuple[str, str]] = []
-    for strategy in strategies:
-        goals = fragment.children(strategy)
-        for group in _grouped(fragment, goals):
-            parts.append((f"gsn-{strategy}-{len(parts) + 1:03d}.mmd", diagram(fragment.part(group))))
     yield "gsn.mmd", diagram(overview)
-    yield from parts
+    below: dict[str, list[str]] = {}
+    for edge in fragment.edges:
+        below.setdefault(edge.source, []).append(edge.target)
+    sizes = {node.id: len(_shape(node)) + _AROUND for node in fragment.nodes}
+    number = 0
+    for strategy in (node.id for node in top if node.kind == "strategy"):
+        for group in _grouped(below.get(strategy, []), below, sizes):
+            number += 1
+            yield f"gsn-{strategy}-{number:03d}.mmd", diagram(fragment.part(group))
 
 
 def _fits(fragment: Fragment, text: str) -> bool:
     return len(fragment.edges) <= MOST_EDGES and len(text) <= MOST_CHARACTERS
 
 
-def _grouped(fragment: Fragment, goals: list[str]) -> Iterator[list[str]]:
+def _grouped(
+    goals: Sequence[str], below: Mapping[str, Sequence[str]], sizes: Mapping[str, int]
+) -> Iterator[list[str]]:
     """Yield goals in groups whose diagrams fit."""
-    sizes = {goal: len(diagram(fragment.part([goal]))) for goal in goals}
-    edges = {goal: len(fragment.children(goal)) for goal in goals}
     group: list[str] = []
+    letters = edges = 0
     for goal in goals:
-        together = [*group, goal]
-        if group and (
-            sum(sizes[one] for one in together) > MOST_CHARACTERS
-            or sum(edges[one] for one in together) > MOST_EDGES
-        ):
+        solutions = below.get(goal, ())
+        size = sum(sizes[one] for one in (goal, *solutions))
+        if group and (letters + size > _ROOM or edges + len(solutions) > MOST_EDGES):
             yield group
-            group = []
+            group, letters, edges = [], 0, 0
         group.append(goal)
+        letters, edges = letters + size, edges + len(solutions)
     if group:
         yield group
 

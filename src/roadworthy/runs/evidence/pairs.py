@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from roadworthy.cases import Outcome, Requirement, Status
 from roadworthy.runs.evidence.gsn import Argued, Evidence
-from roadworthy.runs.evidence.sums import sums_text
-from roadworthy.runs.store import StoredRun, read_requirement
+from roadworthy.runs.evidence.sums import encoded, sums_text
+from roadworthy.runs.store import Row, StoredPair, StoredRun, read_requirement, read_rows
 from roadworthy.runs.store.records import read_records
 
-__all__ = ["PairResult", "folder_digest", "pair_results"]
+__all__ = ["PairResult", "folder_digests", "pair_results", "rows_of"]
 
 NOT_TRIED = "not tried"
 
@@ -68,13 +68,17 @@ class PairResult:
             return "it was not run"
         return f"the run was stopped after {sum(self.counts.values())} cases, before it concluded"
 
-    def argued(self, digests: Mapping[str, str]) -> Argued:
-        """Return it as an argument needs it, with the evidence that files of the run are."""
+    def argued(self, places: Mapping[str, str]) -> Argued:
+        """Return it as an argument needs it.
+
+        Args:
+            places: What the folders of the run hash to, as `folder_digests` gives it.
+        """
         one = self.requirement
         proof: tuple[Evidence, ...] = ()
         if self.folder is not None and self.applicable:
             place = f"{self.folder}/" if self.folder else "cases/"
-            proof = (Evidence(place, folder_digest(digests, place)),)
+            proof = (Evidence(place, places[place]),)
         return Argued(
             one.id,
             one.text,
@@ -125,14 +129,34 @@ def pair_results(run: StoredRun) -> list[PairResult]:
     return [*ordered, *found.values()]
 
 
-def folder_digest(digests: Mapping[str, str], place: str) -> str:
-    """Return what the files below a folder hash to together: the SHA-256 of their lines in SHA256SUMS.
+def rows_of(pair: StoredPair) -> Iterator[Row]:
+    """Yield the rows of one requirement on one system, each with the system's name.
 
-    ``grep '  runs/r1/dave2/' SHA256SUMS | sha256sum`` gives the same.
+    As `StoredRun.rows` does, which looks through all pairs first: here a suite may have many thousands.
+    """
+    for row in read_rows(pair.folder):
+        yield {**row, "system": row.get("system") or pair.system}
+
+
+def folder_digests(digests: Mapping[str, str]) -> dict[str, str]:
+    """Return what the files of each requirement and system hash to together, by their folders.
+
+    It is the SHA-256 of their lines in SHA256SUMS: ``grep '  runs/r1/dave2/' SHA256SUMS | sha256sum`` gives
+    the same.
+
+    Args:
+        digests: What files hash to, by their paths, in the order of SHA256SUMS.
 
     Example:
-        >>> folder_digest({"a/b": "0" * 64, "c": "1" * 64}, "a/")[:12]
-        'd8b3189d701f'
+        >>> found = folder_digests({"runs/r1/dave2/cases/part": "0" * 64, "trace.csv": "1" * 64})
+        >>> {place: digest[:12] for place, digest in found.items()}
+        {'runs/r1/dave2/': '4d7ef86d4e51'}
     """
-    below = {path: digest for path, digest in digests.items() if path.startswith(place)}
-    return hashlib.sha256(sums_text(below).encode()).hexdigest()
+    below: dict[str, dict[str, str]] = {}
+    for path, digest in digests.items():
+        parts = path.split("/")
+        if parts[0] == "runs" and len(parts) > 3:
+            below.setdefault("/".join([*parts[:3], ""]), {})[path] = digest
+        elif parts[0] == "cases":
+            below.setdefault("cases/", {})[path] = digest
+    return {place: hashlib.sha256(encoded(sums_text(files))).hexdigest() for place, files in below.items()}

@@ -32,6 +32,7 @@ from roadworthy.cases import (
     Verdict,
     conclude_rate,
 )
+from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.reopening import plan_of
 from roadworthy.runs.serial import run
 from roadworthy.runs.store import MEASURE, Row, StoredPair, StoredRun, read_verdicts
@@ -187,7 +188,7 @@ def _eligible(
         if trial is None:
             continue
         judged = 0
-        for row in stored.rows(*key):
+        for row in rows_of(pair):
             if row["status"] == Status.NOT_APPLICABLE:
                 continue
             judged += 1

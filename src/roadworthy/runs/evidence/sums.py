@@ -8,10 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from roadworthy._files import read_text, replacing
+from roadworthy._files import replacing
 from roadworthy.errors import InputError
 
-__all__ = ["SUMS", "Differences", "digest_of", "files_below", "read_sums", "sums_text", "write_sums"]
+__all__ = [
+    "SUMS",
+    "Differences",
+    "digest_of",
+    "encoded",
+    "files_below",
+    "read_sums",
+    "sums_text",
+    "write_sums",
+]
 
 SUMS = "SHA256SUMS"
 
@@ -56,6 +65,11 @@ def sums_text(digests: Mapping[str, str]) -> str:
     return "".join(_line(path, digest) for path, digest in digests.items())
 
 
+def encoded(text: str) -> bytes:
+    """Return the bytes of SHA256SUMS; names of files need not be UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
+
+
 def _line(path: str, digest: str) -> str:
     # As sha256sum writes names that would break the line.
     escaped = path.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
@@ -73,7 +87,7 @@ def write_sums(
         if progress is not None:
             progress(number)
     with replacing(folder / SUMS) as unfinished:
-        unfinished.write_text(sums_text(digests), encoding="utf-8", newline="\n")
+        unfinished.write_bytes(encoded(sums_text(digests)))
     return digests
 
 
@@ -84,7 +98,11 @@ def read_sums(path: Path) -> dict[str, str]:
         InputError: It cannot be read, or a line is not of it, or a path leads out of the folder.
     """
     digests: dict[str, str] = {}
-    for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), 1):
+    try:
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         found = _LINE.fullmatch(line)
         if found is None:
             raise InputError(f"{path}:{number}: expected a SHA-256, two spaces and a path, got {line[:80]!r}")

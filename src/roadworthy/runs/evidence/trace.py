@@ -8,6 +8,7 @@ from pathlib import Path
 
 from roadworthy._files import replacing
 from roadworthy.cases import Scalar
+from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.store import Row, StoredRun, image_path
 
 __all__ = ["COLUMNS", "write_trace"]
@@ -48,7 +49,7 @@ def write_trace(run: StoredRun, path: Path, *, seen: Iterable[Callable[[Row], No
         for pair in run.pairs:
             one = pair.requirement
             head = (one.id, one.method, str(one.severity), "; ".join(one.tags), pair.system)
-            for row in run.rows(one.id, pair.system):
+            for row in rows_of(pair):
                 for listener in listeners:
                     listener(row)
                 lines.writerow((*head, *_cells(row)))

@@ -222,7 +222,9 @@ def pack_done(done: Done) -> Parcel:
     """Return what became of a batch as it travels; an error that cannot travel is told in words."""
     try:
         parcel = pack(done)
-        unpack(parcel)
+        if done.error is not None:
+            # Some exceptions can be pickled but not read again.
+            unpack(parcel)
     except Exception as error:
         if done.error is not None:
             told = RuntimeError(f"{type(done.error).__name__}: {done.error}")

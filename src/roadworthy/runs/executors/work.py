@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from roadworthy.cases import Case, Dataset, Method, Predict, Verdict
+from roadworthy.cases import BaseMethod, Case, Dataset, Method, Predict, Verdict
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import Answered, Judged, Made, distinct_sources, frames_of, key_of, make_frames
 from roadworthy.runs.executors.retention import Retention
 
-__all__ = ["Done", "Job", "Pair", "Result", "Unit", "carry"]
+__all__ = ["Done", "Job", "Pair", "Result", "Unit", "carry", "listens"]
 
 Pair: TypeAlias = tuple[str, str]
 """The id of a requirement and the name of a system."""
@@ -134,6 +134,11 @@ def carry(job: Job, unit: Unit, made: Sequence[Made] | None = None) -> Done:
     return done
 
 
+def listens(method: Method) -> bool:
+    """Return whether a method does something with the verdicts it is told."""
+    return getattr(type(method), "feedback", None) is not BaseMethod.feedback
+
+
 def _answer(
     job: Job, unit: Unit, name: str, frames: Mapping[Hashable, Made], done: Done, kept: dict[int, int]
 ) -> None:
@@ -153,6 +158,9 @@ def _answer(
         if job.retention.keeps(judged.case, judged.verdict):
             images = [_kept(frame, done, kept) for frame in judged.frames]
         verdict = judged.with_visual_change().verdict
+        if not listens(job.method):
+            # It may hold whole frames, and nobody wants it.
+            verdict = replace(verdict, clue=None)
         done.results.append(Result(place, name, verdict, tuple(images), seconds))
         start = time.perf_counter()
 

@@ -146,11 +146,15 @@ class RunStore:
         (there,) = read_records(self._record)
         mine = requirement_record(self._requirement, system=self.system, about=self._about)
         settings = () if search else ("text", "parameters", "acceptance")
-        for name in ("id", "method", "system", "run", *settings):
-            if there.get(name) != mine.get(name):
+        found = {name: there.get(name) for name in ("id", "method", "system", *settings)} | there.get(
+            "run", {}
+        )
+        wanted = {name: mine[name] for name in ("id", "method", "system", *settings)} | self._about
+        for name in (*wanted, *found):
+            if found.get(name) != wanted.get(name):
                 raise InputError(
-                    f"{self.folder} holds a run with {name} {there.get(name)!r}, and it cannot go on with "
-                    f"{name} {mine.get(name)!r}: resume with the same, or choose another folder"
+                    f"{self.folder} holds a run with {name} {found.get(name)!r}, and it cannot go on with "
+                    f"{name} {wanted.get(name)!r}: resume with the same, or choose another folder"
                 )
         return there["outcome"] is not None and not search
 

@@ -78,7 +78,8 @@ def append_at(path: Path, size: int, content: bytes, *, wait_for_disk: bool) -> 
         content: What to add.
         wait_for_disk: Whether it shall be there after a power cut as well.
     """
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    # Where files of text differ from others, this is one of the others.
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         os.ftruncate(handle, size)
         os.lseek(handle, size, os.SEEK_SET)

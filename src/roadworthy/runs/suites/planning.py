@@ -127,6 +127,8 @@ class _Planner:
         entries = {id: entry for id, entry in self.form.requirements.items() if self._chosen(id, entry)}
         if not entries:
             raise InputError(self._nothing_chosen())
+        for kind in KINDS.values():
+            kind.read_ahead([one for one in entries.values() if kind_of(one) is kind], self.context)
         parts = {id: self._parts(id, entry) for id, entry in progress(entries.items())}
         self._open(entries)
         if not self.complaints:
@@ -215,18 +217,10 @@ class _Planner:
 
     def _place(self, key: str, name: str) -> Place:
         """Return where a model or data is written; in a list, the item."""
-        if (key, name) in self.suite.file.places:
-            return (key, name)
         written = self.suite.file.data.get(key)
-        if (
-            isinstance(written, list)
-            and getattr(self.form, key)[name].model_dump()[key.removesuffix("s")] in written
-        ):
-            return (
-                key,
-                str(written.index(getattr(self.form, key)[name].model_dump()[key.removesuffix("s")])),
-            )
-        return (key,)
+        if isinstance(written, list):
+            return (key, str(list(getattr(self.form, key)).index(name)))
+        return (key,) if isinstance(written, str) else (key, name)
 
     # What fits
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from roadworthy._excerpts import excerpt
 from roadworthy._yaml import Place, Span, YamlFile
@@ -98,5 +100,11 @@ def _shown(file: YamlFile, span: Span, message: str) -> Complaint:
 
 
 def _line(file: YamlFile, number: int) -> str:
-    lines = file.text.splitlines()
+    lines = _lines(file.text)
     return lines[number - 1] if number <= len(lines) else ""
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str) -> list[str]:
+    # As YAML counts them: other separators of str.splitlines do not end a line there.
+    return re.split(r"\r\n|\r|\n|\x85|\u2028|\u2029", text)

@@ -117,7 +117,7 @@ def run_suite(
     with locked(out):
         if not resume and read_manifest(out) is not None:
             raise InputError(f"{out} holds a run: choose another folder, or go on with it")
-        tested = _tested(plan, images)
+        tested = _tested(plan, images, watch)
         check_manifest(out, **tested)
         before = _outcomes_in(out, plan)
         result = SuiteResult(out, plan, dict(before), before=frozenset(before))
@@ -142,14 +142,18 @@ def _has_ended(out: Path) -> bool:
     return manifest is not None and manifest.get("ended") is not None
 
 
-def _tested(plan: SuitePlan, images: ImageRetention) -> dict[str, Any]:
+def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> dict[str, Any]:
     """Return what is tested, as a manifest has it."""
     files = FileDigests()
     suite = plan.suite
     included = {_name_of(path, suite.folder): path for path in sorted(plan.context.files)}
+    data = {}
+    for name, one in plan.data.items():
+        watch.begins(f"Hashing {name}", len(one.frames))
+        data[name] = digest_of_dataset(one.frames.hashed, lambda done, _: watch.counts(done))
     return {
         "models": {name: digest_of_model(one.system, files) for name, one in plan.models.items()},
-        "data": {name: digest_of_dataset(one.frames.hashed) for name, one in plan.data.items()},
+        "data": data,
         "suite": {
             suite.path.name: digest_of_file(suite.path, files),
             **{name: digest_of_file(path, files) for name, path in included.items()},

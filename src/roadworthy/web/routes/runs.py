@@ -21,7 +21,7 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/runs")
 
-_WORST = 4
+_WORST = 6
 
 
 @dataclass(frozen=True)

@@ -279,7 +279,7 @@ class UdacitySimulator:
         for name in self._happened:
             events[name] = True
         self._happened = set()
-        offset = found.signals.get("lane_offset")
+        offset = _known(found.signals, "lane_offset")
         if self._half_lane is not None and offset is not None:
             events["line crossing"] = abs(offset) > self._half_lane
         return events

@@ -41,6 +41,7 @@ class Context:
         allow_commands: Whether engines of the user may run programs and code.
         sample: How many frames, tries or drives there are at most; None for all.
         files: The files that requirements were read from; the kinds add theirs.
+        known: What a kind has read ahead, by a key of its own.
     """
 
     folder: Path
@@ -48,6 +49,7 @@ class Context:
     allow_commands: bool = False
     sample: int | None = None
     files: set[Path] = field(default_factory=set)
+    known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def located(self, path: str) -> Path:
         """Return a file that the suite names, and note that it is part of the suite."""
@@ -99,6 +101,9 @@ class Kind(ABC, Generic[F, T]):
     needs_data: ClassVar[bool] = True
     one_at_a_time: ClassVar[bool] = False
     """Whether it follows the answers of the system, so that a run is about one requirement and system."""
+
+    def read_ahead(self, entries: Sequence[F], context: Context) -> None:
+        """Read what many entries need together, where that is quicker than one by one."""
 
     @abstractmethod
     def parts(self, entry: F, context: Context) -> Iterator[Part[T]]:

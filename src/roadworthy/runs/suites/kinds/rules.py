@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.errors import InputError, RuleError, suggest
@@ -23,6 +23,14 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
     """A rule is a sentence; a file of rules stands for all of its rules."""
 
     name = "rules"
+
+    def read_ahead(self, entries: Sequence[RuleForm | RulesForm], context: Context) -> None:
+        """Read the sentences of many entries at once, each once."""
+        texts = list(dict.fromkeys(_words(one.rule) for one in entries if isinstance(one, RuleForm)))
+        if len(texts) > 1:
+            from roadworthy.rules import parse_all
+
+            context.known.update(zip((("rule", text) for text in texts), parse_all(texts), strict=True))
 
     def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[Plan]]:
         """Yield a part for each rule."""
@@ -60,8 +68,11 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         if entry.engines is not None:
             file = context.located(entry.engines)
             engines = read_engines(file, allow_commands=context.allow_commands)
-        words = " ".join(text.split())
-        plan = plan_for(parse(words), engines, gallery=entry.gallery, traffic=entry.traffic)
+        words = _words(text)
+        rule = context.known.get(("rule", words)) or parse(words)
+        if isinstance(rule, RuleError):
+            raise rule
+        plan = plan_for(rule, engines, gallery=entry.gallery, traffic=entry.traffic)
         same: dict[str, Quantity] = {output: read_tolerance(value) for output, value in entry.same.items()}
         parameters: dict[str, Any] = {
             "same": dict(entry.same),
@@ -96,3 +107,8 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         """Return a case for each frame."""
         del part
         return frames
+
+
+def _words(text: str) -> str:
+    """Return a sentence on one line, as YAML may have folded it."""
+    return " ".join(text.split())

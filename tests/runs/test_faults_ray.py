@@ -1,0 +1,75 @@
+"""Faults of systems on a Ray cluster cost what they cost elsewhere, in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runs.executing import REQUIREMENT, Bright, Frames, Meter, Stubborn
+from tests.runs.test_faults import REASONS, is_alive, start
+
+from roadworthy.cases import Status
+from roadworthy.runs import read_rows, run
+from roadworthy.runs.executors import executor_for
+
+ray = pytest.importorskip("ray")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    ray.init("local", num_cpus=8, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.parametrize("fault", ["hangs", "crashes", pytest.param("explodes", marks=pytest.mark.slow)])
+def test_a_fault_costs_the_case_it_is_met_on(tmp_path: Path, fault: str, cluster: None) -> None:
+    run(Bright(), REQUIREMENT, Frames(8), Meter(), out=tmp_path / "good", batch_size=4)
+    limits: Any = {"timeout_s": 1.0 if fault == "hangs" else 60, "memory_mb": 400}
+    with executor_for("ray", workers=2, **limits) as executor:
+        result = run(
+            Bright(), REQUIREMENT, Frames(8), Meter("meter", fault, ["f5"]), out=tmp_path / "bad",
+            batch_size=4, executor=executor,
+        )  # fmt: skip
+    good, bad = (list(read_rows(tmp_path / name)) for name in ("good", "bad"))
+    assert (bad[5]["status"], bad[5]["reason"]) == ("error", REASONS[fault])
+    assert len(str(bad[5]["images"])) == 64
+    assert bad[:5] + bad[6:] == good[:5] + good[6:]
+    assert result.counts[Status.ERROR] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["crashes", "hangs"])
+def test_a_maker_that_fails_costs_the_case_alone(tmp_path: Path, fault: str, cluster: None) -> None:
+    with executor_for("ray", workers=1, makers=1, timeout_s=2.0) as executor:
+        run(
+            Stubborn(fault, 5), REQUIREMENT, Frames(8), Meter(), out=tmp_path, batch_size=4, executor=executor
+        )  # fmt: skip
+    rows = list(read_rows(tmp_path))
+    assert [row["case"] for row in rows if row["status"] == "error"] == ["c5"]
+    assert len(rows) == 8
+
+
+@pytest.mark.slow
+def test_a_driver_that_is_killed_leaves_no_workers_and_is_resumed(tmp_path: Path) -> None:
+    import threading
+
+    driver = start(tmp_path, "ray", 400)
+    assert driver.stdout is not None
+    lines = iter(driver.stdout)
+    pids: list[int] = []
+    for _ in range(20):
+        pids = [int(pid) for pid in next(lines).split() if pid.isdecimal()] or pids
+    driver.kill()
+    driver.communicate()
+    for _ in range(600):
+        if not any(map(is_alive, pids)):
+            break
+        threading.Event().wait(0.1)
+    assert pids
+    assert not any(map(is_alive, pids))
+    assert 0 < len(list(read_rows(tmp_path / "out"))) < 400
+    start(tmp_path, "serial", 400).communicate()
+    assert len(list(read_rows(tmp_path / "out"))) == 400
