@@ -32,7 +32,7 @@ def test_a_regression_is_printed_and_fails_only_if_asked(roadworthy: Run, folder
     assert result.exit_code == 0
     assert "1 regression and no improvement in 2 comparisons; 8 cases broken, 0 fixed." in result.output
     assert "regression: R1, dave2: it passed and is violated now" in result.output
-    assert "broken: case 0, margin 1.0 → -1.0" in result.output
+    assert "broken: case 0, margin +1 → −1" in result.output
     assert roadworthy("compare", *folders, "--fail-on-regression").exit_code == 1
     assert roadworthy("compare", *reversed(folders), "--fail-on-regression").exit_code == 0
 

@@ -94,6 +94,7 @@ def test_a_rule_that_holds_passes_and_one_that_does_not_fails(project: pytest.Py
     text = result.stdout.str()
     assert "R1 is violated by callable:drivers.py:still: 2 of 2 applicable cases failed (100.0%)" in text
     assert "with 95% confidence at most 100.0%, 0.0% accepted" in text
+    assert "roadworthy: callable:drivers.py:still, callable:drivers.py:seeing on world:town" in text
     assert "worst case: town-" in text
     assert "change.1: add(element=pedestrian)" in text
     assert "Traceback" not in text
@@ -299,7 +300,9 @@ def test_files_of_other_tools_are_left_alone(project: pytest.Pytester) -> None:
     project.path.joinpath("firestore.rules").write_text("rules_version = '2';\n")
     project.path.joinpath("other.suite.yaml").write_text("tests: [a]\n")
     project.makepyfile("def test_mine():\n    pass\n")
-    run(project).assert_outcomes(passed=1)
+    alone = run(project)
+    alone.assert_outcomes(passed=1)
+    assert "roadworthy:" not in alone.stdout.str()
     named = run(project, "firestore.rules")
     assert named.ret == pytest.ExitCode.INTERRUPTED
     named.stdout.fnmatch_lines(["*on which model? Give --roadworthy-model MODEL*"])

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,24 @@ class Hostile(Meter):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         os._exit(1)
+
+
+def sleep() -> None:
+    time.sleep(3600)
+
+
+class Parent(Meter):
+    """Starts a process of its own and notes its id."""
+
+    def predict(self, frames: Sequence[Frame], /) -> list[Signals]:
+        child = get_context("fork").Process(target=sleep)
+        child.start()
+        assert self.folder is not None
+        (self.folder / str(child.pid)).touch()
+        return super().predict(frames)
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("parent", folder=folder)
 
 
 @dataclass(frozen=True)

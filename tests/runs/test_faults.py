@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runs.executing import REQUIREMENT, Bright, Frames, Hostile, Leaking, Meter, digests
+from tests.runs.executing import REQUIREMENT, Bright, Frames, Hostile, Leaking, Meter, Parent, digests
 
 from roadworthy.cases import Requirement, Status
 from roadworthy.errors import InputError
@@ -68,6 +68,20 @@ def test_a_worker_that_leaks_is_replaced_and_no_case_is_to_blame(tmp_path: Path)
         run(Bright(), REQUIREMENT, data, Leaking(), out=out, batch_size=4, executor=executor)
     good, leaks = (list(read_rows(tmp_path / name)) for name in ("good", "leaks"))
     assert [{**row, "system": ""} for row in good] == [{**row, "system": ""} for row in leaks]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_a_system_started_ends_with_its_worker(tmp_path: Path) -> None:
+    with executor_for("processes", workers=1) as executor:
+        run(Bright(), REQUIREMENT, Frames(1), Parent(tmp_path), executor=executor)
+        children = [int(path.name) for path in tmp_path.iterdir()]
+        assert children
+        assert all(map(is_alive, children))
+    for _ in range(100):
+        if not any(map(is_alive, children)):
+            break
+        time.sleep(0.1)
+    assert not any(map(is_alive, children))
 
 
 def test_systems_that_cannot_be_opened_without_dying_end_the_run() -> None:

@@ -542,6 +542,16 @@ def test_cases_may_ask_for_drives(tmp_path: Path) -> None:
     )
 
 
+def test_a_drive_fills_a_batch_with_all_cases_about_it() -> None:
+    requirement = Requirement("D1", "Steering is moderate in every sector", "laps")
+    done: list[int] = []
+    run(
+        Laps(), requirement, Frames(0), Truth(), simulator=Toy(),
+        progress=lambda counts: done.append(sum(counts.values())),
+    )  # fmt: skip
+    assert done == [2, 4, 6]
+
+
 def test_a_drive_needs_a_simulator() -> None:
     requirement = Requirement("D1", "Steering is moderate in every sector", "laps")
     with pytest.raises(InputError, match="case 'oval/0' asks for a drive: expected a simulator, got None"):

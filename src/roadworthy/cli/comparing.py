@@ -89,6 +89,7 @@ def _check_finished(run: StoredRun) -> None:
 
 def _print(found: Comparison) -> None:
     from roadworthy.report.comparison import sentence
+    from roadworthy.report.html.formats import signed
 
     out = console()
     table = plain_table(
@@ -105,9 +106,10 @@ def _print(found: Comparison) -> None:
             f"{one.verdict}: {one.requirement.id}, {one.after}: {one.why}", soft_wrap=True, markup=False
         )
         for case in one.examples_broken[:3] if one.verdict == "regression" else ():
-            out.print(
-                f"  broken: {case.case}, margin {case.before} → {case.after}", soft_wrap=True, markup=False
+            moved = " → ".join(
+                "none" if value is None else signed(value) for value in (case.before, case.after)
             )
+            out.print(f"  broken: {case.case}, margin {moved}", soft_wrap=True, markup=False)
     out.print(sentence(found), style="bold red" if found.regressions else "bold", markup=False)
     for warning in found.warnings:
         out.print(f"Note: {warning}", soft_wrap=True, style="yellow", markup=False)

@@ -20,6 +20,7 @@ __all__ = [
     "pytest_collect_file",
     "pytest_collection_modifyitems",
     "pytest_configure",
+    "pytest_report_header",
 ]
 
 _ENDINGS = (".rules", ".bbsl")
@@ -86,6 +87,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say which models and data rules and specifications are tested on, where any are set."""
+    models = config.getoption("--roadworthy-model") or config.getini("roadworthy_model")
+    if not models:
+        return None
+    data = config.getoption("--roadworthy-data") or config.getini("roadworthy_data")
+    return f"roadworthy: {', '.join(models)} on {data}"
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RequirementFile | None:

@@ -164,16 +164,16 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
     for standing, (one, several) in words.items():
         number = counted[standing]
         if number:
-            parts.append(f"{number} of {all_of} requirements {one if number == 1 else several}")
+            parts.append(f"{number:,} of {all_of:,} requirements {one if number == 1 else several}")
     if not parts:
         failed = cases[Status.VIOLATED] + cases[Status.ERROR]
         how = "within what is accepted" if failed else "in every case tried"
-        what = "The only requirement was" if all_of == 1 else f"All {all_of} requirements were"
+        what = "The only requirement was" if all_of == 1 else f"All {all_of:,} requirements were"
         return f"{what} met {how}."
     if all_of == 1:
         return f"The requirement {parts[0].partition('requirements ')[2]}."
     first, *others = parts
-    rest = [part.replace(f" of {all_of} requirements", "", 1) for part in others]
+    rest = [part.replace(f" of {all_of:,} requirements", "", 1) for part in others]
     return "; ".join([first, *rest]) + "."
 
 

@@ -175,28 +175,33 @@ class Guarded:
 def group(items: Iterable[Sequence[Case] | AwaitVerdicts], batch_size: int) -> Iterator[list[Case]]:
     """Group cases into batches that ask for at most ``batch_size`` different frames, lazily.
 
+    A drive takes long and gains nothing from company: it fills a batch, with all cases that are about it.
     Cases that come together stay together; if they ask for more, they are a batch of their own. A batch ends
     early where the method awaits its verdicts: the next case is asked for only after the caller has dealt
     with the batch.
 
     Example:
         >>> from roadworthy.cases import AWAIT_VERDICTS
-        >>> cases = [[Case(str(n), "R1", (Drive(n),))] for n in range(5)]
+        >>> cases = [[Case(str(n), "R1", (Predict((lambda n=n: n,)),))] for n in range(5)]
         >>> [[case.id for case in batch] for batch in group([*cases[:3], AWAIT_VERDICTS, *cases[3:]], 2)]
         [['0', '1'], ['2'], ['3', '4']]
     """
     batch: list[Case] = []
-    asked: set[Hashable] = set()
+    asked: dict[Hashable, int] = {}
     for item in items:
         if isinstance(item, AwaitVerdicts):
             if batch:
                 yield batch
-            batch, asked = [], set()
+            batch, asked = [], {}
             continue
-        asks = {key_of(unit) for case in item for unit in _units(case)}
-        if batch and (len(asked | asks) > batch_size or len(batch) >= MAX_CASES):
+        asks = {
+            key_of(unit): batch_size if isinstance(unit, Drive) else 1
+            for case in item
+            for unit in _units(case)
+        }  # fmt: skip
+        if batch and (sum((asked | asks).values()) > batch_size or len(batch) >= MAX_CASES):
             yield batch
-            batch, asked = [], set()
+            batch, asked = [], {}
         batch.extend(item)
         asked |= asks
     if batch:

@@ -22,7 +22,7 @@ from roadworthy.runs.serial import RunResult, about_run, check_arguments
 from roadworthy.runs.store import RunStore, locked, read_verdicts
 from roadworthy.runs.store.locking import LOCK
 
-__all__ = ["SeveralResults", "run_several"]
+__all__ = ["SeveralResults", "file_name", "run_several"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def run_several(
     if not requirements or not systems:
         raise InputError("a run needs at least one requirement and one system, got none")
     names = {
-        (requirement.id, system.name): Path(_file_name(requirement.id), _file_name(system.name))
+        (requirement.id, system.name): Path(file_name(requirement.id), file_name(system.name))
         for requirement in requirements
         for system in systems
     }
@@ -181,11 +181,11 @@ def _check_names(what: str, names: Sequence[str], folders: set[str]) -> None:
         raise InputError(f"{what} must have names that differ in letters or digits, got {', '.join(names)}")
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
     """Return a name as a folder may have it.
 
     Example:
-        >>> _file_name("Rule 1"), _file_name("onnx:nets/dave2.onnx")
+        >>> file_name("Rule 1"), file_name("onnx:nets/dave2.onnx")
         ('rule-1', 'onnx-nets-dave2.onnx')
     """
     return re.sub(r"[^\w.]+", "-", name.lower()).strip("-.") or "unnamed"

@@ -20,7 +20,7 @@ from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web.pages import Destination
 from roadworthy.web.room import Room
-from roadworthy.web.routes import jobs, runs, write
+from roadworthy.web.routes import jobs, look, runs, write
 from roadworthy.web.security import Gate, Sessions
 from roadworthy.web.settings import Settings
 
@@ -30,7 +30,11 @@ _STATIC = Path(__file__).with_name("static")
 _TOKENS = Path(report_pages.__file__).with_name("static") / "tokens.css"
 _PAUSE = 0.3  # seconds between two looks at the queue
 
-DESTINATIONS = (Destination("/write", "Write"), Destination("/runs", "Runs"))
+DESTINATIONS = (
+    Destination("/write", "Write"),
+    Destination("/runs", "Runs"),
+    Destination("/look", "Look"),
+)
 """The navigation; a page that is added to `routes` gets its entry here."""
 
 
@@ -76,7 +80,7 @@ def create_app(settings: Settings, *, sessions: Sessions | None = None) -> FastA
     app.add_api_route("/", lambda: RedirectResponse("/write", 303), include_in_schema=False)
     app.add_api_route("/static/tokens.css", lambda: FileResponse(_TOKENS), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=_STATIC))
-    for module in (write, jobs, runs):
+    for module in (write, jobs, runs, look):
         app.include_router(module.router)
     app.add_exception_handler(RoadworthyError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)

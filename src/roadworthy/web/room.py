@@ -15,6 +15,7 @@ from roadworthy.web.folders import RunFolders
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
 from roadworthy.web.jobs.processes import ProcessQueue
 from roadworthy.web.jobs.queue import JobQueue
+from roadworthy.web.looking.wall import Walls
 from roadworthy.web.pages import Destination, Pages
 from roadworthy.web.pictures import Pictures
 from roadworthy.web.settings import Limits, Settings
@@ -55,6 +56,7 @@ class Room:
         checks: The process of static checks.
         folders: The folders of runs that were given.
         pictures: Pictures of previews.
+        walls: The walls of runs that are looked at.
     """
 
     settings: Settings
@@ -64,6 +66,7 @@ class Room:
     checks: CheckProcess
     folders: RunFolders
     pictures: Pictures = field(default_factory=Pictures)
+    walls: Walls = field(default_factory=Walls)
     # One reader and one preview at a time: neither the pipeline of English nor networks are for many threads.
     _reading: Lock = field(default_factory=Lock)
     _previewing: Lock = field(default_factory=Lock)
@@ -112,6 +115,7 @@ class Room:
         try:
             self.rule("If a pedestrian appears on the roadside, the ego-vehicle should slow down.")
             self.declared.models("regression")
+            import duckdb  # noqa: F401  # takes a second; the first wall would wait for it
         except (RoadworthyError, OSError):
             # Whoever needs it is told what is wrong.
             return

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -369,6 +369,7 @@ def test_events_come_back_as_they_went(name: str, data: dict[str, str]) -> None:
     assert packets.parse(packets.event(name, data)) == packets.Packet("event", name, data)
 
 
+@settings(max_examples=40)
 @given(
     st.sampled_from(["telemetry", "car_telemetry"]),
     st.dictionaries(

@@ -15,6 +15,7 @@ import pytest
 from tests.report.runs_for_reports import EVIL, add, requirement_of
 
 from roadworthy.cases import Acceptance, Severity, Status
+from roadworthy.errors import InputError
 from roadworthy.report.html import Limits, write_report
 from roadworthy.report.html.page import policy, style
 from roadworthy.runs.store import StoredRun
@@ -367,6 +368,17 @@ def test_long_words_are_cut(tmp_path: Path) -> None:
         tmp_path, [(long, -1.0, {"why": long}, {})], requirement=requirement_of(text=long, tags=(long,) * 50)
     )
     assert len(written(run, tmp_path / "report.html").html) < 100_000
+
+
+def test_the_same_run_gives_the_same_bytes(run: StoredRun, tmp_path: Path) -> None:
+    first = write_report(run, tmp_path / "report.html").read_bytes()
+    assert write_report(StoredRun.open(tmp_path), tmp_path / "report.html").read_bytes() == first
+
+
+def test_a_place_that_cannot_be_written_is_refused(run: StoredRun, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        write_report(run, tmp_path / "nowhere" / "report.html")
+    assert not list(tmp_path.glob("*.html"))
 
 
 def test_counts_are_those_of_the_rows(run: StoredRun, tmp_path: Path) -> None:

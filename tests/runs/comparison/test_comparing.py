@@ -188,6 +188,17 @@ def test_cases_that_were_made_differently_are_left_out_and_told(tmp_path: Path) 
     )
 
 
+@pytest.mark.parametrize("other", [0.5, "much", True])
+def test_one_value_is_the_same_whatever_else_the_column_holds(tmp_path: Path, other: Scalar) -> None:
+    """Another requirement that uses the name for other values changes the kind of the column."""
+    for name in "ab":
+        stored(tmp_path / name, [(f"f{place}", 1.0, {"amount": place}) for place in range(4)], id="R1")
+    stored(tmp_path / "b", [("f", 1.0, {"amount": other})], id="R2")
+    found = compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"))
+    one = next(one for one in found.differences if one.requirement.id == "R1")
+    assert (one.paired, one.different) == (4, 0)
+
+
 def test_other_seeds_are_refused_unless_forced(tmp_path: Path) -> None:
     first = stored(tmp_path / "a", simple([1.0]), manifest={"seed": 1})
     second = stored(tmp_path / "b", simple([1.0]), manifest={"seed": 2})
@@ -215,7 +226,7 @@ def test_other_data_are_refused_and_other_tools_told(tmp_path: Path) -> None:
     third = stored(tmp_path / "c", simple([1.0]), manifest=manifest("a", "2"))
     warnings = compare(first, third).warnings
     assert "tool: version 1 and 2" in warnings
-    assert any(one.startswith("dave2 and dave2 are the same model") for one in warnings)
+    assert "the same model in both runs, by its SHA-256: dave2" in warnings
 
 
 def test_a_missing_manifest_is_told(tmp_path: Path) -> None:

@@ -86,14 +86,19 @@ def test_diagrams_hold_the_nodes_and_edges_whatever_the_words_are() -> None:
     nodes, edges = read_diagram(diagram(fragment))
     assert set(nodes) == {node.id for node in fragment.nodes}
     assert edges == {(edge.source, edge.target) for edge in fragment.edges}
-    assert "#quot;it#quot; rains #amp; #lt;b#gt;" in nodes["G1"].replace("<br/>", " ")
+    text = nodes["G1"].replace("<br/>", " ")
+    assert "#quot;it#quot; rains #amp; #lt;b#gt;" in text
+    # What looks like an escape already is shown as it is written.
+    assert "#35;35;" in text
 
 
-def test_a_large_argument_is_cut_into_diagrams_that_are_shown_by_default() -> None:
+@pytest.mark.parametrize(("words", "systems"), [(NASTY, "ab"), ("-", "abcdefgh")])
+def test_a_large_argument_is_cut_into_diagrams_that_are_shown_by_default(words: str, systems: str) -> None:
+    short = Evidence("-", "0" * 64)
     many = [
-        Argued(f"R{number}", NASTY, "rules", system, "passed", "fine", (PROOF,))
+        Argued(f"R{number}", words, "rules", system, "passed", "", (short,))
         for number in range(700)
-        for system in ("a", "b")
+        for system in systems
     ]
     fragment = fragment_of(many)
     parts = dict(diagrams(fragment))

@@ -64,6 +64,10 @@ def test_what_was_never_tried_is_said(stored: StoredRun) -> None:
     told = json.loads((stored.folder / "evidence/requirement_coverage.json").read_text("utf-8"))
     assert told["never_tried"] == ["R9 on dave2"]
     assert told["tags_never_tried"] == ["unicorn"]
+    assert [one["status"] for one in told["requirements"]] == [
+        *("inconclusive", "inconclusive", "violated"),
+        "not tried",
+    ]
     (clause,) = (one for one in told["tags"] if one["tag"].startswith("ISO"))
     assert (clause["applicable"], clause["violated"]) == (80, [])
     page = (stored.folder / "evidence/README.md").read_text("utf-8")
@@ -113,6 +117,8 @@ def test_the_same_run_gives_the_same_bytes(make_run: Make, tmp_path: Path) -> No
         out = tmp_path / f"bundle-{number}" / "evidence.zip"
         digests.add((write_bundle(StoredRun.open(folder), out, reqif=True).digest, out.read_bytes()))
     assert len(digests) == 1
+    with zipfile.ZipFile(tmp_path / "bundle-0" / "evidence.zip") as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     assert write_bundle(StoredRun.open(first), reqif=True).digest == next(iter(digests))[0]
 
 

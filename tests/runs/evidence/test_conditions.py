@@ -84,6 +84,11 @@ def test_of_a_composed_rule_only_the_relation_that_broke_has_failed() -> None:
     assert second.condition == "add(element=pedestrian), 0.6 times as far away"
 
 
+def test_a_strict_relation_is_broken_at_exactly_0() -> None:
+    equal = row("violated", 0.0, param__change__1="night(amount=1)", measure__margin__1=0.0)
+    assert [one.failed for one in changes_in(equal)] == [True]
+
+
 def test_an_error_fails_under_every_change() -> None:
     crashed = row("error", None, param__change__1="night(amount=1)", param__change__2="rain(amount=1)")
     assert [one.failed for one in changes_in(crashed)] == [True, True]
@@ -125,8 +130,13 @@ def test_bands_below_1_are_coarse_where_amounts_go_beyond() -> None:
     catalogue = Catalogue()
     for number in range(40):
         catalogue.add(row(param__transform=f"rotation(angle={number / 10})"))
-    bands = [(one.low, one.high) for one in catalogue.conditions()]
+    for case, margin in (("0.3", -1.0), ("0.4", -5.0)):
+        catalogue.add(row("violated", margin, case=case, param__transform=f"rotation(angle={case})"))
+    found = catalogue.conditions()
+    bands = [(one.low, one.high) for one in found]
     assert bands == [(0, 0.1), (0.1, 0.2), (0.2, 0.5), (0.5, 1.0), (1, 2), (2, 5)]
+    assert [(one.cases, one.failures) for one in found[1:3]] == [(1, 0), (3 + 2, 2)]
+    assert (found[2].worst_case, found[2].worst_margin) == ("0.4", -5.0)
 
 
 def test_counts_agree_with_counting_by_hand_and_the_worst_case_is_named() -> None:

@@ -205,6 +205,10 @@ class TestComplaints:
                 f"models: [dave2, 'onnx:no.onnx']\n{DATA}requirements: {{N: '{NIGHT}'}}",
                 ":1:17: cannot read the ONNX network",
             ),
+            (
+                f"models: {{A: dave2, a: epoch}}\n{DATA}requirements: {{N: '{NIGHT}'}}",
+                "a and A would have one",
+            ),
             (f"{HEAD}data: wrold\nrequirements: {{N: '{NIGHT}'}}", ":2:7: datasets has no 'wrold'; did you"),
             (f"{HEAD}data: kitti:none\nrequirements: {{N: '{NIGHT}'}}", ":2:7: "),
             (
@@ -224,6 +228,18 @@ class TestComplaints:
                 ":5:10: 'unicorn' is nothing that a scene can be changed by",
             ),
             (f"{HEAD}{DATA}requirements:\n  N: {{rules: no.rules}}", ":4:14: cannot read"),
+            (
+                f"{HEAD}{DATA}requirements:\n  n1: '{NIGHT}'\n  N1: {{driving: {{SD(SA): 3}}}}",
+                ":5:3: N1 and n1 would have one folder: use ids that differ in letters or digits",
+            ),
+            (
+                f"{HEAD}{DATA}requirements:\n  N: {{bbsl: near.bbsl, values: {{near: 2026-11-15}}}}",
+                ":4:3: the parameters of requirement 'N' must be what JSON can hold",
+            ),
+            (
+                f"{HEAD}{DATA}requirements:\n  N: {{bbsl: near.bbsl, values: {{near: [.nan, 3]}}}}",
+                ":4:3: the parameters of requirement 'N' must be what JSON can hold",
+            ),
             (f"{HEAD}{DATA}requirements:\n  N: {{bbsl: no.bbsl}}", ":4:13: "),
             (f"{HEAD}{DATA}requirements:\n  N: {{bbsl: bad.bbsl}}", "bad.bbsl:"),
             (f"{HEAD}{DATA}requirements:\n  N: {{coverage: neurons}}", ":4:17: "),
@@ -254,6 +270,7 @@ class TestComplaints:
         self, plan: Callable[..., SuitePlan], tmp_path: Path, text: str, expected: str
     ) -> None:
         (tmp_path / "bad.bbsl").write_text("case stop endcase")
+        (tmp_path / "near.bbsl").write_text(SPEC)
         message = told(plan, text)
         assert expected in message, message
 

@@ -160,6 +160,11 @@ class TestComplaints:
             (f"{HEAD}requirements:\n  a/b: It rains", "4:3: a name has at most 120 characters, none of them"),
             (f"{HEAD}requirements:\n  a@b: It rains", "4:3: a name has at most 120 characters, none of them"),
             (f"{HEAD}requirements:\n  {'a' * 121}: It rains", "4:3: a name has at most 120 characters"),
+            (
+                f"{HEAD}requirements:\n  R: {{rule: x, models: []}}",
+                "4:24: models: expected at least one, got []",
+            ),
+            ("models: [a, b, a]\nrequirements: {R: It rains}", "1:9: models: 'a' is listed twice: give"),
             (f"{HEAD}seed: -1\nrequirements: {{R: It rains}}", "3:7: seed: expected at least 0, got -1"),
             (f"{HEAD}seed: 1.5\nrequirements: {{R: It rains}}", "3:7: seed: expected a whole number"),
             (
@@ -188,12 +193,6 @@ class TestComplaints:
         text = f"sead: 1\n{HEAD}requirements:\n  A: {{rule: x, acept: 1}}\n  B: 3\n  C: {{cover: x}}\n"
         found = complaints_of(suite, text)
         assert [int(one.partition(":")[0]) for one in found] == [1, 5, 6, 7]
-
-    def test_lines_are_counted_as_yaml_counts_them(self, suite: Read) -> None:
-        head = HEAD.replace("world", '"world"  # a\x0cb')
-        with pytest.raises(SuiteError) as caught:
-            suite(f"{head}requirements:\n  R1: {{rule: It rains, severty: minor}}\n")
-        assert "  4 |   R1: {rule: It rains, severty: minor}" in str(caught.value)
 
     def test_hundreds_are_cut_short(self, suite: Read) -> None:
         entries = "".join(f"  R{number}: 3\n" for number in range(200))

@@ -106,19 +106,7 @@ class Drive(ReadOnlyArrays):
         notes: Sequence[str] = (),
         ended: str = "",
     ) -> None:
-        stamps = _column(time, "time", None)
-        if not len(stamps):
-            raise InputError(f"drive {name}: expected at least one row, got none")
-        if not np.isfinite(stamps).all():
-            row = int(np.flatnonzero(~np.isfinite(stamps))[0])
-            raise InputError(f"drive {name}: the time of row {row} is {stamps[row]}: leave such rows out")
-        back = np.flatnonzero(np.diff(stamps) <= 0)
-        if len(back):
-            row = int(back[0])
-            raise InputError(
-                f"drive {name}: time must grow, but row {row + 1} has {stamps[row + 1]:g} s after "
-                f"{stamps[row]:g} s: sort the rows and leave out repeated ones (Drive.repaired does)"
-            )
+        stamps = _growing(time, name)
         if not gap > 0:
             raise InputError(f"drive {name}: a gap must be longer than 0 s, got {gap}")
         known = {key: _column(values, key, len(stamps)) for key, values in (signals or {}).items()}
@@ -313,6 +301,28 @@ class Drive(ReadOnlyArrays):
             notes=self.notes,
             ended=self.ended,
         )
+
+
+def _growing(time: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return the time stamps of a drive.
+
+    Raises:
+        InputError: There are none, one is no number, or they do not grow.
+    """
+    stamps = _column(time, "time", None)
+    if not len(stamps):
+        raise InputError(f"drive {name}: expected at least one row, got none")
+    if not np.isfinite(stamps).all():
+        row = int(np.flatnonzero(~np.isfinite(stamps))[0])
+        raise InputError(f"drive {name}: the time of row {row} is {stamps[row]}: leave such rows out")
+    back = np.flatnonzero(np.diff(stamps) <= 0)
+    if len(back):
+        row = int(back[0])
+        raise InputError(
+            f"drive {name}: time must grow, but row {row + 1} has {stamps[row + 1]:g} s after {stamps[row]:g} s: "
+            "sort the rows and leave out repeated ones (Drive.repaired does)"
+        )
+    return stamps
 
 
 def _counted(count: int, what: str) -> str:

@@ -167,7 +167,7 @@ class Quantities:
 
 
 def _once(known: dict[str, T | Missing], name: str, compute: Callable[[], T]) -> T:
-    """Return what is computed under a name, or raise that it is missing; the second time without computing."""
+    """Return what is computed under a name, or raise what is missing; it is computed only once."""
     if name not in known:
         try:
             known[name] = compute()

@@ -34,7 +34,7 @@ def facts_of(run: StoredRun) -> list[Fact]:
     """Return what the manifest of a run says; nothing where there is none."""
     if run.manifest is None:
         return []
-    facts = list(flat(run.manifest))
+    facts = list(flat({name: value for name, value in run.manifest.items() if name != "format"}))
     if len(facts) > MOST:
         facts = [*facts[:MOST], Fact("…", f"{len(facts) - MOST} more lines are in manifest.json", 0)]
     return facts
@@ -65,6 +65,27 @@ def flat(document: Mapping[str, Any] | Sequence[Any], depth: int = 0) -> Iterato
             yield from flat({key: one for key, one in value.items() if key != "name"}, depth + 1)
         else:
             yield Fact(name, None, depth)
-            yield from flat(value, depth + 1)
+            yield from flat(_brief(value) if isinstance(value, Mapping) else value, depth + 1)
     if len(items) > MOST_OF_ONE:
         yield Fact("…", f"{len(items) - MOST_OF_ONE} more", depth)
+
+
+def _brief(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a checksum with what it is of in one line, and without the sum of its only file once more.
+
+    Example:
+        >>> _brief({"sha256": "ab", "hashed": "the files", "count": 1, "sums": {"net.onnx": "ab"}})
+        {'sha256': 'ab', 'hashed': 'the files: net.onnx'}
+        >>> _brief({"sha256": "ab", "hashed": "the frames", "count": 40})
+        {'sha256': 'ab', 'hashed': 'the frames (40)'}
+    """
+    if not {"sha256", "hashed"} <= record.keys():
+        return record
+    rest = {name: value for name, value in record.items() if name not in ("sha256", "hashed", "count")}
+    told, sums = str(record["hashed"]), record.get("sums")
+    if isinstance(sums, Mapping) and len(sums) == 1:
+        told += f": {next(iter(sums))}"
+        del rest["sums"]
+    elif "count" in record:
+        told += f" ({record['count']})"
+    return {"sha256": record["sha256"] or "nothing to hash", "hashed": told, **rest}

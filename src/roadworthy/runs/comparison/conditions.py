@@ -83,9 +83,13 @@ def _remarks(
     before: Mapping[str, Any], after: Mapping[str, Any], systems: Mapping[str, str]
 ) -> Iterator[str]:
     old, new = _part(before, "models"), _part(after, "models")
-    for one, other in sorted(systems.items()):
-        if one in old and other in new and _sha(old[one]) and old[one] == new[other]:
-            yield f"{one} and {other} are the same model, with SHA-256 {_sha(old[one])[:12]}… in both runs"
+    same = [
+        one if one == other else f"{one} as {other}"
+        for one, other in sorted(systems.items())
+        if one in old and other in new and _sha(old[one]) and old[one] == new[other]
+    ]
+    if same:
+        yield f"the same model in both runs, by its SHA-256: {_some(same)}"
     data = _part(before, "data"), _part(after, "data")
     for name in sorted(set(data[0]) & set(data[1])):
         if not _sha(data[0][name]) or not _sha(data[1][name]):

@@ -119,11 +119,7 @@ def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
         )
     columns = [_columns(connection, name) for name in ("first_rows", "second_rows")]
     shared = sorted(name for name in set(columns[0]) & set(columns[1]) if name.startswith("param."))
-    # Both as text: a column may be of another kind in a run with other requirements.
-    same = " AND ".join(
-        f"CAST(one.{_quoted(name)} AS VARCHAR) IS NOT DISTINCT FROM CAST(two.{_quoted(name)} AS VARCHAR)"
-        for name in shared
-    )
+    same = " AND ".join(_alike(_quoted(name)) for name in shared)
     connection.execute(
         f"""
         CREATE TABLE paired AS
@@ -154,6 +150,17 @@ def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
         FROM both_of
         """
     )
+
+
+def _alike(column: str) -> str:
+    """Return whether both cases have one value, be it stored as text, whole number or number.
+
+    Other requirements of a run may use the name for values of another kind, and then a query gives those of
+    all in the kind that holds them: 1 as 1.0, or as text.
+    """
+    one, two = (f"CAST({table}.{column} AS VARCHAR)" for table in ("one", "two"))
+    as_numbers = f"TRY_CAST({one} AS DOUBLE) = TRY_CAST({two} AS DOUBLE)"
+    return f"({one} IS NOT DISTINCT FROM {two} OR coalesce({as_numbers}, FALSE))"
 
 
 def _frame(columns: Sequence[Sequence[str]]) -> str:

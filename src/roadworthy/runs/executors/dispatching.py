@@ -216,7 +216,8 @@ class Dispatcher:
             if self._failed_starts >= _STARTS:
                 raise InputError(
                     f"{_STARTS} workers died one after the other while they opened what they have to test: "
-                    f"{SERIAL}, to see why"
+                    f"{SERIAL}, to see why; a script that starts a run must do so under "
+                    "if __name__ == '__main__'"
                 )
         pieces = tuple(hand.pieces)
         if pieces and hand.since is not None:

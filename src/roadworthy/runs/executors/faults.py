@@ -79,12 +79,14 @@ class Ticket:
         return all(piece.result is not None for piece in self.pieces)
 
     def done(self) -> Done:
-        """Return what became of all pieces together, in their order."""
+        """Return what became of all pieces together, in their order; to be called once."""
         whole = Done()
-        for piece in self.pieces:
+        # Pieces know their ticket, and frames must not wait until Python looks for such circles.
+        pieces, self.pieces = self.pieces, []
+        for piece in pieces:
             part = piece.result
             assert part is not None
-            if len(self.pieces) == 1:
+            if len(pieces) == 1:
                 return part
             first = len(whole.images)
             whole.images.extend(part.images)

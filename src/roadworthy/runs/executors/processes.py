@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -60,6 +61,8 @@ class ProcessExecutor:
         share = None if total is None else total * _SHARE / workers
         self._limits = Limits(timeout_s, memory_mb if memory_mb is not None else share)
         self._crew = _Crew(workers)
+        # Workers may have children, so they are no daemons, and Python would wait for them at its end.
+        weakref.finalize(self, self._crew.close)
 
     @contextmanager
     def session(self, job: Job, /) -> Iterator[Session]:
@@ -133,7 +136,7 @@ class _Crew:
     def hire(self) -> None:
         """Start one more worker, which opens the systems of the job."""
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=serve, args=(theirs, os.getpid()), daemon=True)
+        process = self._context.Process(target=serve, args=(theirs, os.getpid()))
         with environment(), _no_interrupts():
             process.start()
         theirs.close()
@@ -202,6 +205,10 @@ class _Crew:
         """End a worker, whatever it does."""
         assert isinstance(hand, _Worker)
         self.hands.remove(hand)
+        if hasattr(os, "killpg") and hand.process.pid:
+            # With all that it started; it may be too young to have a group of its own, or gone.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(hand.process.pid, signal.SIGKILL)
         hand.process.kill()
         hand.process.join()
         hand.process.close()

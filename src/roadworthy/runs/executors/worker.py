@@ -70,6 +70,9 @@ class Failed:
 def serve(connection: Connection, parent: int) -> None:
     """Work until the driver closes the connection or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "setpgid"):
+        # What a model starts belongs to this process and ends with it.
+        os.setpgid(0, 0)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _die_with(parent)

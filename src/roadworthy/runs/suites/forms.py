@@ -119,6 +119,12 @@ _WORDS_SCHEMA = {
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Share = Annotated[float, BeforeValidator(read_share), WithJsonSchema(_SHARE_SCHEMA)]
 Words = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_WORDS_SCHEMA)]
+Some = Annotated[
+    list[Text],
+    Field(min_length=1),
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [_WORDS_SCHEMA["anyOf"][0], {**_WORDS_SCHEMA["anyOf"][1], "minItems": 1}]}),
+]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Tolerance = Annotated[float | str, BeforeValidator(_tolerance), WithJsonSchema(_TOLERANCE_SCHEMA)]
 Thresholds = Annotated[
@@ -226,8 +232,8 @@ class DefaultsForm(_Form):
         default=None, description="How bad a violation is; major if left out."
     )
     accept: Accept | None = _ACCEPT
-    models: Words | None = _MODELS
-    data: Words | None = _DATA
+    models: Some | None = _MODELS
+    data: Some | None = _DATA
 
 
 class EntryForm(_Form):
@@ -244,8 +250,8 @@ class EntryForm(_Form):
         default=None, description="How bad a violation is; major if left out."
     )
     accept: Accept | None = _ACCEPT
-    models: Words | None = _MODELS
-    data: Words | None = _DATA
+    models: Some | None = _MODELS
+    data: Some | None = _DATA
 
 
 class _RuleSettings(EntryForm):
@@ -270,8 +276,8 @@ class RuleForm(_RuleSettings):
 class RulesForm(_RuleSettings):
     """Every rule of a file, a requirement each; their ids come after that of the entry: paper/R1."""
 
-    rules: Words = Field(description="A file of rules, or several; paths count from the suite's folder.")
-    only: Words | None = Field(default=None, description="Only these of the file's rules, by their ids.")
+    rules: Some = Field(description="A file of rules, or several; paths count from the suite's folder.")
+    only: Some | None = Field(default=None, description="Only these of the file's rules, by their ids.")
 
 
 class CoverageForm(EntryForm):
@@ -286,7 +292,7 @@ class CoverageForm(EntryForm):
     search: Literal["curious", "algorithm-1", "random", "random-deep"] = Field(
         default="curious", description="What decides what is tried."
     )
-    transforms: Words = Field(
+    transforms: Some = Field(
         default_factory=lambda: ["simple"],
         description="simple, composite, deeptest, a transform, or one with its parameters.",
     )
@@ -308,7 +314,7 @@ class CoverageForm(EntryForm):
 class ReliabilityForm(EntryForm):
     """What a human still sees, the model must still see: the two requirements of Hu et al."""
 
-    reliability: Words = Field(
+    reliability: Some = Field(
         description="What changes the images: fog, [frost, jpeg], …; a requirement for each."
     )
     preserve: Literal["both", "correctness", "prediction"] = Field(
@@ -347,7 +353,7 @@ class BbslForm(EntryForm):
     object: Text | None = Field(
         default=None, description="The external function that stands for the object under test."
     )
-    classes: Words = Field(default_factory=lambda: ["vehicle"], description="Which objects are tested.")
+    classes: Some = Field(default_factory=lambda: ["vehicle"], description="Which objects are tested.")
     matching: Literal["best", "greedy", "optimal"] = Field(
         default="best", description="How detections are matched with objects."
     )
@@ -366,7 +372,7 @@ class DrivingForm(EntryForm):
     worse: dict[str, Literal["up", "down"]] = Field(
         default_factory=dict, description="Whether a metric gets worse upwards or downwards, if not as usual."
     )
-    simulator: Words = Field(
+    simulator: Some = Field(
         default_factory=lambda: ["world:meadow"], description="Where it is driven; a drive for each."
     )
     options: dict[str, Any] = Field(
@@ -375,10 +381,10 @@ class DrivingForm(EntryForm):
     laps: Count = Field(default=1, description="After how many laps a drive ends.")
     seconds: Number = Field(default=600.0, gt=0, description="After how many seconds at most.")
     metres: Number | None = Field(default=None, gt=0, description="After how many metres.")
-    sectors: Words | None = Field(
+    sectors: Some | None = Field(
         default=None, description="Which sectors are judged; simulators other than world need them."
     )
-    events: Words | None = Field(
+    events: Some | None = Field(
         default=None, description="What violates it wherever it happens; crash and line crossing if left out."
     )
     settings: dict[str, Any] = Field(default_factory=dict, description="What the metrics leave open.")
@@ -406,7 +412,10 @@ def _named(given: object) -> object:
         given = [given]
     if isinstance(given, list) and all(isinstance(one, str) for one in given):
         # A name may hold neither / nor @.
-        return {re.sub("[/@]+", "-", one): one for one in given}
+        names = [re.sub("[/@]+", "-", one) for one in given]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]!r} is listed twice: give names of your own, as in {{mine: …}}")
+        return dict(zip(names, given, strict=True))
     return given
 
 

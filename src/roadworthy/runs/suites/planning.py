@@ -11,6 +11,7 @@ from roadworthy._yaml import Place
 from roadworthy.cases import Acceptance, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, suggest
 from roadworthy.models import history_of
+from roadworthy.runs.several import file_name
 from roadworthy.runs.suites.forms import KIND_KEYS, EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import (
@@ -122,6 +123,7 @@ class _Planner:
         self.complaints: list[Complaint] = []
         self.plan_ = SuitePlan(suite, context)
         self.facts: dict[tuple[str, str], Facts] = {}
+        self.folders: dict[str, str] = {}
 
     def plan(self, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> SuitePlan:
         entries = {id: entry for id, entry in self.form.requirements.items() if self._chosen(id, entry)}
@@ -184,8 +186,14 @@ class _Planner:
 
     def _open(self, entries: Mapping[str, EntryForm]) -> None:
         """Open the models and data that are used, with as many earlier frames as the models want."""
-        models = self._used(entries, "models")
-        for name in models:
+        folders: dict[str, str] = {}
+        for name in self._used(entries, "models"):
+            other = folders.setdefault(file_name(name), name)
+            if other != name:
+                message = (
+                    f"{name} and {other} would have one folder: use names that differ in letters or digits"
+                )
+                self._complain(self._place("models", name), message, key=True)
             try:
                 self.plan_.models[name] = open_model(name, self.form.models[name], self.suite.folder)
             except RoadworthyError as error:
@@ -324,15 +332,23 @@ class _Planner:
     ) -> None:
         accept = entry.accept or self.form.defaults.accept
         severity = entry.severity or self.form.defaults.severity
-        requirement = Requirement(
-            id,
-            entry.text or part.text,
-            kind.name,
-            part.parameters,
-            self._tags(entry),
-            Severity.MAJOR if severity is None else Severity(severity),
-            Acceptance() if accept is None else Acceptance(accept.rate, accept.confidence),
-        )
+        try:
+            requirement = Requirement(
+                id,
+                entry.text or part.text,
+                kind.name,
+                part.parameters,
+                self._tags(entry),
+                Severity.MAJOR if severity is None else Severity(severity),
+                Acceptance() if accept is None else Acceptance(accept.rate, accept.confidence),
+            )
+        except InputError as error:
+            self._complain(("requirements", entry_id), str(error), key=True)
+            return
+        other = self.folders.setdefault(file_name(id), id)
+        if other != id:
+            message = f"{id} and {other} would have one folder: use ids that differ in letters or digits"
+            self._complain(("requirements", entry_id), message, key=True)
         self.plan_.trials.append(Trial(requirement, entry_id, kind, part, where, tuple(models)))
 
 

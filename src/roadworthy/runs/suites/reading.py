@@ -45,6 +45,7 @@ _WORDS = {
     "String should match pattern '\\S'": "expected some text",
     "String should have at least 1 character": "expected some text",
     "Dictionary should have at least 1 item after validation, not 0": "expected at least one",
+    "List should have at least 1 item after validation, not 0": "expected at least one",
     "a valid dictionary": "a mapping",
     "a valid list": "a list",
     "a valid string": "text",

@@ -17,7 +17,7 @@ from roadworthy.web.jobs.states import ID, Job
 from roadworthy.web.room import Room, room_of
 from roadworthy.web.routes.jobs import document
 
-__all__ = ["router"]
+__all__ = ["folder_of", "router"]
 
 router = APIRouter(prefix="/runs")
 
@@ -109,6 +109,15 @@ def _found(room: Room, name: str) -> tuple[Path, Job | None]:
         return room.folders.folder(name), None
     except InputError as error:
         raise HTTPException(404, str(error)) from error
+
+
+def folder_of(room: Room, name: str) -> Path:
+    """Return the folder of a run that an address names.
+
+    Raises:
+        HTTPException: There is none.
+    """
+    return _found(room, name)[0]
 
 
 def _results(folder: Path) -> tuple[list[_Result], list[dict[str, Any]], list[tuple[str, int]], str]:

@@ -1,0 +1,102 @@
+"""What people say of cases: a true fault, a false alarm, unsure; stored beside the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from roadworthy.errors import InputError
+
+__all__ = ["FILE", "Key", "MARKS", "Mark", "Said", "add_mark", "read_marks"]
+
+FILE = "marks.jsonl"
+"""The file in the folder of a run: a line for everything that was said, the latest counts."""
+
+Said: TypeAlias = Literal["fault", "false alarm", "unsure", ""]
+MARKS: tuple[str, ...] = tuple(one for one in get_args(Said) if one)
+Key: TypeAlias = tuple[str, str, str]
+"""Requirement, system and case."""
+
+_LONGEST_NOTE = 2000
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What somebody said of a case.
+
+    Attributes:
+        requirement: The id of the requirement.
+        system: The name of the system.
+        case: The id of the case.
+        mark: What it is; empty where a mark was taken back.
+        note: Why, in words.
+        time: When, in UTC.
+    """
+
+    requirement: str
+    system: str
+    case: str
+    mark: Said
+    note: str = ""
+    time: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What it is said of."""
+        return self.requirement, self.system, self.case
+
+
+def add_mark(folder: Path, mark: Mark) -> Mark:
+    """Store what somebody said of a case; nothing that was said before is lost.
+
+    Raises:
+        InputError: The mark or the note cannot be used, or the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = add_mark(Path(folder), Mark("R1", "dave2", "town-1", "fault"))
+        ...     _ = add_mark(Path(folder), Mark("R1", "dave2", "town-1", "unsure", "glare?"))
+        ...     [(one.mark, one.note) for one in read_marks(Path(folder)).values()]
+        [('unsure', 'glare?')]
+    """
+    if mark.mark not in get_args(Said):
+        raise InputError(f"a mark is {', '.join(MARKS)} or empty, got {mark.mark!r}")
+    if len(mark.note) > _LONGEST_NOTE:
+        raise InputError(f"a note may have {_LONGEST_NOTE} characters at most, got {len(mark.note)}")
+    stamped = Mark(*mark.key, mark.mark, mark.note, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    line = json.dumps(asdict(stamped), ensure_ascii=False) + "\n"
+    try:
+        # One write to the end of the file: two browsers at once do not mix their lines.
+        handle = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            os.write(handle, line.encode("utf-8"))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise InputError(f"cannot write {folder / FILE}: {error.strerror}; marks are stored there") from error
+    return stamped
+
+
+def read_marks(folder: Path) -> Mapping[Key, Mark]:
+    """Return what was said of each case last; a line that was cut off is left out."""
+    found: dict[Key, Mark] = {}
+    try:
+        text = (folder / FILE).read_text("utf-8", errors="replace")
+    except OSError:
+        return found
+    for line in text.splitlines():
+        try:
+            mark = Mark(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+        found[mark.key] = mark
+        if not mark.mark and not mark.note:
+            del found[mark.key]
+    return found

@@ -1,0 +1,193 @@
+"""A wall of cases: filtered and sorted in the store, handed out a window at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from roadworthy.errors import InputError
+from roadworthy.runs.store import Row, StoredRun
+from roadworthy.web.looking.marks import Key, Mark, read_marks
+from roadworthy.web.looking.showing import shown
+
+__all__ = ["Choice", "Wall", "Walls"]
+
+_ORDERS = {
+    "margin": "margin NULLS LAST",
+    "seen": "visual_change DESC NULLS LAST, margin",
+    "unseen": "visual_change NULLS LAST, margin",
+    "case": '"case"',
+}
+"""How cases may be sorted; what is chosen is looked up here and never put into a question as it is."""
+_STATUSES = {
+    "failures": "status IN ('violated', 'error')",
+    "violated": "status = 'violated'",
+    "error": "status = 'error'",
+    "passed": "status = 'passed'",
+    "not applicable": "status = 'not applicable'",
+    "all": "true",
+}
+_CHANGES = ("param.change.1", "param.transform", "param.change")
+"""Columns that say what was changed, the first that a run has."""
+_FIELD, _RECORD = "\x1f", "\x1e"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which cases a wall shows, and in which order.
+
+    Attributes:
+        requirement: The id of the requirement; of all when empty.
+        system: The name of the system; of all when empty.
+        status: Failures (violations and errors), one status, or all.
+        change: What was changed; anything when empty.
+        mark: What people said of it; "none" for what nobody has marked; anything when empty.
+        order: By margin, by how well the change is seen, or by case.
+    """
+
+    requirement: str = ""
+    system: str = ""
+    status: str = "failures"
+    change: str = ""
+    mark: str = ""
+    order: str = "margin"
+
+
+class Wall:
+    """The cases of one run.
+
+    Args:
+        folder: The folder of the run.
+
+    Raises:
+        InputError: There is no run in it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._run = StoredRun.open(folder)
+        self._lock = Lock()  # a database is for one thread at a time
+        self._columns = {str(row["name"]) for row in self._ask(_COLUMNS)}
+        self._change = next((one for one in _CHANGES if one in self._columns), None)
+
+    def _ask(self, sql: str, parameters: tuple[str | int, ...] = ()) -> list[Row]:
+        with self._lock:
+            return self._run.query(sql, parameters)
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What the requirements say, by their ids."""
+        return {pair.requirement.id: pair.requirement.text for pair in self._run.pairs}
+
+    def facets(self) -> dict[str, list[tuple[str, int]]]:
+        """Return what can be chosen, each with the number of its failures."""
+        columns = {"requirement": "requirement", "system": "system", "change": self._change}
+        failing = _STATUSES["failures"]
+        return {
+            name: []
+            if column is None
+            else [
+                (str(row["name"]), int(str(row["number"])))
+                for row in self._ask(
+                    f'SELECT "{column}" AS name, count(*) FILTER ({failing}) AS number FROM cases '
+                    f'WHERE "{column}" IS NOT NULL GROUP BY ALL ORDER BY number DESC, name LIMIT 500'
+                )
+            ]
+            for name, column in columns.items()
+        }
+
+    def window(self, choice: Choice, offset: int, limit: int) -> dict[str, Any]:
+        """Return some of the chosen cases, and how many there are."""
+        if choice.order not in _ORDERS or choice.status not in _STATUSES:
+            raise InputError(f"cases are not sorted by {choice.order!r} or chosen by {choice.status!r} here")
+        marks = read_marks(self.folder)
+        where, values = self._where(choice, marks)
+        counted = self._ask(f"SELECT count(*) AS number FROM cases WHERE {where}", values)
+        rows = self._ask(
+            f"SELECT * FROM cases WHERE {where} ORDER BY {_ORDERS[choice.order]}, requirement, system, "
+            f'"case" LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}',
+            (*values, limit, offset),
+        )
+        return {
+            "total": int(str(counted[0]["number"])),
+            "offset": offset,
+            "cases": [shown(row, marks.get(_key(row))) for row in rows],
+        }
+
+    def case(self, requirement: str, system: str, case: str) -> dict[str, Any]:
+        """Return one case.
+
+        Raises:
+            InputError: There is none of that name.
+        """
+        rows = self._ask(
+            'SELECT * FROM cases WHERE requirement = $1 AND system = $2 AND "case" = $3 LIMIT 1',
+            (requirement, system, case),
+        )
+        if not rows:
+            raise InputError(f"this run has no case {case!r} of {requirement!r} on {system!r}")
+        return shown(rows[0], read_marks(self.folder).get(_key(rows[0])))
+
+    def _where(self, choice: Choice, marks: Mapping[Key, Mark]) -> tuple[str, tuple[str, ...]]:
+        conditions, values = [_STATUSES[choice.status]], list[str]()
+
+        def equals(column: str, value: str) -> None:
+            values.append(value)
+            conditions.append(f'"{column}" = ${len(values)}')
+
+        if choice.requirement:
+            equals("requirement", choice.requirement)
+        if choice.system:
+            equals("system", choice.system)
+        if choice.change and self._change is not None:
+            equals(self._change, choice.change)
+        if choice.mark:
+            marked = [one.key for one in marks.values() if choice.mark in ("none", one.mark)]
+            values.append(_RECORD.join(map(_FIELD.join, marked)))
+            named = 'requirement || chr(31) || system || chr(31) || "case"'
+            among = f"({named}) IN (SELECT unnest(string_split(${len(values)}, chr(30))))"
+            conditions.append(f"NOT {among}" if choice.mark == "none" else among)
+        return " AND ".join(conditions), tuple(values)
+
+
+class Walls:
+    """The walls of the runs that were looked at last.
+
+    A run may still be going on: a wall is made anew when a page is opened, and stays as it is while it is
+    scrolled.
+    """
+
+    def __init__(self, at_most: int = 8) -> None:
+        self._at_most = at_most
+        self._kept: dict[Path, Wall] = {}
+        self._lock = Lock()
+
+    def fresh(self, folder: Path) -> Wall:
+        """Return the wall of a run as it stands now.
+
+        Raises:
+            InputError: There is no run in the folder.
+        """
+        wall = Wall(folder)
+        with self._lock:
+            self._kept.pop(folder, None)
+            self._kept[folder] = wall
+            while len(self._kept) > self._at_most:
+                del self._kept[next(iter(self._kept))]
+        return wall
+
+    def kept(self, folder: Path) -> Wall:
+        """Return the wall of a run as it was when its page was opened."""
+        with self._lock:
+            wall = self._kept.get(folder)
+        return wall or self.fresh(folder)
+
+
+_COLUMNS = "SELECT column_name AS name FROM (DESCRIBE cases)"
+
+
+def _key(row: Row) -> Key:
+    return str(row["requirement"]), str(row["system"]), str(row["case"])

@@ -1,0 +1,85 @@
+"""The page Look: a wall of failures, one of them closely, and what people say of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from roadworthy.errors import InputError
+from roadworthy.web.looking.marks import MARKS, Mark, Said, add_mark
+from roadworthy.web.looking.wall import Choice
+from roadworthy.web.room import room_of
+from roadworthy.web.routes.runs import folder_of
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/look")
+
+_MOST = 200  # cases in one answer
+Short = Annotated[str, Query(max_length=500)]
+
+
+class _Said(BaseModel):
+    """What somebody says of a case."""
+
+    model_config = ConfigDict(extra="forbid")
+    requirement: Annotated[str, Field(max_length=500)]
+    system: Annotated[str, Field(max_length=500)]
+    case: Annotated[str, Field(max_length=2000)]
+    mark: Said
+    note: Annotated[str, Field(max_length=2000)] = ""
+
+
+@router.get("")
+def choose(request: Request) -> Response:
+    """Return the list of runs to look at."""
+    room = room_of(request)
+    jobs = [job for job in room.queue.jobs() if (job.run / "runs").is_dir()]
+    return room.pages.page(request, "look_runs.html", jobs=jobs, names=room.folders.names)
+
+
+@router.get("/{name}")
+def page(request: Request, name: str) -> Response:
+    """Return the wall of a run."""
+    room = room_of(request)
+    folder = folder_of(room, name)
+    try:
+        wall = room.walls.fresh(folder)
+    except InputError as error:
+        return room.pages.page(
+            request, "error.html", heading="There is nothing to look at yet", reason=str(error)
+        )
+    return room.pages.page(
+        request, "look.html", name=name, facets=wall.facets(), texts=wall.texts, marks=MARKS
+    )
+
+
+@router.get("/{name}/cases")
+def cases(
+    request: Request,
+    name: str,
+    requirement: Short = "",
+    system: Short = "",
+    status: Short = "failures",
+    change: Short = "",
+    mark: Short = "",
+    order: Short = "margin",
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    limit: Annotated[int, Query(ge=1, le=_MOST)] = 60,
+) -> dict[str, Any]:
+    """Return some of the chosen cases."""
+    room = room_of(request)
+    choice = Choice(requirement, system, status, change, mark, order)
+    return room.walls.kept(folder_of(room, name)).window(choice, offset, limit)
+
+
+@router.post("/{name}/marks", status_code=201)
+def mark(request: Request, name: str, said: _Said) -> dict[str, Any]:
+    """Store what somebody says of a case."""
+    room = room_of(request)
+    folder = folder_of(room, name)
+    room.walls.kept(folder).case(said.requirement, said.system, said.case)
+    stored = add_mark(folder, Mark(said.requirement, said.system, said.case, said.mark, said.note))
+    return {"mark": stored.mark, "note": stored.note, "time": stored.time}

@@ -1,0 +1,72 @@
+// One case: pictures, answers drawn as arrows and bars, boxes, and numbers.
+import { chip, hint, make } from "/static/page.js";
+
+const SPACE = "http://www.w3.org/2000/svg";
+export const SAID = { passed: "holds", violated: "violated", "not applicable": "not applicable", error: "error" };
+const UNITS = { speed: " m/s", steering: "°" };
+
+export function number(value, digits = 2) {
+  if (value === null || value === undefined) return "–";
+  if (Math.abs(value) >= 1e300) return value > 0 ? "∞" : "−∞";
+  return Number(value).toFixed(digits).replace("-", "−");
+}
+
+function shape(tag, attributes, ...children) {
+  const element = document.createElementNS(SPACE, tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+export function pictureOf(run, digest) {
+  return `/runs/${encodeURIComponent(run)}/files/images/${digest.slice(0, 2)}/${digest}.png`;
+}
+
+// Steering as an arrow from the wheel, speed as a bar; before is drawn faint, after strong.
+function drawing(output, before, after) {
+  const name = `${output} ${number(before)} before, ${number(after)} after`;
+  const picture = shape("svg", { viewBox: "0 0 64 36", class: "drawn", role: "img", "aria-label": name });
+  if (output === "steering") {
+    for (const [value, kind] of [[before, "before"], [after, "after"]]) {
+      // Three times as far as it turns, so that a degree can be seen.
+      const angle = (Math.max(-25, Math.min(25, value)) * 3 * Math.PI) / 180;
+      const [x, y] = [32 + 26 * Math.sin(angle), 33 - 26 * Math.cos(angle)];
+      picture.append(shape("line", { x1: 32, y1: 33, x2: x, y2: y, class: kind }), shape("circle", { cx: x, cy: y, r: 2.6, class: kind }));
+    }
+  } else {
+    const most = Math.max(before, after, 0.1);
+    for (const [row, value, kind] of [[8, before, "before"], [21, after, "after"]]) picture.append(shape("rect", { x: 2, y: row, width: Math.max(1, (60 * Math.max(0, value)) / most), height: 9, class: kind }));
+  }
+  return picture;
+}
+
+export function answersOf(one) {
+  return one.answers.map((answer) => make("div.answer-line", {}, drawing(answer.output, answer.before, answer.after),
+    make("span", {}, `${answer.output ?? "answer"} ${number(answer.before)} → ${number(answer.after)}${UNITS[answer.output] ?? ""}`)));
+}
+
+export function boxesOver(image, boxes) {
+  if (!Object.keys(boxes).length) return null;
+  const drawn = shape("svg", { "aria-hidden": "true", preserveAspectRatio: "xMidYMid meet" });
+  const draw = () => {
+    if (!image.naturalWidth) return;
+    drawn.setAttribute("viewBox", `0 0 ${image.naturalWidth} ${image.naturalHeight}`);
+    drawn.replaceChildren(...Object.entries(boxes).map(([kind, [x1, y1, x2, y2]]) => shape("rect", { x: x1, y: y1, width: x2 - x1, height: y2 - y1, class: kind })));
+  };
+  image.addEventListener("load", draw);
+  draw();
+  return drawn;
+}
+
+export function numbersOf(one, { explained = false } = {}) {
+  const unit = one.answers.length ? UNITS[one.answers[0].output] ?? "" : Object.keys(one.boxes).length ? " px" : "";
+  const parts = [];
+  if (one.margin !== null) parts.push(make("span", {}, `margin ${number(one.margin)}${unit}`), explained ? hint("margin", "How far the case is from the border between pass and fail, in the requirement's own unit. Below 0 it is violated.") : null);
+  if (one.visual_change !== null) parts.push(make("span", {}, `Δv ${number(one.visual_change)}`), explained ? hint("visual change Δv", "How much of the change a person sees: 0 nobody sees, 1 nothing of the picture is left.") : null);
+  if (one.tolerated !== null && one.tolerated !== undefined) parts.push(make("span", {}, one.tolerated ? "people tolerate it" : "people do not tolerate it"), explained ? hint("tolerated", "Whether people still recognise what is there after a change as strong as this one, by the published study of the change.") : null);
+  return make("div.small.numbers", {}, parts);
+}
+
+export function headingOf(one) {
+  return make("div.case-head", {}, chip(one.status, SAID[one.status]), one.mark ? make("span.chip.marked", {}, one.mark) : null, make("b", {}, one.case), make("small", {}, one.system));
+}

@@ -1,0 +1,111 @@
+// One case closely: two pictures compared in four ways, everything that is known, and what people say of it.
+import { alertAbout, ask, fill, hint, make } from "/static/page.js";
+import { answersOf, boxesOver, headingOf, numbersOf, pictureOf } from "/static/case.js";
+
+const WAYS = { beside: "Side by side", slider: "Slider", flicker: "Flicker", difference: "Difference" };
+const MARKS = { fault: "True fault", "false alarm": "False alarm", unsure: "Unsure" };
+const FLICKER = 600; // milliseconds
+
+export class CaseDialog {
+  constructor(box, source) {
+    this.box = box;
+    this.source = source;
+    this.way = "beside";
+    this.place = 0;
+    this.timer = 0;
+    this.saving = Promise.resolve();
+    box.addEventListener("close", () => clearInterval(this.timer));
+    box.addEventListener("click", (event) => { if (event.target === box) box.close(); });
+    box.addEventListener("keydown", (event) => {
+      if (event.target.matches("input, textarea, select")) return;
+      if (event.key === "ArrowLeft") this.show(this.place - 1);
+      else if (event.key === "ArrowRight") this.show(this.place + 1);
+    });
+  }
+
+  async show(place) {
+    if (place < 0 || place >= this.source.size()) return;
+    try {
+      const one = await this.source.case(place);
+      this.place = place;
+      this.draw(one);
+      if (!this.box.open) this.box.showModal();
+    } catch (error) {
+      alertAbout(error);
+    }
+  }
+
+  draw(one) {
+    const step = (by, words) => make("button.quiet", { type: "button", "aria-disabled": String(this.place + by < 0 || this.place + by >= this.source.size()), onclick: () => this.show(this.place + by) }, words);
+    const stage = make("div.stage", {});
+    const several = one.pictures.length > 1;
+    const ways = several ? make("div.ways", { role: "group", "aria-label": "How to compare" }, Object.entries(WAYS).map(([way, words]) =>
+      make("button.quiet.way", { type: "button", "data-way": way, "aria-pressed": String(way === this.way), onclick: () => { this.way = way; this.draw(one); this.box.querySelector(`[data-way="${way}"]`).focus(); } }, words))) : null;
+    fill(this.box,
+      make("div.head", {}, make("h2", { id: "case-title" }, one.case), make("div.actions", {}, step(-1, "Before"), step(1, "Next"), make("button", { type: "button", onclick: () => this.box.close() }, "Close"))),
+      headingOf(one), make("p.small", {}, this.source.texts[one.requirement] ?? one.requirement),
+      ways, stage, answersOf(one), numbersOf(one, { explained: true }),
+      one.expected !== null && one.expected !== undefined ? make("p", {}, `Expected ${one.expected}, found ${one.found ?? "nothing"}`) : null,
+      one.reason ? make("p", {}, one.reason) : null,
+      this.marking(one), this.known(one));
+    this.compare(stage, one);
+  }
+
+  compare(stage, one) {
+    clearInterval(this.timer);
+    const images = one.pictures.map((digest, place) => make("img", { src: pictureOf(this.source.run, digest), alt: one.pictures.length > 1 ? (place ? "after" : "before") : "frame" }));
+    if (!images.length) return fill(stage, make("p.empty", {}, "No pictures were kept of this case: runs keep those of failures, or of all with --images all."));
+    if (images.length === 1 || this.way === "beside") {
+      return fill(stage, make("div.frames", {}, images.map((image, place) => make("figure", {}, make("div.boxed", {}, image, boxesOver(image, one.boxes)),
+        images.length > 1 ? make("figcaption", {}, place ? "after" : "before") : null))));
+    }
+    const [under, over] = images;
+    over.classList.add("over");
+    fill(stage, make("div.layers", {}, under, over));
+    if (this.way === "difference") {
+      stage.firstChild.classList.add("difference");
+      stage.append(make("p.small", {}, "Where nothing changed it is black; brightened, so that little changes are seen."));
+    } else if (this.way === "slider") {
+      const move = (event) => { over.style.clipPath = `inset(0 0 0 ${event.target.value}%)`; };
+      const slider = make("input", { type: "range", min: 0, max: 100, value: 50, "aria-label": "How much of the picture before is shown", oninput: move });
+      move({ target: slider });
+      stage.append(slider);
+    } else {
+      this.timer = setInterval(() => { over.style.visibility = over.style.visibility === "hidden" ? "" : "hidden"; }, FLICKER);
+    }
+  }
+
+  marking(one) {
+    const note = make("textarea", { rows: 2, maxlength: 2000, id: "note", placeholder: "Why? (if you like)" });
+    note.value = one.note;
+    const told = make("span.small", { role: "status" });
+    const buttons = Object.entries(MARKS).map(([mark, words]) => make("button.quiet.way", { type: "button", "data-mark": mark, onclick: () => save(one.mark === mark ? "" : mark) }, words));
+    const show = () => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.mark === one.mark)));
+    // One after the other: a note that is left by a click on a mark is stored before it.
+    const save = (mark) => {
+      one.mark = mark;
+      one.note = note.value;
+      show();
+      const said = { requirement: one.requirement, system: one.system, case: one.case, mark, note: note.value };
+      this.saving = this.saving.then(async () => {
+        try {
+          await ask(`/look/${encodeURIComponent(this.source.run)}/marks`, said);
+          told.textContent = "Stored.";
+          this.source.changed(this.place, one);
+        } catch (error) {
+          told.textContent = "Not stored.";
+          alertAbout(error);
+        }
+      });
+    };
+    note.addEventListener("change", () => save(one.mark));
+    show();
+    return make("fieldset.marking", {}, make("legend", {}, "What is it? ", hint("marks", "Your judgement of this case. It is stored beside the run, in marks.jsonl, with the time; nothing that was said before is lost. Press again to take it back.")),
+      make("div.ways", {}, buttons, told), make("label.small", { for: "note" }, "Note"), note);
+  }
+
+  known(one) {
+    const rows = [...Object.entries(one.parameters), ...Object.entries(one.measures)].map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, String(value))));
+    return make("details.more", {}, make("summary", {}, "Everything that is known of this case"), make("div.scroll", {}, make("table", {}, make("tbody", {}, rows))));
+  }
+}
