@@ -199,7 +199,10 @@ def test_frames_that_do_not_qualify_are_counted_with_reasons(roadworthy: Run) ->
         (("--rule", RAIN, "--threshold", "0,x"), "--threshold must be a share such as 10% or 0.1, got 'x'"),
         (("--rule", RAIN, "--same", "brake=1"), "--same: unknown output 'brake'"),
         (("--rule", RAIN, "--same", "speed=much"), "--same speed must be a number in degrees or m/s"),
-        (("--rule", RAIN, "--images", "few", "--sample", "2"), "images must be one of failures, sample, all, none"),
+        (
+            ("--rule", RAIN, "--images", "few", "--sample", "2"),
+            "images must be one of failures, sample, all, none",
+        ),
         (("--rule", RAIN, "--processes", "0", "--sample", "2"), "--processes must be 1 or more, got 0"),
         (("--rule", RAIN, "-o", "weather=rain", "--sample", "2"), "no frame qualifies, so no rule was tried"),
         (("--rule", RAIN, "--traffic", "up"), "--traffic must be right or left, got 'up'"),

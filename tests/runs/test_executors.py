@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from tests.runs.executing import (
 
 from roadworthy.cases import Requirement, Status
 from roadworthy.errors import InputError, MissingExtraError, UnknownNameError
-from roadworthy.frames import Signals
+from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model, load_model
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import Executor, executor_for
@@ -200,3 +202,35 @@ def test_cases_that_share_a_frame_still_do_in_a_worker(tmp_path: Path, two: Exec
     run(Shared(), REQUIREMENT, Frames(8), Sizes(), out=tmp_path, batch_size=4, executor=two)
     assert {row["measure.speed"] for row in read_rows(tmp_path)} == {4.0}
     assert len(list(read_rows(tmp_path))) == 80
+
+
+class Watched(Frames):
+    """Knows which of its frames are alive."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(length)
+        self.alive: weakref.WeakSet[Frame] = weakref.WeakSet()
+
+    def __getitem__(self, index: int, /) -> Frame:
+        frame = super().__getitem__(index)
+        self.alive.add(frame)
+        return frame
+
+
+def test_the_driver_lets_go_of_frames_when_their_rows_are_stored(two: Executor) -> None:
+    data = Watched(200)
+    most = 0
+
+    def look(counts: Mapping[Status, int]) -> None:
+        nonlocal most
+        most = max(most, len(data.alive))
+
+    gc.collect()
+    gc.disable()
+    try:
+        run(Bright(inline=True), REQUIREMENT, data, Meter(), batch_size=4, executor=two, progress=look)
+    finally:
+        gc.enable()
+    # Of each worker two batches and one that waits, the batch just stored and the one being filled.
+    assert most <= (2 * 3 + 2) * 4 + 1
+    assert not data.alive

@@ -319,8 +319,8 @@ def _growing(time: ArrayLike, name: str) -> NDArray[np.float64]:
     if len(back):
         row = int(back[0])
         raise InputError(
-            f"drive {name}: time must grow, but row {row + 1} has {stamps[row + 1]:g} s after {stamps[row]:g} s: "
-            "sort the rows and leave out repeated ones (Drive.repaired does)"
+            f"drive {name}: time must grow, but row {row + 1} has {stamps[row + 1]:g} s after "
+            f"{stamps[row]:g} s: sort the rows and leave out repeated ones (Drive.repaired does)"
         )
     return stamps
 
