@@ -10,6 +10,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -40,7 +41,7 @@ from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.memory import process_megabytes
 
 RULE = "If it is rainy, then the ego-vehicle should slow down."
-ROUNDS = 3
+ROUNDS = 5
 Task: TypeAlias = tuple[Method, Requirement, Dataset, SystemUnderTest, int]
 POINTS = (1_000, 10_000, 30_000, 100_000)
 
@@ -96,7 +97,7 @@ def main() -> None:
 
 def executors() -> None:
     """Print cases per second of a real task and of one that is nothing but overhead."""
-    data = load("world:town", count=240)
+    data = load("world:town", count=120)
     rule = Requirement("R1", RULE, "rules")
     tasks: dict[str, Task] = {
         "rain on the world, DAVE-2": (
@@ -104,7 +105,7 @@ def executors() -> None:
             rule,
             data,
             load_model("dave2"),
-            240,
+            120,
         ),
         "nothing but overhead": (Cheap(6_000), Requirement("R1", "None", "cheap"), data, Mean(), 6_000),
     }
@@ -114,19 +115,25 @@ def executors() -> None:
         "processes 2": {"workers": 2},
         "ray 2": {"workers": 2},
     }
-    for title, task in tasks.items():
-        print(f"Executors: {title}, {task[-1]} cases, median of {ROUNDS}")
-        base = 0.0
-        for name, chosen in options.items():
-            with executor_for(name.split()[0], **chosen) as executor:
+    with ExitStack() as stack:
+        ready = {
+            name: stack.enter_context(executor_for(name.split()[0], **chosen))
+            for name, chosen in options.items()
+        }
+        for title, task in tasks.items():
+            for executor in ready.values():
                 _measured(task, executor)  # workers start and open the model
-                rounds = [_measured(task, executor) for _ in range(ROUNDS)]
-            rate, driver, workers = (median(values) for values in zip(*rounds, strict=True))
-            base = base or rate
-            print(
-                f"  {name:12s} {rate:8.0f} cases/s {rate / base:5.2f} × serial; processor time for a case: "
-                f"driver {driver * 1e3:6.2f} ms, workers {workers * 1e3:6.2f} ms"
-            )
+            rounds = [
+                {name: _measured(task, executor) for name, executor in ready.items()} for _ in range(ROUNDS)
+            ]
+            print(f"Executors: {title}, {task[-1]} cases, median of {ROUNDS} rounds in turn")
+            for name in ready:
+                rate, driver, workers = (median(one[name][place] for one in rounds) for place in range(3))
+                ratio = median(one[name][0] / one["serial"][0] for one in rounds)
+                print(
+                    f"  {name:12s} {rate:7.0f} cases/s {ratio:5.2f} × serial; processor time for a case: "
+                    f"driver {driver * 1e3:6.2f} ms, workers {workers * 1e3:6.2f} ms"
+                )
     print()
 
 

@@ -146,9 +146,9 @@ def picture(tmp_path: Path) -> Callable[..., None]:
     folder = Path(os.environ.get("ROADWORTHY_SCREENSHOTS", tmp_path))
     shown = os.environ.get("ROADWORTHY_DOCS_PICTURES")
 
-    def taken(page: Page, name: str, *, docs: bool = False) -> None:
-        page.screenshot(path=folder / f"{name}.png", full_page=True)
+    def taken(page: Page, name: str, *, docs: bool = False, whole: bool = True) -> None:
+        page.screenshot(path=folder / f"{name}.png", full_page=whole)
         if docs and shown:
-            page.screenshot(path=Path(shown, f"{name}.jpg"), full_page=True, type="jpeg", quality=82)
+            page.screenshot(path=Path(shown, f"{name}.jpg"), full_page=whole, type="jpeg", quality=82)
 
     return taken

@@ -78,7 +78,9 @@ def _everything_is_loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    # This test may itself run in a worker.
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     pytester.path.joinpath("drivers.py").write_text(DRIVERS)
     return pytester
 

@@ -27,7 +27,7 @@ from roadworthy.cases import (
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import Truth
-from roadworthy.runs import read_rows, run
+from roadworthy.runs import read_rows, run, run_several
 
 REQUIREMENT = Requirement("R1", "Steering stays small", "climb")
 
@@ -252,3 +252,20 @@ def test_resuming_never_deletes_the_rows_of_another_run(tmp_path: Path, method: 
     with pytest.raises(InputError, match="not the beginning of this search, and its rows would be lost"):
         run(Resumable(), REQUIREMENT, Road(), Driver(), out=tmp_path, resume=True)
     assert list(read_rows(tmp_path)) == before
+
+
+def test_a_search_among_several_runs_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    def stop(done: int) -> None:
+        if done > 140:
+            raise KeyboardInterrupt
+
+    run_several(Resumable(60), [REQUIREMENT], Road(), [Driver()], out=tmp_path / "whole")
+    parts = tmp_path / "parts"
+    with pytest.raises(KeyboardInterrupt):
+        run_several(Resumable(60), [REQUIREMENT], Road(), [Driver()], out=parts, progress=stop)
+    system = Driver()
+    found = run_several(Resumable(60), [REQUIREMENT], Road(), [system], out=parts, resume=True)
+    assert sum(system.sizes) < 150, "what was done before the checkpoint is not done again"
+    folder = Path("runs", "r1", "driver")
+    assert list(read_rows(parts / folder)) == list(read_rows(tmp_path / "whole" / folder))
+    assert sum(found.results["R1", "driver"].counts.values()) == 160

@@ -170,6 +170,16 @@ def test_processes_and_batches_do_not_change_a_byte(tmp_path: Path) -> None:
     assert digests(tmp_path / "one") == digests(tmp_path / "small") == digests(tmp_path / "two")
 
 
+def test_rounds_of_very_many_requirements_are_parted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [WEAK, STRICT, OTHER]
+    run_several(Brightness(), asked, Frames(5), [Meter()], out=tmp_path / "whole")
+    monkeypatch.setattr("roadworthy.runs.carrying.MAX_CASES", 2)
+    system = Meter()
+    run_several(Brightness(), asked, Frames(5), [system], out=tmp_path / "parts", batch_size=1)
+    assert max(len(batch) for batch in system.batches) == 1
+    assert digests(tmp_path / "whole") == digests(tmp_path / "parts")
+
+
 def test_images_of_all_systems_lie_in_one_folder(tmp_path: Path) -> None:
     found = run_several(
         Brightness(), [STRICT], Frames(4), [Meter("a"), Meter("b", 0.2)], out=tmp_path / "out"

@@ -29,6 +29,7 @@ from roadworthy.frames import Frame
 from roadworthy.models import ObservableSystem, Simulator, SystemUnderTest
 
 __all__ = [
+    "MAX_CASES",
     "Answered",
     "Guarded",
     "Judged",

@@ -21,7 +21,7 @@ from roadworthy.cases import (
 )
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.batches import group
+from roadworthy.runs.batches import MAX_CASES, group
 from roadworthy.runs.executors.protocol import Executor
 from roadworthy.runs.executors.retention import Retention
 from roadworthy.runs.executors.work import Done, Job, Pair, Result, Unit, listens
@@ -130,7 +130,7 @@ class Work:
             finish(0)
 
     def _rounds(self, data: Dataset, seed: int) -> Iterator[Sequence[Case] | AwaitVerdicts]:
-        """Yield a case of each requirement at a time."""
+        """Yield a case of each requirement at a time; of very many, in parts."""
         # All get the same random numbers, so that requirements about the same change share its frames.
         streams = {one.id: self.method.cases(one, data, rng_for(seed, "cases")) for one in self.requirements}
         while streams:
@@ -147,6 +147,9 @@ class Work:
                 else:
                     self._check_case(item, id)
                     cases.append(item)
+                    if len(cases) >= MAX_CASES:
+                        yield cases
+                        cases = []
             if cases:
                 yield cases
 

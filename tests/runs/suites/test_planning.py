@@ -274,6 +274,26 @@ class TestComplaints:
         message = told(plan, text)
         assert expected in message, message
 
+    def test_a_model_that_fits_one_rule_of_a_file_fits_the_file(
+        self, plan: Callable[..., SuitePlan], tmp_path: Path
+    ) -> None:
+        (tmp_path / "two.rules").write_text(
+            f"A: {NIGHT}\n\nB: If lane lines are removed from the road, the steering angle should keep the same.\n"
+        )
+        text = f"""
+            models: {{careful: python:drivers.py:careful, half: python:drivers.py:steering_only}}
+            {self.DATA}
+            requirements: {{two: {{rules: two.rules, models: [careful, half]}}}}
+        """
+        found = plan(text)
+        assert [(trial.requirement.id, trial.models) for trial in found.trials] == [
+            ("two/A", ("careful",)),
+            ("two/B", ("careful", "half")),
+        ]
+        assert found.notes == ["Left out, because half does not predict speed: two/A"]
+        message = told(plan, text.replace("models: [careful, half]", "models: half"))
+        assert "two/A fits no model and data here: half does not predict speed" in message
+
     def test_several_at_once(self, plan: Callable[..., SuitePlan]) -> None:
         text = "models: dave3\ndata: wrold\nrequirements: {N: {rules: no.rules}}\n"
         with pytest.raises(SuiteError) as caught:
@@ -289,6 +309,18 @@ class TestComplaints:
             requirements: {{N: "{NIGHT}"}}
         """)
         assert found.trials[0].models == ("broken",)
+
+    def test_recorded_answers_are_for_frames_as_they_are(
+        self, plan: Callable[..., SuitePlan], tmp_path: Path
+    ) -> None:
+        lines = "".join(f"town-{number:06d},8.5\n" for number in range(4))
+        (tmp_path / "speeds.csv").write_text(f"id,speed\n{lines}")
+        text = f"""
+            models: {{recorded: recorded:speeds.csv}}
+            {self.DATA}
+            requirements: {{N: "{NIGHT}"}}
+        """
+        assert "recorded has recorded answers, and these are to frames as they are" in told(plan, text)
 
     def test_a_sample_of_none_is_refused(self, plan: Callable[..., SuitePlan]) -> None:
         assert told(plan, f"{self.HEAD}requirements: {{N: '{NIGHT}'}}", sample=0) == (

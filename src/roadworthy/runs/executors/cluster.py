@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -92,6 +93,8 @@ class RayExecutor:
             raise
 
     def _connect(self, address: str | None, cpus: int | None) -> None:
+        # Nothing that runs here tells others about it.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # "local" starts one, even where another runs already.
         options: dict[str, Any] = {"address": "local", "num_cpus": cpus, "include_dashboard": False}
         try:

@@ -35,6 +35,7 @@ __all__ = [
     "RulesForm",
     "Share",
     "SuiteForm",
+    "names_of",
     "read_share",
 ]
 
@@ -406,13 +407,26 @@ def _short_requirement(given: object) -> object:
     return {"bbsl": given.strip()} if given.strip().endswith(".bbsl") else {"rule": given}
 
 
+def names_of(given: object) -> list[str]:
+    """Return the names of models or data: of what is only referred to, what it refers to.
+
+    Example:
+        >>> names_of(["dave2", "onnx:nets/mine.onnx"]), names_of({"mine": "dave2"}), names_of(None)
+        (['dave2', 'onnx:nets-mine.onnx'], ['mine'], [])
+    """
+    if isinstance(given, dict):
+        return list(given)
+    listed = given if isinstance(given, list) else [given]
+    # A name may hold neither / nor @.
+    return [re.sub("[/@]+", "-", one) for one in listed if isinstance(one, str)]
+
+
 def _named(given: object) -> object:
     """Turn one reference, or a list of them, into a mapping of names, which are what they refer to."""
     if isinstance(given, str):
         given = [given]
     if isinstance(given, list) and all(isinstance(one, str) for one in given):
-        # A name may hold neither / nor @.
-        names = [re.sub("[/@]+", "-", one) for one in given]
+        names = names_of(given)
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{twice[0]!r} is listed twice: give names of your own, as in {{mine: …}}")
         return dict(zip(names, given, strict=True))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.datasets import ChosenFrames, load, options_of, reader_for
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame
-from roadworthy.models import Network, SystemUnderTest, load_model, task_of
+from roadworthy.models import Network, Recorded, SystemUnderTest, load_model, task_of
 from roadworthy.runs.batches import ask
 from roadworthy.runs.suites.forms import DataForm, ModelForm
 
@@ -65,20 +65,48 @@ class Facts:
         data: The data; None for what needs none.
         answer: The answer; None where it failed.
         failure: Why it failed.
+        elsewhere: Its answer to a frame of other data, where it has one.
     """
 
     model: OpenedModel
     data: OpenedData | None
     answer: Prediction | None
     failure: str = ""
+    elsewhere: Prediction | None = None
+
+    @property
+    def known(self) -> Prediction | None:
+        """What the model answers with, as far as that was seen, here or elsewhere."""
+        return self.answer if self.answer is not None else self.elsewhere
+
+    def unrecorded(self, *, changed: bool) -> str:
+        """Return why a model that is no more than its recorded answers cannot be asked; empty if it can.
+
+        Args:
+            changed: Whether it is asked about changed frames.
+        """
+        system = getattr(self.model.system, "network", self.model.system)
+        if not isinstance(system, Recorded):
+            return ""
+        if changed:
+            return f"{self.model.name} has recorded answers, and these are to frames as they are"
+        ids = getattr(self.data.frames, "ids", ()) if self.data is not None else ()
+        if ids and len(system.unmatched(ids)) == len(system):
+            return f"{self.model.name} has recorded answers, and none is to a frame of {self.data_name}"
+        return ""
+
+    @property
+    def data_name(self) -> str:
+        """What the data is called; empty where there is none."""
+        return self.data.name if self.data is not None else ""
 
     @property
     def task(self) -> str | None:
         """What the model is for; None where that is not known."""
-        if self.answer is not None:
-            return task_of(self.answer)
-        system = self.model.system
-        return system.task if isinstance(system, Network) else None
+        if self.known is not None:
+            return task_of(self.known)
+        system = getattr(self.model.system, "network", self.model.system)
+        return system.task if isinstance(system, Network | Recorded) else None
 
 
 class _Renamed:
@@ -173,4 +201,5 @@ def look_at(
                 found[model.name, one.name] = Facts(model, one, None, str(answer))
             else:
                 found[model.name, one.name] = Facts(model, one, answer)
-    return found
+    seen = {model: one.answer for (model, _), one in found.items() if one.answer is not None}
+    return {pair: replace(one, elsewhere=seen.get(pair[0])) for pair, one in found.items()}

@@ -29,6 +29,8 @@ __all__ = ["SuitePlan", "Trial", "plan_suite"]
 
 T = TypeVar("T")
 
+_NOTED = 8  # ids in a note
+
 _Variants: TypeAlias = dict[tuple[str, str, str], tuple[Part[Any], list[str]]]
 """How a part is tried: by data, what tells its variants apart and all settings, with the models it is for."""
 
@@ -121,9 +123,10 @@ class _Planner:
         self.suite, self.context, self.only = suite, context, only
         self.form = suite.form
         self.complaints: list[Complaint] = []
-        self.plan_ = SuitePlan(suite, context)
+        self.made = SuitePlan(suite, context)
         self.facts: dict[tuple[str, str], Facts] = {}
         self.folders: dict[str, str] = {}
+        self.left_out: dict[str, list[str]] = {}
 
     def plan(self, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> SuitePlan:
         entries = {id: entry for id, entry in self.form.requirements.items() if self._chosen(id, entry)}
@@ -134,15 +137,15 @@ class _Planner:
         parts = {id: self._parts(id, entry) for id, entry in progress(entries.items())}
         self._open(entries)
         if not self.complaints:
-            self.facts = look_at(self.plan_.models, self.plan_.data)
+            self.facts = look_at(self.made.models, self.made.data)
             for id, entry in entries.items():
                 self._fit(id, entry, parts[id])
         if self.complaints:
             raise SuiteError(self.complaints)
-        if not self.plan_.trials:
+        if not self.made.trials:
             raise InputError(self._nothing_chosen())
-        self._note_unused()
-        return self.plan_
+        self._note()
+        return self.made
 
     def _complain(self, place: Place, message: str, *, key: bool = False) -> None:
         self.complaints.append(complain(self.suite.file, place, message, key=key))
@@ -195,10 +198,10 @@ class _Planner:
                 )
                 self._complain(self._place("models", name), message, key=True)
             try:
-                self.plan_.models[name] = open_model(name, self.form.models[name], self.suite.folder)
+                self.made.models[name] = open_model(name, self.form.models[name], self.suite.folder)
             except RoadworthyError as error:
                 self._complain(self._place("models", name), str(error))
-        history = max((history_of(one.system) for one in self.plan_.models.values()), default=0)
+        history = max((history_of(one.system) for one in self.made.models.values()), default=0)
         wanting = {id: entry for id, entry in entries.items() if kind_of(entry).needs_data}
         if wanting and not self.form.data:
             id = next(iter(wanting))
@@ -207,7 +210,7 @@ class _Planner:
             )
         for name in self._used(wanting, "data"):
             try:
-                self.plan_.data[name] = open_data(
+                self.made.data[name] = open_data(
                     name, self.form.data[name], self.suite.folder, history=history, sample=self.context.sample
                 )
             except RoadworthyError as error:
@@ -236,6 +239,7 @@ class _Planner:
         kind = kind_of(entry)
         models = self._names(entry, "models")
         data = self._names(entry, "data") if kind.needs_data else [""]
+        tried: dict[tuple[str, str], str] = {}
         for part in parts:
             whole = f"{id}/{part.name}" if part.name else id
             reasons: dict[tuple[str, str], str] = {}
@@ -243,14 +247,20 @@ class _Planner:
             for where in data:
                 for model in models:
                     reasons[where, model] = self._try(kind, part, where, model, trials)
-            fitting = {pair for pair, reason in reasons.items() if not reason}
-            self._tell_misfits(id, whole, entry, reasons, fitting)
+            self._tell_misfits(id, whole, reasons)
+            # Whatever fits one part of an entry fits the entry.
+            tried = {pair: reason and tried.get(pair, reason) for pair, reason in reasons.items()}
             several = len({where for where, *_ in trials}) > 1
             for key, name in _named(whole, trials).items():
                 (made, fit), where = trials[key], key[0]
                 named = f"{name}@{where}" if several else name
                 if self._part_chosen(id, entry, named):
                     self._add(named, id, entry, kind, made, where, fit)
+        for number, key in enumerate(("data", "models")):
+            for name in getattr(entry, key) or ():
+                found = [reason for pair, reason in tried.items() if pair[number] == name]
+                if found and all(found):
+                    self._complain(("requirements", id, key), f"{id} does not fit {name}: {found[0]}")
 
     def _try(
         self,
@@ -263,7 +273,7 @@ class _Planner:
         """Note that a model is tried by a part on some data; return why not, if it is not."""
         facts = self.facts[model, where] if where else self._facts_without_data(model)
         try:
-            reason = kind.misfit(part, facts)
+            reason = kind.misfit(part, facts) or OtherTask(facts.unrecorded(changed=kind.changes_frames))
             if reason:
                 return reason
             for one in kind.variants(part, facts):
@@ -276,49 +286,33 @@ class _Planner:
 
     def _facts_without_data(self, model: str) -> Facts:
         found = next((one for (name, _), one in self.facts.items() if name == model), None)
-        return Facts(self.plan_.models[model], None, None if found is None else found.answer)
+        return Facts(self.made.models[model], None, None if found is None else found.known)
 
-    def _tell_misfits(
-        self,
-        id: str,
-        whole: str,
-        entry: EntryForm,
-        reasons: dict[tuple[str, str], str],
-        fitting: set[tuple[str, str]],
-    ) -> None:
-        """Complain about what was asked for by name and does not fit; note what else does not."""
-        if not fitting:
+    def _tell_misfits(self, id: str, whole: str, reasons: dict[tuple[str, str], str]) -> None:
+        """Complain about a requirement that fits nothing; note which models it does not fit."""
+        fit = {model for (_, model), reason in reasons.items() if not reason}
+        if not fit:
             first = next(iter(reasons.values()))
             self._complain(("requirements", id), f"{whole} fits no model and data here: {first}", key=True)
             return
-        for number, key in enumerate(("data", "models")):
-            for name in getattr(entry, key) or ():
-                if not any(pair[number] == name for pair in fitting):
-                    reason = next(one for pair, one in reasons.items() if pair[number] == name)
-                    self._complain(("requirements", id, key), f"{whole} does not fit {name}: {reason}")
-        fit = {model for _, model in fitting}
-        found = {model: reason for (_, model), reason in reasons.items() if reason and model not in fit}
-        for reason in dict.fromkeys(found.values()):
+        others = {model: reason for (_, model), reason in reasons.items() if model not in fit}
+        for reason in dict.fromkeys(others.values()):
             if not isinstance(reason, OtherTask):
-                self._note(reason, whole)
+                self.left_out.setdefault(reason, []).append(whole)
 
-    def _note_unused(self) -> None:
+    def _note(self) -> None:
+        """Note what was left out, and what no requirement is for."""
+        for reason, ids in self.left_out.items():
+            more = f" and {len(ids) - _NOTED} more" if len(ids) > _NOTED else ""
+            self.made.notes.append(f"Left out, because {reason}: {', '.join(ids[:_NOTED])}{more}")
         used = {
-            "models": {model for trial in self.plan_.trials for model in trial.models},
-            "data": {trial.data for trial in self.plan_.trials},
+            "models": {model for trial in self.made.trials for model in trial.models},
+            "data": {trial.data for trial in self.made.trials},
         }
         for key in () if self.only else ("models", "data"):
             unused = [name for name in getattr(self.form, key) if name not in used[key]]
             if unused:
-                self.plan_.notes.append(f"No requirement is for {', '.join(unused)}.")
-
-    def _note(self, reason: str, whole: str) -> None:
-        start = f"Left out, because {reason}: "
-        for number, note in enumerate(self.plan_.notes):
-            if note.startswith(start):
-                self.plan_.notes[number] = f"{note}, {whole}"
-                return
-        self.plan_.notes.append(f"{start}{whole}")
+                self.made.notes.append(f"No requirement is for {', '.join(unused)}.")
 
     def _add(
         self,
@@ -349,7 +343,7 @@ class _Planner:
         if other != id:
             message = f"{id} and {other} would have one folder: use ids that differ in letters or digits"
             self._complain(("requirements", entry_id), message, key=True)
-        self.plan_.trials.append(Trial(requirement, entry_id, kind, part, where, tuple(models)))
+        self.made.trials.append(Trial(requirement, entry_id, kind, part, where, tuple(models)))
 
 
 def _named(whole: str, trials: _Variants) -> dict[tuple[str, str, str], str]:

@@ -24,6 +24,7 @@ from roadworthy.runs.suites.forms import (
     RuleForm,
     RulesForm,
     SuiteForm,
+    names_of,
 )
 from roadworthy.runs.suites.problems import Complaint, SuiteError, complain
 
@@ -117,7 +118,7 @@ def read_suite(path: str | PathLike[str]) -> Suite:
     """
     file = read_yaml(Path(path), "suite", "'models:' and 'requirements:'", SuiteFileError)
     data, complaints = _text_keys(file, file.data, ())
-    complaints += _kinds_told(file, data)
+    complaints += [*_kinds_told(file, data), *_names_told(file, data)]
     try:
         form = SuiteForm.model_validate(data)
     except ValidationError as error:
@@ -127,7 +128,6 @@ def read_suite(path: str | PathLike[str]) -> Suite:
             if complaint is not None and not (detail["type"].startswith("union_tag") and told):
                 complaints.append(complaint)
         raise SuiteError(complaints) from error
-    complaints += _names_told(file, form)
     if complaints:
         raise SuiteError(complaints)
     return Suite(file, form)
@@ -202,25 +202,24 @@ def _kinds_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
     return complaints
 
 
-def _names_told(file: YamlFile, form: SuiteForm) -> list[Complaint]:
+def _names_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
     """Complain about names of models and data that the suite does not have."""
-    return [
-        *_unknown(file, form, ("defaults",), form.defaults),
-        *(
-            one
-            for id, entry in form.requirements.items()
-            for one in _unknown(file, form, ("requirements", id), entry)
-        ),
-    ]
-
-
-def _unknown(file: YamlFile, form: SuiteForm, place: Place, entry: Any) -> Iterator[Complaint]:
-    for key, known in (("models", form.models), ("data", form.data)):
-        names = getattr(entry, key) or ()
-        for number, name in enumerate(names):
-            if name not in known:
-                message = f"the suite has no {key} called {name!r}: {suggest(name, known)}"
-                yield complain(file, (*place, key, *([str(number)] if len(names) > 1 else [])), message)
+    entries = data.get("requirements")
+    asking: dict[Place, object] = {("defaults",): data.get("defaults")}
+    if isinstance(entries, dict):
+        asking.update({("requirements", id): entry for id, entry in entries.items()})
+    complaints = []
+    for key in ("models", "data"):
+        known = names_of(data.get(key))
+        for place, entry in asking.items():
+            names = entry.get(key) if isinstance(entry, dict) else None
+            listed = names if isinstance(names, list) else [names]
+            for number, name in enumerate(listed):
+                if isinstance(name, str) and name not in known:
+                    message = f"the suite has no {key} called {name!r}: {suggest(name, known)}"
+                    item = (str(number),) if isinstance(names, list) else ()
+                    complaints.append(complain(file, (*place, key, *item), message))
+    return complaints
 
 
 def _explained(file: YamlFile, detail: Mapping[str, Any]) -> Complaint | None:

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -35,6 +35,7 @@ class Mark:
         case: The id of the case.
         mark: What it is; empty where a mark was taken back.
         note: Why, in words.
+        rater: Who says so; empty where nobody gave a name.
         time: When, in UTC.
     """
 
@@ -43,6 +44,7 @@ class Mark:
     case: str
     mark: Said
     note: str = ""
+    rater: str = ""
     time: str = ""
 
     @property
@@ -69,7 +71,7 @@ def add_mark(folder: Path, mark: Mark) -> Mark:
         raise InputError(f"a mark is {', '.join(MARKS)} or empty, got {mark.mark!r}")
     if len(mark.note) > _LONGEST_NOTE:
         raise InputError(f"a note may have {_LONGEST_NOTE} characters at most, got {len(mark.note)}")
-    stamped = Mark(*mark.key, mark.mark, mark.note, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    stamped = replace(mark, time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     line = json.dumps(asdict(stamped), ensure_ascii=False) + "\n"
     try:
         # One write to the end of the file: two browsers at once do not mix their lines.

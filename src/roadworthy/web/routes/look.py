@@ -30,6 +30,7 @@ class _Said(BaseModel):
     case: Annotated[str, Field(max_length=2000)]
     mark: Said
     note: Annotated[str, Field(max_length=2000)] = ""
+    rater: Annotated[str, Field(max_length=80)] = ""
 
 
 @router.get("")
@@ -75,11 +76,18 @@ def cases(
     return room.walls.kept(folder_of(room, name)).window(choice, offset, limit)
 
 
+@router.get("/{name}/case")
+def case(request: Request, name: str, requirement: Short, system: Short, case: Short) -> dict[str, Any]:
+    """Return one case, which an address may name."""
+    room = room_of(request)
+    return room.walls.kept(folder_of(room, name)).case(requirement, system, case)
+
+
 @router.post("/{name}/marks", status_code=201)
 def mark(request: Request, name: str, said: _Said) -> dict[str, Any]:
     """Store what somebody says of a case."""
     room = room_of(request)
     folder = folder_of(room, name)
     room.walls.kept(folder).case(said.requirement, said.system, said.case)
-    stored = add_mark(folder, Mark(said.requirement, said.system, said.case, said.mark, said.note))
+    stored = add_mark(folder, Mark(**said.model_dump()))
     return {"mark": stored.mark, "note": stored.note, "time": stored.time}

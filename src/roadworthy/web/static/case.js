@@ -67,6 +67,6 @@ export function numbersOf(one, { explained = false } = {}) {
   return make("div.small.numbers", {}, parts);
 }
 
-export function headingOf(one) {
-  return make("div.case-head", {}, chip(one.status, SAID[one.status]), one.mark ? make("span.chip.marked", {}, one.mark) : null, make("b", {}, one.case), make("small", {}, one.system));
+export function headingOf(one, { named = true } = {}) {
+  return make("div.case-head", {}, chip(one.status, SAID[one.status]), named && one.mark ? make("span.chip.marked", {}, one.mark) : null, named ? make("b", {}, one.case) : null, make("small", {}, one.system));
 }

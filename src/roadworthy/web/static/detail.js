@@ -11,7 +11,7 @@ export class CaseDialog {
     this.box = box;
     this.source = source;
     this.way = "beside";
-    this.place = 0;
+    this.place = NaN; // of a case that an address names, nobody knows it
     this.timer = 0;
     this.saving = Promise.resolve();
     box.addEventListener("close", () => clearInterval(this.timer));
@@ -24,26 +24,30 @@ export class CaseDialog {
   }
 
   async show(place) {
-    if (place < 0 || place >= this.source.size()) return;
+    if (!(place >= 0 && place < this.source.size())) return;
     try {
       const one = await this.source.case(place);
       this.place = place;
-      this.draw(one);
-      if (!this.box.open) this.box.showModal();
+      this.open(one);
     } catch (error) {
       alertAbout(error);
     }
   }
 
+  open(one) {
+    this.draw(one);
+    if (!this.box.open) this.box.showModal();
+  }
+
   draw(one) {
-    const step = (by, words) => make("button.quiet", { type: "button", "aria-disabled": String(this.place + by < 0 || this.place + by >= this.source.size()), onclick: () => this.show(this.place + by) }, words);
+    const step = (by, words) => make("button.quiet", { type: "button", "aria-disabled": String(!(this.place + by >= 0 && this.place + by < this.source.size())), onclick: () => this.show(this.place + by) }, words);
     const stage = make("div.stage", {});
     const several = one.pictures.length > 1;
     const ways = several ? make("div.ways", { role: "group", "aria-label": "How to compare" }, Object.entries(WAYS).map(([way, words]) =>
       make("button.quiet.way", { type: "button", "data-way": way, "aria-pressed": String(way === this.way), onclick: () => { this.way = way; this.draw(one); this.box.querySelector(`[data-way="${way}"]`).focus(); } }, words))) : null;
     fill(this.box,
-      make("div.head", {}, make("h2", { id: "case-title" }, one.case), make("div.actions", {}, step(-1, "Before"), step(1, "Next"), make("button", { type: "button", onclick: () => this.box.close() }, "Close"))),
-      headingOf(one), make("p.small", {}, this.source.texts[one.requirement] ?? one.requirement),
+      make("div.head", {}, make("h2", { id: "case-title" }, one.case), make("div.actions", {}, step(-1, "Previous"), step(1, "Next"), make("button", { type: "button", onclick: () => this.box.close() }, "Close"))),
+      headingOf(one, { named: false }), make("p.small", {}, this.source.texts[one.requirement] ?? one.requirement),
       ways, stage, answersOf(one), numbersOf(one, { explained: true }),
       one.expected !== null && one.expected !== undefined ? make("p", {}, `Expected ${one.expected}, found ${one.found ?? "nothing"}`) : null,
       one.reason ? make("p", {}, one.reason) : null,
@@ -78,6 +82,8 @@ export class CaseDialog {
   marking(one) {
     const note = make("textarea", { rows: 2, maxlength: 2000, id: "note", placeholder: "Why? (if you like)" });
     note.value = one.note;
+    const rater = make("input", { id: "rater", maxlength: 80, placeholder: "your name, if several people mark", autocomplete: "off" });
+    rater.value = localStorage.getItem("roadworthy-rater") ?? "";
     const told = make("span.small", { role: "status" });
     const buttons = Object.entries(MARKS).map(([mark, words]) => make("button.quiet.way", { type: "button", "data-mark": mark, onclick: () => save(one.mark === mark ? "" : mark) }, words));
     const show = () => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.mark === one.mark)));
@@ -86,7 +92,8 @@ export class CaseDialog {
       one.mark = mark;
       one.note = note.value;
       show();
-      const said = { requirement: one.requirement, system: one.system, case: one.case, mark, note: note.value };
+      const said = { requirement: one.requirement, system: one.system, case: one.case, mark, note: note.value, rater: rater.value.trim() };
+      localStorage.setItem("roadworthy-rater", said.rater);
       this.saving = this.saving.then(async () => {
         try {
           await ask(`/look/${encodeURIComponent(this.source.run)}/marks`, said);
@@ -100,8 +107,8 @@ export class CaseDialog {
     };
     note.addEventListener("change", () => save(one.mark));
     show();
-    return make("fieldset.marking", {}, make("legend", {}, "What is it? ", hint("marks", "Your judgement of this case. It is stored beside the run, in marks.jsonl, with the time; nothing that was said before is lost. Press again to take it back.")),
-      make("div.ways", {}, buttons, told), make("label.small", { for: "note" }, "Note"), note);
+    return make("fieldset.marking", {}, make("legend", {}, "What is it? ", hint("marks", "Your judgement of this case. It is stored beside the run, in marks.jsonl, with the time and your name if you give one; nothing that was said before is lost. Press again to take it back.")),
+      make("div.ways", {}, buttons, told), make("label.small", { for: "note" }, "Note"), note, make("label.small", { for: "rater" }, "Marked by"), rater);
   }
 
   known(one) {

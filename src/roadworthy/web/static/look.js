@@ -3,7 +3,7 @@ import { alertAbout, ask, fill, make } from "/static/page.js";
 import { answersOf, boxesOver, headingOf, number, numbersOf, pictureOf } from "/static/case.js";
 import { CaseDialog } from "/static/detail.js";
 
-const CHUNK = 60, HEIGHT = 236, LEAST = 320, GAP = 12, AHEAD = 2;
+const CHUNK = 60, HEIGHT = 216, LEAST = 320, GAP = 12, AHEAD = 2;
 const wall = document.getElementById("wall"), filters = document.getElementById("filters");
 const run = wall.dataset.run, texts = JSON.parse(wall.dataset.texts);
 
@@ -109,6 +109,17 @@ const dialog = new CaseDialog(document.getElementById("case"), {
   changed: (place, one) => { const card = drawn.get(place); if (card) tile(card, one, place); },
 });
 
+// An address may name one case, which is opened: /look/RUN?requirement=R1&system=dave2&case=town-000017
+async function openNamed(query) {
+  try {
+    dialog.open(await ask(`/look/${encodeURIComponent(run)}/case?${query}`));
+  } catch (error) {
+    alertAbout(error);
+  }
+}
+
+const named = new URLSearchParams(location.search);
+if (named.has("case")) openNamed(new URLSearchParams(["requirement", "system", "case"].map((name) => [name, named.get(name) ?? ""])));
 for (const [name, value] of new URLSearchParams(location.search)) {
   const field = filters.elements[name];
   if (field && [...field.options].some((option) => option.value === value)) field.value = value;

@@ -99,6 +99,8 @@ class Kind(ABC, Generic[F, T]):
 
     name: ClassVar[str]
     needs_data: ClassVar[bool] = True
+    changes_frames: ClassVar[bool] = True
+    """Whether models are asked about frames that nobody has seen before."""
     one_at_a_time: ClassVar[bool] = False
     """Whether it follows the answers of the system, so that a run is about one requirement and system."""
 

@@ -21,6 +21,7 @@ class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
     """A file with a specification."""
 
     name = "bbsl"
+    changes_frames = False
 
     def parts(self, entry: BbslForm, context: Context) -> Iterator[Part[BbslMethod | BbslTrackMethod]]:
         """Yield the specification."""

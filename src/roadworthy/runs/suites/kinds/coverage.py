@@ -59,7 +59,7 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
             return reason
         if not isinstance(system, Network):
             return f"{name} does not show its layers, and coverage is about these"
-        if isinstance(facts.answer, Signals) and output not in facts.answer.as_dict():
+        if isinstance(facts.known, Signals) and output not in facts.known.as_dict():
             return f"{name} does not predict {output}"
         if facts.data is not None and getattr(facts.data.first.signals, output) is None:
             return f"{facts.data.name} does not know the {output} of its frames"

@@ -61,7 +61,7 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         del part
         if reason := other_task(facts, "regression", "one must steer to drive"):
             return reason
-        if isinstance(facts.answer, Signals) and facts.answer.steering is None:
+        if isinstance(facts.known, Signals) and facts.known.steering is None:
             return f"{facts.model.name} does not predict steering"
         return ""
 

@@ -90,10 +90,10 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
             return OtherTask(f"{facts.data.name} are pictures of single things, and rules are about roads")
         if reason := other_task(facts, "regression", "rules speak of speed and steering"):
             return reason
-        if not isinstance(facts.answer, Signals):
+        if not isinstance(facts.known, Signals):
             # It failed. Whether that is this frame's or every frame's fault, the run will show.
             return ""
-        missing = [one for one in part.inside.outputs if one not in facts.answer.as_dict()]
+        missing = [one for one in part.inside.outputs if one not in facts.known.as_dict()]
         return f"{facts.model.name} does not predict {' and '.join(missing)}" if missing else ""
 
     def method(self, parts: Mapping[str, Part[Plan]], context: Context) -> Method:

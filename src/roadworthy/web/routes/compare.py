@@ -1,0 +1,63 @@
+"""The page Compare: two runs case by case, with the numbers of ``roadworthy compare``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from roadworthy.errors import InputError
+from roadworthy.runs.comparison import compare
+from roadworthy.runs.store import StoredRun
+from roadworthy.web.comparing.choosing import known_runs, systems_of
+from roadworthy.web.comparing.lines import Shown, shown
+from roadworthy.web.room import Room, room_of
+from roadworthy.web.routes.runs import folder_of
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/compare")
+
+Short = Annotated[str, Query(max_length=500)]
+
+
+@router.get("")
+def page(
+    request: Request,
+    first: Short = "",
+    second: Short = "",
+    old: Short = "",
+    new: Short = "",
+    anyway: bool = False,
+) -> Response:
+    """Return the page: the choice of runs, and what became of each requirement."""
+    room = room_of(request)
+    found: Shown | None = None
+    problem = ""
+    if first and second:
+        try:
+            found = _compared(room, first, second, old, new, anyway)
+        except InputError as error:
+            problem = str(error)
+    return room.pages.page(
+        request,
+        "compare.html",
+        runs=known_runs(room),
+        first=first,
+        second=second,
+        old=old,
+        new=new,
+        anyway=anyway,
+        old_systems=systems_of(folder_of(room, first)) if first else (),
+        new_systems=systems_of(folder_of(room, second)) if second else (),
+        found=found,
+        problem=problem,
+    )
+
+
+def _compared(room: Room, first: str, second: str, old: str, new: str, anyway: bool) -> Shown:
+    before, after = (StoredRun.open(folder_of(room, name)) for name in (first, second))
+    if bool(old) != bool(new):
+        raise InputError("choose a model of both runs, or of neither: then those of one name are compared")
+    systems = {old: new} if old else None
+    return shown(compare(before, after, systems=systems, anyway=anyway), first, second)

@@ -1,0 +1,86 @@
+"""The page Look in a real browser: a failure opened, compared, marked, and found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
+
+from roadworthy.web.jobs.worker import work_on
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+    from tests.e2e.conftest import Server
+
+ASK = """{"kind": "rules", "models": ["dave2", "epoch"], "data": "world:town", "frames": 24, "name": "R3",
+"text": "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."}"""
+
+
+@pytest.fixture(scope="module")
+def run(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # Elsewhere first: the server would begin what waits in its own folder.
+    folder = tmp_path_factory.mktemp("elsewhere") / "20261115-120000-aaaa"
+    folder.mkdir()
+    (folder / "job.json").write_text(ASK)
+    work_on(folder)
+    return folder.rename(server.out / folder.name)
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_a_failure_is_opened_compared_and_marked(
+    window: Callable[..., Page], picture: Callable[..., None], run: Path, width: int, theme: str
+) -> None:
+    page = window(width, theme)
+    page.goto(f"/runs/{run.name}")
+    page.get_by_role("link", name="Look at the failures").click()
+    page.wait_for_selector(".tile .case-head")
+    wait_for_pictures(page)
+    # Only what is seen of a wall is drawn.
+    large = width > 1000
+    picture(page, "web-look" if large else "web-look-390", docs=large, whole=False)
+    assert faint_texts(page) == []
+    assert nameless_controls(page) == []
+    assert overhang(page) == 0
+    page.locator(".tile .open").first.click()
+    page.wait_for_selector("dialog[open]")
+    for way in ("Slider", "Flicker", "Difference", "Side by side"):
+        page.get_by_role("button", name=way).click()
+        assert page.get_by_role("button", name=way).get_attribute("aria-pressed") == "true"
+    wait_for_pictures(page)
+    assert faint_texts(page) == []
+    assert nameless_controls(page) == []
+    picture(page, "web-case" if large else "web-case-390", docs=large, whole=False)
+    title = page.inner_text("#case-title")
+    page.fill("#note", "<img src=x onerror=window.caught=1>")
+    page.get_by_role("button", name="False alarm").click()
+    page.wait_for_selector("dialog .marking :text('Stored.')")
+    page.keyboard.press("ArrowRight")
+    wait_until(page, lambda: page.inner_text("#case-title") != title)
+    page.keyboard.press("Escape")
+    page.select_option("#mark", "false alarm")
+    wait_until(page, lambda: page.inner_text("#count") == "1 case")
+    page.reload()
+    page.wait_for_selector(".tile .chip.marked")
+    assert title in page.inner_text(".tile")
+    assert page.evaluate("window.caught") is None
+    page.locator(".tile .open").first.click()
+    assert page.input_value("#note") == "<img src=x onerror=window.caught=1>"
+    page.get_by_role("button", name="False alarm").click()
+    page.wait_for_selector("dialog .marking :text('Stored.')")
+    page.fill("#note", "")
+    page.get_by_role("button", name="Close").click()
+
+
+def test_failures_are_filtered(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}")
+    page.wait_for_selector(".tile .case-head")
+    everything = page.inner_text("#count")
+    page.select_option("#system", "epoch")
+    wait_until(page, lambda: page.inner_text("#count") != everything)
+    page.wait_for_selector(".tile .case-head")
+    assert set(page.locator(".tile .case-head small").all_inner_texts()) == {"epoch"}
+    page.select_option("#status", "error")
+    page.wait_for_selector("text=No case is like this")

@@ -1,0 +1,145 @@
+"""The wall of cases: what is chosen, in which order, and what people say of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roadworthy.cases import Case, Drive, Requirement, Verdict
+from roadworthy.errors import InputError
+from roadworthy.runs import RunStore
+from roadworthy.web.looking.marks import FILE, Mark, add_mark, read_marks
+from roadworthy.web.looking.wall import Choice, Wall, Walls
+
+
+def verdicts(requirement: str, margins: dict[str, float], change: str) -> Iterator[tuple[Case, Verdict]]:
+    for name, margin in margins.items():
+        case = Case(name, requirement, (Drive("x"),), {"change.1": change, "output.1": "speed"})
+        measures = {"before.1": 8.0, "after.1": 8.0 - margin, "margin.1": margin}
+        judged = Verdict.from_margin(case, margin, measures=measures)
+        yield case, replace(judged, visual_change=abs(margin) / 10)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    margins = {"a": -1.0, "b": 2.0, "c": -3.0}
+    for requirement, change in (("R1", "night"), ("R2", "rain")):
+        for system in ("dave2", "epoch"):
+            place = tmp_path / "runs" / requirement.lower() / system
+            store = RunStore(
+                place, Requirement(requirement, "…", "rules"), system=system, images=tmp_path / "images"
+            )
+            with store:
+                for case, verdict in verdicts(requirement, margins, change):
+                    store.append(case, verdict, [np.zeros((2, 2, 3), np.uint8)])
+    return tmp_path
+
+
+def names(wall: Wall, choice: Choice, offset: int = 0, limit: int = 60) -> list[str]:
+    found = wall.window(choice, offset, limit)["cases"]
+    return [f"{one['requirement']} {one['system']} {one['case']}" for one in found]
+
+
+def test_the_worst_come_first(folder: Path) -> None:
+    found = Wall(folder).window(Choice(), 0, 60)
+    assert found["total"] == 8
+    assert [one["margin"] for one in found["cases"]] == [-3.0] * 4 + [-1.0] * 4
+    first = found["cases"][0]
+    assert first["answers"] == [{"output": "speed", "before": 8.0, "after": 11.0, "margin": -3.0}]
+    assert len(first["pictures"]) == 1
+
+
+def test_windows_join_without_a_gap(folder: Path) -> None:
+    wall = Wall(folder)
+    pieces = [name for offset in range(0, 8, 3) for name in names(wall, Choice(), offset, 3)]
+    assert pieces == names(wall, Choice())
+    assert names(wall, Choice(), 100) == []
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (Choice(requirement="R2", system="epoch"), ["R2 epoch c", "R2 epoch a"]),
+        (Choice(change="rain", system="dave2"), ["R2 dave2 c", "R2 dave2 a"]),
+        (Choice(status="passed", requirement="R1"), ["R1 dave2 b", "R1 epoch b"]),
+        (Choice(status="error"), []),
+        (
+            Choice(requirement="R1", system="dave2", status="all", order="case"),
+            [f"R1 dave2 {x}" for x in "abc"],
+        ),
+        (Choice(requirement="R1", system="dave2", order="unseen"), ["R1 dave2 a", "R1 dave2 c"]),
+        (Choice(requirement="'; DROP TABLE cases; --"), []),
+    ],
+)
+def test_cases_are_chosen_and_sorted(folder: Path, choice: Choice, expected: list[str]) -> None:
+    assert names(Wall(folder), choice) == expected
+
+
+@pytest.mark.parametrize("choice", [Choice(order="margin; DROP TABLE cases"), Choice(status="1=1")])
+def test_what_is_no_choice_is_refused(folder: Path, choice: Choice) -> None:
+    with pytest.raises(InputError, match="not sorted by"):
+        Wall(folder).window(choice, 0, 1)
+
+
+def test_choices_come_with_their_failures(folder: Path) -> None:
+    assert Wall(folder).facets() == {
+        "requirement": [("R1", 4), ("R2", 4)],
+        "system": [("dave2", 4), ("epoch", 4)],
+        "change": [("night", 4), ("rain", 4)],
+    }
+
+
+def test_cases_are_chosen_by_what_people_said(folder: Path) -> None:
+    add_mark(folder, Mark("R1", "dave2", "a", "fault", "quite"))
+    add_mark(folder, Mark("R2", "epoch", "c", "false alarm"))
+    wall = Wall(folder)
+    assert names(wall, Choice(mark="fault")) == ["R1 dave2 a"]
+    assert wall.window(Choice(mark="fault"), 0, 9)["cases"][0]["note"] == "quite"
+    assert names(wall, Choice(mark="unsure")) == []
+    assert wall.window(Choice(mark="none"), 0, 9)["total"] == 6
+
+
+def test_numbers_that_json_cannot_hold(tmp_path: Path) -> None:
+    requirement = Requirement("R1", "…", "rules")
+    with RunStore(tmp_path, requirement, system="dave2") as store:
+        case = Case("a", "R1", (Drive("x"),), {"seed": 2**62})
+        store.append(case, Verdict.from_margin(case, -math.inf, measures={"odd": math.nan}))
+    (one,) = Wall(tmp_path).window(Choice(), 0, 9)["cases"]
+    assert one["margin"] < -1e300
+    assert one["parameters"]["seed"] == str(2**62)
+
+
+def test_a_page_that_is_scrolled_sees_one_state_and_a_new_one_the_latest(folder: Path) -> None:
+    walls = Walls()
+    first = walls.fresh(folder)
+    assert walls.kept(folder) is first
+    assert walls.fresh(folder) is not first
+
+
+class TestMarks:
+    def test_the_last_word_counts_and_none_is_lost(self, tmp_path: Path) -> None:
+        for mark in ("fault", "unsure", "false alarm"):
+            add_mark(tmp_path, Mark("R1", "dave2", "a", mark))
+        assert [one.mark for one in read_marks(tmp_path).values()] == ["false alarm"]
+        assert len((tmp_path / FILE).read_text().splitlines()) == 3
+        add_mark(tmp_path, Mark("R1", "dave2", "a", ""))
+        assert not read_marks(tmp_path)
+
+    def test_a_line_that_was_cut_off_is_left_out(self, tmp_path: Path) -> None:
+        add_mark(tmp_path, Mark("R1", "dave2", "a", "fault", "…\nüber"))
+        with (tmp_path / FILE).open("ab") as file:
+            file.write(b'{"requirement": "R1", "sys')
+        assert [one.note for one in read_marks(tmp_path).values()] == ["…\nüber"]
+
+    def test_what_is_no_mark(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="a mark is"):
+            add_mark(tmp_path, Mark("R1", "dave2", "a", "great"))  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="2000 characters"):
+            add_mark(tmp_path, Mark("R1", "dave2", "a", "fault", "x" * 2001))
+        with pytest.raises(InputError, match="cannot write"):
+            add_mark(tmp_path / "missing", Mark("R1", "dave2", "a", "fault"))

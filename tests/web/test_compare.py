@@ -1,0 +1,115 @@
+"""The page Compare: the numbers of the command, and links to what changed."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import pytest
+from tests.report.runs_for_reports import EVIL, add, requirement_of
+from tests.web.client import Browser, Client
+
+from roadworthy.report.comparison import as_document
+from roadworthy.report.html.formats import percent
+from roadworthy.runs.comparison import compare
+from roadworthy.runs.store import StoredRun
+from roadworthy.web.app import create_app
+from roadworthy.web.comparing.lines import shown
+from roadworthy.web.settings import Settings
+
+
+def rows(failing: int, of: int = 20) -> list[tuple[object, ...]]:
+    return [
+        (f"town-{number}", -1.5 if number < failing else 0.5, {"frame": f"f{number}"}, {})
+        for number in range(of)
+    ]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[Path, Path]:
+    before, after = tmp_path / "before", tmp_path / "after"
+    add(before, rows(1))
+    add(after, rows(10))
+    return before, after
+
+
+def browser(*folders: Path) -> Browser:
+    return Browser(Client(create_app(Settings(folders[0].parent / "out", folders))))
+
+
+def test_the_numbers_are_those_of_the_command(runs: tuple[Path, Path]) -> None:
+    page = browser(*runs).page("/compare?first=before&second=after").text
+    found = compare(*(StoredRun.open(one) for one in runs))
+    (line,) = as_document(found)["comparisons"]
+    assert as_document(found)["sentence"] in page
+    assert (line["broken"], line["fixed"], line["verdict"]) == (9, 0, "regression")
+    for cell in (percent(line["rate_before"]), percent(line["rate_after"]), f"{line['p_adjusted']:.2g}"):
+        assert f'<td class="number">{cell}</td>' in page
+    assert '<td class="number">9</td><td class="number">0</td>' in page
+
+
+def test_what_broke_leads_to_look(runs: tuple[Path, Path]) -> None:
+    opened = browser(*runs)
+    page = opened.page("/compare?first=before&second=after").text
+    assert "/look/after?requirement=R1&amp;system=dave2&amp;status=all&amp;case=town-" in page
+    picture = page.split('<img src="')[1].split('"')[0]
+    assert opened.get(picture).body[:4] == b"\x89PNG"
+
+
+def test_what_was_fixed_shows_the_run_before(runs: tuple[Path, Path]) -> None:
+    before, after = runs
+    found = compare(StoredRun.open(after), StoredRun.open(before))
+    (line,) = shown(found, "after", "before").lines
+    assert (line.broken, line.fixed) == (0, 9)
+    assert {one.run for one in line.moved_fixed} == {"after"}
+    assert all(one.url.startswith("/look/after?") for one in line.moved_fixed)
+    assert "1 fail in both" in line.remark
+
+
+def test_without_runs_it_says_what_to_do(tmp_path: Path) -> None:
+    page = Browser(Client(create_app(Settings(tmp_path)))).page("/compare").text
+    assert "There is no run yet" in page
+    assert "--run" in page
+
+
+def test_runs_of_other_models_can_be_matched(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    add(one, rows(1))
+    for system in ("dave2-retrained", "epoch"):
+        add(two, rows(3), system=system)
+    opened = browser(one, two)
+    refused = opened.page("/compare?first=one&second=two").text
+    assert "These cannot be compared" in refused
+    assert '<option value="dave2-retrained">' in refused
+    half = opened.page("/compare?first=one&second=two&old=dave2").text
+    assert "choose a model of both runs" in half
+    page = opened.page("/compare?first=one&second=two&old=dave2&new=dave2-retrained").text
+    assert "dave2 → dave2-retrained" in page
+
+
+def test_other_seeds_are_refused_unless_asked_for(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    add(one, rows(1), manifest={"seed": 1})
+    add(two, rows(1), manifest={"seed": 2})
+    opened = browser(one, two)
+    assert "tick the box above" in opened.page("/compare?first=one&second=two").text
+    assert "No regression" in opened.page("/compare?first=one&second=two&anyway=true").text
+
+
+def test_a_run_that_is_none(runs: tuple[Path, Path]) -> None:
+    assert browser(*runs).page("/compare?first=before&second=..%2f..").status == 404
+
+
+def test_what_files_say_is_text(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    requirement = requirement_of("R<b>", text=EVIL)
+    for folder, failing in ((one, 0), (two, 9)):
+        add(
+            folder,
+            [(f"{EVIL}{name}", margin, parameters, {}) for name, margin, parameters, _ in rows(failing)],
+            requirement=requirement,
+        )
+    page = browser(one, two).page("/compare?first=one&second=two").text
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert html.escape(EVIL, quote=False)[:20] in page
