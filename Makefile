@@ -51,7 +51,7 @@ $(CORE): pyproject.toml constraints.txt
 
 $(ALL): $(CORE) tests/real/third-party.txt
 	@echo "Adding the extras for development (first time only)"
-	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,dev]'
+	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,mlflow,maite,dev]'
 	@$(PIP) --no-deps --requirement tests/real/third-party.txt
 	@touch $@
 

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from roadworthy.cli import app
 from roadworthy.cli.demo import busy_scene, counterfactual_pairs, ground_truth_sheet
-from roadworthy.cli.rules._demo import try_paper_rules
 from roadworthy.images import read_image, write_image
 from roadworthy.report import Image, Tile, contact_sheet, pair_sheet
 from roadworthy.world import TIMES, WEATHERS, Camera, Conditions, make_scene, render
@@ -64,9 +63,13 @@ def tracks() -> Image:
 
 
 def rule_violations() -> Image:
-    """What the demonstration shows of the first rule and the first network."""
+    """The worst violations of the first rule of the paper."""
+    rule = "If: a pedestrian appears on the roadside, Then: the ego-vehicle should slow down."
     with TemporaryDirectory() as folder:
-        return read_image(try_paper_rules(Path(folder) / "rules").sheets[0])
+        few = ("-o", "seed=5", "--sample", "60", "--worst", "4", "--out", f"{folder}/rules")
+        done = CliRunner().invoke(app, ["rules", "run", "--model", "dave2", "--rule", rule, *few])
+        assert done.exit_code in (0, 1), done.output
+        return read_image(next((Path(folder) / "rules" / "sheets").iterdir()))
 
 
 def coverage_search() -> Iterator[tuple[str, Image]]:

@@ -74,6 +74,22 @@ def test_a_failure_is_opened_compared_and_marked(
     page.get_by_role("button", name="Close").click()
 
 
+def test_an_address_opens_one_case(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?requirement=R3&system=epoch&status=all&case=town-000003")
+    page.wait_for_selector("dialog[open]")
+    assert page.inner_text("#case-title") == "town-000003"
+    assert page.get_by_role("button", name="Next").get_attribute("aria-disabled") == "true"
+
+
+def test_a_failure_is_shrunk(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?status=violated")
+    page.locator(".tile .open").first.click()
+    page.get_by_role("button", name="Find the least change").click()
+    page.wait_for_selector(".least img")
+    wait_for_pictures(page)
+    assert "margin" in page.inner_text(".least")
+
+
 def test_failures_are_filtered(page: Page, run: Path) -> None:
     page.goto(f"/look/{run.name}")
     page.wait_for_selector(".tile .case-head")

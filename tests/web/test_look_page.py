@@ -10,6 +10,8 @@ from tests.web.client import Browser, Client
 from roadworthy.cases import Case, Drive, Requirement, Verdict
 from roadworthy.runs import RunStore
 from roadworthy.web.app import create_app
+from roadworthy.web.jobs.asks import RulesAsk
+from roadworthy.web.jobs.worker import work_on
 from roadworthy.web.looking.marks import FILE, read_marks
 from roadworthy.web.settings import Settings
 
@@ -32,7 +34,15 @@ def looking(folder: Path, tmp_path: Path) -> Browser:
 
 
 def said(**change: str) -> dict[str, str]:
-    return {"requirement": "R1", "system": "dave2", "case": "a", "mark": "fault", "note": EVIL, **change}
+    return {
+        "requirement": "R1",
+        "system": "dave2",
+        "case": "a",
+        "mark": "fault",
+        "note": EVIL,
+        "rater": "Ada",
+        **change,
+    }
 
 
 def test_script_in_a_run_is_text(looking: Browser) -> None:
@@ -48,8 +58,32 @@ def test_script_in_a_run_is_text(looking: Browser) -> None:
 def test_a_mark_is_stored_beside_the_run(looking: Browser, folder: Path) -> None:
     assert looking.post("/look/run/marks", said()).status == 201
     (mark,) = read_marks(folder).values()
-    assert (mark.mark, mark.note) == ("fault", EVIL)
+    assert (mark.mark, mark.note, mark.rater) == ("fault", EVIL, "Ada")
     assert looking.get("/look/run/cases?mark=fault").json()["cases"][0]["note"] == EVIL
+
+
+def test_an_address_names_one_case(looking: Browser) -> None:
+    found = looking.get("/look/run/case?requirement=R1&system=dave2&case=a").json()
+    assert (found["case"], found["margin"]) == ("a", -1.0)
+    assert looking.get("/look/run/case?requirement=R1&system=dave2&case=x").status == 422
+
+
+def test_the_least_change_is_found_for_runs_that_were_started_here(looking: Browser, tmp_path: Path) -> None:
+    which = {"requirement": "R1", "system": "dave2", "case": "a"}
+    assert "started here" in looking.post("/look/run/least", which).json()["error"]
+    folder = tmp_path / "out" / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    night = "If the driving time changes into night, then the ego-vehicle should slow down at least 60%."
+    ask = RulesAsk(text=night, name="R1", models=("dave2",), data="world:town", frames=3)
+    (folder / "job.json").write_text(ask.model_dump_json())
+    work_on(folder)
+    worst = looking.get(f"/look/{folder.name}/cases").json()["cases"][0]
+    found = looking.post(f"/look/{folder.name}/least", {**which, "case": worst["case"]}).json()
+    assert 0 < found["amount"] <= 1
+    assert found["margin"] < 0
+    assert all(looking.get(f"/write/pictures/{one}.png").status == 200 for one in found["pictures"])
+    every = looking.get(f"/look/{folder.name}/cases?status=all").json()["cases"]
+    assert all(one["pictures"] for one in every if one["status"] != "not applicable")
 
 
 @pytest.mark.parametrize(

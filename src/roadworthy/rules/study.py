@@ -217,17 +217,22 @@ class Scores:
         count: The number of ratings.
         mean: Their mean.
         quartiles: The first quartile, the median and the third.
+        whiskers: The lowest and the highest rating no farther from the box than 1.5 times its height.
     """
 
     count: int
     mean: float
     quartiles: tuple[float, float, float]
+    whiskers: tuple[float, float]
 
     @classmethod
     def of(cls, ratings: Sequence[int]) -> Scores:
         """Sum up ratings, at least one."""
         first, median, third = np.percentile(ratings, (25, 50, 75)).tolist()
-        return cls(len(ratings), float(np.mean(ratings)), (first, median, third))
+        reach = 1.5 * (third - first)
+        near = [one for one in ratings if first - reach <= one <= third + reach]
+        whiskers = float(min(near)), float(max(near))
+        return cls(len(ratings), float(np.mean(ratings)), (first, median, third), whiskers)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from roadworthy.web.folders import RunFolders
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
 from roadworthy.web.jobs.processes import ProcessQueue
 from roadworthy.web.jobs.queue import JobQueue
+from roadworthy.web.looking.least import shrunk
 from roadworthy.web.looking.wall import Walls
 from roadworthy.web.pages import Destination, Pages
 from roadworthy.web.pictures import Pictures
@@ -109,6 +110,14 @@ class Room:
         check_ask(ask, self.declared, self.settings.limits)
         with self._previewing:
             return preview(ask, min(count, self.settings.limits.preview), self.pictures, self.declared.model)
+
+    def least(self, ask: RulesAsk | BbslAsk, case: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the least change with which a case of a rule still fails."""
+        if not isinstance(ask, RulesAsk):
+            raise InputError("only a case of a rule can be shrunk")
+        check_ask(ask, self.declared, self.settings.limits)
+        with self._previewing:
+            return shrunk(ask, case, self.pictures, self.declared.model)
 
     def warm_up(self) -> None:
         """Load what the first rule would have to wait for."""

@@ -278,7 +278,7 @@ class TestComplaints:
         self, plan: Callable[..., SuitePlan], tmp_path: Path
     ) -> None:
         (tmp_path / "two.rules").write_text(
-            f"A: {NIGHT}\n\nB: If lane lines are removed from the road, the steering angle should keep the same.\n"
+            f"A: {NIGHT}\n\nB: If lane lines are removed, then the steering angle should keep the same.\n"
         )
         text = f"""
             models: {{careful: python:drivers.py:careful, half: python:drivers.py:steering_only}}

@@ -76,7 +76,9 @@ class ProcessExecutor:
     @property
     def pids(self) -> tuple[int, ...]:
         """The ids of the processes that live."""
-        return tuple(hand.process.pid or 0 for hand in self._crew.hands if isinstance(hand, _Worker))
+        return tuple(
+            hand.process.pid for hand in self._crew.hands if isinstance(hand, _Worker) and hand.process.pid
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -256,11 +256,11 @@ class _Planner:
                 named = f"{name}@{where}" if several else name
                 if self._part_chosen(id, entry, named):
                     self._add(named, id, entry, kind, made, where, fit)
-        for number, key in enumerate(("data", "models")):
-            for name in getattr(entry, key) or ():
+        for number, asked in enumerate(("data", "models")):
+            for name in getattr(entry, asked) or ():
                 found = [reason for pair, reason in tried.items() if pair[number] == name]
                 if found and all(found):
-                    self._complain(("requirements", id, key), f"{id} does not fit {name}: {found[0]}")
+                    self._complain(("requirements", id, asked), f"{id} does not fit {name}: {found[0]}")
 
     def _try(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ __all__ = ["SuiteResult", "Watcher", "run_suite"]
 SUITE_FILE = "suite.yaml"
 REQUIREMENTS = "requirements.jsonl"
 _BATCH = 64
+_EVERY = 5.0  # seconds
 
 
 class Watcher:
@@ -128,10 +130,14 @@ def run_suite(
         with storing(out):
             write_whole(out / SUITE_FILE, plan.suite.file.text.encode("utf-8"))
         _write_requirements(result)
+        written = time.monotonic()
         for one in passes:
             watch.begins(one.name, one.cases)
             _run(one, result, images, executor, watch)
-            _write_requirements(result)
+            # Outcomes also stand beside the rows: thousands of passes need not write all of them each time.
+            if time.monotonic() - written > _EVERY or one is passes[-1]:
+                _write_requirements(result)
+                written = time.monotonic()
         if not result.failures:
             complete_manifest(out)
     return result

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
+from roadworthy.web.jobs.states import ID
 from roadworthy.web.looking.marks import MARKS, Mark, Said, add_mark
 from roadworthy.web.looking.wall import Choice
 from roadworthy.web.room import room_of
@@ -21,13 +22,18 @@ _MOST = 200  # cases in one answer
 Short = Annotated[str, Query(max_length=500)]
 
 
-class _Said(BaseModel):
-    """What somebody says of a case."""
+class _Case(BaseModel):
+    """Which case is meant."""
 
     model_config = ConfigDict(extra="forbid")
     requirement: Annotated[str, Field(max_length=500)]
     system: Annotated[str, Field(max_length=500)]
     case: Annotated[str, Field(max_length=2000)]
+
+
+class _Said(_Case):
+    """What somebody says of a case."""
+
     mark: Said
     note: Annotated[str, Field(max_length=2000)] = ""
     rater: Annotated[str, Field(max_length=80)] = ""
@@ -53,7 +59,13 @@ def page(request: Request, name: str) -> Response:
             request, "error.html", heading="There is nothing to look at yet", reason=str(error)
         )
     return room.pages.page(
-        request, "look.html", name=name, facets=wall.facets(), texts=wall.texts, marks=MARKS
+        request,
+        "look.html",
+        name=name,
+        shrinks=bool(ID.fullmatch(name)) and room.queue.job(name).ask.kind == "rules",
+        facets=wall.facets(),
+        texts=wall.texts,
+        marks=MARKS,
     )
 
 
@@ -81,6 +93,20 @@ def case(request: Request, name: str, requirement: Short, system: Short, case: S
     """Return one case, which an address may name."""
     room = room_of(request)
     return room.walls.kept(folder_of(room, name)).case(requirement, system, case)
+
+
+@router.post("/{name}/least")
+def least(request: Request, name: str, asked: _Case) -> dict[str, Any]:
+    """Return the least change with which a case still fails, of a run that was started here."""
+    room = room_of(request)
+    folder = folder_of(room, name)
+    if not ID.fullmatch(name):
+        raise InputError(
+            "only cases of runs that were started here can be shrunk; `roadworthy rules run --shrink` does "
+            "it for others"
+        )
+    found = room.walls.kept(folder).case(asked.requirement, asked.system, asked.case)
+    return room.least(room.queue.job(name).ask, found)
 
 
 @router.post("/{name}/marks", status_code=201)

@@ -3,7 +3,7 @@ import { chip, hint, make } from "/static/page.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
 export const SAID = { passed: "holds", violated: "violated", "not applicable": "not applicable", error: "error" };
-const UNITS = { speed: " m/s", steering: "°" };
+export const UNITS = { speed: " m/s", steering: "°" };
 
 export function number(value, digits = 2) {
   if (value === null || value === undefined) return "–";

@@ -1,6 +1,6 @@
 // One case closely: two pictures compared in four ways, everything that is known, and what people say of it.
 import { alertAbout, ask, fill, hint, make } from "/static/page.js";
-import { answersOf, boxesOver, headingOf, numbersOf, pictureOf } from "/static/case.js";
+import { answersOf, boxesOver, headingOf, number, numbersOf, pictureOf, UNITS } from "/static/case.js";
 
 const WAYS = { beside: "Side by side", slider: "Slider", flicker: "Flicker", difference: "Difference" };
 const MARKS = { fault: "True fault", "false alarm": "False alarm", unsure: "Unsure" };
@@ -51,7 +51,7 @@ export class CaseDialog {
       ways, stage, answersOf(one), numbersOf(one, { explained: true }),
       one.expected !== null && one.expected !== undefined ? make("p", {}, `Expected ${one.expected}, found ${one.found ?? "nothing"}`) : null,
       one.reason ? make("p", {}, one.reason) : null,
-      this.marking(one), this.known(one));
+      this.shrinking(one), this.marking(one), this.known(one));
     this.compare(stage, one);
   }
 
@@ -77,6 +77,24 @@ export class CaseDialog {
     } else {
       this.timer = setInterval(() => { over.style.visibility = over.style.visibility === "hidden" ? "" : "hidden"; }, FLICKER);
     }
+  }
+
+  shrinking(one) {
+    if (!this.source.shrinks || one.status !== "violated") return null;
+    const box = make("div.least", {});
+    const button = make("button.quiet.way", { type: "button", onclick: async () => {
+      fill(box, make("p.state.busy", {}, "Trying less and less of the change …"));
+      try {
+        const found = await ask(`/look/${encodeURIComponent(this.source.run)}/least`, { requirement: one.requirement, system: one.system, case: one.case });
+        const answers = Object.entries(found.answers).map(([output, values]) => `${output} ${values.map((value) => number(value)).join(" → ")}${UNITS[output] ?? ""}`);
+        fill(box, make("p", {}, found.amount >= 1 ? "Nothing less of the change fails." : `${Math.round(100 * found.amount)}% of the change is enough: `, make("code", {}, found.changes.join("; "))),
+          make("div.frames", {}, found.pictures.map((digest, place) => make("figure", {}, make("img", { src: `/write/pictures/${digest}.png`, alt: place ? "after the least change" : "before" }), make("figcaption", {}, place ? "after the least change" : "before")))),
+          make("p.small", {}, `${answers.join(", ")}, margin ${number(found.margin)}`));
+      } catch (error) {
+        fill(box, make("p.state.bad", {}, error.message));
+      }
+    } }, "Find the least change that still fails");
+    return make("div", {}, button, " ", hint("the least change", "A search by halves: less and less of the change is made (farther away, lighter, fainter) until the model does what the rule asks. What is left shows best what the model cannot do."), box);
   }
 
   marking(one) {

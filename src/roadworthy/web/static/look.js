@@ -103,7 +103,7 @@ function tile(card, one, place) {
 }
 
 const dialog = new CaseDialog(document.getElementById("case"), {
-  run, texts,
+  run, texts, shrinks: Boolean(wall.dataset.shrinks),
   size: () => total,
   case: async (place) => (await chunk(Math.floor(place / CHUNK))).cases[place % CHUNK],
   changed: (place, one) => { const card = drawn.get(place); if (card) tile(card, one, place); },
