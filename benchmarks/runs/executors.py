@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
@@ -42,6 +43,7 @@ from roadworthy.runs.executors.memory import process_megabytes
 
 RULE = "If it is rainy, then the ego-vehicle should slow down."
 ROUNDS = 5
+SPINS = 20_000_000
 Task: TypeAlias = tuple[Method, Requirement, Dataset, SystemUnderTest, int]
 POINTS = (1_000, 10_000, 30_000, 100_000)
 
@@ -93,6 +95,7 @@ class Mean:
 def main() -> None:
     memory()  # before anything fills it
     executors()
+    control()
 
 
 def executors() -> None:
@@ -135,6 +138,28 @@ def executors() -> None:
                     f"driver {driver * 1e3:6.2f} ms, workers {workers * 1e3:6.2f} ms"
                 )
     print()
+
+
+def control() -> None:
+    """Print what two processes that share nothing gain here and now: no executor can gain more."""
+    with get_context("spawn").Pool(2) as pool:
+        pool.map(_spin, [1, 1])
+        gains = []
+        for _ in range(ROUNDS):
+            start = time.perf_counter()
+            _spin(SPINS)
+            _spin(SPINS)
+            middle = time.perf_counter()
+            pool.map(_spin, [SPINS, SPINS], 1)
+            gains.append((middle - start) / (time.perf_counter() - middle))
+    print(f"Control: two processes that do nothing but count are {median(gains):.2f} × one\n")
+
+
+def _spin(count: int) -> int:
+    total = 0
+    for number in range(count):
+        total += number
+    return total
 
 
 def _measured(task: Task, executor: Any) -> tuple[float, float, float]:

@@ -25,14 +25,16 @@ _PROGRAM = "import typer; from roadworthy.cli.serving import serve; typer.run(se
 class Server:
     """`roadworthy serve` on a folder; it can be killed and started again."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, runs: tuple[Path, ...] = ()) -> None:
         self.out = out
+        self.runs = runs
         self.port = 0
         self.address = ""
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         command = [sys.executable, "-c", _PROGRAM, "--json", "--port", str(self.port), "--out", str(self.out)]
+        command += [word for folder in self.runs for word in ("--run", str(folder))]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         text = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +10,6 @@ import typer
 from roadworthy.cli._console import examples, print_json
 from roadworthy.cli._dry_run import dry_run_of
 from roadworthy.cli._suites import as_document, exit_code, planned, run_plan, summarised, write_results
-from roadworthy.errors import InputError
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -84,12 +82,13 @@ def run(
     requirement is violated, 1 if one is, 2 if something is wrong with the suite or could not be tried.
     """
     from roadworthy.runs.executors import executor_for
+    from roadworthy.runs.several import file_name
 
     plan = planned(suite, only=only or (), sample=sample, allow_commands=allow_commands, seed=seed)
     if dry_run:
         dry_run_of(plan, images, executor, workers, as_json=as_json)
         return
-    folder = out or Path(f"{_file_name(plan.suite.name)}-run")
+    folder = out or Path(f"{file_name(plan.suite.name)}-run")
     with executor_for(executor, workers=workers, address=address, timeout_s=timeout) as chosen:
         result = run_plan(plan, folder, chosen, images=images, resume=resume, quiet=as_json)
     written = write_results(folder)
@@ -98,10 +97,3 @@ def run(
     else:
         summarised(result, written)
     raise typer.Exit(exit_code(result, strict=strict))
-
-
-def _file_name(title: str) -> str:
-    name = re.sub(r"[^\w.]+", "-", title.lower()).strip("-.")
-    if not name:
-        raise InputError("the suite has no name that a folder may have: give one with --out")
-    return name

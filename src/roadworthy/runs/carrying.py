@@ -26,6 +26,7 @@ from roadworthy.runs.executors.protocol import Executor
 from roadworthy.runs.executors.retention import Retention
 from roadworthy.runs.executors.work import Done, Job, Pair, Result, Unit, listens
 from roadworthy.runs.store import RunStore
+from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for
 
 __all__ = ["Cost", "Pair", "Work"]
@@ -246,7 +247,7 @@ class _Stored:
             return False
         self._unchecked -= 1
         found = next(self._ids, None)
-        if found != case.id.encode("utf-8", "backslashreplace").decode("utf-8"):
+        if found != storable(case.id):
             raise InputError(
                 f"{self._folder} holds a row of case {found!r} where this run has case {case.id!r}, so it "
                 "cannot go on: resume with the same data, seed and settings, or choose another folder"

@@ -16,7 +16,7 @@ from roadworthy._files import read_json
 from roadworthy.cases import Requirement, Status
 from roadworthy.errors import InputError
 
-__all__ = ["FILE", "Checkpoint", "has_begun", "read_checkpoint"]
+__all__ = ["FILE", "Checkpoint", "check_beginning", "read_checkpoint"]
 
 FILE = "checkpoint.json"
 
@@ -78,15 +78,15 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         raise InputError(f"{path} is no checkpoint of a run: {error!r}; run without --resume") from error
 
 
-def has_begun(folder: Path, requirement: Requirement) -> bool:
-    """Return whether a folder without a checkpoint holds the beginning of a search; False if it holds no run.
+def check_beginning(folder: Path, requirement: Requirement) -> None:
+    """Refuse a folder without a checkpoint that holds anything but the beginning of this search.
 
     Raises:
         InputError: It holds a run of something else, whose rows would be lost.
     """
     path = folder / "requirements.jsonl"
     if not path.is_file():
-        return False
+        return
     record = read_json(path)
     found = (record.get("id"), record.get("method")) if isinstance(record, dict) else None
     if found != (requirement.id, requirement.method) or record.get("outcome") is not None:
@@ -94,4 +94,3 @@ def has_begun(folder: Path, requirement: Requirement) -> bool:
             f"{folder} holds a run that is not the beginning of this search, and its rows would be lost: "
             "choose another folder"
         )
-    return True

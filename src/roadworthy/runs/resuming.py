@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from roadworthy.cases import Method, Requirement, ResumableMethod, Scalar
-from roadworthy.runs.checkpoints import FILE, Checkpoint, has_begun, read_checkpoint
+from roadworthy.runs.checkpoints import FILE, Checkpoint, check_beginning, read_checkpoint
 from roadworthy.runs.store import RunStore
 
 __all__ = ["Checkpoints"]
@@ -53,7 +53,7 @@ class Checkpoints:
             method.restore(requirement, stood.state)
             self._rows = stood.rows
         else:
-            has_begun(folder, requirement)
+            check_beginning(folder, requirement)
 
     def begin(self, store: RunStore) -> bool:
         """Take from the store what came after the checkpoint, which is made again.

@@ -18,7 +18,7 @@ from roadworthy.runs.executors.protocol import Executor
 from roadworthy.runs.executors.retention import ImageRetention, Retention
 from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.resuming import Checkpoints
-from roadworthy.runs.store import RunStore, read_verdicts
+from roadworthy.runs.store import RunStore, locked, read_verdicts
 
 __all__ = ["ImageRetention", "RunResult", "about_run", "check_arguments", "run"]
 
@@ -82,7 +82,7 @@ def run(
     if resume and out is None:
         raise InputError("give the folder of the run that is to be resumed")
     about = about_run(data, seed)
-    with _folder(out) as folder:
+    with _folder(out) as folder, locked(folder):
         checkpoints = Checkpoints(
             method, requirement, folder, {**about, "system": system.name}, resume=resume
         )

@@ -91,13 +91,8 @@ def run_several(
         raise InputError(f"processes must be 1 or more, got {processes}")
     if not requirements or not systems:
         raise InputError("a run needs at least one requirement and one system, got none")
-    names = {
-        (requirement.id, system.name): Path(file_name(requirement.id), file_name(system.name))
-        for requirement in requirements
-        for system in systems
-    }
-    _check_names("requirements", [one.id for one in requirements], {path.parts[0] for path in names.values()})
-    _check_names("systems", [one.name for one in systems], {path.parts[1] for path in names.values()})
+    _check_names("requirements", [one.id for one in requirements])
+    _check_names("systems", [one.name for one in systems])
     _check_folder(out, resume=resume)
     wanted = [
         (requirement, system)
@@ -105,47 +100,52 @@ def run_several(
         for system in systems
         if tested is None or tested(requirement, system)
     ]
+    folders = {
+        (requirement.id, system.name): out / "runs" / file_name(requirement.id) / file_name(system.name)
+        for requirement, system in wanted
+    }
     about = about_run(data, seed)
-    with locked(out), ExitStack() as stack:
-        checkpoints = None
-        if len(wanted) == 1:
-            ((requirement, system),) = wanted
-            folder = out / "runs" / names[requirement.id, system.name]
-            told = {**about, "system": system.name}
-            checkpoints = Checkpoints(method, requirement, folder, told, resume=resume)
-        stores = {
-            (requirement.id, system.name): stack.enter_context(
-                RunStore(
-                    out / "runs" / names[requirement.id, system.name],
-                    requirement,
-                    system=system.name,
-                    about=about,
-                    images=out / "images",
-                    resume=resume,
-                    search=isinstance(method, ResumableMethod),
+    with locked(out):
+        with ExitStack() as stack:
+            checkpoints = None
+            if len(wanted) == 1:
+                ((requirement, system),) = wanted
+                (folder,) = folders.values()
+                told = {**about, "system": system.name}
+                checkpoints = Checkpoints(method, requirement, folder, told, resume=resume)
+            stores = {
+                (requirement.id, system.name): stack.enter_context(
+                    RunStore(
+                        folders[requirement.id, system.name],
+                        requirement,
+                        system=system.name,
+                        about=about,
+                        images=out / "images",
+                        resume=resume,
+                        search=isinstance(method, ResumableMethod),
+                    )
                 )
-            )
-            for requirement, system in wanted
-        }
-        ids = dict.fromkeys(requirement.id for requirement, _ in wanted)
-        asked = [one for one in requirements if one.id in ids]
-        work = Work(method, asked, systems, stores, retention, batch_size, simulator)
-        if progress is not None:
-            work.progress = lambda: progress(_cases({pair: one.counts for pair, one in stores.items()}))
-        if checkpoints is not None:
-            (store,) = stores.values()
-            work.repeats = checkpoints.begin(store)
-            work.settled = partial(checkpoints.leave, store)
-        with _executor(executor, processes) as chosen:
-            work.carry_out(data, chosen, seed=seed)
-        if checkpoints is not None:
-            checkpoints.leave(store, 1)
-    results = {}
-    for requirement, system in wanted:
-        store = stores[requirement.id, system.name]
-        outcome = method.conclude(requirement, read_verdicts(store.folder))
-        store.conclude(outcome)
-        results[requirement.id, system.name] = RunResult(outcome, frozen(store.counts), store.folder)
+                for requirement, system in wanted
+            }
+            ids = dict.fromkeys(requirement.id for requirement, _ in wanted)
+            asked = [one for one in requirements if one.id in ids]
+            work = Work(method, asked, systems, stores, retention, batch_size, simulator)
+            if progress is not None:
+                work.progress = lambda: progress(_cases({pair: one.counts for pair, one in stores.items()}))
+            if checkpoints is not None:
+                (store,) = stores.values()
+                work.repeats = checkpoints.begin(store)
+                work.settled = partial(checkpoints.leave, store)
+            with _executor(executor, processes) as chosen:
+                work.carry_out(data, chosen, seed=seed)
+            if checkpoints is not None:
+                checkpoints.leave(store, 1)
+        results = {}
+        for requirement, system in wanted:
+            store = stores[requirement.id, system.name]
+            outcome = method.conclude(requirement, read_verdicts(store.folder))
+            store.conclude(outcome)
+            results[requirement.id, system.name] = RunResult(outcome, frozen(store.counts), store.folder)
     return SeveralResults(frozen(results), frozen(work.costs), out / "images")
 
 
@@ -173,11 +173,11 @@ def _cases(counts: Mapping[Pair, Mapping[Status, int]]) -> int:
     return sum(done.values())
 
 
-def _check_names(what: str, names: Sequence[str], folders: set[str]) -> None:
+def _check_names(what: str, names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{what} must have different names, got {twice!r} more than once")
-    if len(folders) < len(names):
+    if len(set(map(file_name, names))) < len(names):
         raise InputError(f"{what} must have names that differ in letters or digits, got {', '.join(names)}")
 
 

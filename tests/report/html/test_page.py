@@ -87,7 +87,12 @@ def run(tmp_path: Path) -> StoredRun:
             acceptance=Acceptance(0.1),
         ),
         visual_change=0.25,
-        manifest={"seed": 7, "models": {"dave2": {"sha256": "ab" * 32}}, "suite": {"night.suite.yaml": {}}},
+        manifest={
+            "seed": 7,
+            "models": {"dave2": {"sha256": "ab" * 32}},
+            "suite": {"night.suite.yaml": {}},
+            "settings": {"title": "Night drives"},
+        },
     )
     return add(
         tmp_path, [("lap", "not applicable", {}, {})], requirement=requirement_of("R2"), system="epoch"
@@ -113,7 +118,7 @@ def test_the_page_tells_what_was_found(run: StoredRun, tmp_path: Path) -> None:
         "not applicable the reason 1 1 lap",
         "seed 7",
         "ab" * 32,
-        "night",
+        "Night drives",
     ):
         assert words in page.text, words
     order = [page.text.index(f"town-000{place}") for place in (3, 2, 1, 0)]

@@ -246,7 +246,7 @@ def test_executors_write_the_same_rows(suite: Read, tmp_path: Path, executor: st
 
 
 def test_a_killed_run_goes_on(suite: Read, tmp_path: Path) -> None:
-    text = TEXT.replace("sample: 5", "sample: 40")
+    text = TEXT.replace("sample: 5", "sample: 24")
     file = suite(text).path
     script = tmp_path / "script.py"
     script.write_text(

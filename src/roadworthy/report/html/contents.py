@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -189,11 +188,10 @@ def contents_of(run: StoredRun, limits: Limits | None = None) -> Page:
 
 
 def _title(run: StoredRun) -> str:
-    """Return the name of the suite; that of the folder where there is none."""
-    suite = (run.manifest or {}).get("suite")
-    file = next(iter(suite), "") if isinstance(suite, Mapping) else ""
-    name = PurePath(str(file)).name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".suite")
-    return name or run.folder.resolve().name
+    """Return what the suite calls itself; the name of the folder where there is no suite."""
+    settings = (run.manifest or {}).get("settings")
+    title = settings.get("title") if isinstance(settings, Mapping) else None
+    return str(title) if title else run.folder.resolve().name
 
 
 def _when(run: StoredRun) -> str:

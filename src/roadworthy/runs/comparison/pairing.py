@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from roadworthy.runs.store.database import quoted
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -119,7 +121,7 @@ def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
         )
     columns = [_columns(connection, name) for name in ("first_rows", "second_rows")]
     shared = sorted(name for name in set(columns[0]) & set(columns[1]) if name.startswith("param."))
-    same = " AND ".join(_alike(_quoted(name)) for name in shared)
+    same = " AND ".join(_alike(quoted(name)) for name in shared)
     connection.execute(
         f"""
         CREATE TABLE paired AS
@@ -228,8 +230,3 @@ def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
 def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterable[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
     return rows
-
-
-def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'

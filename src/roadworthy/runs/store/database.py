@@ -17,7 +17,7 @@ from roadworthy.runs.store.rows import Row, table_of
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["add_view", "answers", "connected"]
+__all__ = ["add_view", "answers", "connected", "quoted"]
 
 
 def connected(snapshots: Sequence[Snapshot]) -> duckdb.DuckDBPyConnection:
@@ -58,15 +58,15 @@ def add_view(connection: duckdb.DuckDBPyConnection, snapshots: Sequence[Snapshot
     newest = [row for snapshot in snapshots for row in snapshot.newest]
     # A table, because what is registered is there for one connection only, and threads have each their own.
     connection.register("roadworthy_rows", table_of(_united(newest)))
-    connection.execute(f"CREATE TABLE {_quoted(f'{name}_newest')} AS SELECT * FROM roadworthy_rows")
+    connection.execute(f"CREATE TABLE {quoted(f'{name}_newest')} AS SELECT * FROM roadworthy_rows")
     connection.unregister("roadworthy_rows")
-    both = f"SELECT * FROM {_quoted(f'{name}_newest')}"
+    both = f"SELECT * FROM {quoted(f'{name}_newest')}"
     try:
         if full:
             shards = connection.read_parquet([str(path) for path in full], union_by_name=True)
             shards.create_view(f"{name}_full")
-            both = f"SELECT * FROM {_quoted(f'{name}_full')} UNION ALL BY NAME {both}"
-        connection.execute(f"CREATE VIEW {_quoted(name)} AS {both}")
+            both = f"SELECT * FROM {quoted(f'{name}_full')} UNION ALL BY NAME {both}"
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {both}")
     except duckdb.Error:
         _check_shards(full)
         raise
@@ -107,7 +107,13 @@ def _check_shards(paths: Iterable[Path]) -> None:
                 pass
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a name as SQL has it.
+
+    Example:
+        >>> quoted("param.amount")
+        '"param.amount"'
+    """
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -75,6 +75,8 @@ class FolderLock:
         """
         path = folder / LOCK
         with storing(folder):
+            if folder.exists() and not folder.is_dir():
+                raise InputError(f"a run needs a folder, got the file {folder}")
             folder.mkdir(parents=True, exist_ok=True)
             place = folder.resolve()
             if fcntl is None or any(place.is_relative_to(held) for held in _HELD.get()):

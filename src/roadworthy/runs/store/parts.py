@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.cases import Scalar
+from roadworthy.cases import Scalar, Status
 from roadworthy.errors import InputError
 from roadworthy.runs.store.rows import Row
 from roadworthy.runs.store.writing import clear_unfinished, write_whole
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-__all__ = ["Parts", "encode_row", "opened_part"]
+__all__ = ["Parts", "add_statuses", "columns_of", "encode_row", "first_rows", "opened_part"]
 
 _OPEN = "open-"
 _REOPENED = "reopened-"
@@ -160,6 +160,12 @@ def damaged(path: Path, error: Exception) -> InputError:
 def columns_of(file: pyarrow.parquet.ParquetFile) -> dict[str, str]:
     """Return the columns of a full shard with their Arrow types."""
     return {field.name: str(field.type) for field in file.schema_arrow}
+
+
+def add_statuses(counts: dict[Status, int], file: pyarrow.parquet.ParquetFile) -> None:
+    """Add the numbers of rows of each status in a full shard."""
+    for one in file.read(columns=["status"])["status"].value_counts().to_pylist():
+        counts[Status(one["values"])] += one["counts"]
 
 
 def rows_of(table: pyarrow.Table | pyarrow.RecordBatch) -> list[Row]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from roadworthy.cases import Scalar, Status, Verdict
 from roadworthy.errors import InputError
-from roadworthy.runs.store.parts import Parts, columns_of, opened_part
+from roadworthy.runs.store.parts import Parts, add_statuses, columns_of, opened_part
 from roadworthy.runs.store.rows import CORE_COLUMNS, MEASURE, Row, table_of
 
 __all__ = ["Snapshot", "read_rows", "read_verdicts"]
@@ -61,8 +61,7 @@ class Snapshot:
         counts = dict.fromkeys(Status, 0)
         for path in self.full:
             with opened_part(path) as file:
-                for one in file.read(columns=["status"])["status"].value_counts().to_pylist():
-                    counts[Status(one["values"])] += one["counts"]
+                add_statuses(counts, file)
         for row in self.newest:
             counts[Status(str(row["status"]))] += 1
         return counts

@@ -11,7 +11,17 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["CORE_COLUMNS", "MEASURE", "PARAMETER", "Kinds", "Row", "row_of", "table_of", "to_parquet"]
+__all__ = [
+    "CORE_COLUMNS",
+    "MEASURE",
+    "PARAMETER",
+    "Kinds",
+    "Row",
+    "row_of",
+    "storable",
+    "table_of",
+    "to_parquet",
+]
 
 CORE_COLUMNS = {
     "requirement": "string",
@@ -62,7 +72,7 @@ def row_of(case: Case, verdict: Verdict, system: str, images: Iterable[str]) -> 
         **{MEASURE + name: value for name, value in verdict.measures.items()},
     }
     return {
-        _storable(name): _storable(value) if isinstance(value, str) else value for name, value in row.items()
+        storable(name): storable(value) if isinstance(value, str) else value for name, value in row.items()
     }
 
 
@@ -135,6 +145,6 @@ def to_parquet(rows: Sequence[Row]) -> bytes:
     return content
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Return text that UTF-8 can hold: names of files and messages of a crashed system may be otherwise."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

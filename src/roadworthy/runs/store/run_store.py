@@ -15,7 +15,7 @@ from roadworthy.cases import Case, Outcome, Requirement, Scalar, Status, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs.store.images import add_image
 from roadworthy.runs.store.locking import LOCK, FolderLock
-from roadworthy.runs.store.parts import Parts, columns_of, encode_row, first_rows, opened_part
+from roadworthy.runs.store.parts import Parts, add_statuses, columns_of, encode_row, first_rows, opened_part
 from roadworthy.runs.store.records import encode_record, read_records, requirement_record
 from roadworthy.runs.store.rows import Kinds, Row, row_of, to_parquet
 from roadworthy.runs.store.writing import UNFINISHED, append_at, clear_unfinished, storing, write_whole
@@ -95,9 +95,6 @@ class RunStore:
         resume: bool = False,
         search: bool = False,
     ) -> None:
-        with storing(folder):
-            if folder.exists() and not folder.is_dir():
-                raise InputError(f"a run needs a folder, got the file {folder}")
         self.folder = folder
         self.system = system
         self._requirement = requirement
@@ -182,8 +179,7 @@ class RunStore:
             with opened_part(path) as file:
                 self._kinds.learn(columns_of(file))
                 self._sizes.append(file.metadata.num_rows)
-                for one in file.read(columns=["status"])["status"].value_counts().to_pylist():
-                    self._counts[Status(one["values"])] += one["counts"]
+                add_statuses(self._counts, file)
         rows, self._good_bytes = self._parts.open_rows(len(full))
         self._open = len(rows)
         for row in rows:

@@ -38,7 +38,11 @@ class GlanceExperiment(Task):
 
     def _prepare(self) -> None:
         self._batches = self._batches_of(self.plan)
-        self._track_of = {str(one["id"]): track for track, _, items in self._batches for one in items}
+        # Checks are shared by the tracks, so a check alone does not tell where a person is.
+        self._tracks_of: dict[str, set[int]] = {}
+        for track, _, items in self._batches:
+            for one in items:
+                self._tracks_of.setdefault(str(one["id"]), set()).add(track)
         self._choices = tuple(map(str, self.plan["choices"]))
         self._wanted = int(self.plan["raters_per_batch"])
         self._times = {name: int(self.plan[name]) for name in ("fixation_ms", "mask_ms", "answer_ms")}
@@ -62,15 +66,15 @@ class GlanceExperiment(Task):
             seen = {row["item"] for row in self.answers.read(rater)}
             everybody = [{row["item"] for row in rows} for rows in self.answers.read_all().values()]
         done = {
-            (track, number): sum(bool({str(one["id"]) for one in items} & other) for other in everybody)
+            (track, number): sum(bool(self._own(items) & other) for other in everybody)
             for track, number, items in self._batches
         }
         # A person stays in one track: in no other would all pictures be new.
-        tracks = {self._track_of[one] for one in seen if one in self._track_of}
+        tracks = self._tracks_with(seen)
         left = [
             (track, number, [one for one in items if str(one["id"]) not in seen], len(items))
             for track, number, items in self._batches
-            if not tracks or track in tracks
+            if track in tracks
         ]
         open_ones = [
             (track, number, items, size)
@@ -100,14 +104,24 @@ class GlanceExperiment(Task):
             isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds <= _LONGEST
         ):
             raise InputError(f"the time must be in seconds, got {seconds!r}")
-        if item not in self._track_of:
+        if item not in self._tracks_of:
             raise InputError(f"the experiment has no image {item!r}")
         with self.answers.lock:
             rows = self.answers.read(rater)
-            tracks = {self._track_of.get(row["item"]) for row in rows}
-            if tracks and tracks != {self._track_of[item]}:
+            if not self._tracks_with({item, *(row["item"] for row in rows)}):
                 raise InputError("a person stays in one track: this image belongs to another")
             if any(row["item"] == item for row in rows):
                 return  # the first answer counts, whoever sends another
             time = "" if seconds is None else f"{seconds:.3f}"
             self.answers.write(rater, [*rows, {"item": item, "rater": rater, "answer": answer, "time": time}])
+
+    def _own(self, items: list[dict[str, Any]]) -> set[str]:
+        """Return the images of a batch that no other track shows."""
+        return {str(one["id"]) for one in items if len(self._tracks_of[str(one["id"])]) == 1}
+
+    def _tracks_with(self, ids: set[str]) -> set[int]:
+        """Return the tracks that show all of some images."""
+        found = {track for track, _, _ in self._batches}
+        for id in ids & self._tracks_of.keys():
+            found &= self._tracks_of[id]
+        return found

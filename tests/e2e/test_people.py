@@ -1,0 +1,167 @@
+"""Compare and Studies in a real browser: what broke, and what people are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.e2e.conftest import Server
+from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
+from tests.report.runs_for_reports import add
+from tests.web.studies.planned import clip_study, glance_experiment, rule_run
+from tests.web.test_compare import rows
+
+from roadworthy.frames import Frame
+from roadworthy.report.films import Film
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Window = Callable[..., "Page"]
+Picture = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("people")
+    add(home / "before", rows(1))
+    add(home / "after", rows(10))
+    film = Film()
+    for number in range(8):
+        film.add(Frame(str(number), np.full((48, 96, 3), 20 * number, np.uint8)), number / 10)
+    film.write_plain(home / "one.webm", 0, 1, width=96)
+    folders = (
+        home / "before",
+        home / "after",
+        rule_run(home / "rules"),
+        glance_experiment(home / "glances", shown_ms=60, answer_ms=4000),
+        clip_study(home / "clips", (home / "one.webm").read_bytes()),
+    )
+    server = Server(home / "out", folders)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_two_runs_are_compared(window: Window, picture: Picture, width: int, theme: str) -> None:
+    page = window(width, theme)
+    page.goto("/compare")
+    page.get_by_label("Before").select_option("before")
+    page.get_by_label("After", exact=True).select_option("after")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    assert "1 regression" in page.inner_text("#sentence")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    wait_for_pictures(page)
+    picture(page, f"web-compare-{width}", docs=width > 1000)
+    assert overhang(page) <= 0
+    assert not faint_texts(page)
+    assert not nameless_controls(page)
+    page.locator(".moved a").first.click()
+    page.wait_for_url("**/look/after?**")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_a_blind_study_from_the_draw_to_the_boxes(
+    window: Window, picture: Picture, server: Server, width: int, theme: str
+) -> None:
+    page = window(width, theme)
+    page.goto("/studies")
+    page.select_option("#run", label="rules: dave2")
+    page.fill("#pairs", "4")
+    page.fill("#raters", "2")
+    assert overhang(page) <= 0
+    assert not faint_texts(page)
+    assert not nameless_controls(page)
+    picture(page, f"web-studies-{width}")
+    page.get_by_role("button", name="Draw the study").click()
+    page.wait_for_url("**/rules/study-*")
+    study = page.url
+    for rater, score in (("ann", "6"), ("bob", "3")):
+        page.goto(f"{study}/take")
+        page.fill("#rater", rater)
+        page.keyboard.press("Enter")
+        for number in range(4):
+            page.wait_for_selector(f"text=Pair {number + 1} of 4")
+            if rater == "ann" and not number:
+                wait_for_pictures(page)
+                picture(page, f"web-pair-{width}", docs=width > 1000)
+                assert overhang(page) <= 0
+                assert not faint_texts(page)
+                assert not nameless_controls(page)
+                assert page.get_by_role("button", name="Next pair").get_attribute("aria-disabled") == "true"
+            # By keyboard: arrows go along a scale, Tab to the next one, Enter to the next pair.
+            page.keyboard.press("Space")
+            for _ in range(int(score) - 1):
+                page.keyboard.press("ArrowRight")
+            page.keyboard.press("Tab")
+            page.keyboard.press("Space")
+            for _ in range(number):
+                page.keyboard.press("ArrowRight")
+            page.keyboard.press("Enter")
+        page.wait_for_selector("text=Thank you")
+    page.goto(f"{study}/results")
+    assert page.locator("svg.chart .box").count() == 3
+    picture(page, f"web-study-{width}", docs=width > 1000)
+    assert overhang(page) <= 0
+    assert not faint_texts(page)
+    (table,) = page.locator("table").all_inner_texts()
+    assert "1.00" in table
+    folder = next(one for one in server.runs if one.name == "rules") / "studies" / Path(study).name
+    told = (folder / "answers" / "ann.csv").read_text().splitlines()
+    assert [line.split(",")[2] for line in told[1:]] == ["6"] * 4
+    assert [line.split(",")[3] for line in told[1:]] == ["1", "2", "3", "4"]
+
+
+def test_glances_are_shown_for_their_time_and_answered_by_key(
+    page: Page, picture: Picture, server: Server
+) -> None:
+    page.goto("/studies/glances/itself/take")
+    page.fill("#rater", "ann")
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Begin the practice").click()
+    for _ in range(2):
+        page.wait_for_selector(".choices button:enabled")
+        page.keyboard.press("f")
+        page.wait_for_selector(".state:has-text('car')")
+    page.get_by_role("button", name="Now it counts").click()
+    wait_until(page, lambda: "of 5" in page.inner_text("#task h1"))
+    for number in range(5):
+        wait_until(page, lambda number=number: f"Image {number + 1} " in page.inner_text("#task h1"))  # type: ignore[misc]
+        page.wait_for_selector(".choices button:enabled")
+        if not number:
+            picture(page, "web-glance")
+            assert not nameless_controls(page)
+        page.keyboard.press("j")
+    page.wait_for_selector("text=Thank you")
+    folder = next(one for one in server.runs if one.name == "glances")
+    told = [line.split(",") for line in (folder / "answers" / "ann.csv").read_text().splitlines()[1:]]
+    assert [line[2] for line in told] == ["not car"] * 5
+    assert all(0 < float(line[3]) < 4 for line in told)
+
+
+@pytest.mark.parametrize("width", [390])
+def test_clips_are_watched_and_rated(window: Window, picture: Picture, server: Server, width: int) -> None:
+    page = window(width)
+    page.goto("/studies/clips/itself/take")
+    page.fill("#rater", "ann")
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Begin to rate").click()
+    for number in range(5):
+        page.wait_for_selector(f"text=Clip {number + 1} of 5")
+        page.locator(".scale label").nth(number % 5).click()
+        page.locator("video").evaluate("one => { one.muted = true; one.play(); }")
+        page.wait_for_selector("button[type=submit][aria-disabled=false]")
+        if not number:
+            picture(page, "web-clip")
+            assert overhang(page) <= 0
+            assert not faint_texts(page)
+            assert not nameless_controls(page)
+        page.locator("#task button[type=submit]").click()
+    page.wait_for_selector("text=Thank you")
+    folder = next(one for one in server.runs if one.name == "clips")
+    told = (folder / "answers" / "ann.csv").read_text().splitlines()[1:]
+    assert [line.rpartition(",")[2] for line in told] == ["1", "2", "3", "4", "5"]

@@ -1,0 +1,70 @@
+"""Small studies of all kinds, planned by the rooms that they belong to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from tests.report.runs_for_reports import picture, requirement_of
+
+from roadworthy.cases import Case, Drive, Status, Verdict
+from roadworthy.driving.rating.clips import Clip
+from roadworthy.driving.rating.files import write_study as write_clips
+from roadworthy.driving.rating.plan import Design as ClipDesign
+from roadworthy.driving.rating.plan import plan_study as plan_clips
+from roadworthy.reliability.human.experiment import Design
+from roadworthy.reliability.human.experiment_files import write_experiment
+from roadworthy.reliability.human.stimuli import Stimulus
+from roadworthy.runs.store import RunStore
+
+__all__ = ["clip_study", "glance_experiment", "rule_run"]
+
+
+def rule_run(folder: Path, *, passes: int = 6, violations: int = 6, rules: tuple[str, ...] = ("R1",)) -> Path:
+    """A run of rules with the images of all cases."""
+    for rule in rules:
+        requirement = requirement_of(rule, text=f"{rule}: slow down")
+        place = folder / "runs" / rule / "dave2"
+        with RunStore(place, requirement, system="dave2", images=folder / "images") as store:
+            for number in range(passes + violations):
+                margin = 1.0 if number < passes else -1.0
+                case = Case(f"town-{number}", rule, (Drive("-"),), {"output.1": "speed"})
+                status = Status.PASSED if margin > 0 else Status.VIOLATED
+                measures = {"before.1": 10.0, "after.1": 9.0 if margin > 0 else 10.5}
+                verdict = Verdict(case.id, rule, status, margin, measures=measures)
+                store.append(case, verdict, [picture(60 + number), picture(60 + number, mark=True)])
+    return folder
+
+
+def glance_experiment(folder: Path, *, shown_ms: int = 200, batch: int = 4, answer_ms: int = 1500) -> Path:
+    """An experiment with two versions of each of eight pictures, so with two tracks."""
+    rng = np.random.default_rng(0)
+
+    def stimulus(name: str, transformation: str, change: float, truth: str) -> Stimulus:
+        pixels = rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)
+        return Stimulus(name, truth, pixels, transformation, change)
+
+    shown = [
+        stimulus(f"p{number}", kind, change, "car" if number % 2 else "not car")
+        for number in range(8)
+        for kind, change in (("original", 0.0), ("frost", 0.5))
+    ]
+    spare = [stimulus(f"s{number}", "original", 0.0, "car") for number in range(8)]
+    design = Design(
+        ("car", "not car"), batch=batch, raters=2, checks=1, practice=2, image_ms=shown_ms, check_ms=shown_ms,
+        answer_ms=answer_ms,
+    )  # fmt: skip
+    write_experiment(shown, spare, folder, design)
+    return folder
+
+
+def clip_study(folder: Path, film: bytes = b"film") -> Path:
+    """A study of two questionnaires with two good clips, two poor ones and a crash each."""
+    kinds = ["good"] * 5 + ["poor"] * 4 + ["attention"]
+    clips = [
+        Clip(f"c{number}", "", "", "town", (), 0, 12, kind, {"SD(LP)": 0.1 * number, "Mean(SP)": number % 3})  # type: ignore[arg-type]
+        for number, kind in enumerate(kinds)
+    ]
+    study = plan_clips(clips, ClipDesign(2, 2, 1, raters=2))
+    write_clips(study, folder, lambda _, path: path.write_bytes(film), ending=".webm")
+    return folder
