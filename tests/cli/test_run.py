@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from collections.abc import Callable
@@ -45,11 +46,14 @@ def test_a_suite_is_run_into_a_folder_with_a_report(roadworthy: Callable[..., Re
     result = roadworthy("run", str(suite), "--executor", "serial")
     assert result.exit_code == 0, result.output
     assert "passed        N1  careful  0 of 4 applicable cases failed" in result.stdout
-    assert result.stdout.splitlines()[-2:] == [
+    out = Path("night-driving-run")
+    digest = hashlib.sha256((out / "SHA256SUMS").read_bytes()).hexdigest()
+    assert result.stdout.splitlines()[-3:] == [
         "2 requirements on 1 model: 1 passed, 1 inconclusive",
+        f"SHA-256 of SHA256SUMS: {digest}",
         "Report: night-driving-run/report.html",
     ]
-    out = Path("night-driving-run")
+    assert json.loads((out / "evidence" / "functional_coverage.json").read_text())["frames"] == 4
     for name in ("report.html", "junit.xml", "results.csv", "summary.md", "trace.csv", "SHA256SUMS"):
         assert (out / name).stat().st_size, name
     again = roadworthy("run", str(suite), "--executor", "serial")
@@ -70,6 +74,7 @@ def test_scripts_get_one_document(roadworthy: Callable[..., Result], suite: Path
     assert rows["fast"]["rate"] == 1.0
     assert rows["careful"]["counts"]["passed"] == 4
     assert document["files"]["junit"] == "out/junit.xml"
+    assert document["digest"] == hashlib.sha256(Path("out/SHA256SUMS").read_bytes()).hexdigest()
     assert document["complete_before"] is False
 
 

@@ -37,14 +37,10 @@ def opened(reference: str, given: list[str] | None, **wanted: object) -> Dataset
         reference: Its name, or name:path.
         given: Options written as key=value; they go before those wanted.
         wanted: What the command would like; left out where it is None or the data set has no such option.
-            Data that is made is made in the number that is used: its conditions cycle from frame to frame,
-            and every n-th of more frames could show the same ones again and again.
     """
-    from roadworthy.datasets import load, options_of, reader_for
+    from roadworthy.datasets import load_fitting
 
-    known = {one.name for one in options_of(reader_for(reference))}
-    fitting = {name: value for name, value in wanted.items() if name in known and value is not None}
-    return load(reference, **{**fitting, **parse_options(given or [])})
+    return load_fitting(reference, options=parse_options(given or []), **wanted)
 
 
 def counted(shown: int, total: int) -> str:

@@ -63,22 +63,27 @@ def run_plan(
             raise
 
 
-def write_results(folder: Path) -> dict[str, Path]:
+def write_results(result: SuiteResult) -> dict[str, Path]:
     """Write everything that is made of a run's rows; return the files by what they are."""
     from roadworthy.report.html import write_report
     from roadworthy.report.junit import write_junit
     from roadworthy.report.markdown import write_summary
     from roadworthy.report.results_csv import write_results as write_csv
     from roadworthy.runs.evidence import write_bundle
+    from roadworthy.runs.evidence.reopening import functional_of
     from roadworthy.runs.store import StoredRun
 
+    def write_evidence(run: StoredRun, _: Path) -> None:
+        write_bundle(run, functional=functional_of(run, result.plan.suite.path))
+
+    folder = result.folder
     writers: dict[str, tuple[str, Callable[[StoredRun, Path], object]]] = {
         "report": ("report.html", write_report),
         "junit": ("junit.xml", write_junit),
         "results": ("results.csv", write_csv),
         "summary": ("summary.md", write_summary),
         # The last one: it hashes all the others.
-        "evidence": ("SHA256SUMS", lambda stored, _: write_bundle(stored)),
+        "evidence": ("SHA256SUMS", write_evidence),
     }
     if not any((folder / "runs").glob("*/*/requirements.jsonl")):
         return {}
@@ -104,6 +109,8 @@ def summarised(result: SuiteResult, written: dict[str, Path]) -> None:
     """Write for people what came of a suite, and where to look."""
     from rich.text import Text
 
+    from roadworthy.runs.evidence.sums import digest_of
+
     out = console()
     if len(result.before) == len(result.outcomes) and not result.failures:
         out.print(f"{result.folder} is complete: nothing was left to run", soft_wrap=True, markup=False)
@@ -116,6 +123,8 @@ def summarised(result: SuiteResult, written: dict[str, Path]) -> None:
         out.print(Text(note, style="dim"), soft_wrap=True)
     out.print(_counted(result), soft_wrap=True, markup=False)
     if "report" in written:
+        # To be kept elsewhere, for `roadworthy evidence verify --digest`.
+        out.print(f"SHA-256 of SHA256SUMS: {digest_of(written['evidence'])}", soft_wrap=True, markup=False)
         out.print(Text.assemble("Report: ", (str(written["report"]), "cyan")), soft_wrap=True)
 
 
@@ -198,6 +207,8 @@ def _watching(quiet: bool) -> Iterator[Any]:
 
 def as_document(result: SuiteResult, written: dict[str, Path]) -> dict[str, object]:
     """Return what came of a suite, for scripts."""
+    from roadworthy.runs.evidence.sums import digest_of
+
     trials = {trial.requirement.id: trial for trial in result.plan.trials}
     return {
         "suite": result.plan.suite.name,
@@ -230,4 +241,5 @@ def as_document(result: SuiteResult, written: dict[str, Path]) -> dict[str, obje
         ],
         "notes": result.plan.notes,
         "files": {what: str(path) for what, path in written.items()},
+        "digest": digest_of(written["evidence"]) if written else None,
     }

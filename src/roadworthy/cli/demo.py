@@ -56,7 +56,7 @@ def demo(
     plan = planned(demo_suite())
     with executor_for("processes") as executor:
         result = run_plan(plan, folder, executor, quiet=as_json)
-    written = write_results(folder)
+    written = write_results(result)
     if as_json:
         print_json(_document(paths, pairs) | {"suite": as_document(result, written)})
     else:

@@ -91,7 +91,7 @@ def run(
     folder = out or Path(f"{file_name(plan.suite.name)}-run")
     with executor_for(executor, workers=workers, address=address, timeout_s=timeout) as chosen:
         result = run_plan(plan, folder, chosen, images=images, resume=resume, quiet=as_json)
-    written = write_results(folder)
+    written = write_results(result)
     if as_json:
         print_json(as_document(result, written))
     else:

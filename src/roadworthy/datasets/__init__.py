@@ -11,9 +11,9 @@ from __future__ import annotations
 from roadworthy._options import Option, options_of
 from roadworthy.datasets._annotations import CLIPPED
 from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._chosen import ChosenFrames, spread
+from roadworthy.datasets._chosen import ChosenFrames, sample_of, spread
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
-from roadworthy.datasets._load import load, reader_for
+from roadworthy.datasets._load import load, load_fitting, reader_for
 from roadworthy.datasets.a2d2 import A2D2Dataset
 from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
@@ -50,7 +50,9 @@ __all__ = [
     "YoloDataset",
     "export",
     "load",
+    "load_fitting",
     "options_of",
     "reader_for",
+    "sample_of",
     "spread",
 ]

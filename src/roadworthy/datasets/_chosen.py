@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from roadworthy.cases import Dataset
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, suggest
 from roadworthy.frames import Frame
 
-__all__ = ["ChosenFrames", "spread"]
+__all__ = ["ChosenFrames", "sample_of", "spread"]
 
 
 def spread(total: int, count: int) -> list[int]:
@@ -76,6 +76,48 @@ class ChosenFrames:
 
         return self.data if isinstance(self.data, WorldDataset | WorldCropsDataset) else self
 
+    @classmethod
+    def named(cls, name: str, data: Dataset, ids: Sequence[str]) -> ChosenFrames:
+        """Return the frames with some ids, in the order of the data set.
+
+        Raises:
+            InputError: There is no such frame, or the data set cannot tell.
+
+        Example:
+            >>> from roadworthy.datasets import load
+            >>> some = ChosenFrames.named("hard ones", load("world:town"), ["town-000012", "town-000007"])
+            >>> some.indices
+            [7, 12]
+        """
+        known = getattr(data, "ids", None)
+        if known is None:
+            raise InputError(f"{data.name} does not say the ids of its frames, so none can be named")
+        places = {id: index for index, id in enumerate(known)}
+        for id in ids:
+            if id not in places:
+                raise InputError(
+                    f"{data.name} has no frame {id!r} among its {len(data)}; {suggest(id, places)}"
+                )
+        return cls(name, data, sorted({places[id] for id in ids}))
+
     def sampled(self, count: int) -> ChosenFrames:
-        """Return so many of them, spread evenly."""
+        """Return so many of them, or as many as there are, spread evenly."""
         return ChosenFrames(self.name, self.data, [self.indices[one] for one in spread(len(self), count)])
+
+
+def sample_of(data: Dataset, count: int | None) -> Dataset:
+    """Return so many frames, spread evenly, under a name that says so; the data set where it has no more.
+
+    Raises:
+        InputError: It has no frames.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> sample_of(load("world:town"), 5).name
+        '5 frames of world:town'
+    """
+    if not len(data):
+        raise InputError(f"{data.name} has no frames")
+    if count is None or count >= len(data):
+        return data
+    return ChosenFrames(f"{count} frames of {data.name}", data, spread(len(data), count))

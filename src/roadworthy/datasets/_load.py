@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from roadworthy._options import checked_options, takes_path
+from roadworthy._options import checked_options, options_of, takes_path
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.registry import datasets
 
-__all__ = ["load", "reader_for"]
+__all__ = ["load", "load_fitting", "reader_for"]
 
 
 def reader_for(reference: str) -> Callable[..., Any]:
@@ -73,3 +73,35 @@ def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Da
             f"{name!r} must give a data set with name, len, [] and iteration, got {type(dataset).__name__}"
         )
     return dataset
+
+
+def load_fitting(
+    reference: str,
+    relative_to: Path = Path(),
+    /,
+    *,
+    options: Mapping[str, object] | None = None,
+    **wished: object,
+) -> Dataset:
+    """Open a data set with what its user says, and with what would be good for what is done with it.
+
+    Data that is made is made in the number that is used (``count``): its conditions cycle from frame to
+    frame, and every n-th of more frames could show the same ones again and again.
+
+    Args:
+        reference: The name of a reader, and after a colon the path it reads.
+        relative_to: The folder that paths of files count from.
+        options: What the user says; it must fit the reader, and goes before what is wished for.
+        wished: Left out where it is None or the reader has no such option.
+
+    Raises:
+        UnknownNameError: No reader has this name.
+        InputError: The path or an option cannot be used.
+
+    Example:
+        >>> len(load_fitting("world:town", options={"time": "night"}, count=12, history=None, labels="any"))
+        12
+    """
+    known = {one.name for one in options_of(reader_for(reference))}
+    fitting = {name: value for name, value in wished.items() if name in known and value is not None}
+    return load(reference, relative_to, **{**fitting, **(options or {})})

@@ -14,7 +14,7 @@ from roadworthy.models.network import ModelSpec
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.registry import models
 
-__all__ = ["load_model"]
+__all__ = ["is_description", "load_model"]
 
 _KINDS = {
     ".onnx": "onnx",
@@ -55,11 +55,9 @@ def load_model(
         roadworthy.errors.InputError: expected the kind of model before its file: write 'onnx:net.onnx'
     """
     text = str(reference)
-    path = relative_to / text
-    if path.suffix.lower() in _DESCRIPTIONS or (path / "model.yaml").is_file():
-        return _from_description(
-            path if path.suffix.lower() in _DESCRIPTIONS else path / "model.yaml", options
-        )
+    if is_description(text, relative_to):
+        path = relative_to / text
+        return _from_description(path / "model.yaml" if path.is_dir() else path, options)
     sections = {key: value for key, value in options.items() if key.partition(".")[0] in _SECTIONS}
     others = {key: value for key, value in options.items() if key not in sections}
     if sections:
@@ -69,6 +67,17 @@ def load_model(
             raise InputError(f"{text}: give either spec or {', '.join(sections)}, not both")
         others["spec"] = described(sections).spec
     return _opened(text, others, relative_to)
+
+
+def is_description(reference: str, relative_to: Path = Path()) -> bool:
+    """Return whether a reference is a ``model.yaml``, or the folder in which one lies: it may name anything.
+
+    Example:
+        >>> is_description("nets/MODEL.YAML"), is_description("onnx:net.onnx")
+        (True, False)
+    """
+    path = relative_to / reference
+    return path.suffix.lower() in _DESCRIPTIONS or (path / "model.yaml").is_file()
 
 
 def _from_description(path: Path, options: Mapping[str, object]) -> SystemUnderTest:

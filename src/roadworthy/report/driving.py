@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["drive_figure", "failing_sectors"]
+__all__ = ["drive_figure", "failing_sectors", "metric_label", "values_along"]
 
 _ALARM = PALETTE[1]
 _MARKS = {"crash": ("X", PALETTE[6]), "line crossing": ("v", PALETTE[3])}
@@ -65,8 +65,8 @@ def drive_figure(
     for name in alarms:
         if name not in drive.sector_names:
             raise InputError(f"drive {drive.name} has no sector {name!r}: {', '.join(drive.sector_names)}")
-    values = _per_row(drive, metric, settings)
-    label = _label(metric)
+    values = values_along(drive, metric, settings)
+    label = metric_label(metric)
     alarmed = np.isin(np.array(drive.sector_names)[drive.sectors], list(alarms))
     mapped = all(name in drive.signals for name in ("x", "y"))
     figure, axes = new_figure(2 if mapped else 1, 1, size=(7.2, 7.4 if mapped else 3.0))
@@ -78,15 +78,30 @@ def drive_figure(
     return figure
 
 
-def _per_row(drive: Drive, metric: str, settings: MetricSettings | None) -> NDArray[np.float64]:
-    """Return the value of each step; that of its sector where a metric is one number for many steps."""
+def values_along(drive: Drive, metric: str, settings: MetricSettings | None = None) -> NDArray[np.float64]:
+    """Return the value of each step; that of its sector where a metric is one number for many steps.
+
+    Raises:
+        InputError: There is no such metric, or the drive lacks what it needs.
+
+    Example:
+        >>> drive = Drive("lap", [0.0, 0.1, 0.2], {"lane_offset": [0.1, 0.3, 0.2]}, sectors=[0, 0, 1])
+        >>> values_along(drive, "Max(LP)").tolist()
+        [0.3, 0.3, 0.2]
+    """
     parsed = parse_metric(metric)
     if parsed.operators in ((), ("DevT",)) and parsed.primitive not in ("TO", "SARR", "BD"):
         return per_step(drive, [parsed], settings=settings)[str(parsed)]
     return compute(drive, [parsed], settings=settings)[str(parsed)][drive.sectors]
 
 
-def _label(metric: str) -> str:
+def metric_label(metric: str) -> str:
+    """Return what stands beside the values of a metric.
+
+    Example:
+        >>> metric_label("SP"), metric_label("SD(LP)")
+        ('speed, m/s', 'SD(LP) (lateral position)')
+    """
     parsed = parse_metric(metric)
     one = primitives()[parsed.primitive]
     if parsed.operators:

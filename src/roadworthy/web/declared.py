@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from roadworthy.errors import InputError, RoadworthyError, suggest
 
@@ -150,17 +150,8 @@ def opened_data(
         >>> len(opened_data("world:town", 5))
         5
     """
-    from roadworthy.datasets import BaseDataset, load, options_of, reader_for
-    from roadworthy.models import Network
+    from roadworthy.datasets import load_fitting, sample_of
+    from roadworthy.models import history_of
 
-    history = max((one.input.history for one in systems if isinstance(one, Network)), default=0)
-    wanted: dict[str, Any] = {"count": frames, "seed": seed, "history": history or None}
-    known = {one.name for one in options_of(reader_for(reference))}
-    data = load(
-        reference, **{name: value for name, value in wanted.items() if name in known and value is not None}
-    )
-    if not len(data):
-        raise InputError(f"{data.name} has no frames: choose other data")
-    if len(data) > frames and isinstance(data, BaseDataset):
-        return data[:: len(data) // frames][:frames]
-    return data
+    history = max((history_of(one) for one in systems), default=0)
+    return sample_of(load_fitting(reference, count=frames, seed=seed, history=history or None), frames)

@@ -9,8 +9,7 @@ import pytest
 
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence import Verification, verify, write_bundle
-from roadworthy.runs.evidence.functional import functional_coverage, functional_document
-from roadworthy.runs.evidence.reopening import check_present, data_of
+from roadworthy.runs.evidence.reopening import check_present, data_of, functional_of
 from roadworthy.runs.evidence.rerunning import rerun_sample
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import read_suite
@@ -117,7 +116,10 @@ def test_what_cannot_be_reached_is_noted(made: Path, tmp_path: Path) -> None:
         "http://127.0.0.1:9/predict",
         "torch:drivers.py:Net",
         "described.yaml",
+        "loud.YAML",
+        "onnx:disguised.yml",
         "net",
+        "onnx:net",
     ],
 )
 def test_a_suite_that_came_with_a_run_is_not_trusted(made: Path, tmp_path: Path, model: str) -> None:
@@ -125,9 +127,15 @@ def test_a_suite_that_came_with_a_run_is_not_trusted(made: Path, tmp_path: Path,
     shutil.copytree(made / "run", run)
     (run / "suite.yaml").write_text(SUITE.replace("callable:drivers.py:dark", model))
     (run / "drivers.py").write_text("raise SystemExit('code of a stranger')")
-    (run / "described.yaml").write_text("model: callable:drivers.py:dark")
-    (run / "net").mkdir()
-    (run / "net/model.yaml").write_text("model: callable:drivers.py:dark")
+    for name in (
+        "described.yaml",
+        "loud.YAML",
+        "onnx:disguised.yml",
+        "net/model.yaml",
+        "onnx:net/model.yaml",
+    ):
+        (run / name).parent.mkdir(exist_ok=True)
+        (run / name).write_text("model: callable:drivers.py:dark")
     with pytest.raises(
         InputError, match="which may run code or reach another machine: if you trust it, give it by --suite"
     ):
@@ -138,6 +146,37 @@ def test_a_suite_that_came_with_a_run_is_not_trusted(made: Path, tmp_path: Path,
     assert model in found.notes[0]
     # Frames are data, so they are read all the same.
     assert isinstance(data_of(StoredRun.open(run)), dict)
+
+
+@pytest.mark.parametrize(
+    ("method", "was", "is_now", "told"),
+    [
+        ("rules", '"status": "violated"', '"status": "passed"', "the run says passed"),
+        ("rules", "of 8 applicable", "of 9 applicable", "of 9 applicable"),
+        ("coverage", '"status": "passed"', '"status": "violated"', "its rows say passed"),
+    ],
+)
+def test_an_outcome_that_its_rows_do_not_give_is_found(
+    made: Path, tmp_path: Path, method: str, was: str, is_now: str, told: str
+) -> None:
+    suite, run = made / "rain.suite.yaml", tmp_path / "run"
+    shutil.copytree(made / "run", run)
+    found = Verification()
+    check_present(run, found, suite)
+    assert found.findings == []
+    pair = next(
+        one
+        for one in StoredRun.open(run).pairs
+        if one.requirement.method == method and one.system == ("dark" if method == "rules" else "dave2")
+    )
+    record = pair.folder / "requirements.jsonl"
+    text = record.read_text("utf-8")
+    assert was in text
+    record.write_text(text.replace(was, is_now), "utf-8")
+    check_present(run, found, suite)
+    (finding,) = found.findings
+    assert (finding.kind, finding.what) == ("outcome", f"{pair.requirement.id} on {pair.system}")
+    assert told in finding.detail
 
 
 def test_a_run_without_a_suite_cannot_be_rerun(stored: StoredRun) -> None:
@@ -151,10 +190,8 @@ def test_a_run_without_a_suite_cannot_be_rerun(stored: StoredRun) -> None:
 
 def test_functional_coverage_is_that_of_the_frames_of_the_run(made: Path, tmp_path: Path) -> None:
     stored = StoredRun.open(made / "run")
-    data = data_of(stored, made / "rain.suite.yaml")
-    assert isinstance(data, dict)
-    found = functional_coverage(data.values())
-    document = functional_document(found, data)
+    document = functional_of(stored, made / "rain.suite.yaml")
+    assert isinstance(document, dict)
     assert (document["frames"], document["data"]) == (8, ["town"])
     assert 0 < document["covered"] < document["total"]
     assert len(document["never_touched"]) == document["total"] - document["covered"]

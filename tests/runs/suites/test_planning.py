@@ -348,3 +348,35 @@ def test_requirements_that_share_method_and_data_are_one_pass(plan: Callable[...
     ]
     done = {(f"N{number}@a", model) for number in range(60) for model in ("careful", "net", "epoch")}
     assert len(passes_of(found, done)) == 4
+
+
+class TestNamedFrames:
+    def suite_of(self, data: str) -> str:
+        return f"""
+            models: {{careful: python:drivers.py:careful}}
+            data: {{town: {{data: world:town, {data}}}}}
+            requirements: {{N1: "{NIGHT}"}}
+        """
+
+    def test_only_these_are_tried(self, plan: Callable[..., SuitePlan]) -> None:
+        found = plan(self.suite_of("frames: [town-000031, town-000004]"))
+        assert found.data["town"].frames.ids == ("town-000004", "town-000031")
+        assert found.cases(found.trials[0]) == 2
+        assert plan(self.suite_of("frames: town-000031")).data["town"].frames.ids == ("town-000031",)
+
+    def test_a_sample_is_one_of_these(self, plan: Callable[..., SuitePlan]) -> None:
+        found = plan(self.suite_of("frames: [town-000031, town-000004], sample: 1"))
+        assert found.data["town"].frames.ids == ("town-000004",)
+        found = plan(self.suite_of("frames: [town-000031, town-000004]"), sample=1)
+        assert found.data["town"].frames.ids == ("town-000004",)
+
+    @pytest.mark.parametrize(
+        ("data", "said"),
+        [
+            ("frames: [town-000100]", "world:town has no frame 'town-000100' among its 100"),
+            ("frames: []", "mine.suite.yaml:3:"),
+            ("frames: [17]", "mine.suite.yaml:3:"),
+        ],
+    )
+    def test_what_cannot_be_named(self, plan: Callable[..., SuitePlan], data: str, said: str) -> None:
+        assert said in told(plan, self.suite_of(data))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,6 @@ from roadworthy.cli.evidence._group import Run, Suite, app, told
 
 if TYPE_CHECKING:
     from roadworthy.runs.evidence import Bundle
-    from roadworthy.runs.store import StoredRun
 
 __all__ = ["bundle"]
 
@@ -61,27 +60,17 @@ def bundle(
     those who make the safety case. Keep the digest that is printed where the bundle is not.
     """
     from roadworthy.runs.evidence import write_bundle
+    from roadworthy.runs.evidence.reopening import functional_of
     from roadworthy.runs.store import StoredRun
 
     stored = StoredRun.open(run)
     with told() as progress:
-        touched = _functional(stored, domain, suite) if functional else "it was not asked for"
+        touched = functional_of(stored, suite, domain=domain) if functional else "it was not asked for"
         written = write_bundle(stored, out, images=images, reqif=reqif, functional=touched, progress=progress)
     if as_json:
         print_json(_document(written))
     else:
         _print(written)
-
-
-def _functional(stored: StoredRun, domain: Path | None, suite: Path | None) -> dict[str, Any] | str:
-    """Return what part of the operating domain the data touches, or why that is not known."""
-    from roadworthy.runs.evidence.functional import functional_coverage, functional_document
-    from roadworthy.runs.evidence.reopening import data_of
-
-    data = data_of(stored, suite)
-    if isinstance(data, str):
-        return data
-    return functional_document(functional_coverage(data.values(), domain=domain), data)
 
 
 def _document(written: Bundle) -> dict[str, object]:

@@ -180,14 +180,9 @@ def frames_of(
     if sample is not None and sample < 1:
         raise InputError(f"--sample must be 1 or more, got {sample}")
     history = max((history_of(one) or 0 for one in systems), default=0)
-    data = opened(reference, options, count=sample, history=history or None)
-    if not len(data):
-        raise InputError(f"{data.name} has no frames")
-    if sample is None or sample >= len(data):
-        return data
-    from roadworthy.datasets import ChosenFrames, spread
+    from roadworthy.datasets import sample_of
 
-    return ChosenFrames(f"{sample} frames of {data.name}", data, spread(len(data), sample))
+    return sample_of(opened(reference, options, count=sample, history=history or None), sample)
 
 
 def processes_for(asked: int | None, images: int) -> int:

@@ -27,7 +27,8 @@ class Finding:
     """Something that is not as it should be.
 
     Attributes:
-        kind: ``changed``, ``missing``, ``added``, ``image``, ``counts``, ``digest``, ``manifest``.
+        kind: ``changed``, ``missing``, ``added``, ``image``, ``counts``, ``digest``, ``manifest``,
+            ``outcome``.
         what: The file, or what else it is about.
         detail: What was expected and what came.
     """

@@ -7,8 +7,10 @@ from typing import Any
 
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.models.load import is_description
 from roadworthy.runs.evidence.checking import Finding, Verification
-from roadworthy.runs.store import StoredRun
+from roadworthy.runs.evidence.functional import functional_coverage, functional_document
+from roadworthy.runs.store import StoredRun, read_verdicts
 from roadworthy.runs.store.digests import (
     Digest,
     FileDigests,
@@ -17,10 +19,11 @@ from roadworthy.runs.store.digests import (
 )
 from roadworthy.runs.store.manifest import read_manifest
 from roadworthy.runs.suites.opening import open_data
+from roadworthy.runs.suites.passes import Pass
 from roadworthy.runs.suites.planning import SuitePlan, plan_suite
 from roadworthy.runs.suites.reading import Suite, read_suite
 
-__all__ = ["check_present", "data_of", "plan_of"]
+__all__ = ["check_present", "data_of", "functional_of", "plan_of"]
 
 SUITE = "suite.yaml"
 
@@ -74,12 +77,11 @@ def _check_harmless(suite: Suite) -> None:
 
 
 def _is_harmless(reference: str, folder: Path) -> bool:
+    # A description may name a model of any kind, and its own name may look like anything, "onnx:a.YAML" too.
+    if is_description(reference, folder):
+        return False
     kind, colon, _ = reference.partition(":")
-    if colon:
-        return kind in _HARMLESS
-    # A description may name a model of any kind.
-    described = reference.endswith((".yaml", ".yml")) or (folder / reference / "model.yaml").exists()
-    return not described
+    return not colon or kind in _HARMLESS
 
 
 def data_of(run: StoredRun, suite: Path | None = None) -> dict[str, Dataset] | str:
@@ -98,8 +100,26 @@ def data_of(run: StoredRun, suite: Path | None = None) -> dict[str, Dataset] | s
         return f"because the data cannot be opened again: {_first_line(error)}"
 
 
+def functional_of(
+    run: StoredRun, suite: Path | None = None, *, domain: Path | None = None
+) -> dict[str, Any] | str:
+    """Return what part of an operating domain a run's data touches, as a document, or why that is not known.
+
+    Args:
+        run: The run.
+        suite: The suite file where it stands, if not in the run.
+        domain: The file that declares the domain; that of Roadworthy when left out.
+    """
+    data = data_of(run, suite)
+    if isinstance(data, str):
+        return data
+    if not data:
+        return "because the run used no data"
+    return functional_document(functional_coverage(data.values(), domain=domain), data)
+
+
 def check_present(folder: Path, found: Verification, suite: Path | None = None) -> None:
-    """Compare the models, data and suite that are here now with the digests of the manifest.
+    """Compare the models and data that are here now with the digests of the manifest; conclude again.
 
     What differs is added to the findings, and what cannot be reached to the notes.
 
@@ -130,6 +150,24 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
     for what in ("models", "data"):
         for name, record in manifest.get(what, {}).items():
             _compare(what, name, record.get("sha256"), present[what].get(name), found)
+    _conclude_again(folder, plan, found)
+
+
+def _conclude_again(folder: Path, plan: SuitePlan, found: Verification) -> None:
+    """See whether each outcome is what the suite's requirement makes of the rows."""
+    trials = {trial.requirement.id: trial for trial in plan.trials}
+    for pair in StoredRun.open(folder).pairs:
+        trial, told = trials.get(pair.requirement.id), pair.outcome
+        # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
+        if trial is None or told is None or not told.measures:
+            continue
+        method = Pass(plan, (trial,), frozenset([(trial.requirement.id, pair.system)])).method()
+        again = method.conclude(trial.requirement, read_verdicts(pair.folder))
+        if (again.status, again.summary) != (told.status, told.summary):
+            detail = (
+                f"the run says {told.status} ({told.summary}), its rows say {again.status} ({again.summary})"
+            )
+            found.findings.append(Finding("outcome", f"{pair.requirement.id} on {pair.system}", detail))
 
 
 def _compare(what: str, name: str, told: str | None, here: Digest | None, found: Verification) -> None:

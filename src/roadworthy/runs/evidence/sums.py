@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from roadworthy._files import replacing
 from roadworthy.errors import InputError
 
 __all__ = [
@@ -19,29 +18,24 @@ __all__ = [
     "files_below",
     "read_sums",
     "sums_text",
-    "write_sums",
 ]
 
 SUMS = "SHA256SUMS"
 
 _LINE = re.compile(r"(?P<slash>\\?)(?P<digest>[0-9a-f]{64}) [ *](?P<path>.+)")
-_CHUNK = 1 << 20
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file; it is read a piece at a time.
+    """Return the SHA-256 of a file.
 
     Raises:
         InputError: The file cannot be read.
     """
-    found = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while piece := file.read(_CHUNK):
-                found.update(piece)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    return found.hexdigest()
 
 
 def files_below(folder: Path) -> Iterator[str]:
@@ -75,20 +69,6 @@ def _line(path: str, digest: str) -> str:
     escaped = path.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
     mark = "" if escaped == path else "\\"
     return f"{mark}{digest}  {escaped}\n"
-
-
-def write_sums(
-    folder: Path, paths: Iterable[str], *, progress: Callable[[int], None] | None = None
-) -> dict[str, str]:
-    """Hash files of a folder and write SHA256SUMS beside them; return what they hash to."""
-    digests = {}
-    for number, path in enumerate(paths, 1):
-        digests[path] = digest_of(folder / path)
-        if progress is not None:
-            progress(number)
-    with replacing(folder / SUMS) as unfinished:
-        unfinished.write_bytes(encoded(sums_text(digests)))
-    return digests
 
 
 def read_sums(path: Path) -> dict[str, str]:
@@ -147,7 +127,7 @@ class Differences:
             >>> with tempfile.TemporaryDirectory() as name:
             ...     folder = Path(name)
             ...     _ = (folder / "trace.csv").write_text("one")
-            ...     _ = write_sums(folder, files_below(folder))
+            ...     _ = (folder / SUMS).write_text(sums_text({"trace.csv": digest_of(folder / "trace.csv")}))
             ...     _ = (folder / "trace.csv").write_text("two")
             ...     Differences.of(folder)
             Differences(changed=('trace.csv',), missing=(), added=())

@@ -7,16 +7,16 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.runs.executors.dispatching import (
+    CrewExecutor,
     Died,
-    Dispatcher,
     Event,
     Hand,
     Opened,
@@ -27,7 +27,6 @@ from roadworthy.runs.executors.dispatching import (
 from roadworthy.runs.executors.faults import Limits, Piece
 from roadworthy.runs.executors.pickling import pack, pack_job, pack_unit, unpack
 from roadworthy.runs.executors.pinning import ENVIRONMENT
-from roadworthy.runs.executors.protocol import Session
 from roadworthy.runs.executors.work import Job
 
 __all__ = ["RayExecutor"]
@@ -35,7 +34,7 @@ __all__ = ["RayExecutor"]
 _LOOK = 0.5  # seconds between two questions how much memory an actor uses
 
 
-class RayExecutor:
+class RayExecutor(CrewExecutor):
     """Carries out batches in actors on a Ray cluster, which stay from run to run.
 
     An actor holds one copy of each system and uses one thread. Batches wait in Ray's object store, a few for
@@ -83,11 +82,11 @@ class RayExecutor:
                 "gpus, or start nodes with GPUs"
             )
         room = have.get("GPU", 0) / gpus if gpus else have.get("CPU", 1) - (makers or 0)
-        self.workers = workers or max(1, int(room))
-        self._limits = Limits(timeout_s, memory_mb)
-        wanted = (self.workers if gpus else 0) if makers is None else makers
+        size = workers or max(1, int(room))
+        wanted = (size if gpus else 0) if makers is None else makers
         try:
-            self._crew = _Crew(self._ray, self.workers, gpus, wanted, timeout_s)
+            crew = _Crew(self._ray, size, gpus, wanted, timeout_s)
+            super().__init__(crew, Limits(timeout_s, memory_mb))
         except BaseException:
             self._leave()
             raise
@@ -112,22 +111,10 @@ class RayExecutor:
         if self._is_ours:
             self._ray.shutdown()
 
-    @contextmanager
-    def session(self, job: Job, /) -> Iterator[Session]:
-        """Prepare for the batches of a run."""
-        self._crew.begin(job)
-        try:
-            yield Dispatcher(self._crew, job, self._limits)
-        finally:
-            self._crew.end()
-
     @property
     def pids(self) -> tuple[int, ...]:
         """The ids of the workers' processes, each on its own machine."""
         return tuple(hand.pid for hand in self._crew.hands if isinstance(hand, _Worker) and hand.pid)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self,
@@ -135,7 +122,7 @@ class RayExecutor:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._crew.close()
+        super().__exit__(kind, error, traceback)
         self._leave()
 
 

@@ -5,16 +5,30 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 from roadworthy.errors import InputError
 from roadworthy.runs.executors.faults import TRIES, Fault, Limits, Piece, Ticket, blame_of, blamed, divided
 from roadworthy.runs.executors.pickling import SERIAL
+from roadworthy.runs.executors.protocol import Session
 from roadworthy.runs.executors.work import Done, Job, Unit
 
-__all__ = ["Crew", "Died", "Dispatcher", "Event", "Hand", "Opened", "Refused", "Returned", "Started"]
+__all__ = [
+    "Crew",
+    "CrewExecutor",
+    "Died",
+    "Dispatcher",
+    "Event",
+    "Hand",
+    "Opened",
+    "Refused",
+    "Returned",
+    "Started",
+]
 
 _TURN = 0.1  # seconds between two looks at clocks and memory
 _PATIENCE = 600.0  # seconds without any worker that has opened the systems
@@ -82,6 +96,18 @@ class Crew(Protocol):
 
     depth: int
     """How many pieces a worker may hold, so that it never waits for the driver."""
+
+    def begin(self, job: Job) -> None:
+        """Prepare for the batches of a run; workers that live open its systems."""
+        ...
+
+    def end(self) -> None:
+        """Forget the job; who still works on it is dismissed."""
+        ...
+
+    def close(self) -> None:
+        """Let go of all workers."""
+        ...
 
     def hire(self) -> None:
         """Start one more worker, which opens the systems of the job."""
@@ -245,3 +271,37 @@ class Dispatcher:
             return [piece]
         piece.unit = replace(piece.unit, blame=blame_of(fault, piece, self._limits))
         return [piece]
+
+
+class CrewExecutor:
+    """An executor that has a crew, which stays from run to run.
+
+    Args:
+        crew: The workers.
+        limits: What a worker may take.
+    """
+
+    def __init__(self, crew: Crew, limits: Limits) -> None:
+        self.workers = crew.size
+        self._crew = crew
+        self._limits = limits
+
+    @contextmanager
+    def session(self, job: Job, /) -> Iterator[Session]:
+        """Prepare for the batches of a run."""
+        self._crew.begin(job)
+        try:
+            yield Dispatcher(self._crew, job, self._limits)
+        finally:
+            self._crew.end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._crew.close()

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from roadworthy.runs.executors.dispatching import (
+    CrewExecutor,
     Died,
-    Dispatcher,
     Event,
     Hand,
     Opened,
@@ -29,7 +28,6 @@ from roadworthy.runs.executors.faults import Limits, Piece
 from roadworthy.runs.executors.memory import machine_megabytes, process_megabytes
 from roadworthy.runs.executors.pickling import pack, pack_job, pack_unit, unpack
 from roadworthy.runs.executors.pinning import environment
-from roadworthy.runs.executors.protocol import Session
 from roadworthy.runs.executors.sharing import Shipment
 from roadworthy.runs.executors.work import Job
 from roadworthy.runs.executors.worker import Begun, Failed, Finished, NewJob, NewUnit, Ready, serve
@@ -39,7 +37,7 @@ __all__ = ["ProcessExecutor"]
 _SHARE = 0.8  # of the machine's memory, for all workers together
 
 
-class ProcessExecutor:
+class ProcessExecutor(CrewExecutor):
     """Carries out batches in processes of their own, which stay from run to run.
 
     Images travel through shared memory. Every worker holds one copy of each system and uses one thread. A
@@ -56,22 +54,11 @@ class ProcessExecutor:
     def __init__(
         self, workers: int, *, timeout_s: float | None = None, memory_mb: float | None = None
     ) -> None:
-        self.workers = workers
         total = machine_megabytes()
         share = None if total is None else total * _SHARE / workers
-        self._limits = Limits(timeout_s, memory_mb if memory_mb is not None else share)
-        self._crew = _Crew(workers)
+        super().__init__(_Crew(workers), Limits(timeout_s, share if memory_mb is None else memory_mb))
         # Workers may have children, so they are no daemons, and Python would wait for them at its end.
         weakref.finalize(self, self._crew.close)
-
-    @contextmanager
-    def session(self, job: Job, /) -> Iterator[Session]:
-        """Prepare for the batches of a run."""
-        self._crew.begin(job)
-        try:
-            yield Dispatcher(self._crew, job, self._limits)
-        finally:
-            self._crew.end()
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -79,17 +66,6 @@ class ProcessExecutor:
         return tuple(
             hand.process.pid for hand in self._crew.hands if isinstance(hand, _Worker) and hand.process.pid
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._crew.close()
 
 
 @dataclass(eq=False, kw_only=True)

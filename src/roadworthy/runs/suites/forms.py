@@ -184,6 +184,9 @@ class DataForm(_Form):
     sample: Count | None = Field(
         default=None, description="How many frames, spread over the data; all if left out."
     )
+    frames: Some | None = Field(
+        default=None, description="Only these frames, by their ids; a sample is then one of these."
+    )
     labels: Size | None = Field(
         default=None,
         description="Read labels without images, for recorded detections: the size of the images, 1242x375.",

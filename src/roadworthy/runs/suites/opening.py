@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from roadworthy.cases import Dataset, Prediction
-from roadworthy.datasets import ChosenFrames, load, options_of, reader_for
+from roadworthy.datasets import ChosenFrames, load_fitting
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, Recorded, SystemUnderTest, load_model, task_of
@@ -148,20 +148,19 @@ def open_data(
         sample: How many frames at most, spread over the data; all if left out.
 
     Raises:
-        InputError: It cannot be opened, has no frames, or none that can be read.
+        InputError: It cannot be opened, has no frames, not those that are named, or none that can be read.
     """
-    known = {one.name for one in options_of(reader_for(form.data))}
     most = min((one for one in (form.sample, sample) if one is not None), default=None)
-    usual: dict[str, object] = {"history": history or None, "count": most}
-    # Data that is made is made in the number that is used: conditions cycle from frame to frame.
-    fitting = {key: value for key, value in usual.items() if key in known and value is not None}
-    opened = load(form.data, folder, **{**fitting, **form.options})
-    data: Dataset = opened
+    # Of named frames the data must be as large as it is, wherever in it they are.
+    wished = {"history": history or None, "count": most if form.frames is None else None}
+    data = load_fitting(form.data, folder, options=form.options, **wished)
     if form.labels is not None:
-        data = _labels_only(opened, form.labels)
+        data = _labels_only(data, form.labels)
     if not len(data):
         raise InputError(f"{name} has no frames")
     frames = ChosenFrames(name, data, range(len(data)))
+    if form.frames is not None:
+        frames = ChosenFrames.named(name, data, form.frames)
     if most is not None:
         frames = frames.sampled(most)
     return OpenedData(name, form, frames, _first_of(frames))

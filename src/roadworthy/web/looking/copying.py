@@ -1,0 +1,185 @@
+"""A case as a suite of its own: YAML with which `roadworthy run` tries exactly this case again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from roadworthy.datasets import options_of, reader_for
+from roadworthy.errors import InputError
+from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.runs.store import StoredPair, StoredRun
+from roadworthy.runs.store.records import read_records
+from roadworthy.runs.suites.forms import BbslForm, DataForm, EntryForm, RuleForm, RulesForm
+from roadworthy.runs.suites.reading import read_suite
+from roadworthy.runs.suites.running import REQUIREMENTS, SUITE_FILE
+from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
+
+__all__ = ["CopiedTest", "copied_test"]
+
+_WHOLE = {
+    "coverage": "a search makes its images one from another, so none of them can be made alone",
+    "driving": "a drive is tried as a whole, not in cases",
+    "reliability": "how much each frame is changed depends on all the frames of the run",
+}
+"""Why cases of some methods cannot be tried alone."""
+
+
+@dataclass(frozen=True)
+class CopiedTest:
+    """A suite with one case.
+
+    Attributes:
+        text: The YAML.
+        file: What to call its file.
+    """
+
+    text: str
+    file: str
+
+
+def copied_test(
+    folder: Path,
+    case: Mapping[str, Any],
+    ask: RulesAsk | BbslAsk | None = None,
+    opened: Callable[[str], SystemUnderTest] = load_model,
+) -> CopiedTest:
+    """Return the suite that tries one case of a run again.
+
+    Args:
+        folder: The folder of the run.
+        case: The case, as the wall shows it.
+        ask: What the run was asked for, where it was started from a form.
+        opened: Opens a model that the form named.
+
+    Raises:
+        InputError: There is none; says why.
+    """
+    pair = _pair_of(folder, case)
+    if pair.requirement.method in _WHOLE:
+        raise InputError(f"This case cannot be copied as a test: {_WHOLE[pair.requirement.method]}.")
+    if "track" in case["parameters"]:
+        raise InputError("This case cannot be copied as a test: it is about all frames of a track.")
+    if isinstance(ask, BbslAsk):
+        raise InputError(
+            "This case cannot be copied as a test: its specification was written in a form, and a suite names "
+            "a file. Save it, and test with it by a suite."
+        )
+    if ask is not None:
+        document, where = _of_form(ask, case, opened), "Paths count from where the server was started."
+    elif (folder / SUITE_FILE).is_file():
+        document, where = _of_suite(folder, pair, case)
+    else:
+        raise InputError(
+            "This case cannot be copied as a test: the run does not say how its models and data were opened. "
+            "Runs from here and runs of suites do."
+        )
+    return CopiedTest(_text(document, case, where), f"{_name(case['case'])}.suite.yaml")
+
+
+def _pair_of(folder: Path, case: Mapping[str, Any]) -> StoredPair:
+    wanted = case["requirement"], case["system"]
+    return next(one for one in StoredRun.open(folder).pairs if (one.requirement.id, one.system) == wanted)
+
+
+def _of_form(
+    ask: RulesAsk, case: Mapping[str, Any], opened: Callable[[str], SystemUnderTest]
+) -> dict[str, Any]:
+    reference = next((one for one in ask.models if opened(one).name == case["system"]), None)
+    if reference is None:
+        raise InputError(f"The model {case['system']!r} is not one that this run was asked for.")
+    known = {one.name for one in options_of(reader_for(ask.data))}
+    options = {"count": ask.frames, "seed": ask.seed}
+    data = DataForm(data=ask.data, options={key: value for key, value in options.items() if key in known})
+    same = {"steering": ask.same_steering, "speed": _percent(ask.same_speed)}
+    entry = {"rule": " ".join(ask.text.split()), "same": same}
+    return _document(ask.seed, {case["system"]: reference}, {_name(ask.data): data}, entry, case)
+
+
+def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    suite = read_suite(folder / SUITE_FILE)
+    manifest = StoredRun.open(folder).manifest or {}
+    about = next(
+        one
+        for one in read_records(folder / REQUIREMENTS)
+        if (one["id"], one.get("system")) == (pair.requirement.id, pair.system)
+    )
+    entry = suite.form.requirements[str(about["entry"])]
+    data = suite.form.data[str(about["data"])]
+    sample: Any = manifest.get("settings", {}).get("sample")
+    count = min((one for one in (data.sample, sample) if one is not None), default=None)
+    known = {one.name for one in options_of(reader_for(data.data))}
+    options = {"count": count} if "count" in known and count is not None else {}
+    chosen = data.model_copy(update={"options": {**options, **data.options}, "sample": None})
+    model = suite.form.models[pair.system].model_dump(exclude_defaults=True)
+    told = _entry(entry, case)
+    if pair.requirement.tags:
+        told["tags"] = list(pair.requirement.tags)
+    document = _document(
+        int(manifest.get("seed", 0)), {pair.system: model}, {str(about["data"]): chosen}, told, case
+    )
+    name = next(iter(manifest.get("suite", {})), SUITE_FILE)
+    return document, f"Keep it beside {name}: paths count from there."
+
+
+def _entry(entry: EntryForm, case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is tried, as the suite says it; of a file of rules the one rule."""
+    left_out = {"rules", "only", "rule", "tags", "accept", "models", "data", "text"}
+    told = entry.model_dump(exclude=left_out, exclude_defaults=True, by_alias=True)
+    if isinstance(entry, RuleForm | RulesForm):
+        return {"rule": case["parameters"]["rule"], **told}
+    assert isinstance(entry, BbslForm)
+    return told
+
+
+def _document(
+    seed: int,
+    models: Mapping[str, Any],
+    data: Mapping[str, DataForm],
+    entry: Mapping[str, Any],
+    case: Mapping[str, Any],
+) -> dict[str, Any]:
+    frames = {"frames": [case["parameters"]["frame"]]}
+    return {
+        "seed": seed,
+        "models": dict(models),
+        "data": {name: one.model_dump(exclude_none=True) | frames for name, one in data.items()},
+        "requirements": {_name(case["requirement"]): dict(entry)},
+    }
+
+
+def _text(document: Mapping[str, Any], case: Mapping[str, Any], where: str) -> str:
+    import yaml
+
+    margin = "" if case["margin"] is None else f", margin {case['margin']!r}"
+    # A line end in a name would end the comment.
+    about = f"{case['case']} of {case['requirement']} on {case['system']}: {case['status']}{margin}"
+    lines = [" ".join(f"# {one}".split()) for one in (about, where)]
+    body = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=100)
+    return "\n".join([*lines, body])
+
+
+def _percent(share: float) -> str:
+    """Return a share as a percentage that is read as exactly this share.
+
+    Example:
+        >>> _percent(0.1), _percent(0.07), _percent(0.125)
+        ('10%', '7%', '12.5%')
+    """
+    text = format((Decimal(repr(share)) * 100).normalize(), "f")
+    if float(text) / 100 != share:
+        raise InputError(f"This case cannot be copied as a test: {share!r} is no percentage that can be written.")
+    return f"{text}%"
+
+
+def _name(text: str) -> str:
+    """Return a name that files and suites take.
+
+    Example:
+        >>> _name("paper/R1@day")
+        'paper-R1-day'
+    """
+    return "".join(one if one.isalnum() or one in "-_. " else "-" for one in text)[:100] or "case"

@@ -1,0 +1,71 @@
+"""The page Drives: recorded drives on a map, coloured by a metric, with alarms and films."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi.responses import FileResponse
+
+from roadworthy.errors import InputError
+from roadworthy.web.drives.finding import find_drives
+from roadworthy.web.drives.showing import METRICS, ShownDrive, show_drive
+from roadworthy.web.folders import file_below
+from roadworthy.web.room import room_of
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/drives")
+
+_MEDIA = {".webm": "video/webm", ".mp4": "video/mp4", ".gif": "image/gif"}
+Short = Annotated[str, Query(max_length=500)]
+
+
+@router.get("")
+def page(request: Request) -> Response:
+    """Return the list of drives."""
+    room = room_of(request)
+    drives = [
+        (name, drive) for name in room.folders.names for drive in find_drives(room.folders.folder(name))
+    ]
+    return room.pages.page(request, "drives.html", drives=drives)
+
+
+@router.get("/{name}")
+def drive(request: Request, name: str, drive: Short = ".", metric: Short = "LP") -> Response:
+    """Return one drive."""
+    room = room_of(request)
+    if name not in room.folders.names:
+        raise HTTPException(404, "There are no such drives: all of them are on the page Drives.")
+    root = room.folders.folder(name)
+    place = find_drives(root).get(drive)
+    if place is None:
+        raise HTTPException(404, "There is no such drive: all of them are on the page Drives.")
+    found: ShownDrive | None = None
+    problem = ""
+    try:
+        found = show_drive(place, metric, root)
+    except InputError as error:
+        problem = str(error)
+    return room.pages.page(
+        request,
+        "drive.html",
+        name=name,
+        drive=drive,
+        metric=metric,
+        metrics=METRICS,
+        found=found,
+        problem=problem,
+    )
+
+
+@router.get("/{name}/film")
+def film(request: Request, name: str, file: Short, drive: Short = ".") -> Response:
+    """Return a film that lies beside a drive."""
+    room = room_of(request)
+    place = find_drives(room.folders.folder(name)).get(drive) if name in room.folders.names else None
+    found = None if place is None or "/" in file else file_below(place, file)
+    media_type = None if found is None else _MEDIA.get(found.suffix.lower())
+    if found is None or media_type is None:
+        raise HTTPException(404, "This drive has no such film.")
+    return FileResponse(found, media_type=media_type, headers={"cache-control": "private, max-age=3600"})

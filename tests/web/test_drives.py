@@ -1,0 +1,156 @@
+"""The page Drives: what is found, what is drawn, and what is served."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.web.client import Browser, Client
+
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.readers import write_drive
+from roadworthy.driving.metrics import compute
+from roadworthy.web.app import create_app
+from roadworthy.web.drives.finding import find_drives
+from roadworthy.web.drives.maps import COLOURS, drive_map
+from roadworthy.web.drives.showing import show_drive
+from roadworthy.web.settings import Settings
+
+ROWS = 200
+
+
+def lap(name: str = "lap", *, crash: bool = False) -> Drive:
+    """A circle of two sectors; in the second one the vehicle weaves."""
+    turn = np.linspace(0, 2 * np.pi, ROWS)
+    weave = np.where(turn > np.pi, 0.8 * np.sin(20 * turn), 0.0)
+    events = {"crash": np.arange(ROWS) == ROWS - 1} if crash else {}
+    return Drive(
+        name,
+        np.arange(ROWS) / 10,
+        {
+            "x": 50 * np.cos(turn),
+            "y": 50 * np.sin(turn),
+            "speed": np.full(ROWS, 15.0),
+            "lane_offset": weave,
+            "distance": 50 * turn,
+            "steering": 5 + weave,
+        },
+        events,
+        sectors=(turn > np.pi).astype(int),
+        sector_names=("circle-01", "circle-02"),
+        ended="crash" if crash else "lap complete",
+    )
+
+
+@pytest.fixture
+def drives(tmp_path: Path) -> Path:
+    folder = tmp_path / "drives"
+    for name, crash in (("good/one", False), ("poor/two", True)):
+        (folder / name).mkdir(parents=True)
+        write_drive(lap(name, crash=crash), folder / name / "drive.parquet")
+    return folder
+
+
+def browser(folder: Path) -> Browser:
+    return Browser(Client(create_app(Settings(folder.parent / "out", (folder,)))))
+
+
+def test_drives_below_a_folder_are_found(drives: Path) -> None:
+    assert list(find_drives(drives)) == ["good/one", "poor/two"]
+    assert list(find_drives(drives / "good" / "one")) == ["."]
+    page = browser(drives).page("/drives").text
+    assert "/drives/drives?drive=good/one" in page
+
+
+def test_links_out_of_the_folder_are_not_followed(drives: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    write_drive(lap(), tmp_path / "secret" / "drive.parquet")
+    (drives / "leak").mkdir()
+    (drives / "leak" / "drive.parquet").symlink_to(tmp_path / "secret" / "drive.parquet")
+    (drives / "way").symlink_to(tmp_path / "secret")
+    assert list(find_drives(drives)) == ["good/one", "poor/two"]
+
+
+def test_numbers_are_those_of_the_metrics(drives: Path) -> None:
+    found = show_drive(drives / "good" / "one", "LP")
+    table = compute(lap())
+    column = [name for name, _, _ in found.columns].index("SD(LP)")
+    for line, value in zip(found.sectors, table.values["SD(LP)"], strict=True):
+        assert float(line.values[column]) == pytest.approx(value, rel=5e-3)
+    assert found.facts == "314 m in 19.9 s"
+
+
+def test_colours_follow_the_metric() -> None:
+    drive = lap()
+    drawn = str(drive_map(drive, np.linspace(0, 1, ROWS), (), "a ramp"))
+    order = [drawn.index(f'stroke="{colour}"') for colour in COLOURS]
+    assert order == sorted(order)
+    gap = np.linspace(0, 1, ROWS)
+    gap[50:60] = np.nan
+    assert 'stroke="#8a8a8a"' in str(drive_map(drive, gap, (), "a ramp with a gap"))
+
+
+def test_a_constant_has_one_colour() -> None:
+    drawn = str(drive_map(lap(), np.full(ROWS, 3.0), (), "nothing"))
+    assert drawn.count('class="way"') == 1
+
+
+def test_a_crash_is_an_alarm_and_is_marked(drives: Path) -> None:
+    page = browser(drives).page("/drives/drives?drive=poor/two&metric=SP").text
+    assert page.count('class="alarm"') == 1
+    assert "crash at 19.9 s" in page
+    assert "crash, collision or line crossing" in page
+    other = browser(drives).page("/drives/drives?drive=good/one").text
+    assert 'class="alarm"' not in other
+
+
+def test_thresholds_of_an_oracle_raise_alarms(drives: Path) -> None:
+    oracle = {"thresholds": {"SD(LP)": 0.2}, "directions": {"SD(LP)": "up"}}
+    (drives / "oracle.json").write_text(json.dumps(oracle))
+    found = show_drive(drives / "good" / "one", "LP", drives)
+    assert [bool(line.alarms) for line in found.sectors] == [False, True]
+    assert found.sectors[1].alarms[0].startswith("SD(LP) 0.5")
+    assert found.oracle == "SD(LP) ≤ 0.2"
+
+
+def test_metrics_that_are_none_and_oracles_that_are_broken(drives: Path) -> None:
+    opened = browser(drives)
+    page = opened.page("/drives/drives?drive=good/one&metric=%3Cscript%3E").text
+    assert "This cannot be shown" in page
+    assert "<script>&" not in page
+    assert 'value="&lt;script&gt;"' in page
+    assert "This cannot be shown" in opened.page("/drives/drives?drive=good/one&metric=HP").text
+    (drives / "oracle.json").write_text("{")
+    assert "oracle.json" in opened.page("/drives/drives?drive=good/one").text
+
+
+def test_a_drive_without_places_has_no_map(tmp_path: Path) -> None:
+    folder = tmp_path / "drive"
+    folder.mkdir()
+    write_drive(Drive("log", [0.0, 0.1, 0.2], {"lane_offset": [0.1, 0.2, 0.3]}), folder / "drive.parquet")
+    found = show_drive(folder, "LP")
+    assert found.map is None
+    assert "<polyline" in str(found.along)
+
+
+def test_films_are_served_and_nothing_else(drives: Path) -> None:
+    (drives / "good" / "one" / "drive.webm").write_bytes(b"film")
+    (drives / "secret.webm").write_bytes(b"secret")
+    opened = browser(drives)
+    page = opened.page("/drives/drives?drive=good/one").text
+    assert "/drives/drives/film?drive=good/one&amp;file=drive.webm" in page
+    answer = opened.get("/drives/drives/film?drive=good/one&file=drive.webm")
+    assert (answer.body, answer.headers["content-type"]) == (b"film", "video/webm")
+    for file in ("drive.parquet", "../../secret.webm", "..%2f..%2fsecret.webm", "none.webm"):
+        assert opened.get(f"/drives/drives/film?drive=good/one&file={file}").status == 404
+    assert opened.get("/drives/drives/film?drive=..&file=secret.webm").status == 404
+
+
+def test_drives_that_are_none(drives: Path, tmp_path: Path) -> None:
+    opened = browser(drives)
+    assert opened.page("/drives/none").status == 404
+    assert opened.page("/drives/drives?drive=..%2f..").status == 404
+    empty = Browser(Client(create_app(Settings(tmp_path / "out"))))
+    assert "There is no drive yet" in empty.page("/drives").text
