@@ -96,6 +96,13 @@ def test_more_broken_than_chance_is_a_regression(
     assert one.interval[0] <= (broken - fixed) / (100 + broken + fixed) <= one.interval[1]
 
 
+def test_p_at_the_level_of_significance_is_a_regression(tmp_path: Path) -> None:
+    first = stored(tmp_path / "a", simple([1.0] * 6 + [-1.0]))
+    second = stored(tmp_path / "b", simple([-1.0] * 7))
+    assert len(compare(first, second, alpha=2 / 2**6).regressions) == 1
+    assert not compare(first, second, alpha=math.nextafter(2 / 2**6, 0)).regressions
+
+
 def test_from_passed_to_violated_is_a_regression_whatever_p_is(tmp_path: Path) -> None:
     first = stored(tmp_path / "a", simple([1.0] * 20))
     second = stored(tmp_path / "b", simple([-0.5] + [1.0] * 19))
@@ -227,6 +234,16 @@ def test_other_data_are_refused_and_other_tools_told(tmp_path: Path) -> None:
     warnings = compare(first, third).warnings
     assert "tool: version 1 and 2" in warnings
     assert "the same model in both runs, by its SHA-256: dave2" in warnings
+
+
+def test_runs_without_common_data_are_refused(tmp_path: Path) -> None:
+    first, second = (
+        stored(tmp_path / name, simple([1.0]), manifest={"data": {name: {"sha256": "a" * 64}}})
+        for name in ("town", "coast")
+    )
+    with pytest.raises(InputError, match="no data set is in both runs: town and coast"):
+        compare(first, second)
+    assert "no data set is in both runs: town and coast" in compare(first, second, anyway=True).warnings
 
 
 def test_a_missing_manifest_is_told(tmp_path: Path) -> None:

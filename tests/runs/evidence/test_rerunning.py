@@ -151,7 +151,7 @@ def test_a_suite_that_came_with_a_run_is_not_trusted(made: Path, tmp_path: Path,
 @pytest.mark.parametrize(
     ("method", "was", "is_now", "told"),
     [
-        ("rules", '"status": "violated"', '"status": "passed"', "the run says passed"),
+        ("rules", '"status": "passed"', '"status": "violated"', "the run says violated"),
         ("rules", "of 8 applicable", "of 9 applicable", "of 9 applicable"),
         ("coverage", '"status": "passed"', '"status": "violated"', "its rows say passed"),
     ],
@@ -177,6 +177,21 @@ def test_an_outcome_that_its_rows_do_not_give_is_found(
     (finding,) = found.findings
     assert (finding.kind, finding.what) == ("outcome", f"{pair.requirement.id} on {pair.system}")
     assert told in finding.detail
+
+
+def test_of_a_suite_only_what_was_run_is_opened_again(tmp_path: Path) -> None:
+    suite = tmp_path / "some.suite.yaml"
+    suite.write_text("""\
+models: {dave2: dave2, gone: "onnx:gone.onnx"}
+data: {town: {data: "world:town", sample: 2}}
+requirements:
+  R1: {rule: "If it rains, the steering angle should stay the same.", models: dave2}
+  R2: {rule: "If it rains, the steering angle should stay the same.", models: gone}
+""")
+    run_suite(read_suite(suite), tmp_path / "run", only=["R1"])
+    found = Verification()
+    check_present(tmp_path / "run", found, suite)
+    assert (found.findings, found.notes) == ([], [])
 
 
 def test_a_run_without_a_suite_cannot_be_rerun(stored: StoredRun) -> None:

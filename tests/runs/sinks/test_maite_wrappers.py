@@ -100,7 +100,7 @@ def test_maite_itself_takes_them() -> None:
 
     data = MaiteDataset(load("world:town", count=4), NAMES)
     model = MaiteModel(load_model("detector"), NAMES)
-    assert isinstance(data, od.Dataset)
-    assert isinstance(model, od.Model)
+    assert isinstance(data, od.Dataset)  # type: ignore[misc,unused-ignore]
+    assert isinstance(model, od.Model)  # type: ignore[misc,unused-ignore]
     predictions, _ = tasks.predict(model=model, dataset=data, batch_size=2)
     assert [len(batch) for batch in predictions] == [2, 2]

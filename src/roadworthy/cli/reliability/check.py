@@ -71,7 +71,10 @@ def check(
     batch: Batch = None,
     sampling: Sampled = "even",
     images: Annotated[
-        str, typer.Option(metavar="WHICH", help="Of which cases images are stored: failures, all or none.")
+        str,
+        typer.Option(
+            metavar="WHICH", help="Of which cases images are stored: failures, sample, all or none."
+        ),
     ] = "failures",
     seed: Seed = 0,
     out: Out = Path("reliability-out"),

@@ -58,7 +58,8 @@ Allow = Annotated[
     str, typer.Option(metavar="SHARE", help="The share of frames that may violate a rule, such as 5%.")
 ]
 Images = Annotated[
-    str, typer.Option(metavar="WHICH", help="Of which frames images are stored: failures, all or none.")
+    str,
+    typer.Option(metavar="WHICH", help="Of which frames images are stored: failures, sample, all or none."),
 ]
 
 
