@@ -11,7 +11,7 @@ from typing import Any
 
 from roadworthy.errors import FrameError, InputError
 
-__all__ = ["naming", "read_json", "read_text", "replacing"]
+__all__ = ["naming", "read_json", "read_text", "replacing", "write_text"]
 
 
 def read_text(path: Path) -> str:
@@ -87,3 +87,22 @@ def replacing(path: Path) -> Iterator[Path]:
         raise InputError(f"cannot write {path}: {told}; choose another place") from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    r"""Write a file of text as UTF-8, whole or not at all.
+
+    What UTF-8 cannot hold, such as odd names of files, is written as an escape.
+
+    Raises:
+        InputError: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_text(Path(folder, "note.txt"), "caf\u00e9 \udcff")
+        ...     Path(folder, "note.txt").read_text("utf-8")
+        'café \\udcff'
+    """
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(text.encode("utf-8", "backslashreplace"))

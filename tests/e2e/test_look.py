@@ -60,6 +60,8 @@ def test_a_failure_is_opened_compared_and_marked(
     page.keyboard.press("ArrowRight")
     wait_until(page, lambda: page.inner_text("#case-title") != title)
     page.keyboard.press("Escape")
+    if not large:
+        page.get_by_text("More to choose by").click()
     page.select_option("#mark", "false alarm")
     wait_until(page, lambda: page.inner_text("#count") == "1 case")
     page.reload()
@@ -72,6 +74,27 @@ def test_a_failure_is_opened_compared_and_marked(
     page.wait_for_selector("dialog .marking :text('Stored.')")
     page.fill("#note", "")
     page.get_by_role("button", name="Close").click()
+
+
+def test_a_failure_is_copied_as_a_test(window: Callable[..., Page], run: Path) -> None:
+    page = window()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"/look/{run.name}?requirement=R3&system=epoch&case=town-000003")
+    page.get_by_role("button", name="Copy as test").click()
+    page.wait_for_selector("dialog :text('Copied. Save it as town-000003.suite.yaml')")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "frames:\n    - town-000003" in copied
+    # What the test does is tested without a browser; here it is what is shown.
+    assert page.text_content("dialog pre") == copied
+
+
+def test_what_cannot_be_copied_is_marked(window: Callable[..., Page], run: Path) -> None:
+    page = window()
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.goto(f"/look/{run.name}?requirement=R3&system=epoch&case=town-000003")
+    page.get_by_role("button", name="Copy as test").click()
+    page.wait_for_selector("dialog :text('Press Ctrl+C')")
+    assert "frames:" in page.evaluate("getSelection().toString()")
 
 
 def test_an_address_opens_one_case(page: Page, run: Path) -> None:
@@ -98,5 +121,14 @@ def test_failures_are_filtered(page: Page, run: Path) -> None:
     wait_until(page, lambda: page.inner_text("#count") != everything)
     page.wait_for_selector(".tile .case-head")
     assert set(page.locator(".tile .case-head small").all_inner_texts()) == {"epoch"}
+    page.fill("[name=least]", "0.04")
+    page.keyboard.press("Enter")
+    wait_until(page, lambda: "least=0.04" in page.url)
+    page.wait_for_selector(".tile .case-head")
+    seen = page.locator(".tile .numbers").all_inner_texts()
+    assert seen
+    assert all(float(one.partition("Δv ")[2]) >= 0.04 for one in seen)
+    page.reload()
+    assert page.input_value("[name=least]") == "0.04"
     page.select_option("#status", "error")
     page.wait_for_selector("text=No case is like this")

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from tests.e2e.conftest import Server
 from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
-from tests.report.runs_for_reports import add
 from tests.web.studies.planned import clip_study, glance_experiment, rule_run
-from tests.web.test_compare import rows
 
+from roadworthy.datasets import load
 from roadworthy.frames import Frame
 from roadworthy.report.films import Film
 
@@ -27,16 +26,16 @@ Picture = Callable[..., None]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("people")
-    add(home / "before", rows(1))
-    add(home / "after", rows(10))
+    # What the docs show shall look like something.
+    frames = [frame.image for frame in load("world:town", count=12)]
     film = Film()
     for number in range(8):
         film.add(Frame(str(number), np.full((48, 96, 3), 20 * number, np.uint8)), number / 10)
     film.write_plain(home / "one.webm", 0, 1, width=96)
     folders = (
-        home / "before",
-        home / "after",
-        rule_run(home / "rules"),
+        rule_run(home / "before", passes=11, violations=1, frames=frames),
+        rule_run(home / "after", passes=4, violations=8, frames=frames),
+        rule_run(home / "rules", frames=frames),
         glance_experiment(home / "glances", shown_ms=60, answer_ms=4000),
         clip_study(home / "clips", (home / "one.webm").read_bytes()),
     )

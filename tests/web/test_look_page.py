@@ -95,7 +95,18 @@ def test_what_is_no_mark_is_refused(looking: Browser, folder: Path, change: dict
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=100000", "limit=0", "offset=-1", "order=x", "status=1%3D1", "offset=x"]
+    "query",
+    [
+        "limit=100000",
+        "limit=0",
+        "offset=-1",
+        "order=x",
+        "status=1%3D1",
+        "offset=x",
+        "amount=margin",
+        "least=x",
+        "most=inf",
+    ],
 )
 def test_what_cannot_be_asked_for(looking: Browser, query: str) -> None:
     assert looking.get(f"/look/run/cases?{query}").status == 422

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy.errors import InputError
 from roadworthy.report.html.formats import count, percent, signed
-from roadworthy.report.html.page import environment, write_page
+from roadworthy.report.html.page import environment
 from roadworthy.report.html.thumbnails import Thumbnail, Thumbnails
 from roadworthy.report.markdown import escaped
 from roadworthy.report.results import clipped
@@ -104,10 +104,9 @@ def write_comparison(comparison: Comparison, path: str | Path, first: StoredRun,
     """
     path = Path(path)
     if path.suffix.lower() in (".html", ".htm"):
-        write_page(path, _html(comparison, first, second))
+        write_text(path, _html(comparison, first, second))
     elif path.suffix.lower() == ".md":
-        with replacing(path) as unfinished:
-            unfinished.write_bytes(_markdown(comparison).encode("utf-8", "backslashreplace"))
+        write_text(path, _markdown(comparison))
     else:
         raise InputError(f"{path}: expected a file that ends in .html or .md")
     return path

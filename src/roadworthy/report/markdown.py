@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy.report.html.formats import count, percent, signed
 from roadworthy.report.results import Result, Standing, clipped, results_of, whole_of
 
@@ -37,8 +37,7 @@ def write_summary(run: StoredRun, path: str | Path, *, report: str = "report.htm
         InputError: The file cannot be written.
     """
     path = Path(path)
-    with replacing(path) as unfinished:
-        unfinished.write_bytes(_summary(run, report).encode("utf-8", "backslashreplace"))
+    write_text(path, _summary(run, report))
     return path
 
 

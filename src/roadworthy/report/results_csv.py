@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy.cases import Status
 from roadworthy.report.results import Result, results_of
 
@@ -39,8 +39,7 @@ def write_results(run: StoredRun, path: str | Path) -> Path:
     lines.writerow(COLUMNS)
     lines.writerows(_line(one) for one in results_of(run))
     path = Path(path)
-    with replacing(path) as unfinished:
-        unfinished.write_bytes(text.getvalue().encode("utf-8", "backslashreplace"))
+    write_text(path, text.getvalue())
     return path
 
 

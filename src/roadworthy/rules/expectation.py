@@ -42,7 +42,8 @@ def read_tolerance(value: float | str) -> Quantity:
     if not isinstance(value, str):
         return Quantity(value)
     try:
-        return Quantity(float(value.strip().removesuffix("%")) / 100, relative=True)
+        # Rounded once: what was written as 0.07% is 0.0007 and can be written so again.
+        return Quantity(float(f"{value.strip().removesuffix('%').rstrip()}e-2"), relative=True)
     except ValueError:
         raise InputError(f"a tolerance is a number or a percentage such as 10%, got {value!r}") from None
 

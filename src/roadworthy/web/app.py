@@ -20,7 +20,7 @@ from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web.pages import Destination
 from roadworthy.web.room import Room
-from roadworthy.web.routes import compare, drives, jobs, look, runs, studies, write
+from roadworthy.web.routes import compare, coverage, drives, jobs, look, runs, studies, thresholds, write
 from roadworthy.web.security import Gate, Sessions
 from roadworthy.web.settings import Settings
 
@@ -37,6 +37,8 @@ DESTINATIONS = (
     Destination("/compare", "Compare"),
     Destination("/studies", "Studies"),
     Destination("/drives", "Drives"),
+    Destination("/coverage", "Coverage"),
+    Destination("/thresholds", "Thresholds"),
 )
 """The navigation; a page that is added to `routes` gets its entry here."""
 
@@ -83,7 +85,7 @@ def create_app(settings: Settings, *, sessions: Sessions | None = None) -> FastA
     app.add_api_route("/", lambda: RedirectResponse("/write", 303), include_in_schema=False)
     app.add_api_route("/static/tokens.css", lambda: FileResponse(_TOKENS), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=_STATIC))
-    for module in (write, jobs, runs, look, compare, studies, drives):
+    for module in (write, jobs, runs, look, compare, studies, drives, coverage, thresholds):
         app.include_router(module.router)
     app.add_exception_handler(RoadworthyError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from roadworthy.web.folders import RunFolders
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
 from roadworthy.web.jobs.processes import ProcessQueue
 from roadworthy.web.jobs.queue import JobQueue
+from roadworthy.web.looking.copying import CopiedTest, copied_test
 from roadworthy.web.looking.least import shrunk
 from roadworthy.web.looking.wall import Walls
 from roadworthy.web.pages import Destination, Pages
@@ -118,6 +120,13 @@ class Room:
         check_ask(ask, self.declared, self.settings.limits)
         with self._previewing:
             return shrunk(ask, case, self.pictures, self.declared.model)
+
+    def copied(self, folder: Path, case: Mapping[str, Any], ask: RulesAsk | BbslAsk | None) -> CopiedTest:
+        """Return the suite that tries one case of a run again."""
+        if ask is not None:
+            check_ask(ask, self.declared, self.settings.limits)
+        with self._previewing:
+            return copied_test(folder, case, ask, self.declared.model)
 
     def warm_up(self) -> None:
         """Load what the first rule would have to wait for."""

@@ -20,7 +20,7 @@ from roadworthy.web.looking.wall import Choice, Wall, Walls
 def verdicts(requirement: str, margins: dict[str, float], change: str) -> Iterator[tuple[Case, Verdict]]:
     for name, margin in margins.items():
         case = Case(name, requirement, (Drive("x"),), {"change.1": change, "output.1": "speed"})
-        measures = {"before.1": 8.0, "after.1": 8.0 - margin, "margin.1": margin}
+        measures = {"before.1": 8.0, "after.1": 8.0 - margin, "margin.1": margin, "distance.1": 9 - margin}
         judged = Verdict.from_margin(case, margin, measures=measures)
         yield case, replace(judged, visual_change=abs(margin) / 10)
 
@@ -31,10 +31,9 @@ def folder(tmp_path: Path) -> Path:
     for requirement, change in (("R1", "night"), ("R2", "rain")):
         for system in ("dave2", "epoch"):
             place = tmp_path / "runs" / requirement.lower() / system
-            store = RunStore(
-                place, Requirement(requirement, "…", "rules"), system=system, images=tmp_path / "images"
-            )
-            with store:
+            tags = ("urban", requirement)
+            what = Requirement(requirement, "…", "rules", tags=tags)
+            with RunStore(place, what, system=system, images=tmp_path / "images") as store:
                 for case, verdict in verdicts(requirement, margins, change):
                     store.append(case, verdict, [np.zeros((2, 2, 3), np.uint8)])
     return tmp_path
@@ -73,6 +72,17 @@ def test_windows_join_without_a_gap(folder: Path) -> None:
             [f"R1 dave2 {x}" for x in "abc"],
         ),
         (Choice(requirement="R1", system="dave2", order="unseen"), ["R1 dave2 a", "R1 dave2 c"]),
+        (Choice(tag="R2", system="epoch"), ["R2 epoch c", "R2 epoch a"]),
+        (Choice(tag="urban", system="epoch", requirement="R1"), ["R1 epoch c", "R1 epoch a"]),
+        (Choice(tag="rural"), []),
+        (Choice(requirement="R1", system="epoch", least=0.1, most=0.2), ["R1 epoch a"]),
+        (Choice(requirement="R1", system="epoch", least=0.2), ["R1 epoch c"]),
+        (Choice(requirement="R1", system="epoch", order="best"), ["R1 epoch a", "R1 epoch c"]),
+        (
+            Choice(requirement="R1", system="epoch", amount="measure.distance.1", most=12.0),
+            ["R1 epoch c", "R1 epoch a"],
+        ),
+        (Choice(requirement="R1", system="epoch", amount="measure.distance.1", most=11.0), ["R1 epoch a"]),
         (Choice(requirement="'; DROP TABLE cases; --"), []),
     ],
 )
@@ -80,9 +90,16 @@ def test_cases_are_chosen_and_sorted(folder: Path, choice: Choice, expected: lis
     assert names(Wall(folder), choice) == expected
 
 
-@pytest.mark.parametrize("choice", [Choice(order="margin; DROP TABLE cases"), Choice(status="1=1")])
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Choice(order="margin; DROP TABLE cases"),
+        Choice(status="1=1"),
+        Choice(amount='x" = 1; DROP TABLE cases'),
+    ],
+)
 def test_what_is_no_choice_is_refused(folder: Path, choice: Choice) -> None:
-    with pytest.raises(InputError, match="not sorted by"):
+    with pytest.raises(InputError, match=r"are not (sorted|chosen) by"):
         Wall(folder).window(choice, 0, 1)
 
 
@@ -91,7 +108,10 @@ def test_choices_come_with_their_failures(folder: Path) -> None:
         "requirement": [("R1", 4), ("R2", 4)],
         "system": [("dave2", 4), ("epoch", 4)],
         "change": [("night", 4), ("rain", 4)],
+        "tag": [("urban", 8), ("R1", 4), ("R2", 4)],
     }
+    found = [(one.name, one.least, one.most) for one in Wall(folder).amounts()]
+    assert found == [("visual_change", pytest.approx(0.1), 0.3), ("measure.distance.1", 7.0, 12.0)]
 
 
 def test_cases_are_chosen_by_what_people_said(folder: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from tests.report.runs_for_reports import picture, requirement_of
 
 from roadworthy.cases import Case, Drive, Status, Verdict
@@ -20,8 +22,15 @@ from roadworthy.runs.store import RunStore
 __all__ = ["clip_study", "glance_experiment", "rule_run"]
 
 
-def rule_run(folder: Path, *, passes: int = 6, violations: int = 6, rules: tuple[str, ...] = ("R1",)) -> Path:
-    """A run of rules with the images of all cases."""
+def rule_run(
+    folder: Path,
+    *,
+    passes: int = 6,
+    violations: int = 6,
+    rules: tuple[str, ...] = ("R1",),
+    frames: Sequence[NDArray[np.uint8]] = (),
+) -> Path:
+    """A run of rules with the images of all cases: of frames and the same in the dark, or grey ones."""
     for rule in rules:
         requirement = requirement_of(rule, text=f"{rule}: slow down")
         place = folder / "runs" / rule / "dave2"
@@ -32,12 +41,17 @@ def rule_run(folder: Path, *, passes: int = 6, violations: int = 6, rules: tuple
                 status = Status.PASSED if margin > 0 else Status.VIOLATED
                 measures = {"before.1": 10.0, "after.1": 9.0 if margin > 0 else 10.5}
                 verdict = Verdict(case.id, rule, status, margin, measures=measures)
-                store.append(case, verdict, [picture(60 + number), picture(60 + number, mark=True)])
+                images = [picture(60 + number), picture(60 + number, mark=True)]
+                if frames:
+                    images = [frames[number], (frames[number] * 0.4).astype(np.uint8)]
+                store.append(case, verdict, images)
     return folder
 
 
-def glance_experiment(folder: Path, *, shown_ms: int = 200, batch: int = 4, answer_ms: int = 1500) -> Path:
-    """An experiment with two versions of each of eight pictures, so with two tracks."""
+def glance_experiment(
+    folder: Path, *, shown_ms: int = 200, batch: int = 4, answer_ms: int = 1500, pictures: int = 8
+) -> Path:
+    """An experiment with two versions of each picture, so with two tracks; changes from 0 to 1."""
     rng = np.random.default_rng(0)
 
     def stimulus(name: str, transformation: str, change: float, truth: str) -> Stimulus:
@@ -46,10 +60,12 @@ def glance_experiment(folder: Path, *, shown_ms: int = 200, batch: int = 4, answ
 
     shown = [
         stimulus(f"p{number}", kind, change, "car" if number % 2 else "not car")
-        for number in range(8)
-        for kind, change in (("original", 0.0), ("frost", 0.5))
+        for number in range(pictures)
+        for kind, change in (("original", 0.0), ("frost", (number + 0.5) / pictures))
     ]
-    spare = [stimulus(f"s{number}", "original", 0.0, "car") for number in range(8)]
+    spare = [
+        stimulus(f"s{number}", "original", 0.0, "car") for number in range(2 + -(-pictures // batch) + 2)
+    ]
     design = Design(
         ("car", "not car"), batch=batch, raters=2, checks=1, practice=2, image_ms=shown_ms, check_ms=shown_ms,
         answer_ms=answer_ms,

@@ -111,7 +111,8 @@ def _print(bundle: Path, found: Verification, again: Rerun | None) -> None:
     if again is not None:
         for line in again.lines():
             out.print(line, soft_wrap=True, markup=False)
-    state = "nothing differs" if found.passed else f"{len(found.findings)} differences"
+    number = len(found.findings)
+    state = "nothing differs" if not number else "1 difference" if number == 1 else f"{number} differences"
     out.print(
         f"{bundle}: {found.files:,} files hashed, {found.rows:,} cases and {found.images:,} images checked: "
         f"{state}",

@@ -28,12 +28,11 @@ def schema(
     Editors with a YAML language server complete and check suites that begin with the line
     # yaml-language-server: $schema=suite.schema.json
     """
-    from roadworthy._files import replacing
+    from roadworthy._files import write_text
     from roadworthy.runs.suites.schema import schema_text
 
     if out is None:
         typer.echo(schema_text(), nl=False)
         return
-    with replacing(out) as unfinished:
-        unfinished.write_text(schema_text(), encoding="utf-8")
+    write_text(out, schema_text())
     console().print(f"Wrote {out}", markup=False, soft_wrap=True)

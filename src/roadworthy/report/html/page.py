@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy._version import __version__
 from roadworthy.cases import Severity, Status
 from roadworthy.report.html import formats
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["environment", "policy", "render", "style", "write_page", "write_report"]
+__all__ = ["environment", "policy", "render", "style", "write_report"]
 
 _STATIC = Path(__file__).with_name("static")
 
@@ -40,7 +40,7 @@ def write_report(run: StoredRun, path: str | Path, limits: Limits | None = None)
     """
     path = Path(path)
     beside = path.resolve().parent == run.folder.resolve()
-    write_page(path, render(contents_of(run, limits), linked=beside))
+    write_text(path, render(contents_of(run, limits), linked=beside))
     return path
 
 
@@ -52,13 +52,6 @@ def render(page: Page, *, linked: bool = False) -> str:
         linked: Whether images link to their full size, which is found below the folder of the page.
     """
     return environment().get_template("report.html.jinja").render(page=page, linked=linked)
-
-
-def write_page(path: Path, html: str) -> None:
-    """Write a page, whole or not at all."""
-    with replacing(path) as unfinished:
-        # File names may hold what UTF-8 cannot; it is shown as an escape.
-        unfinished.write_bytes(html.encode("utf-8", "backslashreplace"))
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import replacing
+from roadworthy._files import replacing, write_text
 from roadworthy.cases import Scalar
 from roadworthy.runs.evidence import conditions, requirement_coverage
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
@@ -88,7 +88,7 @@ def write_documents(
         write_reqif(argued, place / "requirements.reqif", created=_created(run.manifest))
         names.append("requirements.reqif")
     text = index_text(run, tested, found, cases, names, functional)
-    _write_text(place / "README.md", text)
+    write_text(place / "README.md", text)
     return Written((TRACE, *(f"{FOLDER}/{name}" for name in names)), cases, tuple(tested), tuple(found))
 
 
@@ -129,7 +129,7 @@ def _write_argument(place: Path, argued: Sequence[Argued], manifest: Mapping[str
     _write_json(place / "gsn.json", fragment.document())
     names = ["gsn.json"]
     for name, text in diagrams(fragment):
-        _write_text(place / name, text)
+        write_text(place / name, text)
         names.append(name)
     return names
 
@@ -175,9 +175,4 @@ def _write_csv(path: Path, columns: Sequence[str], records: Iterable[Mapping[str
 
 
 def _write_json(path: Path, document: object) -> None:
-    _write_text(path, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
-
-
-def _write_text(path: Path, text: str) -> None:
-    with replacing(path) as unfinished:
-        unfinished.write_bytes(text.encode("utf-8", "backslashreplace"))
+    write_text(path, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")

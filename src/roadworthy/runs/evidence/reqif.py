@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from xml.etree import ElementTree
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy._version import __version__
 from roadworthy.runs.evidence.gsn import Argued
 
@@ -51,8 +51,7 @@ def write_reqif(argued: Sequence[Argued], path: Path, *, created: str = _EPOCH, 
             same run gives the same bytes.
         title: What the specification is called.
     """
-    with replacing(path) as unfinished:
-        unfinished.write_bytes(reqif_text(argued, created=created, title=title).encode("utf-8"))
+    write_text(path, reqif_text(argued, created=created, title=title))
 
 
 def reqif_text(argued: Sequence[Argued], *, created: str = _EPOCH, title: str = "") -> str:

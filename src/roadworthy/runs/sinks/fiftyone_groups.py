@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
@@ -172,6 +172,4 @@ def _object_id(*parts: str) -> str:
 
 
 def _write(path: Path, document: object) -> None:
-    with replacing(path) as unfinished:
-        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=str)
-        unfinished.write_bytes(text.encode("utf-8", "backslashreplace"))
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=str))

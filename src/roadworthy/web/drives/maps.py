@@ -159,7 +159,11 @@ def _names(drive: Drive, places: NDArray[np.float64], alarms: Collection[str]) -
         x, y = places[first]
         yield Markup('<circle class="begin" cx="{:.1f}" cy="{:.1f}" r="2.5"/>').format(x, y)
         kind = "name alarmed" if name in alarms else "name"
-        yield Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(kind, x + 6, y - 6, name)
+        # At the right edge to the left of its place, or it would be cut off.
+        anchor, beside = ("end", -6) if x > 0.8 * _WIDTH else ("start", 6)
+        yield Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
+            kind, x + beside, y - 6, anchor, name
+        )
 
 
 def _marks(drive: Drive, places: NDArray[np.float64]) -> Iterator[Markup]:

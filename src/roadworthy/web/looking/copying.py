@@ -65,8 +65,8 @@ def copied_test(
         raise InputError("This case cannot be copied as a test: it is about all frames of a track.")
     if isinstance(ask, BbslAsk):
         raise InputError(
-            "This case cannot be copied as a test: its specification was written in a form, and a suite names "
-            "a file. Save it, and test with it by a suite."
+            "This case cannot be copied as a test: its specification was written in a form, and a suite "
+            "names a file. Save it, and test with it by a suite."
         )
     if ask is not None:
         document, where = _of_form(ask, case, opened), "Paths count from where the server was started."
@@ -102,8 +102,8 @@ def _of_form(
 def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     suite = read_suite(folder / SUITE_FILE)
     manifest = StoredRun.open(folder).manifest or {}
-    about = next(
-        one
+    about: Mapping[str, Any] = next(
+        one["run"]
         for one in read_records(folder / REQUIREMENTS)
         if (one["id"], one.get("system")) == (pair.requirement.id, pair.system)
     )
@@ -166,13 +166,10 @@ def _percent(share: float) -> str:
     """Return a share as a percentage that is read as exactly this share.
 
     Example:
-        >>> _percent(0.1), _percent(0.07), _percent(0.125)
-        ('10%', '7%', '12.5%')
+        >>> _percent(0.1), _percent(0.07), _percent(0.0007)
+        ('10%', '7%', '0.07%')
     """
-    text = format((Decimal(repr(share)) * 100).normalize(), "f")
-    if float(text) / 100 != share:
-        raise InputError(f"This case cannot be copied as a test: {share!r} is no percentage that can be written.")
-    return f"{text}%"
+    return f"{(Decimal(repr(share)) * 100).normalize():f}%"
 
 
 def _name(text: str) -> str:

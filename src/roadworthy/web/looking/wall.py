@@ -13,10 +13,11 @@ from roadworthy.runs.store import Row, StoredRun
 from roadworthy.web.looking.marks import Key, Mark, read_marks
 from roadworthy.web.looking.showing import shown
 
-__all__ = ["Choice", "Wall", "Walls"]
+__all__ = ["Amount", "Choice", "Wall", "Walls"]
 
 _ORDERS = {
     "margin": "margin NULLS LAST",
+    "best": "margin DESC NULLS LAST",
     "seen": "visual_change DESC NULLS LAST, margin",
     "unseen": "visual_change NULLS LAST, margin",
     "case": '"case"',
@@ -30,8 +31,14 @@ _STATUSES = {
     "not applicable": "status = 'not applicable'",
     "all": "true",
 }
-_CHANGES = ("param.change.1", "param.transform", "param.change")
+_CHANGES = ("param.change.1", "param.transform", "param.transformation", "param.change")
 """Columns that say what was changed, the first that a run has."""
+_AMOUNTS = {
+    "visual_change": "Δv: how much of it is seen",
+    "measure.strength": "strength of the change",
+    "measure.distance.1": "distance of what was added, in m",
+}
+"""Columns that say how much was changed, with what the page says of them."""
 _FIELD, _RECORD = "\x1f", "\x1e"
 
 
@@ -44,6 +51,10 @@ class Choice:
         system: The name of the system; of all when empty.
         status: Failures (violations and errors), one status, or all.
         change: What was changed; anything when empty.
+        tag: A tag of the requirement; any when empty.
+        amount: What says how much was changed: one of the wall's amounts.
+        least: The smallest amount.
+        most: The largest amount.
         mark: What people said of it; "none" for what nobody has marked; anything when empty.
         order: By margin, by how well the change is seen, or by case.
     """
@@ -54,6 +65,27 @@ class Choice:
     change: str = ""
     mark: str = ""
     order: str = "margin"
+    tag: str = ""
+    amount: str = "visual_change"
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True)
+class Amount:
+    """What says how much was changed.
+
+    Attributes:
+        name: The column.
+        words: What it is.
+        least: The smallest of a run.
+        most: The largest.
+    """
+
+    name: str
+    words: str
+    least: float
+    most: float
 
 
 class Wall:
@@ -73,7 +105,7 @@ class Wall:
         self._columns = {str(row["name"]) for row in self._ask(_COLUMNS)}
         self._change = next((one for one in _CHANGES if one in self._columns), None)
 
-    def _ask(self, sql: str, parameters: tuple[str | int, ...] = ()) -> list[Row]:
+    def _ask(self, sql: str, parameters: tuple[str | float, ...] = ()) -> list[Row]:
         with self._lock:
             return self._run.query(sql, parameters)
 
@@ -83,10 +115,10 @@ class Wall:
         return {pair.requirement.id: pair.requirement.text for pair in self._run.pairs}
 
     def facets(self) -> dict[str, list[tuple[str, int]]]:
-        """Return what can be chosen, each with the number of its failures."""
+        """Return what can be chosen, each with the number of its failures; tags are those of requirements."""
         columns = {"requirement": "requirement", "system": "system", "change": self._change}
         failing = _STATUSES["failures"]
-        return {
+        found = {
             name: []
             if column is None
             else [
@@ -98,9 +130,32 @@ class Wall:
             ]
             for name, column in columns.items()
         }
+        failures = dict(found["requirement"])
+        tagged = {tag: sum(failures.get(one, 0) for one in ids) for tag, ids in self._tagged().items()}
+        return {**found, "tag": sorted(tagged.items(), key=lambda one: (-one[1], one[0]))}
+
+    def _tagged(self) -> Mapping[str, set[str]]:
+        """Return the ids of the requirements with each tag."""
+        found: dict[str, set[str]] = {}
+        for pair in self._run.pairs:
+            for tag in pair.requirement.tags:
+                found.setdefault(tag, set()).add(pair.requirement.id)
+        return found
+
+    def amounts(self) -> list[Amount]:
+        """Return what says how much was changed, with the smallest and the largest of this run."""
+        made = []
+        for name, words in _AMOUNTS.items():
+            if name in self._columns:
+                (row,) = self._ask(f'SELECT min("{name}") AS least, max("{name}") AS most FROM cases')
+                if row["least"] is not None and row["most"] is not None:
+                    made.append(Amount(name, words, float(str(row["least"])), float(str(row["most"]))))
+        return made
 
     def window(self, choice: Choice, offset: int, limit: int) -> dict[str, Any]:
         """Return some of the chosen cases, and how many there are."""
+        if choice.amount not in _AMOUNTS:
+            raise InputError(f"cases are not chosen by {choice.amount!r}: known are {', '.join(_AMOUNTS)}")
         if choice.order not in _ORDERS or choice.status not in _STATUSES:
             raise InputError(f"cases are not sorted by {choice.order!r} or chosen by {choice.status!r} here")
         marks = read_marks(self.folder)
@@ -131,8 +186,8 @@ class Wall:
             raise InputError(f"this run has no case {case!r} of {requirement!r} on {system!r}")
         return shown(rows[0], read_marks(self.folder).get(_key(rows[0])))
 
-    def _where(self, choice: Choice, marks: Mapping[Key, Mark]) -> tuple[str, tuple[str, ...]]:
-        conditions, values = [_STATUSES[choice.status]], list[str]()
+    def _where(self, choice: Choice, marks: Mapping[Key, Mark]) -> tuple[str, tuple[str | float, ...]]:
+        conditions, values = [_STATUSES[choice.status]], list[str | float]()
 
         def equals(column: str, value: str) -> None:
             values.append(value)
@@ -144,6 +199,13 @@ class Wall:
             equals("system", choice.system)
         if choice.change and self._change is not None:
             equals(self._change, choice.change)
+        if choice.tag:
+            values.append(_RECORD.join(self._tagged().get(choice.tag, ())))
+            conditions.append(f"requirement IN (SELECT unnest(string_split(${len(values)}, chr(30))))")
+        for limit, sign in ((choice.least, ">="), (choice.most, "<=")):
+            if limit is not None and choice.amount in self._columns:
+                values.append(limit)
+                conditions.append(f'"{choice.amount}" {sign} ${len(values)}')
         if choice.mark:
             marked = [one.key for one in marks.values() if choice.mark in ("none", one.mark)]
             values.append(_RECORD.join(map(_FIELD.join, marked)))

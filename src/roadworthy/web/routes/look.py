@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
+from roadworthy.web.folders import REPORT, file_below
 from roadworthy.web.jobs.states import ID
 from roadworthy.web.looking.marks import MARKS, Mark, Said, add_mark
 from roadworthy.web.looking.wall import Choice
@@ -20,6 +21,7 @@ router = APIRouter(prefix="/look")
 
 _MOST = 200  # cases in one answer
 Short = Annotated[str, Query(max_length=500)]
+Limit = Annotated[float | None, Query(allow_inf_nan=False)]
 
 
 class _Case(BaseModel):
@@ -64,8 +66,10 @@ def page(request: Request, name: str) -> Response:
         name=name,
         shrinks=bool(ID.fullmatch(name)) and room.queue.job(name).ask.kind == "rules",
         facets=wall.facets(),
+        amounts=wall.amounts(),
         texts=wall.texts,
         marks=MARKS,
+        has_report=file_below(folder, REPORT) is not None,
     )
 
 
@@ -79,12 +83,16 @@ def cases(
     change: Short = "",
     mark: Short = "",
     order: Short = "margin",
+    tag: Short = "",
+    amount: Short = "visual_change",
+    least: Limit = None,
+    most: Limit = None,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST)] = 60,
 ) -> dict[str, Any]:
     """Return some of the chosen cases."""
     room = room_of(request)
-    choice = Choice(requirement, system, status, change, mark, order)
+    choice = Choice(requirement, system, status, change, mark, order, tag, amount, least, most)
     return room.walls.kept(folder_of(room, name)).window(choice, offset, limit)
 
 
@@ -93,6 +101,20 @@ def case(request: Request, name: str, requirement: Short, system: Short, case: S
     """Return one case, which an address may name."""
     room = room_of(request)
     return room.walls.kept(folder_of(room, name)).case(requirement, system, case)
+
+
+@router.get("/{name}/test")
+def test(request: Request, name: str, requirement: Short, system: Short, case: Short) -> dict[str, str]:
+    """Return one case as a suite of its own, or why there is none."""
+    room = room_of(request)
+    folder = folder_of(room, name)
+    found = room.walls.kept(folder).case(requirement, system, case)
+    ask = room.queue.job(name).ask if ID.fullmatch(name) else None
+    try:
+        copied = room.copied(folder, found, ask)
+    except InputError as error:
+        return {"text": "", "file": "", "reason": str(error)}
+    return {"text": copied.text, "file": copied.file, "reason": ""}
 
 
 @router.post("/{name}/least")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import FileResponse
@@ -12,6 +13,7 @@ from fastapi.responses import FileResponse
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
 from roadworthy.runs.store import StoredPair, StoredRun
+from roadworthy.web.drives.finding import find_drives
 from roadworthy.web.folders import REPORT, REPORT_POLICY, RunFolders, file_below
 from roadworthy.web.jobs.states import ID, Job
 from roadworthy.web.room import Room, room_of
@@ -22,6 +24,7 @@ __all__ = ["folder_of", "router"]
 router = APIRouter(prefix="/runs")
 
 _WORST = 6
+_FUNCTIONAL = "evidence/functional_coverage.json"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class _Result:
     errors: int
     judged: int
     not_applicable: int
+    method: str
 
     @classmethod
     def of(cls, pair: StoredPair) -> _Result:
@@ -51,6 +55,7 @@ class _Result:
             counts[Status.ERROR],
             counts[Status.PASSED] + counts[Status.VIOLATED] + counts[Status.ERROR],
             counts[Status.NOT_APPLICABLE],
+            pair.requirement.method,
         )
 
 
@@ -81,6 +86,7 @@ def run(request: Request, name: str) -> Response:
         worst=worst,
         reasons=reasons,
         has_report=file_below(folder, REPORT) is not None,
+        others=_others(name, folder, results),
         problem=problem if job is None or job.state.stage.is_over else "",
     )
 
@@ -136,10 +142,23 @@ def _results(folder: Path) -> tuple[list[_Result], list[dict[str, Any]], list[tu
         return [], [], [], str(error)
 
 
+def _others(name: str, folder: Path, results: list[_Result]) -> list[tuple[str, str]]:
+    """Return the pages that say more about a run, with what to call them."""
+    path = quote(name, safe="")
+    methods = {one.method for one in results}
+    found = [("/studies", "Let people judge its pairs")] if "rules" in methods else []
+    if "coverage" in methods or file_below(folder, _FUNCTIONAL) is not None:
+        found.append((f"/coverage/{path}", "Coverage"))
+    if find_drives(folder):
+        found.append(("/drives", "Drives"))
+    return found
+
+
 def _violation(row: Any) -> dict[str, Any]:
     """Return a violation as the page shows it: pictures before and after, and what was answered."""
     digests = str(row.get("images") or "").split()
     return {
+        "requirement": row["requirement"],
         "case": row["case"],
         "system": row["system"],
         "margin": row["margin"],

@@ -60,10 +60,11 @@ export function boxesOver(image, boxes) {
 
 export function numbersOf(one, { explained = false } = {}) {
   const unit = one.answers.length ? UNITS[one.answers[0].output] ?? "" : Object.keys(one.boxes).length ? " px" : "";
+  const part = (text, about, words) => make("span.value", {}, text, explained ? hint(about, words) : null);
   const parts = [];
-  if (one.margin !== null) parts.push(make("span", {}, `margin ${number(one.margin)}${unit}`), explained ? hint("margin", "How far the case is from the border between pass and fail, in the requirement's own unit. Below 0 it is violated.") : null);
-  if (one.visual_change !== null) parts.push(make("span", {}, `Δv ${number(one.visual_change)}`), explained ? hint("visual change Δv", "How much of the change a person sees: 0 nobody sees, 1 nothing of the picture is left.") : null);
-  if (one.tolerated !== null && one.tolerated !== undefined) parts.push(make("span", {}, one.tolerated ? "people tolerate it" : "people do not tolerate it"), explained ? hint("tolerated", "Whether people still recognise what is there after a change as strong as this one, by the published study of the change.") : null);
+  if (one.margin !== null) parts.push(part(`margin ${number(one.margin)}${unit}`, "margin", "How far the case is from the border between pass and fail, in the requirement's own unit. Below 0 it is violated."));
+  if (one.visual_change !== null) parts.push(part(`Δv ${number(one.visual_change)}`, "visual change Δv", "How much of the change a person sees: 0 nobody sees, 1 nothing of the picture is left."));
+  if (one.tolerated !== null && one.tolerated !== undefined) parts.push(part(one.tolerated ? "people tolerate it" : "people do not tolerate it", "tolerated", "Whether people still recognise what is there after a change as strong as this one, by the published study of the change."));
   return make("div.small.numbers", {}, parts);
 }
 

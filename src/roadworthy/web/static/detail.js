@@ -51,7 +51,7 @@ export class CaseDialog {
       ways, stage, answersOf(one), numbersOf(one, { explained: true }),
       one.expected !== null && one.expected !== undefined ? make("p", {}, `Expected ${one.expected}, found ${one.found ?? "nothing"}`) : null,
       one.reason ? make("p", {}, one.reason) : null,
-      this.shrinking(one), this.marking(one), this.known(one));
+      this.shrinking(one), this.copying(one), this.marking(one), this.known(one));
     this.compare(stage, one);
   }
 
@@ -94,7 +94,33 @@ export class CaseDialog {
         fill(box, make("p.state.bad", {}, error.message));
       }
     } }, "Find the least change that still fails");
-    return make("div", {}, button, " ", hint("the least change", "A search by halves: less and less of the change is made (farther away, lighter, fainter) until the model does what the rule asks. What is left shows best what the model cannot do."), box);
+    return make("div.tried", {}, button, " ", hint("the least change", "A search by halves: less and less of the change is made (farther away, lighter, fainter) until the model does what the rule asks. What is left shows best what the model cannot do."), box);
+  }
+
+  copying(one) {
+    const box = make("div.tried", {});
+    const query = new URLSearchParams({ requirement: one.requirement, system: one.system, case: one.case });
+    ask(`/look/${encodeURIComponent(this.source.run)}/test?${query}`).then((test) => {
+      if (test.reason) return fill(box, make("p.small", {}, test.reason));
+      const told = make("span.small", { role: "status" });
+      const text = make("pre", { tabindex: 0, "aria-label": "The test" }, test.text);
+      const shown = make("details.more", {}, make("summary", {}, "The test"), text);
+      const copy = async () => {
+        const command = `Save it as ${test.file}, then: roadworthy run ${test.file}`;
+        try {
+          await navigator.clipboard.writeText(test.text);
+          told.textContent = `Copied. ${command}`;
+        } catch {
+          // Pages from another machine may not write to the clipboard: then it is marked, to be copied by hand.
+          shown.open = true;
+          getSelection().selectAllChildren(text);
+          told.textContent = `Press Ctrl+C to copy it. ${command}`;
+        }
+      };
+      return fill(box, make("button.quiet.way", { type: "button", onclick: copy }, "Copy as test"), " ",
+        hint("copy as test", "A suite in YAML with this one case: the same frame, change, seed and model. Run with `roadworthy run`, it comes out exactly as here, until the model is mended."), " ", told, shown);
+    }).catch((error) => fill(box, make("p.small", {}, error.message)));
+    return box;
   }
 
   marking(one) {

@@ -9,8 +9,15 @@ const run = wall.dataset.run, texts = JSON.parse(wall.dataset.texts);
 
 let total = 0, chunks = new Map(), drawn = new Map(), generation = 0;
 
+// What is chosen; what is left open is not in it.
+function chosen() {
+  const fields = [...new FormData(filters)].filter(([, value]) => value);
+  const ranged = fields.some(([name]) => name === "least" || name === "most");
+  return new URLSearchParams(fields.filter(([name]) => name !== "amount" || ranged));
+}
+
 function wanted(offset) {
-  const query = new URLSearchParams(new FormData(filters));
+  const query = chosen();
   query.set("offset", offset);
   query.set("limit", CHUNK);
   return `/look/${encodeURIComponent(run)}/cases?${query}`;
@@ -24,7 +31,7 @@ async function chunk(place) {
 async function begin() {
   const mine = ++generation;
   chunks = new Map();
-  history.replaceState(null, "", `?${new URLSearchParams([...new FormData(filters)].filter(([, value]) => value))}`);
+  history.replaceState(null, "", `?${chosen()}`);
   try {
     const first = await chunk(0);
     if (mine !== generation) return;
@@ -120,10 +127,15 @@ async function openNamed(query) {
 
 const named = new URLSearchParams(location.search);
 if (named.has("case")) openNamed(new URLSearchParams(["requirement", "system", "case"].map((name) => [name, named.get(name) ?? ""])));
-for (const [name, value] of new URLSearchParams(location.search)) {
+for (const [name, value] of named) {
   const field = filters.elements[name];
-  if (field && [...field.options].some((option) => option.value === value)) field.value = value;
+  if (field && (!field.options || [...field.options].some((option) => option.value === value))) field.value = value;
 }
+const more = document.getElementById("more-filters");
+more.open = innerWidth > 700 || [...more.querySelectorAll("select, input")].some((field) => field.name !== "amount" && field.value);
+filters.elements.amount?.addEventListener("change", ({ target }) => {
+  document.getElementById("range").textContent = `in this run ${target.selectedOptions[0].dataset.range}`;
+});
 filters.addEventListener("change", () => { drawn.forEach((card) => card.remove()); drawn.clear(); begin(); });
 filters.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("scroll", draw, { passive: true });

@@ -1,0 +1,61 @@
+"""The page Thresholds: how much visual change people tolerate, as published and from own answers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from roadworthy.errors import InputError
+from roadworthy.reliability.human.rules import RULES
+from roadworthy.visual_change.tolerance import human_studies
+from roadworthy.web.room import room_of
+from roadworthy.web.routes.runs import folder_of
+from roadworthy.web.thresholds.finding import Found, find_thresholds, has_answers
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/thresholds")
+
+_WIDTHS = (0.01, 0.02, 0.05, 0.1)
+
+
+@router.get("")
+def page(request: Request) -> Response:
+    """Return what is published, and folders with answers."""
+    room = room_of(request)
+    names = [name for name in room.folders.names if has_answers(room.folders.folder(name))]
+    return room.pages.page(request, "thresholds.html", names=names, studies=human_studies())
+
+
+@router.get("/{name}")
+def thresholds(
+    request: Request,
+    name: str,
+    rule: Annotated[str, Query(max_length=40)] = "careful",
+    samples: Annotated[int, Query(ge=0, le=2000)] = 200,
+    width: Annotated[float, Query(gt=0, le=0.5)] = 0.01,
+) -> Response:
+    """Return what the answers in one folder say."""
+    room = room_of(request)
+    folder = folder_of(room, name)
+    found: Found | None = None
+    problem = ""
+    try:
+        single = (folder / "plan.json").is_file()
+        found = find_thresholds(folder, rule=rule, samples=samples, width=width if single else None)
+    except InputError as error:
+        problem = str(error)
+    return room.pages.page(
+        request,
+        "threshold.html",
+        name=name,
+        rules=RULES,
+        rule=rule,
+        samples=samples,
+        width=width,
+        widths=_WIDTHS,
+        is_experiment=(folder / "plan.json").is_file(),
+        found=found,
+        problem=problem,
+    )

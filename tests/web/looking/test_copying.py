@@ -1,0 +1,168 @@
+"""A case that is copied as a test comes out as it was, to the last bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.web.client import Browser, Client
+
+from roadworthy.cases import Case, Drive, Requirement, Verdict
+from roadworthy.rules.expectation import Quantity, read_tolerance
+from roadworthy.runs import RunStore
+from roadworthy.runs.store import StoredRun
+from roadworthy.runs.suites import plan_suite, read_suite, run_suite
+from roadworthy.web.app import create_app
+from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
+from roadworthy.web.jobs.worker import work_on
+from roadworthy.web.looking.copying import _percent
+from roadworthy.web.settings import Settings
+
+WALKER = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
+SUITE = """
+seed: 5
+models: {ours: dave2, theirs: epoch, see: detector}
+data:
+  day: {data: world:town, sample: 9, options: {seed: 3}}
+  dusk: {data: world:meadow, sample: 3, options: {time: dusk}}
+defaults: {accept: 50%, tags: [urban]}
+requirements:
+  paper: {rules: [mine.rules], same: {speed: 7%}}
+  near:
+    bbsl: near.bbsl
+    values: {near: [100, 160]}
+    models: see
+"""
+RULES = f"R1: {WALKER}\nR2: If the driving time changes into night, then the ego-vehicle should slow down.\n"
+SPEC = """exfunction vehicle(): bb near(): interval endexfunction
+case stop not (PROJ_y(vehicle()) > near()) endcase
+case NOT stop PROJ_y(vehicle()) > near() endcase
+"""
+
+
+def browser_of(out: Path, *runs: Path) -> Browser:
+    return Browser(Client(create_app(Settings(out, runs))))
+
+
+def copied(browser: Browser, run: str, one: dict[str, Any]) -> dict[str, str]:
+    which = f"requirement={one['requirement']}&system={one['system']}&case={one['case'].replace('#', '%23')}"
+    found: dict[str, str] = browser.get(f"/look/{run}/test?{which}").json()
+    return found
+
+
+def tried(text: str, file: Path) -> list[dict[str, Any]]:
+    """Return the rows of a suite that is run."""
+    file.write_text(text)
+    result = run_suite(plan_suite(read_suite(file)), file.with_suffix(".out"))
+    return [dict(one) for one in StoredRun.open(result.folder).rows()]
+
+
+def stored(folder: Path, one: dict[str, Any]) -> dict[str, Any]:
+    rows = StoredRun.open(folder).rows(one["requirement"], one["system"])
+    return next(dict(row) for row in rows if row["case"] == one["case"])
+
+
+def assert_same(before: dict[str, Any], again: dict[str, Any]) -> None:
+    """Everything but the name of the requirement is the same, margin and measures to the last bit."""
+    known = {name: value for name, value in before.items() if value is not None} | {
+        "images": "",
+        "requirement": "",
+    }
+    now = {name: value for name, value in again.items() if value is not None} | {
+        "images": "",
+        "requirement": "",
+    }
+    assert now == known
+
+
+def test_a_violation_of_a_run_that_was_started_here(tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    ask = RulesAsk(
+        text=WALKER,
+        name="R3",
+        models=("dave2", "epoch"),
+        data="world:town",
+        frames=12,
+        seed=7,
+        same_speed=0.0007,
+    )
+    (folder / "job.json").write_text(ask.model_dump_json())
+    work_on(folder)
+    browser = browser_of(tmp_path / "out")
+    one = browser.get(f"/look/{folder.name}/cases?system=epoch&status=violated").json()["cases"][-1]
+    found = copied(browser, folder.name, one)
+    assert found["reason"] == ""
+    assert found["file"] == f"{one['case']}.suite.yaml"
+    (row,) = tried(found["text"], tmp_path / found["file"])
+    before = stored(folder / "run", one)
+    assert (row["case"], row["param.seed"], row["param.change.1"]) == (
+        before["case"],
+        before["param.seed"],
+        before["param.change.1"],
+    )
+    assert row["margin"] == before["margin"] < 0
+    assert_same(before, row)
+
+
+@pytest.fixture(scope="module")
+def suite_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("suite")
+    (folder / "mine.rules").write_text(RULES)
+    (folder / "near.bbsl").write_text(SPEC)
+    (folder / "all.suite.yaml").write_text(SUITE)
+    plan = plan_suite(read_suite(folder / "all.suite.yaml"), sample=4)
+    return run_suite(plan, folder / "run").folder
+
+
+@pytest.mark.parametrize("requirement", ["paper/R1@day", "paper/R2@dusk", "near@day"])
+def test_a_case_of_a_suite(suite_run: Path, requirement: str) -> None:
+    browser = browser_of(suite_run.parent / "out", suite_run)
+    one = browser.get(f"/look/run/cases?requirement={requirement}&status=all").json()["cases"][0]
+    found = copied(browser, "run", one)
+    assert found["reason"] == ""
+    assert "all.suite.yaml" in found["text"].splitlines()[1]
+    rows = tried(found["text"], suite_run.parent / f"{requirement[-3:]}{len(requirement)}.yaml")
+    (row,) = (row for row in rows if row["case"] == one["case"])
+    assert {row["param.frame"] for row in rows} == {one["parameters"]["frame"]}
+    assert_same(stored(suite_run, one), row)
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("coverage", "a search makes its images one from another"),
+        ("driving", "a drive is tried as a whole"),
+        ("reliability", "depends on all the frames"),
+        ("rules", "does not say how its models and data were opened"),
+    ],
+)
+def test_what_cannot_be_copied_says_why(tmp_path: Path, method: str, said: str) -> None:
+    with RunStore(tmp_path / "run", Requirement("R1", "…", method), system="dave2") as store:
+        case = Case("a", "R1", (Drive("x"),), {"frame": "a"})
+        store.append(case, Verdict.from_margin(case, -1.0))
+    browser = browser_of(tmp_path / "out", tmp_path / "run")
+    (one,) = browser.get("/look/run/cases").json()["cases"]
+    found = copied(browser, "run", one)
+    assert found["text"] == ""
+    assert said in found["reason"]
+
+
+def test_a_specification_of_a_form_says_why(tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    bindings = {"vehicle": Binding(source="object"), "near": Binding(source="value", value="100, 160")}
+    ask = BbslAsk(text=SPEC, models=("detector",), data="world:town", frames=3, bindings=bindings)
+    (folder / "job.json").write_text(ask.model_dump_json())
+    work_on(folder)
+    browser = browser_of(tmp_path / "out")
+    one = browser.get(f"/look/{folder.name}/cases?status=all").json()["cases"][0]
+    assert "written in a form" in copied(browser, folder.name, one)["reason"]
+
+
+@given(st.floats(min_value=1e-6, max_value=1))
+def test_shares_are_read_as_they_were_written(share: float) -> None:
+    assert read_tolerance(_percent(share)) == Quantity(share, relative=True)
