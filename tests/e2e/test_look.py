@@ -104,6 +104,26 @@ def test_an_address_opens_one_case(page: Page, run: Path) -> None:
     assert page.get_by_role("button", name="Next").get_attribute("aria-disabled") == "true"
 
 
+def test_two_browsers_see_what_either_marks(window: Callable[..., Page], run: Path) -> None:
+    first, second = window(), window()
+    for page in (first, second):
+        page.goto(f"/look/{run.name}?system=epoch&order=case")
+        page.wait_for_selector(".tile .case-head")
+    for page, other, mark in ((first, second, "True fault"), (second, first, "Unsure")):
+        page.locator(".tile .open").first.click()
+        page.fill("#note", f"{mark}, says this one")
+        page.get_by_role("button", name=mark).click()
+        page.wait_for_selector("dialog .marking :text('Stored.')")
+        page.get_by_role("button", name="Close").click()
+        # The other one has had its wall open since before.
+        other.locator(".tile .open").first.click()
+        other.wait_for_selector(f"dialog button[aria-pressed=true]:text('{mark}')")
+        assert other.input_value("#note") == f"{mark}, says this one"
+        other.get_by_role("button", name="Close").click()
+        other.wait_for_selector(".tile .chip.marked")
+    assert len((run / "run" / "marks.jsonl").read_text().splitlines()) >= 4
+
+
 def test_a_failure_is_shrunk(page: Page, run: Path) -> None:
     page.goto(f"/look/{run.name}?status=violated")
     page.locator(".tile .open").first.click()

@@ -85,7 +85,7 @@ def test_coverage_and_its_holes(window: Window, picture: Picture, width: int, th
     page.get_by_role("link", name="searched").click()
     page.wait_for_selector("text=Holes: never tried")
     assert page.locator("svg.chart polyline").count() == 3
-    picture(page, f"web-coverage-{width}", docs=width > 1000)
+    picture(page, f"web-coverage-{width}")
     fine(page)
 
 
@@ -101,5 +101,5 @@ def test_thresholds_of_people(window: Window, picture: Picture, width: int, them
     page.select_option("#rule", "imagenet")
     page.get_by_role("button", name="Show").click()
     page.wait_for_url("**rule=imagenet*")
-    picture(page, f"web-thresholds-{width}", docs=width > 1000)
+    picture(page, f"web-thresholds-{width}")
     fine(page)

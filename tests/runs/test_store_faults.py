@@ -21,7 +21,8 @@ import pytest
 
 from roadworthy.cases import Case, Drive, Requirement, Verdict
 from roadworthy.errors import InputError
-from roadworthy.runs.store import RunStore, StoredRun, add_image, image_path, locked, read_rows
+from roadworthy.runs.store import RunStore, StoredRun, add_image, image_path, locked, locking, read_rows
+from roadworthy.runs.store.writing import append_at
 
 REQUIREMENT = Requirement("R1", "The lane is kept", "lanes")
 
@@ -74,6 +75,28 @@ def test_two_stores_of_one_process_do_not_share_a_folder(tmp_path: Path) -> None
     with RunStore(tmp_path, REQUIREMENT), pytest.raises(InputError, match="another run is writing"):
         RunStore(tmp_path, REQUIREMENT, resume=True)
     RunStore(tmp_path, REQUIREMENT, resume=True).__exit__(None, None, None)
+
+
+def test_a_lock_that_is_given_up_while_another_takes_it_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who ends deletes the file: a lock on the deleted one would keep nobody out."""
+    flocked = locking._flocked
+    calls = []
+
+    def interrupted(handle: int, folder: Path) -> bool:
+        if not calls:
+            (folder / locking.LOCK).unlink()
+        calls.append(handle)
+        return flocked(handle, folder)
+
+    monkeypatch.setattr(locking, "_flocked", interrupted)
+    lock = locking.FolderLock.of(tmp_path)
+    with pytest.raises(InputError, match="another run is writing to"):
+        locking.FolderLock.of(tmp_path)
+    lock.release()
+    assert len(calls) == 3
+    assert not any(tmp_path.iterdir())
 
 
 def test_who_holds_a_folder_may_write_below_it_and_others_may_not(tmp_path: Path) -> None:
@@ -182,6 +205,24 @@ def test_a_full_disk_ends_the_run_and_a_rerun_goes_on(tmp_path: Path, shard_rows
     assert len(kept) == 2 if shard_rows == 2 else size // 700 <= len(kept) <= size // 600
     whole_run(tmp_path / "parts", 25, text, shard_rows)
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+def test_what_fits_only_in_part_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, path = os.write, tmp_path / "open.jsonl"
+    path.write_bytes(b"good torn")
+
+    def half(handle: int, content: memoryview) -> int:
+        if len(content) < 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, content[: len(content) // 2])
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(OSError, match="No space left"):
+        append_at(path, 5, b"12345678", wait_for_disk=False)
+    assert path.read_bytes() == b"good "
+    monkeypatch.setattr(os, "write", write)
+    append_at(path, 5, b"12345678", wait_for_disk=True)
+    assert path.read_bytes() == b"good 12345678"
 
 
 def test_an_image_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:

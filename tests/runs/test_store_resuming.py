@@ -117,6 +117,14 @@ def test_what_is_stored_is_told_when_a_run_goes_on(tmp_path: Path) -> None:
             store.append(odd, Verdict.from_margin(odd, 1.0))
 
 
+def test_columns_of_full_shards_keep_their_kinds(tmp_path: Path) -> None:
+    whole_run(tmp_path, 5)
+    with RunStore(tmp_path, REQUIREMENT, system="dave2", shard_rows=5, resume=True) as store:
+        odd = Case("odd", "R1", (Drive("oval"),), {"number": "five"})
+        with pytest.raises(InputError, match=r"param\.number of case 'odd' must be int as in earlier cases"):
+            store.append(odd, Verdict.from_margin(odd, 1.0))
+
+
 @pytest.mark.parametrize("rows", range(14))
 def test_a_search_goes_back_to_its_checkpoint(tmp_path: Path, rows: int) -> None:
     whole_run(tmp_path / "whole", 17)
@@ -131,6 +139,17 @@ def test_a_search_goes_back_to_its_checkpoint(tmp_path: Path, rows: int) -> None
     assert [row["case"] for row in read_rows(parts)] == [f"c{number}" for number in range(rows)]
     whole_run(parts, 17)
     assert contents(parts) == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("rows", [4, 5, 10, 13])
+def test_a_search_goes_on_at_once_after_it_went_back(tmp_path: Path, rows: int) -> None:
+    whole_run(tmp_path / "whole", 17)
+    parts = tmp_path / "parts"
+    whole_run(parts, 13)
+    with RunStore(parts, REQUIREMENT, system="dave2", shard_rows=5, resume=True) as store:
+        store.cut(rows)
+        add_rows(store, rows, 17)
+    assert contents(parts / "cases") == contents(tmp_path / "whole" / "cases")
 
 
 @pytest.mark.parametrize("rows", [0, 3, 5, 10, 12])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from typing import Any
@@ -48,7 +49,11 @@ class Client:
     def request(
         self, method: str, path: str, headers: Mapping[str, str], pieces: Iterable[bytes] = (b"",)
     ) -> Answer:
-        return asyncio.run(self._request(method, path, headers, list(pieces)))
+        # In a thread of its own: Playwright's loop runs in this one once a test has opened a browser.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(
+                lambda: asyncio.run(self._request(method, path, headers, list(pieces)))
+            ).result()
 
     async def _request(
         self, method: str, path: str, headers: Mapping[str, str], pieces: list[bytes]

@@ -51,7 +51,7 @@ def test_the_numbers_are_those_of_the_command(runs: tuple[Path, Path]) -> None:
 def test_what_broke_leads_to_look(runs: tuple[Path, Path]) -> None:
     opened = browser(*runs)
     page = opened.page("/compare?first=before&second=after").text
-    assert "/look/after?requirement=R1&amp;system=dave2&amp;status=all&amp;case=town-" in page
+    assert "/look/after?requirement=R1&amp;system=dave2&amp;status=failures&amp;case=town-" in page
     picture = page.split('<img src="')[1].split('"')[0]
     assert opened.get(picture).body[:4] == b"\x89PNG"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.web.client import Browser, Client
 
+import roadworthy.web.routes
 from roadworthy.web.app import create_app
 from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, Sessions
 from roadworthy.web.settings import Settings
@@ -83,8 +86,6 @@ def test_pages_have_no_inline_script_or_style_and_name_no_other_host(browser: Br
 
 
 def test_own_files_name_no_other_host() -> None:
-    import roadworthy.web
-
     folder = Path(roadworthy.web.__file__).with_name("static")
     for file in folder.iterdir():
         text = file.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
@@ -94,6 +95,52 @@ def test_own_files_name_no_other_host() -> None:
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
 def test_there_are_no_pages_of_the_framework(browser: Browser, path: str) -> None:
     assert browser.get(path).status == 404
+
+
+def routes(method: str) -> list[str]:
+    """Return an address for every page or form that there is, whoever adds one."""
+    found = []
+    for module in pkgutil.iter_modules(roadworthy.web.routes.__path__):
+        router = importlib.import_module(f"roadworthy.web.routes.{module.name}").router
+        found += [re.sub(r"\{[^}]*\}", "x", one.path) for one in router.routes if method in one.methods]
+    return found
+
+
+class TestEveryPage:
+    """What holds for one page holds for all of them."""
+
+    def test_there_are_many(self) -> None:
+        assert len(routes("POST")) > 8
+        assert len(routes("GET")) > 20
+
+    def test_a_foreign_host_is_refused(self, client: Client) -> None:
+        for path in routes("GET"):
+            assert client.get(path, host="evil.example").status == 421, path
+
+    def test_a_foreign_origin_is_refused(self, browser: Browser) -> None:
+        for path in routes("POST"):
+            answer = browser.post(path, {}, origin="http://evil.example")
+            assert (answer.status, answer.json()["code"]) == (403, "origin"), path
+
+    def test_a_form_without_the_token_is_refused(self, browser: Browser) -> None:
+        for path in routes("POST"):
+            assert browser.post(path, {}, x_csrf_token="").status == 403, path
+
+    def test_a_large_body_is_refused(self, browser: Browser, settings: Settings) -> None:
+        body = {"text": "x" * settings.limits.body}
+        for path in routes("POST"):
+            assert browser.post(path, body).status == 413, path
+
+    @pytest.mark.parametrize("name", ["..", "%2e%2e", "given%2f..", "..%2f..%2fetc", "%00", "x" * 3000])
+    def test_a_name_that_leads_elsewhere_is_none(self, browser: Browser, name: str) -> None:
+        for page in ("/runs", "/look", "/coverage", "/drives", "/thresholds"):
+            assert browser.get(f"{page}/{name}").status == 404, page
+        for rest in ("cases", "case?requirement=a&system=b&case=c", "test?requirement=a&system=b&case=c"):
+            assert browser.get(f"/look/{name}/{rest}").status == 404, rest
+
+    @pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py"])
+    def test_own_files_are_those_of_one_folder(self, browser: Browser, path: str) -> None:
+        assert browser.get(path).status == 404
 
 
 class TestToken:

@@ -29,7 +29,8 @@ _TRIED = 20  # ports after the usual one
 
 def serve(
     run: Annotated[
-        list[Path] | None, typer.Option(metavar="FOLDER", help="A run to look at; repeatable.")
+        list[Path] | None,
+        typer.Option(metavar="FOLDER", help="A run, drives or a study to look at; repeatable."),
     ] = None,
     model: Annotated[
         list[str] | None,

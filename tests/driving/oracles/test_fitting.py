@@ -223,8 +223,9 @@ def test_the_table_over_sizes_and_sectors_given_up() -> None:
     assert row.oracle.metrics == names
     last = str(swept).splitlines()[-1].split()
     assert last == [
-        *("3", "3", "(11%)", str(row.false_alarms), f"({row.false_alarms / 28:.0%})", str(row.oracle.alarms)),
-        *(f"({row.oracle.alarms / 280:.0%})", str(len(row.killed)), f"({len(row.killed) / 10:.0%})"),
+        *("3", "3", "(11%)", str(row.oracle.alarms), f"({row.oracle.alarms / 280:.0%})"),
+        *(str(row.false_alarms), f"({row.false_alarms / 28:.0%})", "1", "(100%)"),
+        *(str(len(row.killed)), f"({len(row.killed) / 10:.0%})"),
     ]
     hurried = sweep_oracles(
         nominal,
@@ -261,6 +262,7 @@ def test_directions_of_a_sweep_count() -> None:
     assert [row.oracle.alarms for row in swept.rows] == [1, 2]
     assert [row.killed for row in swept.rows] == [("x",), ("x", "y")]
     assert [row.false_alarms for row in swept.rows] == [0, 1]
+    assert [row.accused for row in swept.rows] == [(), ("driver",)]
 
 
 def test_a_share_of_sectors_is_rounded_as_equation_8_does() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.runs.evidence import Verification, verify, write_bundle
 from roadworthy.runs.evidence.reopening import check_present, data_of, functional_of
 from roadworthy.runs.evidence.rerunning import rerun_sample
@@ -177,6 +177,28 @@ def test_an_outcome_that_its_rows_do_not_give_is_found(
     (finding,) = found.findings
     assert (finding.kind, finding.what) == ("outcome", f"{pair.requirement.id} on {pair.system}")
     assert told in finding.detail
+
+
+def test_an_outcome_of_a_model_that_could_not_be_tried_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = tmp_path / "broken.suite.yaml"
+    suite.write_text("""\
+models: dave2
+data: {town: {data: "world:town", sample: 2}}
+requirements:
+  C1: {coverage: neuron, tries: 3}
+""")
+
+    def fails(*_: object) -> object:
+        raise SystemUnderTestError("it is out of order")
+
+    monkeypatch.setattr("roadworthy.coverage.Observed.observe", fails)
+    result = run_suite(read_suite(suite), tmp_path / "run")
+    assert "because the model failed" in result.outcomes["C1", "dave2"].summary
+    found = Verification()
+    check_present(tmp_path / "run", found, suite)
+    assert found.findings == []
 
 
 def test_of_a_suite_only_what_was_run_is_opened_again(tmp_path: Path) -> None:

@@ -96,11 +96,10 @@ def test_what_cannot_be_used_is_told() -> None:
 
 def test_maite_itself_takes_them() -> None:
     tasks = pytest.importorskip("maite.tasks", reason="maite is not installed")
-    from maite.protocols import object_detection as od  # type: ignore[import-not-found,unused-ignore]
-
+    protocols = pytest.importorskip("maite.protocols.object_detection")
     data = MaiteDataset(load("world:town", count=4), NAMES)
     model = MaiteModel(load_model("detector"), NAMES)
-    assert isinstance(data, od.Dataset)  # type: ignore[misc,unused-ignore]
-    assert isinstance(model, od.Model)  # type: ignore[misc,unused-ignore]
+    assert isinstance(data, protocols.Dataset)  # type: ignore[misc,unused-ignore]
+    assert isinstance(model, protocols.Model)  # type: ignore[misc,unused-ignore]
     predictions, _ = tasks.predict(model=model, dataset=data, batch_size=2)
     assert [len(batch) for batch in predictions] == [2, 2]

@@ -240,6 +240,7 @@ def _try(
                 "size": row.size,
                 "give_up": row.give_up,
                 "false_alarms": row.false_alarms,
+                "accused": row.accused,
                 "killed": row.killed,
                 **_facts(row.oracle),
             }

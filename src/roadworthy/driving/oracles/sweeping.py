@@ -21,6 +21,8 @@ class OracleRow:
         give_up: In how many nominal sectors an alarm was allowed.
         oracle: The oracle.
         false_alarms: In how many nominal sectors of the other model it raises one.
+        accused: The nominal drives of the other model with an alarm in at least one sector. A mutant that is
+            killed says little where these are accused as well.
         killed: The mutants of the other model with an alarm in at least one sector.
     """
 
@@ -28,6 +30,7 @@ class OracleRow:
     give_up: int
     oracle: Oracle
     false_alarms: int
+    accused: tuple[str, ...]
     killed: tuple[str, ...]
 
 
@@ -39,24 +42,26 @@ class OracleTable:
         rows: One per oracle.
         nominal: How many nominal sectors they were fitted to.
         tested: How many nominal sectors of the other model there are.
+        drives: How many nominal drives of it.
         mutants: How many mutants of the other model.
     """
 
     rows: tuple[OracleRow, ...]
     nominal: int
     tested: int
+    drives: int
     mutants: int
 
     def __str__(self) -> str:
-        head = "size    allowed  false alarms    alarms, train  mutants killed"
+        head = "size    allowed    alarms, train  false alarms  drives accused  mutants killed"
         return "\n".join([head, *(self._line(row) for row in self.rows)])
 
     def _line(self, row: OracleRow) -> str:
         alarms = _share(row.oracle.alarms, row.oracle.sectors) + ("" if row.oracle.optimal else " *")
         return (
             f"{row.size:>4}  {_share(row.give_up, self.nominal):>9}  "
-            f"{_share(row.false_alarms, self.tested):>12}  {alarms:>15}  "
-            f"{_share(len(row.killed), self.mutants):>14}"
+            f"{alarms:>15}  {_share(row.false_alarms, self.tested):>12}  "
+            f"{_share(len(row.accused), self.drives):>14}  {_share(len(row.killed), self.mutants):>14}"
         )
 
 
@@ -108,8 +113,10 @@ def sweep_oracles(
                 seconds=seconds,
             )
             alarmed = oracle.judge(test_nominal).any(axis=1)
-            rows.append(OracleRow(size, allowed, oracle, int(alarmed.sum()), oracle.killed(test_mutants)))
-    return OracleTable(tuple(rows), len(nominal), len(test_nominal), len(dict.fromkeys(test_mutants.drivers)))
+            accused, killed = oracle.killed(test_nominal), oracle.killed(test_mutants)
+            rows.append(OracleRow(size, allowed, oracle, int(alarmed.sum()), accused, killed))
+    drives, others = (len(set(one.drivers)) for one in (test_nominal, test_mutants))
+    return OracleTable(tuple(rows), len(nominal), len(test_nominal), drives, others)
 
 
 def _share(count: int, total: int) -> str:

@@ -180,7 +180,6 @@ def _moved(one: Difference, case: Changed, run: str, system: str | None, images:
     """Return a case with the pictures of the run in which it fails, where they are kept."""
     values = ((case.before, case.status_before), (case.after, case.status_after))
     margins = " → ".join(status if margin is None else signed(margin) for margin, status in values)
-    asked = {"requirement": one.requirement.id, "system": system or "", "status": "all", "case": case.case}
-    return Moved(
-        case.case, margins, case.reason, tuple(images.split()[:2]), run, f"/look/{run}?{urlencode(asked)}"
-    )
+    chosen = {"requirement": one.requirement.id, "system": system or "", "status": "failures"}
+    url = f"/look/{run}?{urlencode({**chosen, 'case': case.case})}"
+    return Moved(case.case, margins, case.reason, tuple(images.split()[:2]), run, url)

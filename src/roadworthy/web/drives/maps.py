@@ -40,7 +40,7 @@ def drive_map(
 
     Example:
         >>> drive = Drive("lap", [0.0, 0.1, 0.2], {"x": [0.0, 9.0, 18.0], "y": [0.0, 1.0, 5.0]})
-        >>> str(drive_map(drive, np.array([0.0, 1.0, 2.0]), (), "speed")).count("<polyline")
+        >>> str(drive_map(drive, np.array([0.0, 1.0, 2.0]), (), "speed")).count('class="way"')
         2
     """
     if not all(name in drive.signals for name in ("x", "y")):
@@ -56,6 +56,8 @@ def drive_map(
         Markup('<polyline class="alarm" points="{}"/>').format(_points(places[start : end + 1]))
         for start, end in _stretches(alarmed)
     ]
+    # A border, without which dark colours would be lost on a dark page.
+    parts.append(Markup('<polyline class="casing" points="{}"/>').format(_points(places[kept])))
     steps = _steps(values, low, top)
     for first, last in _runs(steps[kept]):
         step = int(steps[kept[first]])

@@ -112,7 +112,17 @@ function tile(card, one, place) {
 const dialog = new CaseDialog(document.getElementById("case"), {
   run, texts, shrinks: Boolean(wall.dataset.shrinks),
   size: () => total,
-  case: async (place) => (await chunk(Math.floor(place / CHUNK))).cases[place % CHUNK],
+  // Somebody else may have marked it since the wall was drawn.
+  case: async (place) => {
+    const one = (await chunk(Math.floor(place / CHUNK))).cases[place % CHUNK];
+    const { mark, note } = await ask(`/look/${encodeURIComponent(run)}/case?${new URLSearchParams({ requirement: one.requirement, system: one.system, case: one.case })}`);
+    if (mark !== one.mark || note !== one.note) {
+      Object.assign(one, { mark, note });
+      const card = drawn.get(place);
+      if (card) tile(card, one, place);
+    }
+    return one;
+  },
   changed: (place, one) => { const card = drawn.get(place); if (card) tile(card, one, place); },
 });
 
@@ -139,5 +149,10 @@ filters.elements.amount?.addEventListener("change", ({ target }) => {
 filters.addEventListener("change", () => { drawn.forEach((card) => card.remove()); drawn.clear(); begin(); });
 filters.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("scroll", draw, { passive: true });
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  chunks.clear();
+  for (const [place, card] of drawn) complete(place, card, generation);
+});
 new ResizeObserver(draw).observe(document.body);
 begin();
