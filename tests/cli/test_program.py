@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,7 +85,5 @@ def test_help_does_not_wait_for_heavy_libraries(tmp_path: Path) -> None:
     code = (
         "import sys, roadworthy.cli; print(*{'cv2', 'scipy', 'pyarrow', 'duckdb', 'torch'} & {*sys.modules})"
     )
-    start = time.perf_counter()
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == ""
-    assert time.perf_counter() - start < 5

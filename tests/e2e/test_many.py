@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,9 +43,10 @@ def nodes(page: Page) -> int:
     return found
 
 
-def complete(page: Page) -> bool:
+def shown(page: Page, middle: int, around: int) -> bool:
+    """Return whether everything that is drawn is complete, and is what belongs near a place."""
     seen = tiles(page)
-    return bool(seen) and all(seen.values())
+    return all(seen.values()) and any(abs(place - middle) <= around for place in seen)
 
 
 def test_the_first_view_is_small_and_stays_so_while_it_is_scrolled(page: Page) -> None:
@@ -66,16 +68,12 @@ def test_the_first_view_is_small_and_stays_so_while_it_is_scrolled(page: Page) -
     for share in (0.25, 0.5, 0.501, 0.75, 1.0, 0.1, 0.0):
         page.evaluate("(to) => scrollTo(0, to)", int(share * height))
         middle = round(share * PAIRS)
-        wait_until(page, lambda middle=middle: complete(page) and near(page, middle, columns))
+        wait_until(page, partial(shown, page, middle, 8 * columns))
         # The margins are in the order of the names, so that a place says which case belongs there.
         assert all(name == f"frame-{place - 1:05d}" for place, name in tiles(page).items())
         assert nodes(page) < NODES
     assert abs(nodes(page) - first) < 400
     assert page.evaluate("document.documentElement.scrollHeight") == height
-
-
-def near(page: Page, middle: int, columns: int) -> bool:
-    return any(abs(place - middle) <= 8 * columns for place in tiles(page))
 
 
 def test_the_last_one_is_opened_and_the_keyboard_goes_on_from_there(page: Page) -> None:

@@ -61,6 +61,8 @@ def test_two_runs_are_compared(window: Window, picture: Picture, width: int, the
     assert not nameless_controls(page)
     page.locator(".moved a").first.click()
     page.wait_for_url("**/look/after?**")
+    page.wait_for_selector("dialog[open]")
+    assert "town-" in page.inner_text("dialog")
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])

@@ -9,16 +9,19 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import pytest
 from tests.runs.executing import REQUIREMENT, Bright, Frames, Hostile, Leaking, Meter, Parent, digests
 
-from roadworthy.cases import Requirement, Status
+from roadworthy.cases import Case, Drive, Requirement, Status
 from roadworthy.errors import InputError
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import executor_for
+from roadworthy.runs.executors.dispatching import Dispatcher, Hand
+from roadworthy.runs.executors.faults import Limits, Ticket
 from roadworthy.runs.executors.processes import ProcessExecutor
+from roadworthy.runs.executors.work import Job, Unit
 
 REASONS = {
     "hangs": "meter gave no answer within 1 s, tried alone; its process was ended",
@@ -68,6 +71,24 @@ def test_a_worker_that_leaks_is_replaced_and_no_case_is_to_blame(tmp_path: Path)
         run(Bright(), REQUIREMENT, data, Leaking(), out=out, batch_size=4, executor=executor)
     good, leaks = (list(read_rows(tmp_path / name)) for name in ("good", "leaks"))
     assert [{**row, "system": ""} for row in good] == [{**row, "system": ""} for row in leaks]
+
+
+class NoCrew:
+    """Workers that nobody asks for anything."""
+
+    size = depth = 1
+    hands: ClassVar[list[Hand]] = []
+
+
+def test_memory_that_batches_before_left_is_not_blamed_on_a_case() -> None:
+    case = Case("c0", "R1", (Drive("oval"),))
+    (piece,) = Ticket.of(Unit((case,), ("meter",))).pieces
+    job = Job(Bright(), {}, frozenset({("R1", "meter")}), 1)
+    dispatcher = Dispatcher(cast(Any, NoCrew()), job, Limits(megabytes=400))
+    assert dispatcher._after(piece, "memory", fresh=False) == [piece]
+    assert (piece.wants_fresh, piece.unit.blame) == (True, "")
+    assert dispatcher._after(piece, "memory", fresh=True) == [piece]
+    assert piece.unit.blame == "meter took more than 400 MB of memory, tried alone; its process was ended"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import contextvars
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from roadworthy.cases import (
     Dataset,
     Drive,
     FrameSource,
+    Outcome,
     OutcomeStatus,
     Predict,
     Requirement,
@@ -30,7 +32,8 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError, MissingExtraError, NotApplicable
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import SystemUnderTest, Truth
-from roadworthy.runs import read_rows, run
+from roadworthy.runs import read_rows, run, run_several
+from roadworthy.runs.store.locking import FolderLock
 from roadworthy.transforms import Transform, compose, make_transform
 
 MIRROR = Requirement("R1", "The mirror image steers the other way", "mirror", {"tolerance": 1.0})
@@ -617,3 +620,42 @@ def test_memory_does_not_grow_with_the_number_of_cases() -> None:
     # A batch that is being judged, the next one, and the case that was too much for it.
     assert Source.most <= 10 + 10 + 1
     assert Source.alive == 0
+
+
+class Looking(Truth):
+    """Notes how many rows are on disk whenever it is asked."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.seen: list[int] = []
+
+    def predict(self, frames: Sequence[Frame], /) -> list[Any]:
+        self.seen.append(sum(1 for _ in read_rows(self.folder)))
+        return super().predict(frames)
+
+
+def test_the_rows_of_a_batch_are_on_disk_before_the_next_begins(tmp_path: Path) -> None:
+    system = Looking(tmp_path / "run")
+    run(Mirror(), MIRROR, Frames(5), system, out=tmp_path / "run", batch_size=2)
+    assert system.seen == [0, 1, 2, 3, 4]
+
+
+class Locked(Mirror):
+    """Sees whether others could write while it concludes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+        with pytest.raises(InputError, match="another run is writing to"):
+            contextvars.Context().run(FolderLock.of, self.folder)
+        return super().conclude(requirement, verdicts)
+
+
+def test_nobody_else_writes_until_a_run_has_concluded(tmp_path: Path) -> None:
+    one, several = tmp_path / "one", tmp_path / "several"
+    run(Locked(one), MIRROR, Frames(2), Truth(), out=one)
+    run_several(Locked(several), [MIRROR], Frames(2), [Truth()], out=several)
+    for folder in (one, several):
+        contextvars.Context().run(FolderLock.of, folder).release()

@@ -82,11 +82,12 @@ def test_a_lock_that_is_given_up_while_another_takes_it_is_taken_anew(
 ) -> None:
     """Who ends deletes the file: a lock on the deleted one would keep nobody out."""
     flocked = locking._flocked
-    calls = []
+    calls: list[int] = []
 
     def interrupted(handle: int, folder: Path) -> bool:
         if not calls:
             (folder / locking.LOCK).unlink()
+            (folder / locking.LOCK).touch()
         calls.append(handle)
         return flocked(handle, folder)
 

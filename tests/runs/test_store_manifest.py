@@ -223,7 +223,7 @@ def test_a_run_that_goes_on_is_noted_and_may_grow(tmp_path: Path) -> None:
     [
         ({"seed": 4}, "a run with seed 3, and it cannot go on with seed 4: run with the same, or choose"),
         ({"settings": {"batch": 1}}, "with settings batch 32, and it cannot go on with settings batch 1"),
-        ({"settings": {}}, "with settings batch 32, and it cannot go on with settings batch None"),
+        ({"settings": {}}, "with settings batch 32, and it cannot go on with settings batch not given"),
         (
             {"models": {"dave2": Digest("ee" * 32, "the file")}},
             "with models dave2 of SHA-256 aaaaaaaaaaaa…, and it cannot go on with models dave2 of SHA-256 e",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from roadworthy.cases import Case, Drive, Requirement, Verdict
+from roadworthy.cases import Case, Drive, Requirement, Scalar, Verdict
 from roadworthy.runs import RunStore
 
 __all__ = ["PAIRS", "make_run"]
@@ -24,7 +24,12 @@ def make_run(folder: Path, pairs: int = PAIRS) -> None:
         levels = (30 * number for number in range(8))
         pictures = [store.add_image(np.full((160, 320, 3), level, np.uint8)) for level in levels]
         for number in range(pairs):
-            known = {"change.1": "fog", "output.1": "speed", "frame": f"frame-{number:05d}", "seed": number}
+            known: dict[str, Scalar] = {
+                "change.1": "fog",
+                "output.1": "speed",
+                "frame": f"frame-{number:05d}",
+                "seed": number,
+            }
             case = Case(f"frame-{number:05d}", "R1", (Drive("x"),), known)
             margin = (number - pairs // 2) / pairs
             measures = {"before.1": 8.0, "after.1": 8.0 - margin, "margin.1": margin, "pixels.1": 3.0}

@@ -29,32 +29,7 @@ def dry_run_of(plan: SuitePlan, images: Any, executor: str, workers: int | None,
     if as_json:
         print_json(
             {
-                "suite": plan.suite.name,
-                "requirements": [
-                    {
-                        "id": trial.requirement.id,
-                        "kind": trial.kind.name,
-                        "data": trial.data,
-                        "models": list(trial.models),
-                        "cases_per_model": plan.cases(trial),
-                    }
-                    for trial in plan.trials
-                ],
-                "passes": [
-                    {
-                        "name": one.name,
-                        "requirements": one.requirements,
-                        "models": one.models,
-                        "cases": one.cases,
-                        "seconds": one.seconds,
-                        "probed_cases": one.probed,
-                        "image_bytes": one.image_bytes,
-                        "most_image_bytes": one.most_bytes,
-                        "problem": one.problem,
-                    }
-                    for one in found
-                ],
-                "cases": sum(one.cases for one in found),
+                **_as_document(plan, found),
                 "seconds_one_process": seconds,
                 "seconds_estimated": seconds / count,
                 "workers": count,
@@ -77,6 +52,38 @@ def dry_run_of(plan: SuitePlan, images: Any, executor: str, workers: int | None,
         soft_wrap=True,
         markup=False,
     )
+
+
+def _as_document(plan: SuitePlan, found: Sequence[Estimate]) -> dict[str, object]:
+    """Return what would run, requirement by requirement and pass by pass."""
+    return {
+        "suite": plan.suite.name,
+        "requirements": [
+            {
+                "id": trial.requirement.id,
+                "kind": trial.kind.name,
+                "data": trial.data,
+                "models": list(trial.models),
+                "cases_per_model": plan.cases(trial),
+            }
+            for trial in plan.trials
+        ],
+        "passes": [
+            {
+                "name": one.name,
+                "requirements": one.requirements,
+                "models": one.models,
+                "cases": one.cases,
+                "seconds": one.seconds,
+                "probed_cases": one.probed,
+                "image_bytes": one.image_bytes,
+                "most_image_bytes": one.most_bytes,
+                "problem": one.problem,
+            }
+            for one in found
+        ],
+        "cases": sum(one.cases for one in found),
+    }
 
 
 def _print_estimates(found: Sequence[Estimate]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,7 +20,7 @@ from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.resuming import Checkpoints
 from roadworthy.runs.store import RunStore, locked, read_verdicts
 
-__all__ = ["ImageRetention", "RunResult", "about_run", "check_arguments", "run"]
+__all__ = ["ImageRetention", "RunResult", "about_run", "check_arguments", "concluded", "run"]
 
 Progress: TypeAlias = Callable[[Mapping[Status, int]], None]
 
@@ -112,9 +112,8 @@ def run(
             work.carry_out(data, executor or SerialExecutor(), seed=seed)
             if out is not None:
                 checkpoints.leave(store, 1)
-        outcome = method.conclude(requirement, read_verdicts(folder))
-        store.conclude(outcome)
-    return RunResult(outcome, frozen(store.counts), None if out is None else folder)
+        result = concluded(method, requirement, store)
+    return replace(result, folder=None) if out is None else result
 
 
 @contextmanager
@@ -124,6 +123,13 @@ def _folder(out: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="roadworthy-") as folder:
         yield Path(folder)
+
+
+def concluded(method: Method, requirement: Requirement, store: RunStore) -> RunResult:
+    """Conclude from the rows of a store that is complete, and write the outcome beside them."""
+    outcome = method.conclude(requirement, read_verdicts(store.folder))
+    store.conclude(outcome)
+    return RunResult(outcome, frozen(store.counts), store.folder)
 
 
 def about_run(data: Dataset, seed: int) -> dict[str, Scalar]:

@@ -18,8 +18,8 @@ from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.protocol import Executor
 from roadworthy.runs.executors.retention import ImageRetention, Retention
 from roadworthy.runs.resuming import Checkpoints
-from roadworthy.runs.serial import RunResult, about_run, check_arguments
-from roadworthy.runs.store import RunStore, locked, read_verdicts
+from roadworthy.runs.serial import RunResult, about_run, check_arguments, concluded
+from roadworthy.runs.store import RunStore, locked
 from roadworthy.runs.store.locking import LOCK
 
 __all__ = ["SeveralResults", "file_name", "run_several"]
@@ -140,12 +140,10 @@ def run_several(
                 work.carry_out(data, chosen, seed=seed)
             if checkpoints is not None:
                 checkpoints.leave(store, 1)
-        results = {}
-        for requirement, system in wanted:
-            store = stores[requirement.id, system.name]
-            outcome = method.conclude(requirement, read_verdicts(store.folder))
-            store.conclude(outcome)
-            results[requirement.id, system.name] = RunResult(outcome, frozen(store.counts), store.folder)
+        results = {
+            (requirement.id, system.name): concluded(method, requirement, stores[requirement.id, system.name])
+            for requirement, system in wanted
+        }
     return SeveralResults(frozen(results), frozen(work.costs), out / "images")
 
 

@@ -116,14 +116,33 @@ def test_a_run_that_is_complete_is_left_as_it_is(suite: Read, tmp_path: Path) ->
     assert {file: file.stat().st_mtime_ns for file in out.rglob("*") if file.is_file()} == before
 
 
+def test_an_id_chooses_its_requirement_on_all_data(suite: Read, tmp_path: Path) -> None:
+    (tmp_path / "two.rules").write_text(f"R1: {NIGHT}\n\nR2: If it rains, slow down.\n")
+    text = """
+    models: {careful: python:drivers.py:careful}
+    data: {town: {data: world:town, sample: 1}, coast: {data: world:coast, sample: 1}}
+    requirements: {two: {rules: two.rules}}
+    """
+    read = suite(dedent(text))
+    for only, chosen in (
+        ("two/R1", ["two/R1@town", "two/R1@coast"]),
+        ("two/R1@coast", ["two/R1@coast"]),
+        ("two", ["two/R1@town", "two/R1@coast", "two/R2@town", "two/R2@coast"]),
+    ):
+        assert [trial.requirement.id for trial in plan_suite(read, only=[only]).trials] == chosen
+
+
 def test_parts_may_be_run_one_after_the_other(suite: Read, tmp_path: Path) -> None:
     read = suite(TEXT)
     run_suite(read, tmp_path / "whole")
     run_suite(read, tmp_path / "parts", only=["rain"])
     assert len(StoredRun.open(tmp_path / "parts").pairs) == 2
+    run_suite(read, tmp_path / "parts", only=["N1"])
+    # What earlier parts came to stands in the list of all.
+    lists = [(tmp_path / name / "requirements.jsonl").read_text("utf-8") for name in ("parts", "whole")]
+    assert sorted(lists[0].splitlines()) == sorted(lists[1].splitlines())
     found = run_suite(read, tmp_path / "parts")
-    assert len(found.outcomes) == 4
-    assert len(found.before) == 2
+    assert len(found.outcomes) == len(found.before) == 4
     assert rows_of(tmp_path / "parts") == rows_of(tmp_path / "whole")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -151,3 +152,15 @@ def test_studies_that_are_none(run: Path) -> None:
         assert browser.page(f"/studies/run/{id}").status == 404
     assert browser.post("/studies/draw", {"run": "none", "system": "dave2"}).status == 404
     assert browser.post("/studies/draw", {"run": "run", "system": "epoch"}).status == 422
+
+
+def test_two_windows_of_one_person_lose_nothing(study: PairStudy) -> None:
+    items = [item["id"] for item in study.begin("ann")["items"]]
+
+    def rated(item: str) -> None:
+        PairStudy(study.folder).answer("ann", item, {"authenticity": 4, "reasonability": 4})
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(rated, items))
+    assert study.begin("ann")["group"] == 2
+    assert len(read_ratings(study.answers.paths[0])) == len(items)

@@ -13,7 +13,7 @@ says what to expect there; a search goes where failures are, so its rates say wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from roadworthy.cases import Scalar
@@ -248,11 +248,6 @@ class Catalogue:
             if bands is None:
                 bands = self._bands[key] = _Bands()
             bands.add(one, row)
-
-    def add_all(self, rows: Iterable[Mapping[str, Scalar]]) -> None:
-        """Add many of them."""
-        for row in rows:
-            self.add(row)
 
     def conditions(self) -> list[Condition]:
         """Return the bands in the order of requirement, system, condition and amount."""

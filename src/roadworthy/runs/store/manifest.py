@@ -274,7 +274,7 @@ def _short(value: object) -> str:
     if isinstance(value, dict) and "sha256" in value:
         told = value["sha256"]
         return "that cannot be hashed" if told is None else f"of SHA-256 {told[:12]}…"
-    return repr(value)
+    return "not given" if value is None else repr(value)
 
 
 def _system() -> str:

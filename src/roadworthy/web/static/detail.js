@@ -25,10 +25,11 @@ export class CaseDialog {
 
   async show(place) {
     if (!(place >= 0 && place < this.source.size())) return;
+    // At once: whoever presses a key three times goes on by three.
+    this.place = place;
     try {
       const one = await this.source.case(place);
-      this.place = place;
-      this.open(one);
+      if (this.place === place) this.open(one);
     } catch (error) {
       alertAbout(error);
     }
@@ -104,8 +105,9 @@ export class CaseDialog {
       if (test.reason) return fill(box, make("p.small", {}, test.reason));
       const told = make("span.small", { role: "status" });
       const text = make("pre", { tabindex: 0, "aria-label": "The test" }, test.text);
-      const shown = make("details.more", {}, make("summary", {}, "The test"), text);
+      const shown = make("details.more", { hidden: true }, make("summary", {}, "The test"), text);
       const copy = async () => {
+        shown.hidden = false;
         const command = `Save it as ${test.file}, then: roadworthy run ${test.file}`;
         try {
           await navigator.clipboard.writeText(test.text);

@@ -3,7 +3,7 @@ import { alertAbout, ask, fill, make } from "/static/page.js";
 import { answersOf, boxesOver, headingOf, number, numbersOf, pictureOf } from "/static/case.js";
 import { CaseDialog } from "/static/detail.js";
 
-const CHUNK = 60, HEIGHT = 216, LEAST = 320, GAP = 12, AHEAD = 2;
+const CHUNK = 60, HEIGHT = 206, LEAST = 320, GAP = 12, AHEAD = 2;
 const wall = document.getElementById("wall"), filters = document.getElementById("filters");
 const run = wall.dataset.run, texts = JSON.parse(wall.dataset.texts);
 
@@ -142,10 +142,19 @@ for (const [name, value] of named) {
   if (field && (!field.options || [...field.options].some((option) => option.value === value))) field.value = value;
 }
 const more = document.getElementById("more-filters");
-more.open = innerWidth > 700 || [...more.querySelectorAll("select, input")].some((field) => field.name !== "amount" && field.value);
-filters.elements.amount?.addEventListener("change", ({ target }) => {
-  document.getElementById("range").textContent = `in this run ${target.selectedOptions[0].dataset.range}`;
-});
+const wide = matchMedia("(min-width: 701px)");
+more.open = wide.matches || [...more.querySelectorAll("select, input")].some((field) => field.name !== "amount" && field.value);
+wide.addEventListener("change", () => { more.open ||= wide.matches; });
+const { amount, least, most } = filters.elements;
+function showRange() {
+  const { from, to } = amount.selectedOptions[0].dataset;
+  least.placeholder = `from ${from}`;
+  most.placeholder = `to ${to}`;
+}
+if (amount) {
+  amount.addEventListener("change", showRange);
+  showRange();
+}
 filters.addEventListener("change", () => { drawn.forEach((card) => card.remove()); drawn.clear(); begin(); });
 filters.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("scroll", draw, { passive: true });
