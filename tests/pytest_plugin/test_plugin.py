@@ -181,6 +181,17 @@ def test_a_model_of_another_kind_is_skipped_if_another_fits_and_fails_if_none_do
     assert "fits none of the models given" in alone.stdout.str()
 
 
+def test_recorded_answers_are_not_asked_about_changed_frames(project: pytest.Pytester) -> None:
+    project.path.joinpath("mine.rules").write_text(
+        "R2: If it rains, the steering angle should stay the same.\n"
+    )
+    lines = "".join(f"town-{number:06d},0.5\n" for number in range(200))
+    project.path.joinpath("answers.csv").write_text(f"id,steering\n{lines}")
+    result = run(project, "--roadworthy-model=recorded:answers.csv")
+    result.assert_outcomes(failed=1)
+    assert "has recorded answers, and these are to frames as they are" in result.stdout.str()
+
+
 def test_suites_name_models_data_tags_and_severity(project: pytest.Pytester) -> None:
     project.path.joinpath("night.suite.yaml").write_text(SUITE)
     result = run(project, "-v")

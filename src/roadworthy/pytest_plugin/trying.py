@@ -189,10 +189,10 @@ class SuiteTest(PlannedTest):
 
 
 def _check_fit(test: PlannedTest, kind: Kind[Any, Any], part: Part[Any], bench: Bench) -> None:
-    reason = kind.misfit(part, bench.facts(test.model))
+    reason = kind.unfit(part, bench.facts(test.model))
     if not reason:
         return
-    if any(not kind.misfit(part, bench.facts(other)) for other in bench.settings.models):
+    if any(not kind.unfit(part, bench.facts(other)) for other in bench.settings.models):
         raise Unsuitable(reason)
     # Skipping it for every model would look as if it had been tested.
     raise InputError(f"{test.path}: {test.id} fits none of the models given: {reason}")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +36,7 @@ def test_mutants_are_trained_driven_and_searched_on(
     assert main(train) == 0
     told = capsys.readouterr().out
     assert "RRW does not apply: the training has no penalty on weights" in told
-    assert "TRD-99: 1 epochs in 0 s, steering RMSE" in told
+    assert re.search(r"TRD-99: 1 epochs in \d+ s, steering RMSE", told)
     names = sorted(one.name for one in out.iterdir())
     assert names[:1] == ["TRD-99"]
     assert names[-1] == "original"

@@ -273,7 +273,7 @@ class _Planner:
         """Note that a model is tried by a part on some data; return why not, if it is not."""
         facts = self.facts[model, where] if where else self._facts_without_data(model)
         try:
-            reason = kind.misfit(part, facts) or OtherTask(facts.unrecorded(changed=kind.changes_frames))
+            reason = kind.unfit(part, facts)
             if reason:
                 return reason
             for one in kind.variants(part, facts):

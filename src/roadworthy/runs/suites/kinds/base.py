@@ -117,7 +117,11 @@ class Kind(ABC, Generic[F, T]):
 
     @abstractmethod
     def misfit(self, part: Part[T], facts: Facts) -> str:
-        """Return why a model cannot be tested by it on some data; empty where it can."""
+        """Return why a model that can be asked cannot be tested by it on some data; empty where it can."""
+
+    def unfit(self, part: Part[T], facts: Facts) -> str:
+        """Return why a model cannot be tested by it on some data, nor asked about it; empty where it can."""
+        return self.misfit(part, facts) or OtherTask(facts.unrecorded(changed=self.changes_frames))
 
     def variants(self, part: Part[T], facts: Facts) -> Sequence[Part[T]]:
         """Return the part as it is for a model; most are the same for all."""
