@@ -93,7 +93,7 @@ def test_another_run_in_the_folder_is_refused(roadworthy: Callable[..., Result],
     assert roadworthy("run", str(suite), "--executor", "serial", "--out", "out").exit_code == 0
     result = roadworthy("run", str(suite), "--executor", "serial", "--out", "out", "--sample", "2")
     assert result.exit_code == 2
-    assert "out holds a run with settings sample None" in result.stderr
+    assert "out holds a run with settings sample not given" in result.stderr
     result = roadworthy("run", str(suite), "--executor", "serial", "--out", "out", "--no-resume")
     assert result.exit_code == 2
     assert "out holds a run: choose another folder" in result.stderr
