@@ -78,6 +78,25 @@ def test_bad_arguments_end_with_2(roadworthy: Run, folders: tuple[str, str], tmp
     assert "must be the folder of a run" in " ".join(result.output.split())
 
 
+def test_a_run_of_which_nothing_can_be_compared_is_not_let_through(
+    roadworthy: Run, folders: tuple[str, str], tmp_path: Path
+) -> None:
+    rows: list[tuple[Any, ...]] = [(f"other {place}", 1.0, {}, {}) for place in range(8)]
+    for name in ("R1", "R2"):
+        add(tmp_path / "other", rows, requirement=requirement_of(name))
+    both = folders[0], str(tmp_path / "other")
+    result = roadworthy("compare", *both)
+    assert result.exit_code == 0
+    assert "Nothing could be compared." in result.output
+    verdicts = [
+        one["verdict"] for one in json.loads(roadworthy("compare", *both, "--json").stdout)["comparisons"]
+    ]
+    assert verdicts == ["not compared", "not compared"]
+    result = roadworthy("compare", *both, "--fail-on-regression")
+    assert result.exit_code == 2
+    assert "nothing could be compared" in " ".join(result.output.split())
+
+
 def test_systems_are_matched_as_said(roadworthy: Run, folders: tuple[str, str], tmp_path: Path) -> None:
     add(tmp_path / "third", margins(*[-1.0] * 8), requirement=requirement_of("R1"), system="new")
     result = roadworthy("compare", folders[0], str(tmp_path / "third"), "--systems", "dave2=new", "--json")

@@ -35,7 +35,7 @@ def test_html_tells_what_broke_with_its_images_and_stays_text(
     assert "<script" not in html
     assert "http://" not in html
     assert "https://" not in html
-    assert "1 regression and no improvement in 1 comparisons; 9 cases broken, 0 fixed." in html
+    assert "1 regression and no improvement in 1 comparison; 9 cases broken, 0 fixed." in html
     assert "it passed and is violated now; 20 cases of 20 frames in both runs; passed → violated" in html
     assert html.count("data:image/webp") == 6  # source and follow-up of the three worst
     assert "+45" in html  # points of percent

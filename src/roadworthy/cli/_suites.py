@@ -137,7 +137,9 @@ def _counted(result: SuiteResult) -> str:
     requirements = len({pair[0] for pair in (*result.outcomes, *result.failures)})
     models = len({pair[1] for pair in (*result.outcomes, *result.failures)})
     told = ", ".join(parts) or "nothing"
-    return f"{_many(requirements, 'requirement')} on {_many(models, 'model')}: {told}"
+    tested = f"{_many(requirements, 'requirement')} on {_many(models, 'model')}"
+    pairs = len(result.outcomes) + len(result.failures)
+    return f"{tested}: {told}" if pairs == requirements else f"{tested}, {pairs} results: {told}"
 
 
 def _many(count: int, noun: str) -> str:

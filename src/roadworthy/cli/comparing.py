@@ -73,7 +73,20 @@ def compare_runs(
         _print(found)
         if out is not None:
             console().print(f"Wrote {out}", soft_wrap=True, markup=False)
+    if fail and not found.regressions:
+        _check_compared(found)
     raise typer.Exit(int(fail and bool(found.regressions)))
+
+
+def _check_compared(found: Comparison) -> None:
+    """Refuse to let a run through of which nothing could be compared."""
+    from roadworthy.report.comparison import counted
+
+    if not counted(found):
+        raise InputError(
+            "nothing could be compared, so the run cannot be let through: test the same requirements with "
+            "the same data and seed, or leave --fail-on-regression out"
+        )
 
 
 def _check_finished(run: StoredRun) -> None:

@@ -18,7 +18,7 @@ from roadworthy.runs.comparison import Changed, Comparison, Difference, Verdict
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["as_document", "sentence", "write_comparison"]
+__all__ = ["as_document", "counted", "sentence", "write_comparison"]
 
 _LINES = 300
 _CARDS = 24
@@ -28,8 +28,10 @@ _SIGNS = {
     Verdict.IMPROVEMENT: "✅",
     Verdict.GONE: "➖",
     Verdict.NEW: "➕",
+    Verdict.NOT_COMPARED: "❔",
     Verdict.SAME: "▫️",
 }
+_NOT_COUNTED = (Verdict.GONE, Verdict.NEW, Verdict.NOT_COMPARED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,21 +43,28 @@ class _Example:
     images: tuple[Thumbnail, ...]
 
 
+def counted(comparison: Comparison) -> list[Difference]:
+    """Return the requirements that could be compared: those in both runs, with cases that both judged."""
+    return [one for one in comparison.differences if one.verdict not in _NOT_COUNTED]
+
+
 def sentence(comparison: Comparison) -> str:
     """Return what a comparison comes to, in one sentence.
 
     Example:
         >>> sentence(Comparison((), {}, (), 0.05, 0.95))
-        'No regression and no improvement in 0 comparisons; 0 cases broken, 0 fixed.'
+        'Nothing could be compared.'
     """
-    found = comparison.differences
+    found = counted(comparison)
+    if not found:
+        return "Nothing could be compared."
     broken, fixed = sum(one.broken for one in found), sum(one.fixed for one in found)
     worse, better = len(comparison.regressions), len(comparison.improvements)
     first = f"{count(worse)} regression{'s' if worse > 1 else ''}" if worse else "No regression"
     second = f"{count(better)} improvement{'s' if better > 1 else ''}" if better else "no improvement"
     return (
-        f"{first} and {second} in {count(len(found))} comparisons; {count(broken)} cases broken, "
-        f"{count(fixed)} fixed."
+        f"{first} and {second} in {count(len(found))} comparison{'s' if len(found) > 1 else ''}; "
+        f"{count(broken)} cases broken, {count(fixed)} fixed."
     )
 
 

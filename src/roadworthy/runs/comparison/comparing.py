@@ -34,6 +34,7 @@ class Verdict(StrEnum):
     REGRESSION = "regression"
     GONE = "gone"
     NEW = "new"
+    NOT_COMPARED = "not compared"
     SAME = "no change shown"
     IMPROVEMENT = "improvement"
 
@@ -334,14 +335,14 @@ def _concluded(one: Difference, alpha: float) -> Difference:
         return replace(one, verdict=Verdict.IMPROVEMENT, why="it was violated and passes now")
     if significant:
         return replace(one, verdict=Verdict.IMPROVEMENT, why=told)
+    if not one.paired and one.requirement.method not in _SEARCHES:
+        return replace(one, verdict=Verdict.NOT_COMPARED, why="no case was judged in both runs")
     return replace(one, why=_unchanged(one))
 
 
 def _unchanged(one: Difference) -> str:
     if one.requirement.method in _SEARCHES:
         return "a search tries other cases in every run, so only its outcomes are compared"
-    if not one.paired:
-        return "no case was judged in both runs"
     if one.broken == one.fixed == 0:
         return "no case changed"
     return f"{one.broken} broken, {one.fixed} fixed: as may happen by chance"

@@ -266,7 +266,7 @@ def _check_same(there: Mapping[str, Any], mine: Mapping[str, Any], folder: Path)
         if found != wanted:
             raise InputError(
                 f"{folder} holds a run with {what} {_short(found)}, and it cannot go on with {what} "
-                f"{_short(wanted)}: run with the same, or choose another folder"
+                f"{_short(wanted)}: run with the same, or choose another folder with --out"
             )
 
 

@@ -118,7 +118,7 @@ def run_suite(
     watch = watcher or Watcher()
     with locked(out):
         if not resume and read_manifest(out) is not None:
-            raise InputError(f"{out} holds a run: choose another folder, or go on with it")
+            raise InputError(f"{out} holds a run: choose another folder with --out, or go on with it")
         tested = _tested(plan, images, watch)
         check_manifest(out, **tested)
         before = _outcomes_in(out, plan)

@@ -16,6 +16,7 @@ _CHIPS = {
     Verdict.REGRESSION: "violated",
     Verdict.GONE: "interrupted",
     Verdict.NEW: "running",
+    Verdict.NOT_COMPARED: "quiet",
     Verdict.SAME: "quiet",
     Verdict.IMPROVEMENT: "passed",
 }
