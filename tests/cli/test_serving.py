@@ -36,7 +36,11 @@ def serving(*arguments: str) -> Iterator[tuple[dict[str, Any], subprocess.Popen[
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
-                process.communicate(timeout=60)
+                try:
+                    process.communicate(timeout=60)
+                except subprocess.TimeoutExpired:
+                    process.kill()  # else leaving the block waits for ever
+                    raise
 
 
 def test_it_says_where_it_is_answers_and_ends_cleanly(tmp_path: Path) -> None:

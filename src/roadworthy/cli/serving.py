@@ -13,6 +13,8 @@ from roadworthy.cli._console import console, examples, print_json
 from roadworthy.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roadworthy.web.settings import Settings
 
 __all__ = ["EXAMPLES", "serve"]
@@ -77,17 +79,22 @@ def serve(
     settings, listening = _prepared(run or [], model or [], data or [], out, host, port, name or [])
     with listening:
         address = _address(host, listening.getsockname()[1], settings.token)
-        if as_json:
-            print_json({"address": address, "token": settings.token, "out": str(out)})
-        else:
-            shell = console()
-            shell.print(f"Roadworthy is at [bold]{address}[/bold]", soft_wrap=True)
-            if settings.token is not None:
-                shell.print(
-                    "Other machines can reach it. Whoever has this address can start runs.", style="yellow"
-                )
-            shell.print("Ctrl+C ends it.", style="dim")
-        _serve(settings, listening)
+
+        def announce() -> None:
+            if as_json:
+                print_json({"address": address, "token": settings.token, "out": str(out)})
+            else:
+                _print_address(address, open_to_others=settings.token is not None)
+
+        _serve(settings, listening, announce)
+
+
+def _print_address(address: str, *, open_to_others: bool) -> None:
+    shell = console()
+    shell.print(f"Roadworthy is at [bold]{address}[/bold]", soft_wrap=True)
+    if open_to_others:
+        shell.print("Other machines can reach it. Whoever has this address can start runs.", style="yellow")
+    shell.print("Ctrl+C ends it.", style="dim")
 
 
 def _prepared(
@@ -156,7 +163,8 @@ def _address(host: str, port: int, token: str | None) -> str:
     return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
 
 
-def _serve(settings: Settings, listening: socket.socket) -> None:
+def _serve(settings: Settings, listening: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until Ctrl+C; where it is, is told when it answers, and a Ctrl+C from then on ends it."""
     import uvicorn
 
     from roadworthy.web.app import create_app
@@ -169,4 +177,11 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
         server_header=False,
         ws="none",
     )
-    uvicorn.Server(config).run(sockets=[listening])
+
+    class Announcing(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            # Not before: an interrupt that comes while libraries are loaded may be lost in them.
+            announce()
+
+    Announcing(config).run(sockets=[listening])
