@@ -152,6 +152,9 @@ if __name__ == "__main__":
 """
 
 
+STOPPED = 2000  # cases; so many that a fast machine is not through before it is stopped
+
+
 def start(folder: Path, name: str, cases: int) -> subprocess.Popen[str]:
     script = folder / "script.py"
     script.write_text(SCRIPT)
@@ -174,8 +177,8 @@ def is_alive(pid: int) -> bool:
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
 def test_a_driver_that_is_stopped_leaves_no_workers_and_is_resumed(tmp_path: Path, how: str) -> None:
-    run(Bright(), REQUIREMENT, Frames(400), Meter(), out=tmp_path / "good", batch_size=4)
-    driver = start(tmp_path, "processes", 400)
+    run(Bright(), REQUIREMENT, Frames(STOPPED), Meter(), out=tmp_path / "good", batch_size=4)
+    driver = start(tmp_path, "processes", STOPPED)
     assert driver.stdout is not None
     assert driver.stderr is not None
     lines = iter(driver.stdout)
@@ -198,7 +201,7 @@ def test_a_driver_that_is_stopped_leaves_no_workers_and_is_resumed(tmp_path: Pat
         time.sleep(0.1)
     assert len(pids) == 2
     assert not any(map(is_alive, pids))
-    assert 0 < len(list(read_rows(tmp_path / "out"))) < 400
-    again = start(tmp_path, "processes", 400)
+    assert 0 < len(list(read_rows(tmp_path / "out"))) < STOPPED
+    again = start(tmp_path, "processes", STOPPED)
     assert again.communicate()[1] == ""
     assert digests(tmp_path / "out") == digests(tmp_path / "good")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from fastapi import FastAPI
 
 from roadworthy.web.security import CSRF_HEADER
 
-__all__ = ["ADDRESS", "Answer", "Browser", "Client"]
+__all__ = ["ADDRESS", "Answer", "Browser", "Client", "finished"]
+
+T = TypeVar("T")
 
 HOST = "127.0.0.1:8321"
 ADDRESS = f"http://{HOST}"
@@ -35,6 +37,15 @@ class Answer:
         return json.loads(self.body)
 
 
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine comes to.
+
+    In a thread of its own: Playwright's loop runs in this one once a test has opened a browser.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
 class Client:
     """Keeps cookies, and leaves paths as they are: a browser would tidy up `..` before it asks."""
 
@@ -49,11 +60,7 @@ class Client:
     def request(
         self, method: str, path: str, headers: Mapping[str, str], pieces: Iterable[bytes] = (b"",)
     ) -> Answer:
-        # In a thread of its own: Playwright's loop runs in this one once a test has opened a browser.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(
-                lambda: asyncio.run(self._request(method, path, headers, list(pieces)))
-            ).result()
+        return finished(self._request(method, path, headers, list(pieces)))
 
     async def _request(
         self, method: str, path: str, headers: Mapping[str, str], pieces: list[bytes]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.web.client import finished
 
 from roadworthy.web.examples import EXAMPLES
 from roadworthy.web.writing.checking import CheckProcess, answer
@@ -115,7 +116,7 @@ class TestProcess:
             finally:
                 await process.close()
 
-        assert asyncio.run(asked()) == ["checked", "checked"]
+        assert finished(asked()) == ["checked", "checked"]
 
     def test_what_takes_too_long_is_ended_and_the_next_is_answered(self) -> None:
         async def asked() -> tuple[dict[str, object], str]:
@@ -127,7 +128,7 @@ class TestProcess:
             finally:
                 await process.close()
 
-        late, after = asyncio.run(asked())
+        late, after = finished(asked())
         assert late["state"] == "unknown"
         assert "--seconds" in str(late["reason"])
         assert after == "checked"
@@ -145,4 +146,4 @@ class TestProcess:
             finally:
                 await process.close()
 
-        assert asyncio.run(asked()) == "checked"
+        assert finished(asked()) == "checked"
