@@ -118,6 +118,7 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(
     told = " ".join(result.stdout.split())
     assert "About 8 cases in about" in told
     assert "These are estimates from" in told
+    assert "report and evidence come on top" in told
     assert {path.name for path in Path().iterdir()} == {"drivers.py", "night.suite.yaml"}
     document = json.loads(roadworthy("run", str(suite), "--dry-run", "--json", "--workers", "4").stdout)
     assert document["cases"] == 8

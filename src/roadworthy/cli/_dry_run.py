@@ -48,7 +48,7 @@ def dry_run_of(plan: SuitePlan, images: Any, executor: str, workers: int | None,
         f"About {total} cases in about {_duration(seconds / count)} with {count} "
         f"{'process' if count == 1 else 'processes'}; images will take about {readable_size(likely)}, at "
         f"most {readable_size(most)}. These are estimates from {sum(one.probed for one in found)} cases that "
-        "were tried just now.",
+        "were tried just now; starting workers, hashing the data, report and evidence come on top.",
         soft_wrap=True,
         markup=False,
     )
