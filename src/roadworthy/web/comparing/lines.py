@@ -119,7 +119,7 @@ def shown(comparison: Comparison, first: str, second: str) -> Shown:
 
     Example:
         >>> shown(Comparison((), {}, (), 0.05, 0.95), "a", "b").sentence
-        'No regression and no improvement in 0 comparisons; 0 cases broken, 0 fixed.'
+        'Nothing could be compared.'
     """
     found = comparison.differences
     return Shown(
