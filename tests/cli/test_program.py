@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -87,3 +88,32 @@ def test_help_does_not_wait_for_heavy_libraries(tmp_path: Path) -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("roadworthy ru", ["run", "rules"]),
+        ("roadworthy rules run --model dave", ["dave2", "dave2-udacity"]),
+        ("roadworthy data show kit", ["kitti"]),
+        ("roadworthy transforms show ra", ["rain"]),
+    ],
+)
+def test_a_shell_completes_commands_and_names(
+    process: Process, monkeypatch: pytest.MonkeyPatch, typed: str, offered: list[str]
+) -> None:
+    monkeypatch.setenv("_ROADWORTHY_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    assert process().stdout.split() == offered
+
+
+@pytest.mark.parametrize("command", [("run",), ("serve",), ("coverage", "search"), ("evidence", "verify")])
+def test_help_breaks_lines_where_the_terminal_ends(
+    roadworthy: Callable[..., Result], command: tuple[str, ...]
+) -> None:
+    described = roadworthy(*command, "--help").stdout.partition("╭")[0].partition("Usage:")[2]
+    paragraphs = [part.strip().splitlines() for part in re.split(r"\n *\n", described)]
+    broken = [line.strip() for lines in paragraphs for line in lines[:-1]]
+    assert broken
+    assert min(map(len, broken)) > 60

@@ -68,7 +68,6 @@ app = typer.Typer(
     name="roadworthy",
     cls=_Program,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

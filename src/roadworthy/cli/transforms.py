@@ -20,7 +20,7 @@ from roadworthy.cli._console import (
     print_json,
     tracked,
 )
-from roadworthy.cli._datasets import AsJson, Options, counted, opened, spread_frames
+from roadworthy.cli._datasets import AsJson, Data, Options, counted, opened, spread_frames
 from roadworthy.errors import InputError, NotApplicable
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ _TILE_WIDTH = 400  # pixels on the sheet
 _MOST_FRAMES = 50
 _MOST_STEPS = 20
 
-Data = Annotated[
-    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
-]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="A parameter of the transform; repeatable."),
@@ -61,7 +58,7 @@ def _group() -> None:
 )
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The transform, by its name or as `apply` takes it.")
+        str, typer.Argument(metavar="TRANSFORM", help="The transform, by its name or as `apply` takes it.")
     ],
     data: Data = "world:town",
     option: Options = None,
@@ -118,7 +115,7 @@ def show(
     epilog=examples("roadworthy transforms describe rain", "roadworthy transforms describe contrast --json"),
 )
 def describe(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The transform.")], as_json: AsJson = False
+    name: Annotated[str, typer.Argument(metavar="TRANSFORM", help="The transform.")], as_json: AsJson = False
 ) -> None:
     """Tell what a transform does, what its parameters and presets are, and what it keeps."""
     from roadworthy.transforms import kind_of

@@ -13,7 +13,7 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_new_folder, plain_table, print_json
-from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._datasets import AsJson, Data, Options
 from roadworthy.cli.coverage._group import app
 from roadworthy.cli.coverage._suites import check_searched, stored_images
 from roadworthy.cli.rules._inputs import share as share_of
@@ -46,9 +46,7 @@ def retrain(
             metavar="NETWORK", help="The network before: a shipped one, a trained folder, or its ONNX file."
         ),
     ] = "dave2-udacity",
-    data: Annotated[
-        str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
-    ] = "world",
+    data: Data = "world",
     option: Options = None,
     training: Annotated[
         str | None,

@@ -12,7 +12,7 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples
-from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._datasets import AsJson, Data, Options
 from roadworthy.cli.coverage._group import app
 from roadworthy.errors import InputError
 
@@ -42,9 +42,7 @@ def search(
     model: Annotated[
         str, typer.Option(metavar="MODEL", help="The network: a name, kind:path or a model.yaml.")
     ] = "dave2",
-    data: Annotated[
-        str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
-    ] = "world",
+    data: Data = "world",
     option: Options = None,
     frames: Annotated[
         str | None,

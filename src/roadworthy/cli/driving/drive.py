@@ -46,7 +46,7 @@ def drive(
         typer.Option(
             "--simulator",
             "-s",
-            metavar="NAME",
+            metavar="SIMULATOR",
             help="Where: name or name:what, see `roadworthy list simulators`.",
         ),
     ] = "world:meadow",

@@ -8,7 +8,7 @@ import typer
 
 from roadworthy.cli._commands import Group
 from roadworthy.cli._console import parse_options
-from roadworthy.cli._datasets import opened
+from roadworthy.cli._datasets import Data, opened
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
@@ -26,9 +26,6 @@ Reference = Annotated[
         metavar="MODEL",
         help="The model: kind:path, a model.yaml, or a name. See `roadworthy list models`.",
     ),
-]
-Data = Annotated[
-    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
 ]
 ModelOptions = Annotated[
     list[str] | None,

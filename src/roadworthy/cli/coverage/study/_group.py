@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from roadworthy.cli._commands import Group
+from roadworthy.cli._datasets import Data
 
 __all__ = [
     "Batch",
@@ -35,9 +36,6 @@ Models = Annotated[
         metavar="MODEL",
         help="A network: a name, kind:path or a model.yaml; repeatable. dave2 when left out.",
     ),
-]
-Data = Annotated[
-    str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
 ]
 Part = Annotated[
     str | None,
