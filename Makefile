@@ -37,7 +37,7 @@ bench: $(PEERS)  ## Measure speed beside naive or peer versions
 docs: $(CORE)  ## Draw the pictures that README and docs show
 	@for script in docs/make_*.py; do echo $$script; $(BIN)/python $$script || exit 1; done
 
-dist: $(CORE)  ## Build wheel, sdist and bill of materials, and try the wheel in a clean environment
+dist:  ## Build wheel, sdist and bill of materials, and try the wheel in a clean environment
 	scripts/build_dist.sh $(PYTHON)
 
 gallery: $(CORE)  ## Cut the gallery of objects that ships out of the world again
