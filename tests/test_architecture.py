@@ -32,8 +32,8 @@ FLOORS = (
     {"models", "transforms", "datasets", "world"},
     {
         "frames", "cases", "visual_change", "ontology", "registry", "errors", "result_tables",
-        "seeding", "images", "_arrays", "_excerpts", "_files", "_frozen", "_importing", "_options", "_tables",
-        "_version", "_yaml",
+        "seeding", "images", "_arrays", "_excerpts", "_files", "_frozen", "_http", "_importing", "_options",
+        "_tables", "_version", "_yaml",
     },
 )  # fmt: skip
 """The rooms from top to bottom; imports point down only.

@@ -14,8 +14,8 @@ import pytest
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import Keeps, read_engines
-from roadworthy.transforms.commands import filled_in
 from roadworthy.transforms.engines import UserEngine
+from roadworthy.transforms.engines.commands import Command, filled_in
 from roadworthy.transforms.operations import (
     AddOperation,
     Engine,
@@ -258,7 +258,7 @@ def test_no_shell_reads_the_values(tmp_path: Path) -> None:
     value = f"x; touch {tmp_path}/owned $(id) `id` | cat > {tmp_path}/owned && * ~ 'a' \"b\" {{seed}}"
     words = filled_in(["{element}", "--by={by}"], {"element": value, "by": value, "seed": "5"}, tmp_path)
     assert words == [value, f"--by={value}"]
-    from roadworthy.transforms.commands import run_command
+    from roadworthy.transforms.engines.commands import run_command
 
     run_command("probe", [sys.executable, "-c", "import sys; assert len(sys.argv) == 2", value], tmp_path, 20)
     assert not (tmp_path / "owned").exists()
@@ -455,11 +455,11 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
         ),
         (
             "engines:\n  a:\n    supports: [{operation: remove, element: line}]",
-            r":2: the engine 'a' needs either a command or an entry, got neither",
+            r":2: the engine 'a' needs one of learned, command, entry, http, pipeline, got none",
         ),
         (
             f"engines:\n  a:\n    entry: m:f\n    timeout: 5\n    supports: {SUPPORTS}",
-            r":4: only a command can be stopped",
+            r":4: only a command or a service can be stopped",
         ),
         (
             f"engines:\n  a:\n    command: [x]\n    timeout: -1\n    supports: {SUPPORTS}",
@@ -491,8 +491,10 @@ def test_the_examples_work(town: Frame) -> None:
         # The example says "python", which need not be this one.
         from dataclasses import replace
 
-        paint = replace(engines[0], command=(sys.executable, *engines[0].command[1:]))
-        engines = (paint, engines[1])
+        program = engines[0].backend
+        assert isinstance(program, Command)
+        mine = replace(program, command=(sys.executable, *program.command[1:]))
+        engines = (replace(engines[0], backend=mine), engines[1])
     erased = transform_for(RemoveOperation("line"), engines)(town, 1, measure=False)
     lines = town.labels.mask("line")
     assert erased.image[lines].mean() < town.image[lines].mean() - 20

@@ -13,19 +13,17 @@ The answer is JSON, ``{"outputs": {"name": array, …}}``, each array with one r
 from __future__ import annotations
 
 import base64
-import http.client
 import io
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
@@ -34,8 +32,6 @@ from roadworthy.models.network import ModelSpec, Network, Tensor, named_arrays, 
 from roadworthy.registry import models
 
 __all__ = ["HttpRuntime", "http_model"]
-
-_LONGEST_ANSWER = 512 * 2**20  # bytes; a label map of a large image as JSON stays far below it
 
 
 @models.register(
@@ -98,17 +94,10 @@ class HttpRuntime:
     files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        try:
-            parts = urlsplit(self.url)
-            usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        except ValueError:
-            usable = False
-        if not usable:
-            raise InputError(f"expected an address such as http://127.0.0.1:8000/predict, got {self.url!r}")
-        if self.timeout <= 0:
-            raise InputError(f"timeout must be more than 0 seconds, got {self.timeout}")
-        if self.retries < 0 or self.backoff < 0:
-            raise InputError(f"retries and backoff must be 0 or more, got {self.retries}, {self.backoff}")
+        self._endpoint()
+
+    def _endpoint(self) -> Endpoint:
+        return Endpoint(self.url, self.timeout, self.retries, self.backoff)
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:
         """Return the outputs for a batch of images.
@@ -118,84 +107,24 @@ class HttpRuntime:
         """
         ids = [frame.id for frame in frames]
         body, headers = _npy(images, ids) if self.sends == "npy" else _png(images, ids)
-        for attempt in range(self.retries + 1):
-            if attempt:
-                time.sleep(self.backoff * 2 ** (attempt - 1))
-            try:
-                return self._asked(body, headers)
-            except _Again as reason:
-                problem = str(reason)
-            except _GiveUp as reason:
-                raise SystemUnderTestError(f"no usable answer for {named_frames(frames)}: {reason}") from None
-        tries = f"{self.retries + 1} tries" if self.retries else "1 try"
-        raise SystemUnderTestError(f"no answer for {named_frames(frames)}: {problem} ({tries})")
-
-    def _asked(self, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
         try:
-            status, answer = self._post(body, headers)
-        except TimeoutError:
-            raise _Again(f"{self.url} gave no answer within {self.timeout:g} s") from None
-        except ConnectionRefusedError:
-            raise _Again(f"no server listens at {self.url}: connection refused") from None
-        except (OSError, http.client.HTTPException) as error:
-            reason = str(error) or type(error).__name__
-            raise _Again(f"cannot reach {self.url} ({reason})") from None
-        if status >= 500:
-            raise _Again(f"{self.url} answered with status {status}: {_excerpt(answer)}")
-        if status != 200:
-            raise _GiveUp(f"{self.url} answered with status {status}: {_excerpt(answer)}")
-        return self._outputs(answer)
-
-    def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-        parts = urlsplit(self.url)
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(str(parts.hostname), parts.port, timeout=self.timeout)
-        end = time.monotonic() + self.timeout
-        try:
-            path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            connection.request("POST", path, body, headers)
-            self._wait(connection, end)
-            response = connection.getresponse()
-            # Read in parts: a server that sends a byte now and then would never run into a socket's timeout.
-            found = bytearray()
-            while part := response.read1(2**20):
-                found += part
-                if len(found) > _LONGEST_ANSWER:
-                    raise _GiveUp(f"{self.url} answered with more than {_LONGEST_ANSWER} bytes")
-                self._wait(connection, end)
-            if response.length:
-                raise http.client.IncompleteRead(bytes(found), response.length)
-            return response.status, bytes(found)
-        finally:
-            connection.close()
-
-    def _wait(self, connection: http.client.HTTPConnection, end: float) -> None:
-        """Give the connection the time that is left."""
-        left = end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        if connection.sock is not None:
-            connection.sock.settimeout(left)
+            return self._outputs(self._endpoint().post(body, headers))
+        except UnusableAnswer as reason:
+            raise SystemUnderTestError(f"no usable answer for {named_frames(frames)}: {reason}") from None
+        except NoAnswer as reason:
+            raise SystemUnderTestError(f"no answer for {named_frames(frames)}: {reason}") from None
 
     def _outputs(self, answer: bytes) -> dict[str, Any]:
         try:
             document = json.loads(answer)
         except (ValueError, RecursionError):
-            raise _GiveUp(f"{self.url} must answer with JSON, got {_excerpt(answer)}") from None
+            raise UnusableAnswer(f"{self.url} must answer with JSON, got {excerpt(answer)}") from None
         outputs = document.get("outputs") if isinstance(document, dict) else None
         if not isinstance(outputs, dict) or not outputs:
-            raise _GiveUp(
-                f'{self.url} must answer with {{"outputs": {{"name": array, …}}}}, got {_excerpt(answer)}'
+            raise UnusableAnswer(
+                f'{self.url} must answer with {{"outputs": {{"name": array, …}}}}, got {excerpt(answer)}'
             )
         return named_arrays(outputs)
-
-
-class _Again(Exception):  # noqa: N818 - never leaves this module
-    """What may be well the next time."""
-
-
-class _GiveUp(Exception):  # noqa: N818 - never leaves this module
-    """What will be the same the next time."""
 
 
 def _npy(images: NDArray[Any], ids: list[str]) -> tuple[bytes, dict[str, str]]:
@@ -209,8 +138,3 @@ def _png(images: NDArray[Any], ids: list[str]) -> tuple[bytes, dict[str, str]]:
     pictures = [base64.b64encode(encode_image(image, ".png")).decode() for image in images]
     body = json.dumps({"ids": ids, "images": pictures})
     return body.encode(), {"Content-Type": "application/json"}
-
-
-def _excerpt(answer: bytes) -> str:
-    text = answer[:200].decode("utf-8", errors="replace")
-    return repr(text) + (" …" if len(answer) > 200 else "")

@@ -23,7 +23,7 @@ from roadworthy.models.network import (
 )
 from roadworthy.registry import models
 
-__all__ = ["OnnxRuntime", "onnx_model", "wanted_threads"]
+__all__ = ["OnnxRuntime", "onnx_model", "opened_session", "wanted_threads"]
 
 _DTYPES = {
     "tensor(float)": "float32",
@@ -82,21 +82,7 @@ class OnnxRuntime(OpensLater):
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = wanted_threads(self.threads)
-        options.log_severity_level = 3
-        if self.device == "cuda" and "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
-            raise InputError("device 'cuda' needs onnxruntime-gpu, which is not installed; use device 'cpu'")
-        try:
-            return onnxruntime.InferenceSession(
-                str(self.path), sess_options=options, providers=_PROVIDERS[self.device]
-            )
-        except Exception as error:
-            # ONNX Runtime raises a different class for each stage of loading.
-            reason = str(error).splitlines()[0]
-            raise InputError(f"cannot read the ONNX network {self.path}: {reason}") from error
+        return opened_session(self.path, self.device, wanted_threads(self.threads))
 
     @cached_property
     def input(self) -> Tensor | None:
@@ -119,6 +105,32 @@ class OnnxRuntime(OpensLater):
         names = [one.name for one in self.outputs]
         found = self._session.run(names, {self._session.get_inputs()[0].name: images})
         return dict(zip(names, found, strict=True))
+
+
+def opened_session(path: Path, device: Literal["cpu", "cuda"] = "cpu", threads: int = 0) -> Any:
+    """Return an ONNX file opened by ONNX Runtime.
+
+    Args:
+        path: The file.
+        device: Where it runs.
+        threads: How many threads it uses; 0 for as many as there are cores.
+
+    Raises:
+        InputError: The file is broken, or the device is not there.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    if device == "cuda" and "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+        raise InputError("device 'cuda' needs onnxruntime-gpu, which is not installed; use device 'cpu'")
+    try:
+        return onnxruntime.InferenceSession(str(path), sess_options=options, providers=_PROVIDERS[device])
+    except Exception as error:
+        # ONNX Runtime raises a different class for each stage of loading.
+        reason = str(error).splitlines()[0]
+        raise InputError(f"cannot read the ONNX network {path}: {reason}") from error
 
 
 def wanted_threads(threads: int) -> int:

@@ -1,0 +1,136 @@
+"""Posting to an HTTP endpoint: a limited time, a limited answer, and repetition of what may go well later."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from roadworthy.errors import InputError
+
+__all__ = ["Endpoint", "NoAnswer", "UnusableAnswer", "excerpt"]
+
+LONGEST_ANSWER = 512 * 2**20
+"""Bytes; a label map of a large image as JSON stays far below it."""
+
+
+class NoAnswer(Exception):  # noqa: N818 - it is told to the user as something else
+    """Nothing was answered, however often it was asked; says why."""
+
+
+class UnusableAnswer(Exception):  # noqa: N818 - it is told to the user as something else
+    """What was answered will be the same the next time; says what it was."""
+
+
+class _Again(Exception):  # noqa: N818 - never leaves this module
+    """What may be well the next time."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to post to, and for how long to wait.
+
+    Attributes:
+        url: The address.
+        timeout: Seconds for one request, from connecting to the last byte of the answer.
+        retries: How often a request is repeated that timed out, found no server or was answered with 5xx.
+        backoff: Seconds before the first repetition; each further one waits twice as long.
+        longest: Bytes that an answer may have.
+    """
+
+    url: str
+    timeout: float = 10.0
+    retries: int = 2
+    backoff: float = 0.25
+    longest: int = LONGEST_ANSWER
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable:
+            raise InputError(f"expected an address such as http://127.0.0.1:8000/predict, got {self.url!r}")
+        if self.timeout <= 0:
+            raise InputError(f"timeout must be more than 0 seconds, got {self.timeout}")
+        if self.retries < 0 or self.backoff < 0:
+            raise InputError(f"retries and backoff must be 0 or more, got {self.retries}, {self.backoff}")
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> bytes:
+        """Return what is answered with status 200.
+
+        Raises:
+            NoAnswer: No server answered in time; says how often it was tried.
+            UnusableAnswer: It answered with another status, or with too much.
+        """
+        for attempt in range(self.retries + 1):
+            if attempt:
+                time.sleep(self.backoff * 2 ** (attempt - 1))
+            try:
+                return self._asked(body, headers)
+            except _Again as reason:
+                problem = str(reason)
+        tries = f"{self.retries + 1} tries" if self.retries else "1 try"
+        raise NoAnswer(f"{problem} ({tries})")
+
+    def _asked(self, body: bytes, headers: Mapping[str, str]) -> bytes:
+        try:
+            status, answer = self._post(body, headers)
+        except TimeoutError:
+            raise _Again(f"{self.url} gave no answer within {self.timeout:g} s") from None
+        except ConnectionRefusedError:
+            raise _Again(f"no server listens at {self.url}: connection refused") from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise _Again(f"cannot reach {self.url} ({reason})") from None
+        if status >= 500:
+            raise _Again(f"{self.url} answered with status {status}: {excerpt(answer)}")
+        if status != 200:
+            raise UnusableAnswer(f"{self.url} answered with status {status}: {excerpt(answer)}")
+        return answer
+
+    def _post(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        parts = urlsplit(self.url)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(str(parts.hostname), parts.port, timeout=self.timeout)
+        end = time.monotonic() + self.timeout
+        try:
+            path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            connection.request("POST", path, body, dict(headers))
+            _wait(connection, end)
+            response = connection.getresponse()
+            # Read in parts: a server that sends a byte now and then would never run into a socket's timeout.
+            found = bytearray()
+            while part := response.read1(2**20):
+                found += part
+                if len(found) > self.longest:
+                    raise UnusableAnswer(f"{self.url} answered with more than {self.longest} bytes")
+                _wait(connection, end)
+            if response.length:
+                raise http.client.IncompleteRead(bytes(found), response.length)
+            return response.status, bytes(found)
+        finally:
+            connection.close()
+
+
+def _wait(connection: http.client.HTTPConnection, end: float) -> None:
+    """Give the connection the time that is left."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    if connection.sock is not None:
+        connection.sock.settimeout(left)
+
+
+def excerpt(answer: bytes) -> str:
+    """Return the beginning of an answer, for messages.
+
+    Example:
+        >>> excerpt(b"no such page")
+        "'no such page'"
+    """
+    text = answer[:200].decode("utf-8", errors="replace")
+    return repr(text) + (" …" if len(answer) > 200 else "")

@@ -1,0 +1,143 @@
+"""How an image is got from an engine: what it is asked, and what it gives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.frames import Frame, LabelMap
+from roadworthy.transforms.objects.region import region_of
+from roadworthy.transforms.objects.selection import Selection
+from roadworthy.transforms.objects.truth import PAINTED
+from roadworthy.transforms.operations import Operation, ReplaceOperation
+
+__all__ = ["Backend", "Image", "Made", "Task"]
+
+Image = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+
+# What covers the ground gives way without a shadow, and what stands on it with its own.
+_FLAT = (*PAINTED, "road", "sidewalk", "terrain")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What an engine is asked for.
+
+    Attributes:
+        frame: The frame to change.
+        operation: What to do.
+        known: What will be known about the changed frame; its image is still the old one.
+        selection: The things that go or give way; None for weather, for what is added, and where the frame
+            has no label map.
+        rng: What random numbers are drawn from; the same ones must give the same image.
+        written: Whether the engine must give a label map.
+    """
+
+    frame: Frame
+    operation: Operation
+    known: Frame
+    selection: Selection | None
+    rng: np.random.Generator
+    written: bool = False
+
+    @cached_property
+    def seed(self) -> int:
+        """A number from 0 to 2147483647, for an engine that draws by itself."""
+        return int(self.rng.integers(2**31))
+
+    @cached_property
+    def opacity(self) -> Floats | None:
+        """How much of each pixel may change, from 0 to 1; None if all of the image may."""
+        if self.selection is None:
+            return None
+        new = self.operation.new.element if isinstance(self.operation, ReplaceOperation) else ""
+        flat = new in _FLAT if new else self.selection.what.element in PAINTED
+        return region_of(self.frame, self.selection.mask, paint=flat)
+
+    @property
+    def mask(self) -> Image:
+        """The pixels that may change as 255, all others as 0."""
+        if self.opacity is None:
+            return np.full(self.frame.image.shape[:2], 255, np.uint8)
+        return (self.opacity > 0).astype(np.uint8) * np.uint8(255)
+
+    @property
+    def settings(self) -> dict[str, float | int | str]:
+        """The operation and what it says, by name."""
+        said = {one.name: getattr(self.operation, one.name) for one in fields(self.operation)}
+        return {"operation": self.operation.kind, **said}
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What words in braces stand for."""
+        asked = {key: str(value) for key, value in self.settings.items()}
+        asked["element"] = str(self.operation.what)
+        if isinstance(self.operation, ReplaceOperation):
+            asked["by"] = str(self.operation.new)
+        return {
+            **dict.fromkeys(("by", "relation", "reference", "side", "distance"), ""),
+            **asked,
+            "seed": str(self.seed),
+            "width": str(self.frame.width),
+            "height": str(self.frame.height),
+        }
+
+
+class Made(NamedTuple):
+    """What an engine gave. All of it is checked by who asked.
+
+    Attributes:
+        image: The changed image.
+        labels: Its label map, if the engine gives one.
+        frame: All that is known about it, from an engine that knows.
+    """
+
+    image: object
+    labels: LabelMap | None = None
+    frame: Frame | None = None
+
+
+class Backend(ABC):
+    """A way to get a changed image: a program, a function, a service, a pipeline, a network.
+
+    It is a frozen dataclass, so that an engine can be compared, and travels to other processes.
+
+    Class attributes:
+        does: What using it does that its user must allow, for messages; empty for what can do no harm.
+        keeps_outside: Whether pixels that the operation is not about are those of the frame, unless its user
+            says otherwise.
+    """
+
+    does: ClassVar[str] = ""
+    keeps_outside: ClassVar[bool] = False
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that its image depends on, as far as they are known."""
+        return ()
+
+    def needs(self, operation: Operation) -> tuple[str, ...]:
+        """Return what a frame must have: "labels", or nothing."""
+        return ()
+
+    def check(self, operation: Operation) -> None:  # noqa: B027 - most need nothing
+        """See that all is there that it needs, before the first frame.
+
+        Raises:
+            InputError: It is not; says what to do.
+        """
+
+    @abstractmethod
+    def made(self, task: Task) -> Made:
+        """Return the changed image.
+
+        Raises:
+            NotApplicable: There is none for this frame; the reason names what went wrong.
+        """

@@ -1,0 +1,216 @@
+"""Programs as engines: they run without a shell, in a folder of their own, for a limited time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import FrameError, NotApplicable
+from roadworthy.frames import LabelMap
+from roadworthy.images import read_ids, read_image, write_image
+from roadworthy.transforms.engines.backend import Backend, Made, Task
+from roadworthy.transforms.engines.pictures import labels_png, mask_png
+from roadworthy.transforms.engines.placeholders import WORDS, filled, placeholders
+from roadworthy.transforms.operations import Operation
+
+__all__ = ["PLACEHOLDERS", "TIMEOUT", "Command", "filled_in", "run_command"]
+
+PLACEHOLDERS: Mapping[str, str] = {
+    "image": "the image to change, a PNG file",
+    "labels": "its label map, a PNG file of one channel whose values are the ontology's label ids",
+    "mask": "what may change, a PNG file of one channel: 255 where it may, 0 elsewhere",
+    "output": "where the program writes the changed image, a PNG file",
+    "labels_output": "where it may write the changed label map, like labels",
+    **WORDS,
+    "folder": "the folder of the file that describes the engine",
+}
+"""What a word of a command may hold in braces."""
+
+TIMEOUT = 60.0
+"""Seconds that a program or a service may take when nothing is said."""
+
+_FILES = ("image", "labels", "mask", "output", "labels_output")
+_LINES = 3  # of what a program complained, shown
+
+
+@dataclass(frozen=True)
+class Command(Backend):
+    """A program that reads an image and writes another.
+
+    Attributes:
+        name: What the engine is called, for messages.
+        command: The program and its arguments, with words in braces.
+        timeout: Seconds that it may take.
+        folder: Where the files lie that it names.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    timeout: float = TIMEOUT
+    folder: Path = field(default_factory=Path)
+
+    does: ClassVar[str] = "runs a command"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that lie beside the description and are named in the command."""
+        return tuple(self.folder / word for word in self.command if _is_file(self.folder, word))
+
+    @property
+    def _wanted(self) -> set[str]:
+        return {name for word in self.command for name in placeholders(word)}
+
+    def needs(self, operation: Operation) -> tuple[str, ...]:
+        return ("labels",) if "labels" in self._wanted else ()
+
+    def made(self, task: Task) -> Made:
+        # What the program leaves there may be beyond our rights to delete.
+        with tempfile.TemporaryDirectory(prefix="roadworthy-engine-", ignore_cleanup_errors=True) as name:
+            folder = Path(name).resolve()
+            files = {one: folder / f"{one}.png" for one in _FILES}
+            write_image(files["image"], task.frame.image)
+            if "labels" in self._wanted:
+                assert task.frame.labels is not None
+                files["labels"].write_bytes(labels_png(task.frame.labels))
+            if "mask" in self._wanted:
+                files["mask"].write_bytes(mask_png(task.mask))
+            values = {
+                **task.words,
+                **{one: str(path) for one, path in files.items()},
+                "folder": str(self.folder.resolve()),
+            }
+            run_command(self.name, filled_in(self.command, values, self.folder), folder, self.timeout)
+            image = self._read_image(files["output"])
+            labels = None
+            if task.written or files["labels_output"].exists():
+                labels = self._read_labels(files["labels_output"])
+        return Made(image, labels)
+
+    def _read_image(self, path: Path) -> NDArray[np.uint8]:
+        if not path.exists():
+            raise NotApplicable(f"engine {self.name!r} wrote no image")
+        try:
+            image = read_image(path)
+            # Reading makes 8 bits of 16, and a program that writes 16 means something else by them.
+            raw = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
+        except FrameError as error:
+            reason = str(error).partition(f"{path}: ")[2] or "it is no image"
+            raise NotApplicable(
+                f"engine {self.name!r} wrote an image that cannot be read: {reason}"
+            ) from error
+        if raw is None or raw.dtype != np.uint8:
+            raise NotApplicable(f"engine {self.name!r} wrote an image that has not 8 bits a channel")
+        return image
+
+    def _read_labels(self, path: Path) -> LabelMap:
+        if not path.exists():
+            raise NotApplicable(f"engine {self.name!r} wrote no label map")
+        try:
+            return LabelMap(read_ids(path))
+        except FrameError as error:
+            reason = str(error).replace(str(path), "it")
+            raise NotApplicable(
+                f"engine {self.name!r} wrote a label map that cannot be used: {reason}"
+            ) from error
+
+
+def filled_in(words: Sequence[str], values: Mapping[str, str], folder: Path) -> list[str]:
+    """Return the words of a command with their values; a file beside the description gets its whole path.
+
+    Each value stays in its word, whatever is in it.
+
+    Example:
+        >>> filled_in(["blur", "--out={output}"], {"output": "/tmp/a b;c.png"}, Path("."))
+        ['blur', '--out=/tmp/a b;c.png']
+    """
+    words = [filled(word, values) for word in words]
+    return [str((folder / word).resolve()) if _is_file(folder, word) else word for word in words]
+
+
+def _is_file(folder: Path, word: str) -> bool:
+    with suppress(OSError, ValueError):
+        return not Path(word).is_absolute() and (folder / word).is_file()
+    return False
+
+
+def run_command(name: str, command: Sequence[str], folder: Path, timeout: float) -> None:
+    """Run a program and wait for it.
+
+    It gets no input and runs in `folder`. When it ends, or when its time is over, all processes that it
+    started in its group are ended.
+
+    Args:
+        name: What the engine is called, for messages.
+        command: The program and its arguments.
+        folder: Where it runs; what it writes to stdout and stderr goes there as well.
+        timeout: Seconds that it may take.
+
+    Raises:
+        NotApplicable: It cannot be started, fails or takes too long.
+    """
+    complaints = folder / "stderr.txt"
+    with (folder / "stdout.txt").open("wb") as stdout, complaints.open("wb") as stderr:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                # Its own session: all that it starts can be ended together, and Ctrl-C reaches only us.
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise NotApplicable(f"engine {name!r}: cannot start {command[0]!r}: {reason}") from error
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise NotApplicable(f"engine {name!r} did not end within {timeout:g} s") from None
+        finally:
+            _end(process)
+    if status:
+        how = f"exit status {status}" if status > 0 else f"signal {_signal_name(-status)}"
+        told = _last_lines(complaints, folder)
+        raise NotApplicable(f"engine {name!r} failed with {how}" + (f": {told}" if told else ""))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it started."""
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        # The group outlives its first process as long as any other is in it.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def _last_lines(path: Path, folder: Path) -> str:
+    """Return what a program complained about last, without its folder, which is another each time."""
+    try:
+        data = path.read_bytes()[-4000:]
+    except OSError:  # it is the program's folder, and the program may have emptied it
+        return ""
+    text = data.decode("utf-8", "replace").replace(str(folder), "…")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " / ".join(lines[-_LINES:])

@@ -1,0 +1,163 @@
+"""Diffusion pipelines in a local folder as engines, through the package `diffusers`, if it is installed.
+
+Nothing is downloaded: the folder must hold the whole pipeline, with weights as safetensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from roadworthy._frozen import FrozenDict
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.transforms.engines.backend import Backend, Image, Made, Task
+from roadworthy.transforms.engines.fitting import Fit, Size
+from roadworthy.transforms.engines.placeholders import filled
+from roadworthy.transforms.operations import AddOperation, Operation
+
+__all__ = ["Pipeline"]
+
+Device = Literal["cpu", "cuda"]
+Paints = Literal["inpaint", "image"]
+
+_CLASSES = {"inpaint": "AutoPipelineForInpainting", "image": "AutoPipelineForImage2Image"}
+_INDEX = "model_index.json"
+
+
+@dataclass(frozen=True)
+class Pipeline(Backend):
+    """A diffusion pipeline that paints a part of an image anew, or the whole of it.
+
+    Attributes:
+        name: What the engine is called, for messages.
+        folder: Of the pipeline; it has a model_index.json.
+        prompt: What is to be seen, with words in braces.
+        negative_prompt: What is not to be seen, likewise.
+        paints: "inpaint" the part that may change, or the whole "image"; None chooses by the operation: the
+            whole for weather, time and what is added.
+        steps: Of denoising.
+        strength: From 0, which leaves the image as it is, to 1.
+        guidance: How closely the prompt is followed.
+        device: Where it runs.
+        dtype: Of its numbers.
+        most: The largest (height, width) that it is run at; larger images are made smaller.
+        multiple: What height and width must be multiples of.
+        more: Further arguments of the call.
+    """
+
+    name: str
+    folder: Path
+    prompt: str
+    negative_prompt: str = ""
+    paints: Paints | None = None
+    steps: int = 30
+    strength: float = 0.9
+    guidance: float = 7.5
+    device: Device = "cpu"
+    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    most: Size | None = (512, 768)
+    multiple: int = 8
+    more: Mapping[str, Any] = field(default_factory=FrozenDict)
+
+    does: ClassVar[str] = "runs a pipeline"
+    keeps_outside: ClassVar[bool] = True
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files of the folder."""
+        return tuple(sorted(path for path in self.folder.rglob("*") if path.is_file()))
+
+    def needs(self, operation: Operation) -> tuple[str, ...]:
+        return ("labels",) if self._painting(operation) == "inpaint" else ()
+
+    def check(self, operation: Operation) -> None:
+        if not (self.folder / _INDEX).is_file():
+            raise InputError(
+                f"the engine {self.name!r}: {self.folder} is no pipeline: it has no {_INDEX}; nothing is "
+                "downloaded, so put the whole pipeline there"
+            )
+        _diffusers()
+
+    def made(self, task: Task) -> Made:
+        paints = self._painting(task.operation)
+        fit = Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
+        pipeline = _opened(self.folder, paints, self.device, self.dtype)
+        from PIL.Image import fromarray
+
+        given: dict[str, Any] = {
+            "prompt": filled(self.prompt, task.words),
+            "image": fromarray(fit.image(task.frame.image)),
+            "strength": self.strength,
+            "num_inference_steps": self.steps,
+            "guidance_scale": self.guidance,
+            "generator": _generator(self.device, task.seed),
+            "output_type": "np",
+            **self.more,
+        }
+        if self.negative_prompt:
+            given["negative_prompt"] = filled(self.negative_prompt, task.words)
+        if paints == "inpaint":
+            height, width = fit.padded
+            given |= {"mask_image": fromarray(fit.ids(task.mask)), "height": height, "width": width}
+        try:
+            found = np.asarray(pipeline(**given).images[0])
+        except Exception as error:
+            # What pipelines raise is not documented; out of memory is a RuntimeError, for one.
+            told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            raise NotApplicable(f"engine {self.name!r} raised {told}") from error
+        return Made(fit.back(self._image(found, fit)))
+
+    def _painting(self, operation: Operation) -> Paints:
+        if self.paints is not None:
+            return self.paints
+        whole = isinstance(operation, AddOperation) or any(
+            operation.what.is_a(one) for one in ("weather", "time")
+        )
+        return "image" if whole else "inpaint"
+
+    def _image(self, found: np.ndarray[Any, Any], fit: Fit) -> Image:
+        if found.shape != (*fit.padded, 3):
+            came, wanted = (" × ".join(map(str, shape)) for shape in (found.shape, (*fit.padded, 3)))
+            raise NotApplicable(f"engine {self.name!r} gave an image of {came} instead of {wanted}")
+        if not np.isfinite(found).all():
+            raise NotApplicable(f"engine {self.name!r} gave an image with numbers that are not finite")
+        return np.asarray(np.rint(np.clip(found, 0, 1) * 255), np.uint8)
+
+
+def _diffusers() -> Any:
+    """Return the package `diffusers`.
+
+    Raises:
+        InputError: It is not installed.
+    """
+    try:
+        import diffusers
+    except ImportError as error:
+        raise InputError(
+            f"a pipeline needs the package diffusers, which cannot be imported ({error}): install it with "
+            "pip install diffusers transformers accelerate"
+        ) from None
+    return diffusers
+
+
+# It takes gigabytes and seconds to open one, and a run uses it for every frame.
+@lru_cache(maxsize=1)
+def _opened(folder: Path, paints: str, device: str, dtype: str) -> Any:
+    import torch
+
+    pipeline = getattr(_diffusers(), _CLASSES[paints]).from_pretrained(
+        str(folder), local_files_only=True, use_safetensors=True, torch_dtype=getattr(torch, dtype)
+    )
+    pipeline.set_progress_bar_config(disable=True)
+    return pipeline.to(device)
+
+
+def _generator(device: str, seed: int) -> Any:
+    import torch
+
+    return torch.Generator(device=device).manual_seed(seed)

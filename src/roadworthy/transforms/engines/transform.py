@@ -1,0 +1,200 @@
+"""An operation done by an engine: what all of them have in common, however their images are got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import NotApplicable
+from roadworthy.frames import Frame, LabelMap
+from roadworthy.transforms.engines.backend import Image, Made, Task
+from roadworthy.transforms.engines.pictures import blended
+from roadworthy.transforms.objects.remove import LEAST_SHARE
+from roadworthy.transforms.objects.selection import Selection, select
+from roadworthy.transforms.objects.truth import labels_without, truth_without
+from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
+from roadworthy.transforms.transform import Keeps, Transform
+from roadworthy.transforms.weather._condition import LEVELS, known
+from roadworthy.transforms.wording import Description
+
+if TYPE_CHECKING:
+    from roadworthy.transforms.engines.engine import Labels, UserEngine
+    from roadworthy.transforms.operations import Operation
+
+__all__ = ["EngineTransform"]
+
+_KEEPS: Mapping[str, Keeps] = {
+    "written": Keeps.EDITED,
+    "edited": Keeps.EDITED,
+    "kept": Keeps.LABELS,
+    "void": Keeps.NOTHING,
+}
+LEAST_CHANGE = 25.0
+"""Mean squared error, in grey levels², below which an engine's image counts as unchanged: that of camera
+noise of five levels."""
+
+
+@dataclass(frozen=True)
+class EngineTransform(Transform):
+    """An operation done by an engine.
+
+    What becomes of the label map, boxes, depth and metadata follows from the operation. A frame for which the
+    engine fails does not qualify; the reason says how it failed.
+    """
+
+    engine: UserEngine
+    operation: Operation
+
+    family = "engine"
+    random = True
+
+    def __post_init__(self) -> None:
+        backend = self.engine.backend
+        # What others know from the class depends on the engine here.
+        for name, value in (
+            ("name", self.engine.name),
+            ("summary", f"{self.operation.kind} by the engine {self.engine.name}"),
+            ("keeps", _KEEPS[self.labels]),
+            ("needs", backend.needs(self.operation)),
+        ):
+            object.__setattr__(self, name, value)
+        backend.check(self.operation)
+
+    @property
+    def labels(self) -> Labels:
+        """What becomes of the label map."""
+        said = self.engine.labels or "edited"
+        if said != "edited":
+            return said
+        # Weather moves nothing, and what was added is where only the engine knows.
+        if self._condition is not None:
+            return "kept"
+        return "void" if isinstance(self.operation, AddOperation) else "edited"
+
+    @property
+    def _condition(self) -> tuple[str, Description] | None:
+        """Whether it changes the weather or the time, and to what."""
+        new = self.operation.new if isinstance(self.operation, ReplaceOperation) else self.operation.what
+        return next(((fact, new) for fact in ("weather", "time") if new.is_a(fact)), None)
+
+    @property
+    def settings(self) -> dict[str, float | int | str]:
+        """The engine, and what it is asked for."""
+        asked = {one.name: getattr(self.operation, one.name) for one in fields(self.operation)}
+        return {"operation": self.operation.kind, **asked}
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether it changes nothing: that is not known of an engine."""
+        return False
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{key}={value}' for key, value in self.settings.items())})"
+
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        task = self.task(frame, rng)
+        return self._checked(task, self.engine.backend.made(task))
+
+    def region(self, frame: Frame) -> NDArray[np.bool_]:
+        """Return which pixels of a frame's image may change.
+
+        Raises:
+            NotApplicable: The frame does not qualify.
+        """
+        opacity = self.task(frame, np.random.default_rng(0)).opacity if self.engine.keeps_outside else None
+        return np.ones(frame.image.shape[:2], np.bool_) if opacity is None else opacity > 0
+
+    def task(self, frame: Frame, rng: np.random.Generator) -> Task:
+        """Return what the engine is asked for, with what will be known about the changed frame.
+
+        Raises:
+            NotApplicable: What is to be removed or replaced is not there, or too small; or the weather or the
+                time is already what it should become.
+        """
+        self._check_news(frame)
+        chosen = None
+        if not (isinstance(self.operation, AddOperation) or self._condition is not None):
+            chosen = None if frame.labels is None else select(frame, self.operation.what, LEAST_SHARE)
+        known = self._edited(frame, chosen)
+        return Task(frame, self.operation, known, chosen, rng, self.labels == "written")
+
+    def _edited(self, frame: Frame, chosen: Selection | None) -> Frame:
+        """Return what will be known about the changed frame, before the engine is asked for its image."""
+        if self.labels == "kept" or (self.labels == "written" and self._condition is not None):
+            return frame
+        if chosen is None or self.labels == "void":
+            return frame.replace(labels=None, instances=None, boxes=None, depth=None)
+        if isinstance(self.operation, RemoveOperation):
+            return truth_without(frame, chosen, labels_without(frame, chosen))
+        assert isinstance(self.operation, ReplaceOperation)
+        assert frame.labels is not None
+        classes = frame.labels.classes
+        new = self.operation.new.element
+        if new not in classes:
+            classes = (*classes, new)
+        ids = frame.labels.ids.copy()
+        ids[chosen.mask] = classes.index(new)
+        edited = truth_without(frame.replace(labels=LabelMap(frame.labels.ids, classes)), chosen, ids)
+        # What stands there is another thing, but it stands there.
+        return edited.replace(depth=frame.depth)
+
+    def _checked(self, task: Task, made: Made) -> Frame:
+        """Return the changed frame, if what the engine gave is an image of the right size."""
+        frame, image, labels = task.frame, made.image, made.labels
+        if not isinstance(image, np.ndarray):
+            raise NotApplicable(
+                f"engine {self.name!r} gave {type(image).__name__} instead of a Frame or an image array"
+            )
+        if image.shape != frame.image.shape:
+            shape = " × ".join(map(str, image.shape))
+            raise NotApplicable(
+                f"engine {self.name!r} gave an image of another size than the frame's: {shape}"
+            )
+        if image.dtype != np.uint8:
+            raise NotApplicable(f"engine {self.name!r} gave an image of {image.dtype} instead of uint8")
+        if labels is not None and labels.shape != image.shape[:2]:
+            raise NotApplicable(f"engine {self.name!r} gave a label map of another size than the frame's")
+        if self.engine.keeps_outside and task.opacity is not None:
+            image = blended(frame.image, image, task.opacity)
+        changes: dict[str, object] = {"image": image}
+        if labels is not None:
+            changes["labels"] = labels
+        if self._condition is not None:
+            changes["metadata"] = self._conditions(frame, image, *self._condition)
+        return (made.frame or task.known).replace(
+            **changes,
+            id=frame.id,
+            previous=frame.previous,
+            visual_change=frame.visual_change,
+            tolerated=frame.tolerated,
+        )
+
+    def _check_news(self, frame: Frame) -> None:
+        """Refuse a frame of which the metadata say that the weather or the time is already the new one."""
+        if self._condition is None or isinstance(self.operation, RemoveOperation):
+            return
+        fact, new = self._condition
+        if known(frame, fact) != new.element:
+            return
+        there = LEVELS.get(str(frame.metadata.get("level")), 1.0)
+        if fact == "time" or there >= LEVELS[new.properties.get("level", "normal")]:
+            raise NotApplicable(f"the {fact} is already {new.element}")
+
+    def _conditions(self, frame: Frame, image: Image, fact: str, new: Description) -> dict[str, object]:
+        """Return the metadata under the new weather or time, or without the one that is gone.
+
+        Raises:
+            NotApplicable: The image hardly changed: it showed this before (RMT, 3.3.4).
+        """
+        if isinstance(self.operation, RemoveOperation):
+            gone = {fact, "level"} if known(frame, fact) == new.element else set()
+            return {key: value for key, value in frame.metadata.items() if key not in gone}
+        if cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size < LEAST_CHANGE:
+            raise NotApplicable(f"the image hardly changes: the {fact} is already {new.element}")
+        facts = {**frame.metadata, fact: new.element}
+        return facts if fact == "time" else {**facts, "level": new.properties.get("level", "normal")}

@@ -1,0 +1,18 @@
+"""Learned engines: networks that paint what an edited label map says, or another weather or time of day.
+
+Using one needs ONNX Runtime alone; training one and importing a checkpoint need torch.
+"""
+
+from roadworthy.transforms.learned.card import DataNote, EngineCard, Metric, TrainingNote
+from roadworthy.transforms.learned.engine import LearnedEngine
+from roadworthy.transforms.learned.shipped import shipped_engines, shipped_names
+
+__all__ = [
+    "DataNote",
+    "EngineCard",
+    "LearnedEngine",
+    "Metric",
+    "TrainingNote",
+    "shipped_engines",
+    "shipped_names",
+]

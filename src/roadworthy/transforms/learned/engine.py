@@ -1,0 +1,337 @@
+"""Learned engines: a network that paints what an edited label map says, or another weather or time of day.
+
+::
+
+    engine = LearnedEngine.open("my-engines/night")       # a folder with card.json and engine.onnx
+    night = engine.transform(ReplaceOperation("time", "night"))
+    dark = night(frame, 7)
+
+A network is data: it runs no code of whoever made it, so that it needs no permission to be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import LabelMap
+from roadworthy.ontology import VOID
+from roadworthy.transforms.engines.backend import Backend, Image, Made, Task
+from roadworthy.transforms.engines.engine import Labels, UserEngine
+from roadworthy.transforms.engines.fitting import Fit
+from roadworthy.transforms.engines.support import Support
+from roadworthy.transforms.learned.card import CARD, NETWORK, EngineCard, sha256_of
+from roadworthy.transforms.learned.inputs import (
+    channel_table,
+    context_of,
+    edges_of,
+    image_of,
+    one_hot,
+    scaled,
+)
+from roadworthy.transforms.learned.network import Device, EngineNetwork
+from roadworthy.transforms.objects.inpainting import base_of
+from roadworthy.transforms.operations import AddOperation, Operation, ReplaceOperation, transform_for
+
+__all__ = ["LearnedEngine", "Network"]
+
+Floats = NDArray[np.float32]
+
+_CELLS = (96, 48)  # in which the tone of what is painted is matched to that of what is around it
+_RING = 5  # pixels round a hole whose tone is looked at
+_LEAST_RING = 16  # pixels of a class; fewer do not tell its tone
+
+
+@dataclass(frozen=True)
+class Network(Backend):
+    """A learned network that makes the images of an engine.
+
+    A frame larger than `card.most` is made smaller for it, and what it paints is made larger again; of a
+    weather or a time, the detail that is lost by that is put back. Sizes that are no multiple of
+    `card.multiple` are padded at the right and at the bottom. For a network that takes one size alone, the
+    frame is stretched to it.
+
+    Attributes:
+        folder: Where the card and the network lie.
+        sha256: Of the network.
+        device: Where it runs.
+        threads: How many threads it uses.
+        card: What is known about it.
+    """
+
+    folder: Path
+    sha256: str
+    device: Device = "cpu"
+    threads: int = 1
+    card: EngineCard = field(kw_only=True, compare=False, repr=False)
+
+    keeps_outside: ClassVar[bool] = True
+
+    @classmethod
+    def open(cls, folder: Path, device: Device = "cpu", threads: int = 1) -> Network:
+        """Return the network in the folder of an engine.
+
+        Raises:
+            InputError: There is none, or it is not the one that the card is about.
+        """
+        card = EngineCard.read(folder)
+        path = folder / NETWORK
+        if not path.is_file():
+            raise InputError(f"{folder} has a card but no {NETWORK}: make it again, or copy it there")
+        if not card.sha256:
+            raise InputError(f"{folder / CARD}: the card has no sha256 of {NETWORK}: make the engine again")
+        if (found := sha256_of(path)) != card.sha256:
+            raise InputError(
+                f"{path} is not the network that its card is about: its sha256 is {found[:16]}…, the card "
+                f"says {card.sha256[:16]}…: make or copy both again"
+            )
+        return cls(folder, card.sha256, device, threads, card=card)
+
+    def __reduce__(self) -> tuple[Callable[..., Network], tuple[Any, ...]]:
+        return _reopened, (self.folder, self.sha256, self.device, self.threads)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Its card and its network."""
+        return (self.folder / CARD, self.folder / NETWORK)
+
+    @property
+    def name(self) -> str:
+        """What the card calls it."""
+        return self.card.name
+
+    def network(self) -> EngineNetwork:
+        """Return the network, which runs on batches.
+
+        Raises:
+            InputError: It is broken, or not what the card says.
+        """
+        return EngineNetwork(self.folder, self.card, self.device, self.threads)
+
+    def needs(self, operation: Operation) -> tuple[str, ...]:
+        return ("labels",) if self.card.kind == "synthesis" else ()
+
+    def check(self, operation: Operation) -> None:
+        self.network()
+        if self.card.kind == "translation":
+            return
+        if isinstance(operation, AddOperation) or any(operation.what.is_a(x) for x in ("weather", "time")):
+            raise InputError(
+                f"the engine {self.name!r} paints what a label map says, and cannot {operation.kind} "
+                f"{operation.what}"
+            )
+        if isinstance(operation, ReplaceOperation):
+            new = operation.new.element
+            if channel_table((new,), self.card.classes)[0] == len(self.card.classes):
+                raise InputError(
+                    f"the engine {self.name!r} never saw {operation.new}: it knows "
+                    f"{', '.join(self.card.classes)}"
+                )
+        if self.card.prefilled:
+            transform_for(operation)
+
+    def made(self, task: Task) -> Made:
+        fit = self._fit(task.frame.height, task.frame.width)
+        paint = self._translated if self.card.kind == "translation" else self._synthesised
+        return Made(paint(task, fit))
+
+    def _fit(self, height: int, width: int) -> Fit:
+        """Return how a frame is made to fit the network.
+
+        Raises:
+            NotApplicable: It is too small.
+        """
+        least, most = self.card.least, self.card.most
+        if least == most:
+            # It takes one size alone, and was trained with images that were stretched to it.
+            return Fit((height, width), most, most)
+        if height < least[0] or width < least[1]:
+            raise NotApplicable(
+                f"the image is {width} × {height} pixels, and the engine {self.name!r} takes {least[1]} × "
+                f"{least[0]} or more"
+            )
+        return Fit.of((height, width), most=most, multiple=self.card.multiple)
+
+    def _translated(self, task: Task, fit: Fit) -> Image:
+        given = fit.image(task.frame.image)
+        return _sharpened(task.frame.image, given, self._painted({"image": scaled(given)}, task, fit), fit)
+
+    def _synthesised(self, task: Task, fit: Fit) -> Image:
+        labels = task.known.labels
+        assert labels is not None
+        assert task.opacity is not None
+        self._check_classes(labels, task)
+        seen = LabelMap(fit.ids(labels.ids), labels.classes)
+        inputs = {"labels": one_hot(seen, self.card.classes)}
+        if self.card.edges:
+            inputs["edges"] = fit.ids(edges_of(task.known, labels)[0])[None]
+        if self.card.context:
+            image = self._prefilled(task) if self.card.prefilled else task.frame.image
+            inputs["context"] = context_of(
+                fit.image(image), fit.ids(task.mask), prefilled=self.card.prefilled
+            )
+        made = fit.back(self._painted(inputs, task, fit))
+        return made if self.card.context else _toned(task.frame.image, made, task.opacity, labels.ids)
+
+    def _painted(self, inputs: dict[str, Floats], task: Task, fit: Fit) -> Image:
+        if self.card.noise:
+            shape = (self.card.noise, *fit.padded)
+            inputs["noise"] = task.rng.standard_normal(shape, np.float32)
+        found = self.network().run({name: array[None] for name, array in inputs.items()})
+        if found.shape != (1, 3, *fit.padded):
+            came, wanted = (" × ".join(map(str, one)) for one in (found.shape, (1, 3, *fit.padded)))
+            raise NotApplicable(f"engine {self.name!r} gave an image of {came} instead of {wanted}")
+        if not np.isfinite(found).all():
+            raise NotApplicable(f"engine {self.name!r} gave an image with numbers that are not finite")
+        return image_of(found[0])
+
+    def _prefilled(self, task: Task) -> Image:
+        """Return what the built-in transform makes of the frame."""
+        return transform_for(task.operation).change(task.frame, task.rng).image
+
+    def _check_classes(self, labels: LabelMap, task: Task) -> None:
+        """Refuse to paint what the network never saw.
+
+        Raises:
+            NotApplicable: Such classes are where the image is to be painted; names them and those known.
+        """
+        assert task.selection is not None
+        if strange := self.unseen(labels, task.selection.mask):
+            raise NotApplicable(
+                f"the engine {self.name!r} never saw {', '.join(strange)}, which is to be painted: it knows "
+                f"{', '.join(self.card.classes)}"
+            )
+
+    def unseen(self, labels: LabelMap, where: NDArray[np.bool_] | None = None) -> dict[str, int]:
+        """Return the classes of a label map that the network never saw, with their numbers of pixels.
+
+        It sees them as void, which is no harm where nothing is painted.
+
+        Args:
+            labels: The label map.
+            where: Where to look; everywhere when left out.
+        """
+        ids = labels.ids if where is None else labels.ids[where]
+        pixels = np.bincount(ids.ravel(), minlength=len(labels.classes))
+        strange = channel_table(labels.classes, self.card.classes) == len(self.card.classes)
+        counts = zip(labels.classes, pixels.tolist(), strange.tolist(), strict=True)
+        return {name: count for name, count, new in counts if count and new and name != VOID}
+
+
+@lru_cache(maxsize=16)
+def _reopened(folder: Path, sha256: str, device: Device, threads: int) -> Network:
+    """Return a network that came from another process; see that it is still the same."""
+    found = Network.open(folder, device, threads)
+    if found.sha256 != sha256:
+        raise InputError(f"{folder / NETWORK} was changed while it was in use: run again")
+    return found
+
+
+def _toned(before: Image, after: Image, opacity: Floats, ids: NDArray[np.unsignedinteger]) -> Image:
+    """Return what a network painted without seeing the image, in the light of what is around it.
+
+    What it paints of each class is shifted as the same class beside it differs from the image.
+    """
+    region = opacity > 0
+    kernel = np.ones((2 * _RING + 1, 2 * _RING + 1), np.uint8)
+    ring = cv2.dilate(region.view(np.uint8), kernel).view(np.bool_) & ~region
+    difference = before.astype(np.float32) - after
+    toned = after.astype(np.float32)
+    for number in np.unique(ids[region]).tolist():
+        beside = ring & (ids == number)
+        if np.count_nonzero(beside) < _LEAST_RING:
+            continue
+        inside = region & (ids == number)
+        toned[inside] += base_of(difference, beside, _CELLS)[inside]
+    return _bytes(toned)
+
+
+def _sharpened(image: Image, given: Image, made: Image, fit: Fit) -> Image:
+    """Return what a network made of a smaller image at the frame's size, with the frame's own detail.
+
+    Detail is what is lost when the frame is made smaller. It is as strong as there is light to see it.
+    """
+    back = fit.back(made)
+    if fit.scaled == fit.size:
+        return back
+    smooth = fit.back(given).astype(np.float32)
+    light = np.clip((back + np.float32(1)) / (smooth + np.float32(1)), 0, 1)
+    return _bytes(back + light * (image - smooth))
+
+
+def _bytes(levels: Floats) -> Image:
+    return np.asarray(np.clip(np.rint(levels), 0, 255), np.uint8)
+
+
+@dataclass(frozen=True)
+class LearnedEngine(UserEngine):
+    """An engine whose images a learned network makes; its backend is a `Network`."""
+
+    @property
+    def card(self) -> EngineCard:
+        """What is known about it."""
+        assert isinstance(self.backend, Network)
+        return self.backend.card
+
+    @classmethod
+    def open(
+        cls,
+        which: str | Path,
+        *,
+        beside: Path | None = None,
+        name: str | None = None,
+        supported: tuple[Support, ...] | None = None,
+        labels: Labels | None = None,
+        outside: Literal["kept", "free"] | None = None,
+        device: Device = "cpu",
+        threads: int = 1,
+        where: str = "",
+        file: Path | None = None,
+    ) -> LearnedEngine:
+        """Open an engine.
+
+        Args:
+            which: Its folder, or the name of one that comes with Roadworthy.
+            beside: What the folder is relative to; the current folder when left out.
+            name: What it is called; as its card says when left out.
+            supported: Which of the operations on its card it is used for; all when left out.
+            labels: What becomes of the label map; see `UserEngine`.
+            outside: What becomes of pixels that the operation is not about; see `UserEngine`.
+            device: Where it runs.
+            threads: How many threads it uses. With another number, the last bits of an image may differ.
+            where: Where it is described, for messages.
+            file: The file that describes it.
+
+        Raises:
+            InputError: There is no such engine, it is broken, or it does not do what it shall be used for.
+        """
+        from roadworthy.transforms.learned.shipped import engine_folder
+
+        backend = Network.open(engine_folder(which, beside), device, threads)
+        does = backend.card.operations(str(backend.folder / CARD))
+        for one in supported or ():
+            if not any(_within(one, other) for other in does):
+                raise InputError(
+                    f"the engine {backend.name!r} does not {one}: its card says that it does "
+                    f"{', '.join(map(str, does))}"
+                )
+        return cls(
+            name or backend.name, supported or does, backend, labels, outside, where, file, allowed=True
+        )
+
+
+def _within(one: Support, other: Support) -> bool:
+    """Return whether all that one support covers is covered by another."""
+    if one.operation != other.operation or not other.element.covers(one.element):
+        return False
+    if other.by is not None and (one.by is None or not other.by.covers(one.by)):
+        return False
+    return other.relation in (None, one.relation) and other.reference in (None, one.reference)
