@@ -54,10 +54,14 @@ Same = Annotated[
     ),
 ]
 Engines = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="A YAML file of image engines of your own.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="A YAML file of image engines, or shipped for those that come with Roadworthy."
+    ),
 ]
 AllowCommands = Annotated[
-    bool, typer.Option("--allow-commands", help="Let these engines run programs and code of yours.")
+    bool,
+    typer.Option("--allow-commands", help="Let these engines run programs and code and call services."),
 ]
 CutOuts = Annotated[
     str,

@@ -68,13 +68,13 @@ def _other_seed(before: Sequence[StoredPair], after: Sequence[StoredPair]) -> It
 
 
 def _other_data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    old, new = _part(before, "data"), _part(after, "data")
-    for name in sorted(set(old) & set(new)):
-        if _sha(old[name]) != _sha(new[name]) and _sha(old[name]) and _sha(new[name]):
-            yield (
-                f"the data {name!r} has changed in between: its SHA-256 is {_sha(old[name])[:12]}… and "
-                f"{_sha(new[name])[:12]}…"
-            )
+    for what, title in (("engines", "engine"), ("data", "data")):
+        old, new = _part(before, what), _part(after, what)
+        for name in sorted(set(old) & set(new)):
+            shas = _sha(old[name]), _sha(new[name])
+            if all(shas) and shas[0] != shas[1]:
+                told = " and ".join(f"{one[:12]}…" for one in shas)
+                yield f"the {title} {name!r} has changed in between: its SHA-256 is {told}"
     if old and new and not set(old) & set(new):
         yield f"no data set is in both runs: {', '.join(sorted(old))} and {', '.join(sorted(new))}"
 

@@ -138,7 +138,7 @@ def _contexts(manifest: Mapping[str, Any] | None) -> list[str]:
     if manifest is None:
         return ["The run has no manifest: which model and data were tested is known by name only"]
     found = []
-    for what, title in (("models", "Model"), ("data", "Data"), ("suite", "Suite")):
+    for what, title in (("models", "Model"), ("data", "Data"), ("engines", "Engine"), ("suite", "Suite")):
         for name, entry in (manifest.get(what) or {}).items():
             digest = entry.get("sha256")
             known = f"sha256 {digest[:16]}…" if digest else f"not hashed, {entry.get('hashed', '')}"

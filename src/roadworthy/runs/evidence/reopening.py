@@ -15,6 +15,7 @@ from roadworthy.runs.store.digests import (
     Digest,
     FileDigests,
     digest_of_dataset,
+    digest_of_engine,
     digest_of_model,
 )
 from roadworthy.runs.store.manifest import read_manifest
@@ -146,8 +147,9 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
     present: dict[str, dict[str, Digest]] = {
         "models": {name: digest_of_model(one.system, files) for name, one in plan.models.items()},
         "data": {name: digest_of_dataset(one.frames.hashed) for name, one in plan.data.items()},
+        "engines": {name: digest_of_engine(one, files) for name, one in plan.context.engines.items()},
     }
-    for what in ("models", "data"):
+    for what in ("models", "data", "engines"):
         for name, record in manifest.get(what, {}).items():
             _compare(what, name, record.get("sha256"), present[what].get(name), found)
     _conclude_again(folder, plan, found)

@@ -20,11 +20,13 @@ from roadworthy.datasets import BaseDataset, WorldCropsDataset, WorldDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest
+from roadworthy.transforms import UserEngine
 
 __all__ = [
     "Digest",
     "FileDigests",
     "digest_of_dataset",
+    "digest_of_engine",
     "digest_of_file",
     "digest_of_files",
     "digest_of_model",
@@ -191,6 +193,23 @@ def digest_of_model(system: SystemUnderTest, files: FileDigests | None = None) -
     address = getattr(runtime, "url", None)
     told = "nothing: it is in memory only" if address is None else "nothing: what answers there is not known"
     return Digest(None, told, settings=settings)
+
+
+def digest_of_engine(engine: UserEngine, files: FileDigests | None = None) -> Digest:
+    """Return the SHA-256 of what an image engine consists of: its description and the files that it names.
+
+    Of a learned engine these are its card and its network. What a service answers cannot be hashed.
+
+    Args:
+        engine: The engine.
+        files: What hashes files, where several are wanted.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    if not engine.files:
+        return Digest(None, "nothing: it has no files")
+    return digest_of_files(_named(engine.files), "its description and the files that it names", files)
 
 
 def digest_of_dataset(data: Dataset, progress: Progress | None = None) -> Digest:

@@ -8,6 +8,7 @@
     seed          of all that is drawn by lot
     settings      how it was run, as far as it matters for the rows
     models, data, suite   by name: SHA-256, and what exactly was hashed
+    engines       likewise, where image engines of the user changed frames
     libraries     versions of what computes
     host          kind of machine, cores, memory; neither its name nor its user's, and no path
 """
@@ -58,7 +59,7 @@ _LIBRARIES = (
 _SAME = ("tool", "seed", "settings")
 """What must be the same for a run to go on."""
 
-_GROWING = ("suite", "models", "data")
+_GROWING = ("suite", "models", "data", "engines")
 """Of what a run may get more when it goes on; what it has must be the same."""
 
 
@@ -68,6 +69,7 @@ def begin_manifest(
     models: Mapping[str, Digest],
     data: Mapping[str, Digest],
     suite: Mapping[str, Digest] | None = None,
+    engines: Mapping[str, Digest] | None = None,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -80,6 +82,7 @@ def begin_manifest(
         models: The systems under test, by name.
         data: The data sets, by name.
         suite: The suite file and those that it includes, by name.
+        engines: The image engines, by name.
         seed: Of all that is drawn by lot.
         settings: What else the rows depend on; what JSON can hold.
 
@@ -99,7 +102,7 @@ def begin_manifest(
         ...     complete_manifest(Path(folder))["ended"] is not None
         True
     """
-    record = _record(models, data, suite or {}, seed, settings or {})
+    record = _record(models, data, suite or {}, engines or {}, seed, settings or {})
     there = read_manifest(folder)
     if there is not None:
         _check_same(there, record, folder)
@@ -109,7 +112,11 @@ def begin_manifest(
                 again[name] = record[name]
         record = {
             **there,
-            **{name: {**there.get(name, {}), **record[name]} for name in _GROWING},
+            **{
+                name: {**there.get(name, {}), **record.get(name, {})}
+                for name in _GROWING
+                if name in there or name in record
+            },
             "continued": [*there.get("continued", []), again],
             "ended": None,
         }
@@ -123,6 +130,7 @@ def check_manifest(
     models: Mapping[str, Digest],
     data: Mapping[str, Digest],
     suite: Mapping[str, Digest] | None = None,
+    engines: Mapping[str, Digest] | None = None,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
 ) -> None:
@@ -133,6 +141,7 @@ def check_manifest(
         models: The systems under test, by name.
         data: The data sets, by name.
         suite: The suite file and those that it includes, by name.
+        engines: The image engines, by name.
         seed: Of all that is drawn by lot.
         settings: What else the rows depend on; what JSON can hold.
 
@@ -150,7 +159,7 @@ def check_manifest(
     """
     there = read_manifest(folder)
     if there is not None:
-        _check_same(there, _record(models, data, suite or {}, seed, settings or {}), folder)
+        _check_same(there, _record(models, data, suite or {}, engines or {}, seed, settings or {}), folder)
 
 
 def complete_manifest(folder: Path) -> dict[str, Any]:
@@ -233,6 +242,7 @@ def _record(
     models: Mapping[str, Digest],
     data: Mapping[str, Digest],
     suite: Mapping[str, Digest],
+    engines: Mapping[str, Digest],
     seed: int,
     settings: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -247,6 +257,7 @@ def _record(
         "suite": {name: one.record() for name, one in suite.items()},
         "models": {name: one.record() for name, one in models.items()},
         "data": {name: one.record() for name, one in data.items()},
+        **({"engines": {name: one.record() for name, one in engines.items()}} if engines else {}),
         "libraries": libraries(),
         "host": host(),
     }
@@ -254,7 +265,9 @@ def _record(
 
 def _check_same(there: Mapping[str, Any], mine: Mapping[str, Any], folder: Path) -> None:
     for name in (*_SAME, *_GROWING):
-        found, wanted = there.get(name), mine[name]
+        found, wanted = there.get(name), mine.get(name)
+        if name in _GROWING:
+            found, wanted = found or {}, wanted or {}
         what = name
         if isinstance(found, dict) and isinstance(wanted, dict):
             # The part that differs says more than the whole; new parts may come in where runs grow.

@@ -267,7 +267,9 @@ class _RuleSettings(EntryForm):
     gallery: Text = Field(default="shipped", description="Galleries of cut-outs, joined by commas.")
     traffic: Literal["right", "left"] = Field(default="right", description="The side that one drives on.")
     engines: Text | None = Field(
-        default=None, description="A YAML file of image engines of your own; they run with --allow-commands."
+        default=None,
+        description="A YAML file of image engines, or shipped for those that come with Roadworthy. Engines "
+        "that run code or call services need --allow-commands.",
     )
 
 

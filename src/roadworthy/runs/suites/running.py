@@ -13,7 +13,13 @@ from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.runs.executors import Executor, ImageRetention
 from roadworthy.runs.several import run_several
 from roadworthy.runs.store import RunStore, StoredRun, locked, requirement_record
-from roadworthy.runs.store.digests import FileDigests, digest_of_dataset, digest_of_file, digest_of_model
+from roadworthy.runs.store.digests import (
+    FileDigests,
+    digest_of_dataset,
+    digest_of_engine,
+    digest_of_file,
+    digest_of_model,
+)
 from roadworthy.runs.store.manifest import begin_manifest, check_manifest, complete_manifest, read_manifest
 from roadworthy.runs.store.records import encode_record, read_records
 from roadworthy.runs.store.writing import storing, write_whole
@@ -164,6 +170,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> dict[str
             suite.path.name: digest_of_file(suite.path, files),
             **{name: digest_of_file(path, files) for name, path in included.items()},
         },
+        "engines": {name: digest_of_engine(one, files) for name, one in plan.context.engines.items()},
         "seed": plan.context.seed,
         "settings": {"title": suite.name, "sample": plan.context.sample, "images": images},
     }

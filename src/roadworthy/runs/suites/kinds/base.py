@@ -24,6 +24,7 @@ from roadworthy.cases import (
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.opening import Facts
+from roadworthy.transforms import UserEngine
 
 __all__ = ["Context", "Kind", "OfEach", "OtherTask", "Part", "other_task"]
 
@@ -42,6 +43,7 @@ class Context:
         sample: How many frames, tries or drives there are at most; None for all.
         files: The files that requirements were read from; the kinds add theirs.
         known: What a kind has read ahead, by a key of its own.
+        engines: The image engines that may change frames, by name; the kinds add theirs.
     """
 
     folder: Path
@@ -50,11 +52,28 @@ class Context:
     sample: int | None = None
     files: set[Path] = field(default_factory=set)
     known: dict[tuple[str, str], Any] = field(default_factory=dict)
+    engines: dict[str, UserEngine] = field(default_factory=dict)
 
     def located(self, path: str) -> Path:
         """Return a file that the suite names, and note that it is part of the suite."""
         found = self.folder / path
         self.files.add(found)
+        return found
+
+    def read_engines(self, path: str) -> tuple[UserEngine, ...]:
+        """Return the engines of a file that the suite names, or those that are shipped, and note them.
+
+        Raises:
+            InputError: Something in the file cannot be used.
+        """
+        from roadworthy.transforms.engines import SHIPPED, read_engines
+
+        file = path if path == SHIPPED else self.located(path)
+        found = read_engines(file, allow_commands=self.allow_commands)
+        for one in found:
+            same = self.engines.setdefault(one.name, one) == one
+            if not same:
+                self.engines[f"{path}: {one.name}"] = one
         return found
 
 

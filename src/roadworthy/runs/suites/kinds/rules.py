@@ -14,7 +14,6 @@ from roadworthy.runs.suites.opening import Facts
 if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.rules.generation import Plan
-    from roadworthy.transforms import UserEngine
 
 __all__ = ["RulesKind"]
 
@@ -62,12 +61,8 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         from roadworthy.rules import parse
         from roadworthy.rules.expectation import Quantity, read_tolerance
         from roadworthy.rules.generation import plan_for
-        from roadworthy.transforms import read_engines
 
-        engines: tuple[UserEngine, ...] = ()
-        if entry.engines is not None:
-            file = context.located(entry.engines)
-            engines = read_engines(file, allow_commands=context.allow_commands)
+        engines = () if entry.engines is None else context.read_engines(entry.engines)
         words = _words(text)
         rule = context.known.get(("rule", words)) or parse(words)
         if isinstance(rule, RuleError):
