@@ -181,9 +181,9 @@ def test_files_beside_the_description_are_found(folder: Path, frames: list[Frame
         (("threads: 1", "thread: 1"), "'onnx' has no option 'thread': did you mean 'threads'"),
         (("threads: 1", "threads: many"), "option 'threads' of 'onnx' must be a whole number, got 'many'"),
         (("onnx:nets", "onyx:nets"), "models has no 'onyx'; did you mean 'onnx'"),
-        (("name: our driver", "name: !!python/object/apply:os.getcwd []"), r"model\.yaml:2: broken YAML"),
-        (("name: our driver", "name: [our"), r"model\.yaml:\d+: broken YAML"),
-        (("name: our driver", "model: x"), r"model\.yaml:2: 'model' is written twice"),
+        (("name: our driver", "name: !!python/object/apply:os.getcwd []"), r"model\.yaml:2:7: broken YAML"),
+        (("name: our driver", "name: [our"), r"model\.yaml:\d+:\d+: broken YAML"),
+        (("name: our driver", "model: x"), r"model\.yaml:2:1: 'model' is written twice"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(folder: Path, change: tuple[str, str], message: str) -> None:

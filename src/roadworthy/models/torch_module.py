@@ -19,12 +19,13 @@ from roadworthy.registry import models
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["TorchRuntime", "load_weights", "torch_model"]
+__all__ = ["TorchRuntime", "load_weights", "read_tensors", "torch_model"]
 
 _NO_WEIGHTS = (
     "no weights given: the network answers with its initial, random weights, unless its class loads others; "
     "name the file with weights=net.pth"
 )
+_STARTS = (b"PK\x03\x04", b"\x80")  # of the archives of torch 1.6 and later, and of the pickles before
 
 
 @models.register(
@@ -137,7 +138,12 @@ def load_weights(module: torch.nn.Module, path: Path) -> None:
 
 
 def _state_dict(path: Path) -> dict[str, torch.Tensor]:
-    found = _read_safetensors(path) if path.suffix == ".safetensors" else _read_weights(path)
+    found = read_tensors(
+        path,
+        instead="save the weights alone with torch.save(module.state_dict(), …) and name the class with "
+        "torch:package.module:Class, or export the network to ONNX or TorchScript",
+        script=f"write torchscript:{path}",
+    )
     for key in ("state_dict", "model_state_dict", "model"):
         if isinstance(found, Mapping) and isinstance(found.get(key), Mapping):
             found = found[key]
@@ -152,6 +158,21 @@ def _state_dict(path: Path) -> dict[str, torch.Tensor]:
     return dict(found)
 
 
+def read_tensors(path: Path, *, instead: str, script: str) -> Any:
+    """Return what a file of safetensors, or one that torch.save wrote, holds; nothing in it can run code.
+
+    Args:
+        path: The file, which must be there.
+        instead: What to do about a pickle that holds more than tensors, for the message.
+        script: What to do about a TorchScript archive.
+
+    Raises:
+        InputError: The file is broken, or holds more than tensors in containers.
+        MissingExtraError: torch or safetensors is not installed.
+    """
+    return _read_safetensors(path) if path.suffix == ".safetensors" else _read_pickle(path, instead, script)
+
+
 def _read_safetensors(path: Path) -> Any:
     try:
         from safetensors import SafetensorError
@@ -164,11 +185,17 @@ def _read_safetensors(path: Path) -> Any:
         raise InputError(f"cannot read the weights {path}: {error}") from error
 
 
-def _read_weights(path: Path) -> Any:
+def _read_pickle(path: Path, instead: str, script: str) -> Any:
     import pickle
     import warnings
 
     torch = imported_torch("load weights")
+    with path.open("rb") as file:
+        start = file.read(4)
+    if not start.startswith(_STARTS):
+        # A page that says that there was nothing to download, as a rule.
+        problem = f"it starts with {start!r}, which torch.save does not write" if start else "it is empty"
+        raise InputError(f"cannot read the weights {path}: {problem}")
     try:
         with warnings.catch_warnings():
             # It warns of pickle protocols and of TorchScript, which are refused right below.
@@ -177,15 +204,13 @@ def _read_weights(path: Path) -> Any:
     except pickle.UnpicklingError as error:
         raise InputError(
             f"refused to load {path}: it is a pickle that holds more than weights and could run code; "
-            "save the weights alone with torch.save(module.state_dict(), …) and name the class with "
-            "torch:package.module:Class, or export the network to ONNX or TorchScript"
+            f"{instead}"
         ) from error
     except Exception as error:
         if "TorchScript" in str(error):
-            raise InputError(f"{path} is a TorchScript archive: write torchscript:{path}") from error
-        raise InputError(
-            f"cannot read the weights {path}: {type(error).__name__}: {str(error).partition('.')[0]}"
-        ) from error
+            raise InputError(f"{path} is a TorchScript archive: {script}") from error
+        told = f"{type(error).__name__}: {str(error).partition('.')[0]}"
+        raise InputError(f"cannot read the weights {path}: is the file whole? torch says {told}") from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,12 +27,14 @@ from roadworthy.seeding import rng_for
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["ExportFormat", "export", "write_onnx"]
+__all__ = ["OPSET", "ExportFormat", "export", "write_onnx"]
 
 ExportFormat = Literal["onnx", "torchscript"]
 
+OPSET = 17
+"""The version of ONNX's operators: of 2022, which the runtimes of today read."""
+
 _TOLERANCE = 1e-4
-_OPSET = 17
 _BATCHES = (1, 3)
 
 
@@ -134,28 +136,40 @@ def _images(taken: ImageInput, count: int) -> NDArray[np.float32]:
     return whole.tensor(views)
 
 
-def write_onnx(module: torch.nn.Module, example: NDArray[np.float32], path: Path) -> None:
+def write_onnx(
+    module: torch.nn.Module,
+    example: NDArray[np.float32] | Mapping[str, NDArray[np.float32]],
+    path: Path,
+    *,
+    answer: str = "answer",
+    axes: Mapping[int, str] | None = None,
+) -> None:
     """Write a module as ONNX, for any number of images at a time, without looking at what was written.
 
     Args:
         module: The network.
-        example: Images as it takes them.
+        example: Images as it takes them; or, where it takes several arrays, all of them by name.
         path: The file to write.
+        answer: The name of what it gives.
+        axes: Axes, by their place, that may have any length; the first alone when left out.
     """
     import torch
+
+    inputs = example if isinstance(example, Mapping) else {"image": example}
+    free = dict(axes or {0: "n"})
 
     with warnings.catch_warnings():
         # The exporter that torch recommends needs onnxscript, takes twenty times as long and warns as well.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             module,
-            (torch.from_numpy(example),),
+            tuple(map(torch.from_numpy, inputs.values())),
             str(path),
             dynamo=False,
-            input_names=["image"],
-            output_names=["answer"],
-            dynamic_axes={"image": {0: "n"}, "answer": {0: "n"}},
-            opset_version=_OPSET,
+            input_names=list(inputs),
+            output_names=[answer],
+            dynamic_axes=dict.fromkeys([*inputs, answer], free),
+            opset_version=OPSET,
             # Folding constants or batch norms would lose the names of the weights; ONNX Runtime does both.
             do_constant_folding=False,
             training=torch.onnx.TrainingMode.PRESERVE,
