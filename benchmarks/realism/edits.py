@@ -18,11 +18,11 @@ from functools import partial
 import cv2
 import numpy as np
 
-from benchmarks.realism.looks import Image, Mask, look_distance, ssim
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import ObjectEdit, Remove, Replace
+from roadworthy.visual_change.looks import Image, Mask, look_distance, ssim
 from roadworthy.world import Camera, Scene, add, frame_of, remove, replace
 
 CAMERA = Camera(480, 240)

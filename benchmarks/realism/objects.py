@@ -22,7 +22,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.realism.looks import Mask, look_distance, ssim
 from roadworthy.datasets import load
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import NotApplicable
@@ -32,6 +31,7 @@ from roadworthy.transforms.objects.harvest import harvest
 from roadworthy.transforms.objects.request import Request, allowed_ground
 from roadworthy.transforms.objects.surroundings import OCCUPYING
 from roadworthy.transforms.perspective import Perspective
+from roadworthy.visual_change.looks import Mask, look_distance, ssim
 from roadworthy.world import TRACK_NAMES, Camera, Scene, Thing, frame_of
 from roadworthy.world.things import FIRST_ACTOR_ID, Details
 

@@ -21,7 +21,7 @@ from roadworthy.models.training.settings import EpochResult, Settings
 from roadworthy.models.zoo import Variant
 from roadworthy.models.zoo.architecture import size_text
 
-__all__ = ["Card", "DataNote", "card_of", "json_text"]
+__all__ = ["Card", "DataNote", "card_of", "json_text", "versions_in_use"]
 
 _PACKAGES = ("numpy", "opencv-python-headless", "torch", "onnx")
 
@@ -196,11 +196,17 @@ def card_of(
         start=start,
         device=fitted.device,
         seconds=fitted.seconds,
-        versions=_versions(),
+        versions=versions_in_use(),
     )
 
 
-def _versions() -> dict[str, str]:
+def versions_in_use() -> dict[str, str]:
+    """Return the versions of what networks are trained with.
+
+    Example:
+        >>> versions_in_use()["roadworthy"] == __version__
+        True
+    """
     found = {"roadworthy": __version__, "python": platform.python_version()}
     for name in _PACKAGES:
         try:

@@ -1,4 +1,4 @@
-"""How alike two images look, in all of the image or in a part of it."""
+"""How alike two images look, in all of the image or in a part of it: how near a change comes to its truth."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ _UNITS = (90.0, 12.0, 16.0, 40.0)
 
 
 def ssim(one: Image, other: Image, part: Mask | None = None) -> float:
-    """Return the mean structural similarity of two images without colour, or of a part (Wang et al. 2004)."""
+    """Return the mean structural similarity of two images without colour, or of a part (Wang et al. 2004).
+
+    Example:
+        >>> image = np.zeros((32, 32, 3), np.uint8)
+        >>> ssim(image, image)
+        1.0
+    """
     x, y = (cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float64) for image in (one, other))
     c1, c2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 
@@ -48,6 +54,11 @@ def look_distance(one: Image, other: Image, part: Mask | None = None) -> float:
         one: RGB.
         other: RGB, of the same size.
         part: Where to compare them; everywhere when left out.
+
+    Example:
+        >>> dark, bright = (np.full((64, 64, 3), level, np.uint8) for level in (40, 200))
+        >>> look_distance(dark, dark), look_distance(dark, bright) > 0.3
+        (0.0, True)
     """
     share = np.ones(one.shape[:2], np.float32) if part is None else part.astype(np.float32)
     distances = []

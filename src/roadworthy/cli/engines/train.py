@@ -1,0 +1,348 @@
+"""``roadworthy engines train``: learned engines, from data with label maps or from two kinds of images."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from roadworthy.cli._commands import Command, Group
+from roadworthy.cli._console import console, examples, make_folder, parse_options, print_json, print_rows
+from roadworthy.cli._datasets import AsJson, Data, Options, opened
+from roadworthy.cli.engines._supports import Supports, parse_supports
+from roadworthy.errors import InputError
+
+if TYPE_CHECKING:
+    from roadworthy.transforms.learned.card import EngineCard
+    from roadworthy.transforms.learned.training.settings import EngineSettings, EngineWatcher, Measured
+
+__all__ = ["app", "synthesis", "translation"]
+
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Train an engine of your own; a GPU makes it bearable."
+)
+
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the engine.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the training in the folder.")]
+Name = Annotated[
+    str | None, typer.Option(metavar="NAME", help="What to call it; as its folder when left out.")
+]
+Size = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WIDTHxHEIGHT",
+        help="The size to train at; 320 pixels wide and as high as the first frame has it when left out.",
+    ),
+]
+Small = Annotated[bool, typer.Option("--small", help="Narrow networks: to try it out, or for a small GPU.")]
+NetworkOptions = Annotated[
+    list[str] | None,
+    typer.Option("--network-option", "-n", metavar="KEY=VALUE", help="A setting of the network; repeatable."),
+]
+Steps = Annotated[int, typer.Option(metavar="N", help="Batches to learn from, at most.")]
+Minutes = Annotated[
+    float | None, typer.Option(metavar="MINUTES", help="How long it may learn; no limit when left out.")
+]
+Batch = Annotated[int, typer.Option(metavar="N", help="Images at a time.")]
+Rate = Annotated[float, typer.Option("--lr", metavar="RATE", help="Adam's learning rate.")]
+Game = Annotated[str, typer.Option("--loss", metavar="LOSS", help="Of the adversaries: lsgan or hinge.")]
+Share = Annotated[
+    float, typer.Option("--val-share", metavar="SHARE", help="How much of the data is measured on.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Chooses all that is random.")]
+Device = Annotated[
+    str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto for a GPU if there is one.")
+]
+Precision = Annotated[
+    str,
+    typer.Option(metavar="HOW", help="auto: mixed precision on a GPU; float32: none; bfloat16: anywhere."),
+]
+Workers = Annotated[
+    int | None, typer.Option(metavar="N", help="Processes that read; one per core when left out.")
+]
+Domain = Annotated[str, typer.Option(metavar="WORDS", help="What the engine is for, such as camvid.")]
+License = Annotated[str, typer.Option(metavar="WORDS", help="Under which terms the data may be used.")]
+Source = Annotated[str, typer.Option(metavar="WORDS", help="Where the data come from.")]
+
+_WIDTH = 320
+_ROUND = 32  # what sizes are rounded to when none is given; all networks take multiples of it
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid",
+        "roadworthy engines train synthesis --data world -o count=2000 --small --out mine --minutes 30",
+        "roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid --resume",
+    ),
+)
+def synthesis(
+    out: Out,
+    data: Data = "world",
+    option: Options = None,
+    supports: Supports = None,
+    name: Name = None,
+    architecture: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="pix2pixhd-global, pix2pixhd-local or small-synthesis."),
+    ] = "pix2pixhd-global",
+    network_option: NetworkOptions = None,
+    small: Small = False,
+    size: Size = None,
+    context: Annotated[
+        bool,
+        typer.Option(
+            "--context/--no-context", help="Whether it sees the image around what it paints, or labels alone."
+        ),
+    ] = True,
+    edges: Annotated[bool, typer.Option("--edges", help="Show it the edges between things.")] = False,
+    perceptual: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="What the perceptual loss sees with: detector for the one that comes with the package, or a "
+            "file with the weights of VGG19.",
+        ),
+    ] = "detector",
+    val_share: Share = 0.1,
+    steps: Steps = 40_000,
+    minutes: Minutes = None,
+    batch: Batch = 4,
+    lr: Rate = 2e-4,
+    loss: Game = "lsgan",
+    seed: Seed = 0,
+    device: Device = "auto",
+    precision: Precision = "auto",
+    workers: Workers = None,
+    resume: Resume = False,
+    domain: Domain = "",
+    license: License = "",
+    source: Source = "",
+    as_json: AsJson = False,
+) -> None:
+    """Train an engine that paints what a label map says, in the manner of Pix2pixHD."""
+    from roadworthy.transforms.learned.training.train import Folder, train_synthesis
+    from roadworthy.transforms.learned.training.writing import Purpose
+
+    frames = opened(data, option)
+    settings = _settings(
+        steps=steps,
+        batch=batch,
+        learning_rate=lr,
+        loss=loss,
+        minutes=minutes,
+        seed=seed,
+        device=device,
+        precision=precision,
+    )
+    done = parse_supports(supports or ("remove line", "replace building by tree"))
+    with _folder(out) as folder, _watching() as watcher:
+        card = train_synthesis(
+            frames,
+            Purpose(name or folder.name, done, domain or data, license, source),
+            Folder(folder, resume, workers=_workers(workers)),
+            size=_size(size, frames),
+            architecture=architecture,
+            network=_network(network_option, {"ngf": 16, "n_blocks": 4} if small else {}, architecture),
+            context=context,
+            edges=edges,
+            validation_share=val_share,
+            settings=settings,
+            perceptual=perceptual,
+            ndf=16 if small else 64,
+            watcher=watcher,
+        )
+    _tell(folder, card, as_json)
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "roadworthy engines train translation --from folder:day --to folder:night --out engines/night \\\n"
+        '      --supports "replace time by night"',
+        "roadworthy engines train translation --from world -o count=800 --to world \\\n"
+        "      --to-option time=night --to-option count=800 --method ugatit --out night \\\n"
+        '      --supports "replace time by night"',
+    ),
+)
+def translation(
+    out: Out,
+    source_data: Annotated[
+        str,
+        typer.Option("--from", metavar="DATA", help="What is translated: a data set's name, or name:path."),
+    ],
+    target_data: Annotated[str, typer.Option("--to", metavar="DATA", help="What it shall look like.")],
+    supports: Supports = None,
+    option: Options = None,
+    to_option: Annotated[
+        list[str] | None,
+        typer.Option("--to-option", metavar="KEY=VALUE", help="An option of --to; repeatable."),
+    ] = None,
+    name: Name = None,
+    method: Annotated[Literal["unit", "ugatit"], typer.Option(help="How.")] = "unit",
+    network_option: NetworkOptions = None,
+    small: Small = False,
+    size: Size = None,
+    val_share: Share = 0.1,
+    steps: Steps = 100_000,
+    minutes: Minutes = None,
+    batch: Batch = 1,
+    lr: Rate = 1e-4,
+    loss: Game = "lsgan",
+    seed: Seed = 0,
+    device: Device = "auto",
+    precision: Precision = "auto",
+    workers: Workers = None,
+    resume: Resume = False,
+    domain: Domain = "",
+    license: License = "",
+    source: Source = "",
+    as_json: AsJson = False,
+) -> None:
+    """Train an engine that turns one kind of images into another, from images that are no pairs."""
+    from roadworthy.transforms.learned.training.train import Folder, train_translation
+    from roadworthy.transforms.learned.training.writing import Purpose
+
+    if not supports:
+        raise InputError('say what the engine does, such as --supports "replace time by night"')
+    done = parse_supports(supports)
+    before, after = opened(source_data, option), opened(target_data, to_option)
+    settings = _settings(
+        steps=steps,
+        batch=batch,
+        learning_rate=lr,
+        weight_decay=1e-4,
+        loss=loss,
+        minutes=minutes,
+        seed=seed,
+        device=device,
+        precision=precision,
+    )
+    narrow = {"unit": {"dim": 16, "n_res": 2}, "ugatit": {"ngf": 16, "n_blocks": 2, "light": True}}[method]
+    with _folder(out) as folder, _watching() as watcher:
+        card = train_translation(
+            before,
+            after,
+            Purpose(name or folder.name, done, domain or f"{source_data} to {target_data}", license, source),
+            Folder(folder, resume, workers=_workers(workers)),
+            size=_size(size, before),
+            method=method,
+            network=_network(network_option, narrow if small else {}, method),
+            validation_share=val_share,
+            settings=settings,
+            ndf=16 if small else 64,
+            watcher=watcher,
+        )
+    _tell(folder, card, as_json)
+
+
+def _settings(**given: Any) -> EngineSettings:
+    from roadworthy.transforms.learned.training.settings import EngineSettings
+
+    # Short trainings must leave a checkpoint and a sheet as well.
+    often = max(1, min(500, given["steps"] // 10))
+    return EngineSettings(**given, save_every=often, sheet_every=4 * often)
+
+
+def _workers(given: int | None) -> int:
+    return (os.cpu_count() or 1) if given is None else given
+
+
+def _network(given: list[str] | None, narrow: dict[str, Any], architecture: str) -> dict[str, Any]:
+    """Return settings of the network; the numbers among those that were given as text."""
+    if architecture == "small-synthesis":
+        narrow = {"width": 16} if narrow else {}
+    elif architecture == "pix2pixhd-local" and narrow:
+        narrow = {"ngf": 16, "n_blocks_global": 4}
+    found: dict[str, Any] = dict(narrow)
+    for key, value in parse_options(given or []).items():
+        text = str(value)
+        words = {"true": True, "false": False}
+        found[key] = int(text) if re.fullmatch(r"-?\d+", text) else words.get(text.lower(), text)
+    return found
+
+
+def _size(given: str | None, data: Any) -> tuple[int, int]:
+    """Return height and width to train at."""
+    if given is not None:
+        found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", given)
+        if found is None:
+            raise InputError(f"size must be width and height in pixels such as '320x160', got {given!r}")
+        return int(found[2]), int(found[1])
+    height, width = data[0].image.shape[:2]
+    wide = min(_WIDTH, max(_ROUND, width // _ROUND * _ROUND))
+    return max(_ROUND, round(height * wide / width / _ROUND) * _ROUND), wide
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[Path]:
+    """Make the folder of a training, leave no empty one behind, and say how to go on after Ctrl-C."""
+    folder = make_folder(path)
+    try:
+        yield folder
+    except KeyboardInterrupt:
+        if (folder / "checkpoint.pt").is_file():
+            hint = f"Stopped. {folder} has the state of the last checkpoint: go on with --resume"
+            console(stderr=True).print(hint, markup=False, soft_wrap=True)
+        raise
+    finally:
+        with suppress(OSError):  # a folder that holds something stays
+            folder.rmdir()
+
+
+@contextmanager
+def _watching() -> Iterator[EngineWatcher]:
+    """Show a training on a terminal, and nothing in a pipe."""
+    from rich.progress import Progress
+
+    from roadworthy.transforms.learned.training.settings import EngineWatcher
+
+    err = console(stderr=True)
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
+        bars: dict[str, Any] = {}
+
+        def advance(what: str, done: float, total: float) -> None:
+            if what not in bars:
+                bars[what] = progress.add_task(what, total=total)
+            progress.update(bars[what], completed=done, total=total)
+
+        class Shown(EngineWatcher):
+            def reading(self, done: int, total: int) -> None:
+                advance("Reading frames", done, total)
+
+            def step(self, step: int, progress: float) -> None:  # noqa: ARG002
+                advance("Training", progress, 1.0)
+
+            def measured(self, result: Measured) -> None:
+                if err.is_terminal:
+                    told = {**{f"loss {key}": one for key, one in result.losses.items()}, **result.measures}
+                    line = ", ".join(f"{key} {value:.4g}" for key, value in told.items())
+                    progress.console.print(f"step {result.step}: {line}", markup=False)
+
+        yield Shown()
+
+
+def _tell(folder: Path, card: EngineCard, as_json: bool) -> None:
+    from rich.text import Text
+
+    if as_json:
+        print_json({"folder": str(folder), **card.to_dict()})
+        return
+    out = console()
+    note = card.training
+    out.print(Text.assemble((card.name, "bold"), f", {card.architecture}"))
+    print_rows(
+        {
+            "does": ", ".join(str(one) for one in card.operations()),
+            "trained": f"{note.steps} steps on {note.device} in {note.seconds:.0f} s; "
+            f"{note.settings.get('stopped', '')}",
+            **{one.name: "unknown" if one.value is None else f"{one.value:.4g}" for one in card.metrics},
+        }
+    )
+    out.print(Text.assemble("Wrote ", (str(folder), "cyan")), soft_wrap=True)
+    out.print(Text.assemble("Use it: ", (f"roadworthy engines use {folder}", "cyan")), soft_wrap=True)

@@ -1,0 +1,178 @@
+"""Painting from label maps as Pix2pixHD learns it (Wang et al., 2018), of whole images or into holes.
+
+Discriminators at several scales see labels and image, the generator also matches what they see, and what a
+trained network sees. A generator that knows the surroundings paints holes, and is judged by the whole image
+with the hole painted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from roadworthy.transforms.learned.networks.inputs import joined
+from roadworthy.transforms.learned.networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.transforms.learned.networks.settings import NetworkInputs
+from roadworthy.transforms.learned.training.features import (
+    FeatureNetwork,
+    frechet_distance,
+    perceptual_loss,
+    pooled,
+)
+from roadworthy.transforms.learned.training.feed import Batch, one_hot
+from roadworthy.transforms.learned.training.holes import holes, with_hole
+from roadworthy.transforms.learned.training.losses import (
+    discriminator_loss,
+    feature_matching,
+    generator_loss,
+    masked_mean,
+)
+from roadworthy.transforms.learned.training.method import Column, Method
+from roadworthy.transforms.learned.training.settings import EngineSettings
+
+__all__ = ["Synthesis", "SynthesisWeights", "frechet"]
+
+Pooled = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SynthesisWeights:
+    """How much the losses count; the numbers of Pix2pixHD, and the plain difference inside holes.
+
+    Attributes:
+        adversarial: What the discriminators say.
+        matching: What they see.
+        perceptual: What a trained network sees.
+        plain: The mean absolute difference in the hole, for a generator that knows the surroundings.
+    """
+
+    adversarial: float = 1.0
+    matching: float = 10.0
+    perceptual: float = 10.0
+    plain: float = 10.0
+
+
+class Synthesis(Method):
+    """Trains a generator that paints images from label maps.
+
+    Args:
+        settings: How it is trained.
+        generator: The network.
+        inputs: What it sees.
+        features: The network of the perceptual loss and of the Fréchet distance.
+        weights: How much the losses count.
+        ndf: Channels of the first layer of the discriminators.
+        scales: How many of them.
+    """
+
+    name = "pix2pixhd"
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        generator: nn.Module,
+        *,
+        inputs: NetworkInputs,
+        features: FeatureNetwork,
+        weights: SynthesisWeights | None = None,
+        ndf: int = 64,
+        scales: int = 2,
+    ) -> None:
+        self.inputs, self.weights = inputs, weights or SynthesisWeights()
+        seen = inputs.labels + inputs.edges + 3
+        discriminator = MultiscaleDiscriminator(seen, ndf=ndf, num_D=scales)
+        super().__init__(settings, {"generator": generator, "discriminator": discriminator}, ["generator"])
+        self.features = features.to(self.device)
+
+    def _described(self, batch: Batch) -> torch.Tensor:
+        """Return what the label map says, as generator and discriminators see it."""
+        labels = one_hot(batch["labels"], self.inputs.labels)
+        return joined(labels, batch["edges"].float() if self.inputs.edges else None)
+
+    def _hole(self, batch: Batch) -> torch.Tensor:
+        """Return the holes to be painted: everything for a generator that knows no surroundings."""
+        if not self.inputs.context:
+            return torch.ones_like(batch["image"][:, :1])
+        # From the random numbers of this step, which the loop has seeded.
+        seed = int(torch.randint(2**31, ()))
+        generator = torch.Generator().manual_seed(seed)
+        return holes(batch["labels"], self.inputs.labels, generator)
+
+    def made(self, batch: Batch, hole: torch.Tensor) -> torch.Tensor:
+        """Return the images with the holes painted."""
+        seen = self._described(batch)
+        if self.inputs.context:
+            seen = joined(seen, context=with_hole(batch["image"], hole))
+        with self.autocast():
+            found: torch.Tensor = self.networks["generator"](seen).float()
+        return batch["image"] * (1 - hole) + found * hole
+
+    def step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Learn from a batch."""
+        weights, real, described = self.weights, batch["image"], self._described(batch)
+        hole = self._hole(batch)
+        made = self.made(batch, hole)
+        network = self.networks["discriminator"]
+        with self.autocast():
+            truth = network(torch.cat([described, real], 1))
+            false = network(torch.cat([described, made.detach()], 1))
+        losses = {
+            "discriminator": 0.5
+            * discriminator_loss(self.settings.loss, [one[-1] for one in truth], [one[-1] for one in false])
+        }
+        self.learn("discriminator", losses["discriminator"])
+        self.freeze("discriminator")
+        with self.autocast():
+            with torch.no_grad():
+                truth = network(torch.cat([described, real], 1))
+            fake = network(torch.cat([described, made], 1))
+            losses["perceptual"] = perceptual_loss(self.features, made, real)
+        losses["adversarial"] = generator_loss(self.settings.loss, [one[-1] for one in fake])
+        losses["matching"] = feature_matching(truth, fake)
+        total = (
+            weights.adversarial * losses["adversarial"]
+            + weights.matching * losses["matching"]
+            + weights.perceptual * losses["perceptual"]
+        )
+        if self.inputs.context:
+            losses["plain"] = masked_mean((made - real).abs(), hole)
+            total = total + weights.plain * losses["plain"]
+        self.learn("generator", total)
+        self.freeze("discriminator", frozen=False)
+        return {name: one.detach() for name, one in losses.items()}
+
+    def sheet(self, batch: Batch) -> list[Column]:
+        """Return what the generator saw, what it made, and the frame."""
+        hole = self._hole(batch)
+        made = self.made(batch, hole)
+        columns: list[Column] = []
+        if self.inputs.context:
+            columns.append(("seen", with_hole(batch["image"], hole)[:, :3]))
+        return [*columns, ("learned", made), ("frame", batch["image"])]
+
+    def measures(self, batches: Iterable[Batch]) -> dict[str, float]:
+        """Return the difference in the holes in grey levels, and the Fréchet distance of whole images."""
+        plain, mine, yours = [], [], []
+        for number, batch in enumerate(batches):
+            # The same holes every time, so that numbers can be compared.
+            torch.manual_seed(number)
+            hole = self._hole(batch)
+            made = self.made(batch, hole)
+            plain.append(float(127.5 * masked_mean((made - batch["image"]).abs(), hole)))
+            mine.append(pooled(self.features, made))
+            yours.append(pooled(self.features, batch["image"]))
+        found = {"L1 inside, grey levels": sum(plain) / len(plain)}
+        return found | frechet(mine, yours, self.features)
+
+
+def frechet(mine: list[Pooled], yours: list[Pooled], features: FeatureNetwork) -> dict[str, float]:
+    """Return the Fréchet distance between made and real images, where there are enough of them."""
+    one, other = np.concatenate(mine), np.concatenate(yours)
+    if min(len(one), len(other)) < 2:
+        return {}
+    return {f"Fréchet distance in {features.name}": frechet_distance(one, other)}

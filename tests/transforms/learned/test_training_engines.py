@@ -1,0 +1,160 @@
+"""From data to the folder of an engine that can be used, and the script that makes the shipped ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from roadworthy.cli.engines._supports import parse_supports
+from roadworthy.cli.engines.train import app
+from roadworthy.datasets import load
+from roadworthy.errors import InputError
+from roadworthy.images import write_image
+from roadworthy.transforms import RemoveOperation, ReplaceOperation
+from roadworthy.transforms.learned import EngineCard, LearnedEngine, make_engines
+from roadworthy.transforms.learned.training.changes import CHANGES
+from roadworthy.transforms.learned.training.comparing import Comparison, interval
+from roadworthy.transforms.learned.training.settings import EngineSettings
+from roadworthy.transforms.learned.training.train import Folder, train_synthesis, train_translation
+from roadworthy.transforms.learned.training.writing import Purpose
+
+LINE = Purpose("lines", ({"operation": "remove", "element": "line"},), "world")
+NIGHT = Purpose("night", ({"operation": "replace", "element": "time", "by": "night"},), "world")
+TINY: dict[str, Any] = {"steps": 2, "batch": 2, "device": "cpu", "save_every": 1, "sheet_every": 2}
+
+
+def test_a_painting_engine_comes_out_and_is_used(tmp_path: Path) -> None:
+    data = load("world:town", count=5, size="96x64")
+    arguments: dict[str, Any] = {
+        "size": (64, 96),
+        "network": {"ngf": 8, "n_downsampling": 2, "n_blocks": 1},
+        "validation_share": 0.4,
+        "ndf": 8,
+    }
+    card = train_synthesis(data, LINE, Folder(tmp_path), settings=EngineSettings(**TINY), **arguments)
+    assert card == EngineCard.read(tmp_path)
+    assert card.classes[:2] == ("road", "line")
+    assert (card.context, card.edges, card.trained_at, card.multiple) == (True, False, (64, 96), 4)
+    assert [(one.role, one.frames) for one in card.data] == [("training", 3), ("validation", 2)]
+    assert card.training.method == "pix2pixhd"
+    assert set(card.training.losses) == {"adversarial", "discriminator", "matching", "perceptual", "plain"}
+    assert card.training.settings["perceptual"] == "the shipped detector"
+    assert card.metrics[0].name == "L1 inside, grey levels"
+    frame = data[0]
+    changed = LearnedEngine.open(tmp_path).transform(RemoveOperation("line"))(frame, 1, measure=False)
+    assert changed.image.shape == frame.image.shape
+    assert changed.labels is not None
+    assert not changed.labels.mask("line").any()
+    with pytest.raises(InputError, match="already holds a training"):
+        train_synthesis(data, LINE, Folder(tmp_path), settings=EngineSettings(**TINY), **arguments)
+    longer = EngineSettings(**{**TINY, "steps": 3})
+    with pytest.raises(InputError, match="steps was 2 and is 3"):
+        train_synthesis(data, LINE, Folder(tmp_path, resume=True), settings=longer, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("method", "network"),
+    [("unit", {"dim": 4, "n_res": 1}), ("ugatit", {"ngf": 4, "n_blocks": 1, "light": True})],
+)
+def test_a_translating_engine_comes_out_of_two_folders_and_is_used(
+    tmp_path: Path, method: str, network: dict[str, object]
+) -> None:
+    for time in ("day", "night"):
+        (tmp_path / time).mkdir()
+        for frame in load("world:meadow", count=4, size="64x32", time=time):
+            write_image(tmp_path / time / f"{frame.id}.png", frame.image)
+    out = tmp_path / "engine"
+    given = ["translation", "--from", f"folder:{tmp_path / 'day'}", "--to", f"folder:{tmp_path / 'night'}"]
+    given += ["--out", str(out), "--method", method, "--supports", "replace time by night", "--json"]
+    given += ["--size", "64x32", "--steps", "2", "--batch", "2", "--device", "cpu", "--workers", "1"]
+    given += ["--val-share", "0.5", "--small", *(f"-n{key}={value}" for key, value in network.items())]
+    result = CliRunner().invoke(app, given, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    card = EngineCard.read(out)
+    assert told["name"] == card.name == "engine"
+    assert (card.kind, card.architecture, card.training.method) == ("translation", method, method)
+    assert {one.name for one in card.metrics} >= {"cycle error, grey levels"}
+    assert (out / "history.csv").is_file()
+    engine = LearnedEngine.open(out).transform(ReplaceOperation("time", "night"))
+    frame = load("world:town", count=1, size="64x32")[0]
+    assert engine(frame, 1, measure=False).metadata["time"] == "night"
+    again = CliRunner().invoke(app, [*given, "--resume"], catch_exceptions=False)
+    assert json.loads(again.stdout)["training"]["steps"] == 2
+
+
+def test_what_cannot_work_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    data = load("world:town", count=2, size="64x32")
+    settings = EngineSettings(**TINY)
+    with pytest.raises(InputError, match="must be multiples of 16"):
+        train_synthesis(data, LINE, Folder(tmp_path / "a"), size=(40, 64), settings=settings)
+    with pytest.raises(InputError, match="'unit' is no network for synthesis"):
+        train_synthesis(
+            data, LINE, Folder(tmp_path / "a"), size=(32, 64), architecture="unit", settings=settings
+        )
+    with pytest.raises(InputError, match="no training to go on with"):
+        train_translation(
+            data, data, NIGHT, Folder(tmp_path / "a", resume=True), size=(32, 64), settings=settings
+        )
+    strange = Purpose("x", ({"operation": "remove", "element": "unicorn"},))
+    with pytest.raises(InputError, match="unicorn"):
+        train_translation(data, data, strange, Folder(tmp_path / "a"), size=(32, 64), settings=settings)
+    assert not (tmp_path / "a").exists()
+
+
+def test_supports_are_written_in_words() -> None:
+    assert parse_supports(["Remove lane line", "replace time by night"]) == (
+        {"operation": "remove", "element": "lane line"},
+        {"operation": "replace", "element": "time", "by": "night"},
+    )
+    for wrong in ("line", "remove line by tree", "replace time", "paint road"):
+        with pytest.raises(InputError, match="is written"):
+            parse_supports([wrong])
+
+
+def test_an_engine_of_the_world_is_made_and_compared(tmp_path: Path) -> None:
+    arguments = ["--quick", "--only", "remove-line", "--out", str(tmp_path), "--device", "cpu"]
+    assert make_engines.main(arguments) == 0
+    card = EngineCard.read(tmp_path / "remove-line")
+    assert card.operations()[0].covers(CHANGES["remove-line"].operation)
+    assert [one.role for one in card.data] == ["training", "validation", "evaluation"]
+    assert set(card.training.settings["validation_distances"]) == {"prefilled", "own"}
+    distance = card.metrics[0]
+    assert distance.name == "look distance to the world's truth, 128x64"
+    assert distance.classical is not None
+    assert distance.low is not None
+    assert distance.value is not None
+    assert distance.low <= distance.value
+    # Three steps from what the classical transform makes: nearly as good.
+    assert distance.value < 1.5 * distance.classical
+    assert not (tmp_path / "pairs").exists()
+    assert (tmp_path / "remove-line.log").is_file()
+
+
+def test_recipes_are_those_of_the_changes() -> None:
+    assert set(make_engines.RECIPES) == set(CHANGES)
+    assert make_engines.main(["--only", "remove-moon", "--out", "nowhere"]) == 2
+
+
+def test_a_comparison_says_whether_the_difference_is_more_than_chance() -> None:
+    rng = np.random.default_rng(0)
+    classical = rng.uniform(0.4, 0.6, 50)
+
+    def comparison(learned: Any) -> Comparison:
+        values = {"learned": learned, "classical": classical, "unchanged": np.ones(50)}
+        return Comparison("made up", values, values)
+
+    assert comparison(classical - 0.01).is_better
+    assert not comparison(classical + rng.normal(0, 0.05, 50)).is_better
+    nearer = comparison(classical - 0.1).metrics()[2]
+    assert nearer.value == pytest.approx(1 - classical.mean() + 0.1, abs=1e-4)
+    low, high = interval(classical)
+    deviation = classical.std() / np.sqrt(50)
+    assert (low, high) == pytest.approx(
+        (classical.mean() - 1.96 * deviation, classical.mean() + 1.96 * deviation), abs=deviation / 3
+    )

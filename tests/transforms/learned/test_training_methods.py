@@ -1,0 +1,196 @@
+"""The ways to train: what their losses are made of, and that they learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from roadworthy.errors import InputError
+from roadworthy.transforms.learned.networks import (
+    NetworkInputs,
+    UgatitSettings,
+    UnitSettings,
+    network_for,
+    seeded,
+)
+from roadworthy.transforms.learned.training.features import FeatureNetwork, feature_network
+from roadworthy.transforms.learned.training.feed import Batch, DomainFeed, Feed
+from roadworthy.transforms.learned.training.paired import Paired, PairedWeights
+from roadworthy.transforms.learned.training.pictures import Pictures
+from roadworthy.transforms.learned.training.settings import EngineSettings
+from roadworthy.transforms.learned.training.synthesis import Synthesis
+from roadworthy.transforms.learned.training.translation import Ugatit, Unit
+
+CPU = torch.device("cpu")
+SETTINGS = EngineSettings(steps=50, batch=4, learning_rate=2e-3, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def features() -> FeatureNetwork:
+    return feature_network()
+
+
+def scenes(count: int = 8) -> Pictures:
+    """Sky above ground; the ground's colour tells its class, and a thing stands on it."""
+    rng = np.random.default_rng(0)
+    labels = np.zeros((count, 32, 64), np.uint8)
+    labels[:, 16:] = 1
+    for number in range(count):
+        left = int(rng.integers(4, 44))
+        labels[number, 10:24, left : left + 14] = 2
+    colours = np.array([[120, 170, 230], [90, 90, 90], [200, 40, 40]], np.uint8)
+    image = colours[labels]
+    truth = colours[np.where(labels == 2, 1, labels)]
+    thing = labels == 2
+    return Pictures(
+        "scenes",
+        {
+            "image": image,
+            "truth": truth,
+            "labels": np.where(thing, 1, labels).astype(np.uint8),
+            "opacity": thing.astype(np.uint8) * 255,
+            "differs": thing,
+            "filled": np.where(thing[..., None], 128, image).astype(np.uint8),
+        },
+    )
+
+
+def learn(method: Any, feed: Any, steps: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the losses of the first and of the last step."""
+    losses = []
+    for step in range(steps):
+        torch.manual_seed(step)
+        found = method.step(feed.batch(step, 4))
+        assert all(torch.isfinite(one) for one in found.values())
+        losses.append({name: float(one) for name, one in found.items()})
+    return losses[0], losses[-1]
+
+
+@pytest.mark.parametrize("prefilled", [True, False])
+def test_painting_learns_the_truth_inside_the_hole_and_keeps_what_is_outside(prefilled: bool) -> None:
+    inputs = NetworkInputs(labels=4, context=True)
+    sizes = {"input_nc": inputs.channels, "context": True, "width": 8}
+    method = Paired(
+        SETTINGS, network_for("small-synthesis", sizes, seed=1), inputs=inputs, prefilled=prefilled
+    )
+    feed = Feed([scenes()], CPU)
+    batch = feed.part(0, 4)
+    before = method.made(batch)
+    if prefilled:
+        # A fresh network gives what the classical transform made.
+        assert torch.allclose(
+            before, torch.where(batch["differs"], batch["filled"], batch["image"]), atol=1e-6
+        )
+    first, last = learn(method, feed, 20)
+    assert last["plain"] < 0.5 * first["plain"]
+    outside = ~batch["differs"].expand(-1, 3, -1, -1)
+    assert torch.equal(method.made(batch)[outside], batch["image"][outside])
+    method.networks["generator"].eval()
+    with torch.inference_mode():
+        measures = method.measures([batch])
+        assert [name for name, _ in method.sheet(batch)] == ["frame", "classical", "learned", "truth"]
+    assert measures["look"] < measures["look, unchanged"]
+
+
+def test_a_student_comes_near_its_teacher() -> None:
+    class Darker(torch.nn.Module):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            return images * 0.5 - 0.5
+
+    weights = PairedWeights(look=0.0, plain=0.0, teacher=1.0)
+    network = network_for("small-translation", {"width": 8}, seed=1)
+    method = Paired(SETTINGS, network, inputs=NetworkInputs(), weights=weights, teacher=Darker())
+    first, last = learn(method, Feed([scenes()], CPU), 16)
+    assert last["teacher"] < 0.7 * first["teacher"]
+    with pytest.raises(InputError, match="give one"):
+        Paired(SETTINGS, network, inputs=NetworkInputs(), weights=weights)
+    with pytest.raises(InputError, match="sees the surroundings"):
+        Paired(SETTINGS, network, inputs=NetworkInputs(), prefilled=True)
+
+
+@pytest.mark.parametrize(("context", "edges"), [(True, False), (False, True)])
+def test_pix2pixhd(features: FeatureNetwork, context: bool, edges: bool) -> None:
+    inputs = NetworkInputs(labels=4, context=context, edges=edges)
+    sizes = {"input_nc": inputs.channels, "ngf": 8, "n_downsampling": 2, "n_blocks": 1}
+    pictures = scenes()
+    pictures = Pictures("s", {**pictures.arrays, "edges": pictures.arrays["differs"].astype(np.uint8)})
+    with seeded(1):
+        generator = network_for("pix2pixhd-global", sizes, seed=1)
+        method = Synthesis(SETTINGS, generator, inputs=inputs, features=features, ndf=8, scales=2)
+    feed = Feed([pictures], CPU)
+    first, last = learn(method, feed, 12)
+    names = {"adversarial", "matching", "perceptual", "discriminator"} | ({"plain"} if context else set())
+    assert set(first) == names
+    assert last["perceptual"] < first["perceptual"]
+    generator.eval()
+    with torch.inference_mode():
+        measures = method.measures([feed.part(0, 4), feed.part(4, 4)])
+        assert measures == method.measures([feed.part(0, 4), feed.part(4, 4)])
+        columns = [name for name, _ in method.sheet(feed.part(0, 2))]
+    assert set(measures) == {"L1 inside, grey levels", "Fréchet distance in the shipped detector"}
+    assert columns == (["seen", "learned", "frame"] if context else ["learned", "frame"])
+
+
+def domains() -> DomainFeed:
+    dark = scenes()
+    dark = Pictures("dark", {"image": (dark.arrays["image"] // 4).astype(np.uint8)})
+    return DomainFeed(Feed([scenes()], CPU, seed=1), Feed([dark], CPU, seed=2))
+
+
+def test_unit(features: FeatureNetwork) -> None:
+    with seeded(1):
+        method = Unit.fresh(SETTINGS, UnitSettings(dim=4, n_res=1), features=features, dim=4, scales=1)
+    feed = domains()
+    first, last = learn(method, feed, 12)
+    assert set(first) == {"adversarial", "cycle", "cycle kl", "discriminator", "kl", "reconstruction"}
+    assert last["reconstruction"] < 0.8 * first["reconstruction"]
+    check_translation(method, feed.part(0, 4))
+
+
+def test_ugatit(features: FeatureNetwork) -> None:
+    network = UgatitSettings(ngf=4, n_blocks=1, img_size=(32, 64), light=True)
+    settings = EngineSettings(steps=50, batch=2, learning_rate=1e-3, device="cpu", loss="hinge")
+    with seeded(1):
+        method = Ugatit(settings, network, features=features, ndf=4, layers=(3, 4))
+    feed = domains()
+    first, last = learn(method, feed, 6)
+    assert set(first) == {"adversarial", "attention", "cycle", "discriminator", "identity"}
+    assert last["identity"] < first["identity"]
+    named = method.networks["b"].named_parameters()
+    shares = [one.detach() for name, one in named if name.endswith("rho")]
+    assert shares
+    assert all(float(one.min()) >= 0 and float(one.max()) <= 1 for one in shares)
+    check_translation(method, feed.part(0, 2))
+
+
+def check_translation(method: Unit | Ugatit, batch: Batch) -> None:
+    for name in method.generators:
+        method.networks[name].eval()
+    with torch.inference_mode():
+        # What is exported is what was trained.
+        assert torch.allclose(method.engine().eval()(batch["a"]), method.forth(batch["a"]), atol=1e-5)
+        measures = method.measures([batch])
+        columns = [name for name, _ in method.sheet(batch)]
+    assert columns == ["frame", "learned", "back", "other"]
+    assert measures["cycle error, grey levels"] > 0
+    assert "Fréchet distance in the shipped detector, unchanged" in measures
+
+
+def test_discriminators_learn_nothing_from_what_the_generator_wants(features: FeatureNetwork) -> None:
+    inputs = NetworkInputs(labels=4)
+    sizes = {"input_nc": 4, "ngf": 4, "n_downsampling": 1, "n_blocks": 1}
+    method = Synthesis(
+        EngineSettings(device="cpu", learning_rate=1e-3, discriminator_rate=1e-12),
+        network_for("pix2pixhd-global", sizes),
+        inputs=inputs,
+        features=features,
+        ndf=4,
+    )
+    before = [one.detach().clone() for one in method.networks["discriminator"].parameters()]
+    method.step(Feed([scenes()], CPU).batch(0, 2))
+    after = list(method.networks["discriminator"].parameters())
+    assert all(torch.allclose(one, other, atol=1e-9) for one, other in zip(before, after, strict=True))
+    assert all(one.requires_grad for one in after)
