@@ -357,3 +357,20 @@ def test_studies_of_other_folders_are_refused(roadworthy: Run) -> None:
         result = roadworthy("rules", *options)
         assert result.exit_code == 2, result.output
         assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.usefixtures("drivers")
+def test_the_manifest_says_what_was_tested(roadworthy: Run) -> None:
+    words = ("rules", "run", "--rule", RULE_1, "--model", STILL, *FEW, "--seed", "3", "--same", "speed=7%")
+    assert roadworthy(*words, "--out", "out").exit_code == 1
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    (model,) = manifest["models"].values()
+    (data,) = manifest["data"].values()
+    assert model["sha256"]
+    assert data["sha256"]
+    assert (manifest["seed"], manifest["settings"]["same"]) == (3, {"speed": "7%"})
+    assert manifest["started"] <= manifest["ended"]
+    again = roadworthy(*words, "--out", "out")
+    assert again.exit_code == 2
+    assert "must be empty or new" in " ".join(again.output.split())
+    assert json.loads(Path("out/manifest.json").read_text()) == manifest

@@ -63,7 +63,7 @@ def test_a_failure_is_opened_compared_and_marked(
     if not large:
         page.get_by_text("More to choose by").click()
     page.select_option("#mark", "false alarm")
-    wait_until(page, lambda: page.inner_text("#count") == "1 case")
+    wait_until(page, lambda: page.inner_text("#count") == "1 failure")
     page.reload()
     page.wait_for_selector(".tile .chip.marked")
     assert title in page.inner_text(".tile")
@@ -101,7 +101,69 @@ def test_an_address_opens_one_case(page: Page, run: Path) -> None:
     page.goto(f"/look/{run.name}?requirement=R3&system=epoch&status=all&case=town-000003")
     page.wait_for_selector("dialog[open]")
     assert page.inner_text("#case-title") == "town-000003"
+    assert page.inner_text("dialog .asked").startswith("R3 If a pedestrian appears")
+    # One goes on from there, and what is open can be sent to others.
+    page.get_by_role("button", name="Next").press("Enter")
+    wait_until(page, lambda: page.inner_text("#case-title") != "town-000003")
+    title = page.inner_text("#case-title")
+    assert page.evaluate("document.activeElement.textContent") == "Next"
+    page.goto(page.url)
+    wait_until(
+        page, lambda: page.locator("#case-title").count() > 0 and page.inner_text("#case-title") == title
+    )
+    page.goto(f"/look/{run.name}?requirement=R3&system=epoch&status=error&case=town-000003")
+    page.wait_for_selector("dialog[open]")
     assert page.get_by_role("button", name="Next").get_attribute("aria-disabled") == "true"
+
+
+def test_by_keyboard_alone(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?system=epoch")
+    page.wait_for_selector(".tile .case-head")
+    names = page.locator(".tile .case-head b").all_inner_texts()
+    assert len(names) > 4
+    page.locator(".tile .open").first.focus()
+    page.keyboard.press("Enter")
+    for name in names[:4]:
+        wait_until(page, lambda name=name: page.inner_text("#case-title") == name)  # type: ignore[misc]
+        page.keyboard.press("ArrowRight")
+    wait_until(page, lambda: page.inner_text("#case-title") == names[4])
+    page.keyboard.press("Escape")
+    # Whoever leaves the fifth goes on behind it, not at the top of the page.
+    opened = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert opened.startswith(f"Open {names[4]} of R3, epoch, violated, margin −")
+    assert "case=" not in page.url
+    # The Tab key goes from card to card as they stand, also after one has scrolled down and up again.
+    page.keyboard.press("End")
+    page.wait_for_timeout(300)
+    page.keyboard.press("Home")
+    page.wait_for_timeout(300)
+    order = "[...document.querySelectorAll('.tile')].map((one) => Number(one.getAttribute('aria-posinset')))"
+    places = page.evaluate(order)
+    assert places == sorted(places)
+
+
+def test_cards_name_the_requirement_and_lead_to_the_case(page: Page, run: Path) -> None:
+    page.goto(f"/runs/{run.name}")
+    page.wait_for_selector("#worst .tile")
+    assert page.locator("#worst .tile").count() == 6
+    card = page.locator("#worst .tile").first
+    assert card.locator(".of").inner_text().startswith("R3 If a pedestrian appears on the roadside")
+    margin = card.locator(".numbers").inner_text()
+    assert margin.startswith("margin −")
+    name = card.locator(".case-head b").inner_text()
+    card.locator(".open").click()
+    page.wait_for_selector("dialog[open]")
+    assert page.inner_text("#case-title") == name
+    # The same number in the same form.
+    assert page.inner_text("dialog .numbers .value >> nth=0").split("\n")[0].rstrip("?").strip() in margin
+
+
+def test_a_study_is_drawn_from_the_run_one_comes_from(page: Page, run: Path) -> None:
+    page.goto(f"/runs/{run.name}")
+    page.get_by_role("link", name="Let people judge its pairs").click()
+    page.wait_for_selector("#draw")
+    chosen = page.evaluate("document.getElementById('run').selectedOptions[0].dataset.run")
+    assert chosen == run.name
 
 
 def test_two_browsers_see_what_either_marks(window: Callable[..., Page], run: Path) -> None:

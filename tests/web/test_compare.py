@@ -38,7 +38,7 @@ def browser(*folders: Path) -> Browser:
 
 
 def test_the_numbers_are_those_of_the_command(runs: tuple[Path, Path]) -> None:
-    page = browser(*runs).page("/compare?first=before&second=after").text
+    page = browser(*runs).settled("/compare?first=before&second=after").text
     found = compare(*(StoredRun.open(one) for one in runs))
     (line,) = as_document(found)["comparisons"]
     assert as_document(found)["sentence"] in page
@@ -50,7 +50,7 @@ def test_the_numbers_are_those_of_the_command(runs: tuple[Path, Path]) -> None:
 
 def test_what_broke_leads_to_look(runs: tuple[Path, Path]) -> None:
     opened = browser(*runs)
-    page = opened.page("/compare?first=before&second=after").text
+    page = opened.settled("/compare?first=before&second=after").text
     assert "/look/after?requirement=R1&amp;system=dave2&amp;status=failures&amp;case=town-" in page
     picture = page.split('<img src="')[1].split('"')[0]
     assert opened.get(picture).body[:4] == b"\x89PNG"
@@ -78,12 +78,12 @@ def test_runs_of_other_models_can_be_matched(tmp_path: Path) -> None:
     for system in ("dave2-retrained", "epoch"):
         add(two, rows(3), system=system)
     opened = browser(one, two)
-    refused = opened.page("/compare?first=one&second=two").text
+    refused = opened.settled("/compare?first=one&second=two").text
     assert "These cannot be compared" in refused
     assert '<option value="dave2-retrained">' in refused
-    half = opened.page("/compare?first=one&second=two&old=dave2").text
-    assert "choose a model of both runs" in half
-    page = opened.page("/compare?first=one&second=two&old=dave2&new=dave2-retrained").text
+    half = opened.settled("/compare?first=one&second=two&old=dave2").text
+    assert "Choose a model of both runs" in half
+    page = opened.settled("/compare?first=one&second=two&old=dave2&new=dave2-retrained").text
     assert "dave2 → dave2-retrained" in page
 
 
@@ -92,8 +92,8 @@ def test_other_seeds_are_refused_unless_asked_for(tmp_path: Path) -> None:
     add(one, rows(1), manifest={"seed": 1})
     add(two, rows(1), manifest={"seed": 2})
     opened = browser(one, two)
-    assert "tick the box above" in opened.page("/compare?first=one&second=two").text
-    assert "No regression" in opened.page("/compare?first=one&second=two&anyway=true").text
+    assert "tick the box above" in opened.settled("/compare?first=one&second=two").text
+    assert "No regression" in opened.settled("/compare?first=one&second=two&anyway=true").text
 
 
 def test_a_run_that_is_none(runs: tuple[Path, Path]) -> None:
@@ -109,7 +109,7 @@ def test_what_files_say_is_text(tmp_path: Path) -> None:
             [(f"{EVIL}{name}", margin, parameters, {}) for name, margin, parameters, _ in rows(failing)],
             requirement=requirement,
         )
-    page = browser(one, two).page("/compare?first=one&second=two").text
+    page = browser(one, two).settled("/compare?first=one&second=two").text
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert html.escape(EVIL, quote=False)[:20] in page

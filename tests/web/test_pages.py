@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,10 +59,11 @@ def test_what_a_run_found_is_shown(settings: Settings) -> None:
     browser = Browser(Client(create_app(replace(settings, runs=(folder / "run",)))))
     for name in (folder.name, "run"):
         page = browser.page(f"/runs/{name}").text
-        assert "What was found" in page
+        assert "The requirement is violated." in page
         assert "The worst violations" in page
-        picture = page.split('<img src="')[1].split('"')[0]
-        answer = browser.get(picture)
+        (cases,) = re.findall(r'data-cases="([^"]*)"', page)
+        digest = json.loads(html.unescape(cases))[0]["pictures"][0]
+        answer = browser.get(f"/runs/{name}/files/images/{digest[:2]}/{digest}.png")
         assert (answer.status, answer.body[:4]) == (200, b"\x89PNG")
 
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.client import Browser, Client
+from typer.testing import CliRunner
 
 from roadworthy.cases import Case, Drive, Requirement, Verdict
+from roadworthy.cli import app
 from roadworthy.rules.expectation import Quantity, read_tolerance
 from roadworthy.runs import RunStore
 from roadworthy.runs.store import StoredRun
@@ -151,18 +153,62 @@ def test_what_cannot_be_copied_says_why(tmp_path: Path, method: str, said: str) 
     assert said in found["reason"]
 
 
-def test_a_specification_of_a_form_says_why(tmp_path: Path) -> None:
+OTHERS = """exfunction vehicle(): bb near(): interval others(): setBB fast(): real seen(): bool endexfunction
+case stop PROJ_y(vehicle()) < near() and not seen() and fast() > 3 endcase
+case NOT stop exists one in others(). PROJ_y(one) > near() endcase
+"""
+VALUES = {"vehicle": Binding(source="object"), "near": Binding(source="value", value="100, 160")}
+SOURCES = VALUES | {
+    "others": Binding(source="boxes", value="truck, bus"),
+    "fast": Binding(source="signal", value="speed"),
+    "seen": Binding(source="exists", value="pedestrian"),
+}
+
+
+@pytest.mark.parametrize(("text", "bindings"), [(SPEC, VALUES), (OTHERS, SOURCES)])
+def test_a_specification_of_a_form(tmp_path: Path, text: str, bindings: dict[str, Binding]) -> None:
     folder = tmp_path / "out" / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
-    bindings = {"vehicle": Binding(source="object"), "near": Binding(source="value", value="100, 160")}
-    ask = BbslAsk(text=SPEC, models=("detector",), data="world:town", frames=3, bindings=bindings)
+    ask = BbslAsk(text=text, models=("detector",), data="world:town", frames=6, seed=3, bindings=bindings)
     (folder / "job.json").write_text(ask.model_dump_json())
     work_on(folder)
     browser = browser_of(tmp_path / "out")
-    one = browser.get(f"/look/{folder.name}/cases?status=all").json()["cases"][0]
-    assert "written in a form" in copied(browser, folder.name, one)["reason"]
+    one = browser.get(f"/look/{folder.name}/cases?status=all").json()["cases"][-1]
+    found = copied(browser, folder.name, one)
+    assert found["reason"] == ""
+    rows = tried(found["text"], tmp_path / "copied.suite.yaml")
+    (row,) = (row for row in rows if row["case"] == one["case"])
+    assert_same(stored(folder / "run", one), row)
 
 
 @given(st.floats(min_value=1e-6, max_value=1))
 def test_shares_are_read_as_they_were_written(share: float) -> None:
     assert read_tolerance(_percent(share)) == Quantity(share, relative=True)
+
+
+@pytest.mark.parametrize("extra", [(), ("-o", "seed=3", "-o", "time=dusk", "--same", "speed=7%")])
+def test_a_case_of_rules_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: tuple[str, ...]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.rules").write_text(RULES)
+    words = "rules run --rules mine.rules --data world:town --model dave2 --model epoch --sample 5 --seed 4"
+    result = CliRunner().invoke(app, [*words.split(), "--worst", "0", "--out", "run", *extra])
+    assert result.exit_code in (0, 1), result.output
+    browser = browser_of(tmp_path / "out", tmp_path / "run")
+    for requirement in ("R1", "R2"):
+        which = f"requirement={requirement}&system=epoch&status=all"
+        one = browser.get(f"/look/run/cases?{which}").json()["cases"][-1]
+        found = copied(browser, "run", one)
+        assert found["reason"] == ""
+        (row,) = tried(found["text"], tmp_path / f"{requirement}.suite.yaml")
+        assert_same(stored(tmp_path / "run", one), row)
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", "{}", '{"seed": 1, "asked": {"models": 3}}'])
+def test_a_result_that_says_nothing_is_no_error(tmp_path: Path, damage: str) -> None:
+    with RunStore(tmp_path / "run", Requirement("R1", "…", "rules"), system="dave2") as store:
+        case = Case("a", "R1", (Drive("x"),), {"frame": "a"})
+        store.append(case, Verdict.from_margin(case, -1.0))
+    (tmp_path / "run" / "result.json").write_text(damage)
+    browser = browser_of(tmp_path / "out", tmp_path / "run")
+    (one,) = browser.get("/look/run/cases").json()["cases"]
+    assert "does not say how" in copied(browser, "run", one)["reason"]

@@ -49,7 +49,10 @@ def test_the_worst_come_first(folder: Path) -> None:
     assert found["total"] == 8
     assert [one["margin"] for one in found["cases"]] == [-3.0] * 4 + [-1.0] * 4
     first = found["cases"][0]
-    assert first["answers"] == [{"output": "speed", "before": 8.0, "after": 11.0, "margin": -3.0}]
+    assert [(one["output"], one["before"], one["after"]) for one in first["answers"]] == [
+        ("speed", 8.0, 11.0)
+    ]
+    assert first["unit"] == " m/s"
     assert len(first["pictures"]) == 1
 
 
@@ -88,6 +91,16 @@ def test_windows_join_without_a_gap(folder: Path) -> None:
 )
 def test_cases_are_chosen_and_sorted(folder: Path, choice: Choice, expected: list[str]) -> None:
     assert names(Wall(folder), choice) == expected
+
+
+def test_a_case_has_its_place_among_the_chosen(folder: Path) -> None:
+    wall = Wall(folder)
+    for choice in (Choice(), Choice(status="all", order="case"), Choice(system="epoch", order="best")):
+        found = wall.window(choice, 0, 60)["cases"]
+        keys = [(one["requirement"], one["system"], one["case"]) for one in found]
+        assert [wall.place(choice, *key) for key in keys] == list(range(len(keys)))
+    assert wall.place(Choice(), "R1", "dave2", "b") is None
+    assert wall.place(Choice(system="epoch"), "R1", "dave2", "a") is None
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from roadworthy.rules.generation import Plan
     from roadworthy.rules.tables import ResultTable, Spent, Tally
     from roadworthy.runs import ImageRetention, SeveralResults
+    from roadworthy.transforms import UserEngine
 
 __all__ = ["RESULT_FILE", "Campaign", "exit_code", "print_tables", "write_document"]
 
@@ -39,6 +40,8 @@ class Campaign:
         seed: The same seed makes the same images.
         allow: The share of frames that may violate a rule.
         thresholds: At which of them rules are judged as well.
+        settings: What else the rows depend on, as manifest.json has it.
+        engines: The image engines of the user.
         unable: Which models do not predict what a rule speaks of, with what that is.
         tallies: What became of the frames, by rule and model.
         seconds: How long everything took.
@@ -51,6 +54,8 @@ class Campaign:
     seed: int = 0
     allow: float = 0.0
     thresholds: Sequence[float] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    engines: Sequence[UserEngine] = ()
     unable: dict[tuple[str, str], str] = field(default_factory=dict)
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
     seconds: float = 0.0
@@ -88,8 +93,10 @@ class Campaign:
         from roadworthy.rules.method import RulesMethod
         from roadworthy.rules.tables import read_tally
         from roadworthy.runs import read_rows, run_several
+        from roadworthy.runs.store import complete_manifest
 
         start = time.perf_counter()
+        self._write_down()
         with progress("Trying rules", len(self.data) * len(self.plans)) as told:
             found = run_several(
                 RulesMethod(self.plans),
@@ -105,12 +112,39 @@ class Campaign:
                 tested=lambda rule, system: (rule.id, system.name) not in self.unable,
                 progress=told,
             )
+        complete_manifest(self.out)
         self.seconds = time.perf_counter() - start
         for (rule, model), result in found.results.items():
             assert result.folder is not None
             rows = read_rows(result.folder)
             self.tallies[rule, model] = read_tally(self.plans[rule], rows, self.thresholds)
         return found
+
+    def _write_down(self) -> None:
+        """Write down what is about to be tested.
+
+        Raises:
+            InputError: The folder holds something else.
+        """
+        from roadworthy.runs.store import (
+            begin_manifest,
+            digest_of_dataset,
+            digest_of_engine,
+            digest_of_model,
+        )
+
+        if self.out.is_dir() and any(self.out.iterdir()):
+            raise InputError(
+                f"{self.out} must be empty or new, got a folder with files; choose another, or delete it"
+            )
+        begin_manifest(
+            self.out,
+            models={one.name: digest_of_model(one) for one in self.systems},
+            data={self.data.name: digest_of_dataset(self.data)},
+            engines={one.name: digest_of_engine(one) for one in self.engines},
+            seed=self.seed,
+            settings=self.settings,
+        )
 
     def spent(self, found: SeveralResults) -> tuple[dict[str, Spent], float]:
         """Return the seconds for each rule, and those for the original frames."""

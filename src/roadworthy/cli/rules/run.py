@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, make_folder, print_json, tracked
+from roadworthy.cli._console import console, examples, make_folder, parse_options, print_json, tracked
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.rules._group import (
     AllowCommands,
@@ -117,17 +117,25 @@ def run(
     for name, value in (("--shrink", shrink), ("--worst", worst), ("--passes", passes)):
         if value < 0:
             raise InputError(f"{name} must be 0 or more, got {value}")
+    known_engines = read_engines_file(engines, allow_commands=allow_commands)
     plans, skipped = plans_of(
         rule or [],
         rules or [],
         only=only or [],
-        engines=read_engines_file(engines, allow_commands=allow_commands),
+        engines=known_engines,
         same=tolerances(same or []),
         gallery=gallery,
         traffic=traffic,
         skip=skip,
     )
     systems = opened_models(model)
+    settings = {
+        "sample": sample,
+        "same": parse_options(same or []),
+        "gallery": gallery,
+        "traffic": traffic,
+        "engines": None if engines is None else str(engines),
+    }
     campaign = Campaign(
         plans,
         systems,
@@ -136,6 +144,8 @@ def run(
         seed,
         share("--allow", allow),
         [share("--threshold", one) for one in threshold.split(",") if one.strip()],
+        settings,
+        known_engines,
     )
     found = campaign.run(
         images=images,  # type: ignore[arg-type]  # checked where it is used
@@ -143,7 +153,9 @@ def run(
         processes=processes_for(processes, campaign.images),
     )
     tables = _tables(campaign, found)
-    document = campaign.document(found) | {"skipped": skipped}
+    opened = {one.name: reference for one, reference in zip(systems, model or ["dave2"], strict=True)}
+    asked = {"models": opened, "data": data, "options": parse_options(option or []), **settings}
+    document = campaign.document(found) | {"asked": asked, "skipped": skipped}
     document["sheets"] = write_sheets(campaign, found, worst if images != "none" else 0)
     shrunk = _shrunk(campaign, found, shrink)
     document["shrunk"] = shrunk

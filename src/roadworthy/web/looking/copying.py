@@ -8,6 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ValidationError
+
+from roadworthy._files import read_json
 from roadworthy.datasets import options_of, reader_for
 from roadworthy.errors import InputError
 from roadworthy.models import SystemUnderTest, load_model
@@ -17,9 +20,12 @@ from roadworthy.runs.suites.forms import BbslForm, DataForm, EntryForm, RuleForm
 from roadworthy.runs.suites.reading import read_suite
 from roadworthy.runs.suites.running import REQUIREMENTS, SUITE_FILE
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
+from roadworthy.web.jobs.trials import classes_of, object_of, values_of
 
 __all__ = ["CopiedTest", "copied_test"]
 
+_RESULT_FILE = "result.json"
+"""What `roadworthy rules run` writes for scripts."""
 _WHOLE = {
     "coverage": "a search makes its images one from another, so none of them can be made alone",
     "driving": "a drive is tried as a whole, not in cases",
@@ -63,19 +69,17 @@ def copied_test(
         raise InputError(f"This case cannot be copied as a test: {_WHOLE[pair.requirement.method]}.")
     if "track" in case["parameters"]:
         raise InputError("This case cannot be copied as a test: it is about all frames of a track.")
-    if isinstance(ask, BbslAsk):
-        raise InputError(
-            "This case cannot be copied as a test: its specification was written in a form, and a suite "
-            "names a file. Save it, and test with it by a suite."
-        )
     if ask is not None:
         document, where = _of_form(ask, case, opened), "Paths count from where the server was started."
     elif (folder / SUITE_FILE).is_file():
         document, where = _of_suite(folder, pair, case)
+    elif (asked := _asked_of_command(folder)) is not None:
+        document = _of_command(asked, case)
+        where = "Paths count from where `roadworthy rules run` was started."
     else:
         raise InputError(
             "This case cannot be copied as a test: the run does not say how its models and data were opened. "
-            "Runs from here and runs of suites do."
+            "Runs from here, runs of suites and `roadworthy rules run` do."
         )
     return CopiedTest(_text(document, case, where), f"{_name(case['case'])}.suite.yaml")
 
@@ -86,17 +90,28 @@ def _pair_of(folder: Path, case: Mapping[str, Any]) -> StoredPair:
 
 
 def _of_form(
-    ask: RulesAsk, case: Mapping[str, Any], opened: Callable[[str], SystemUnderTest]
+    ask: RulesAsk | BbslAsk, case: Mapping[str, Any], opened: Callable[[str], SystemUnderTest]
 ) -> dict[str, Any]:
     reference = next((one for one in ask.models if opened(one).name == case["system"]), None)
     if reference is None:
         raise InputError(f"The model {case['system']!r} is not one that this run was asked for.")
-    known = {one.name for one in options_of(reader_for(ask.data))}
-    options = {"count": ask.frames, "seed": ask.seed}
-    data = DataForm(data=ask.data, options={key: value for key, value in options.items() if key in known})
-    same = {"steering": ask.same_steering, "speed": _percent(ask.same_speed)}
-    entry = {"rule": " ".join(ask.text.split()), "same": same}
+    data = _data(ask.data, {}, count=ask.frames, seed=ask.seed)
+    entry = _specification(ask) if isinstance(ask, BbslAsk) else _rule(ask)
     return _document(ask.seed, {case["system"]: reference}, {_name(ask.data): data}, entry, case)
+
+
+def _rule(ask: RulesAsk) -> dict[str, Any]:
+    same = {"steering": ask.same_steering, "speed": _percent(ask.same_speed)}
+    return {"rule": " ".join(ask.text.split()), "same": same}
+
+
+def _specification(ask: BbslAsk) -> dict[str, Any]:
+    from roadworthy.bbsl import parse
+
+    entry: dict[str, Any] = {"bbsl": ask.text, "values": values_of(ask)}
+    if function := object_of(ask, parse(ask.text)):
+        entry |= {"object": function, "classes": classes_of(ask)}
+    return entry
 
 
 def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -111,9 +126,8 @@ def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[
     data = suite.form.data[str(about["data"])]
     sample: Any = manifest.get("settings", {}).get("sample")
     count = min((one for one in (data.sample, sample) if one is not None), default=None)
-    known = {one.name for one in options_of(reader_for(data.data))}
-    options = {"count": count} if "count" in known and count is not None else {}
-    chosen = data.model_copy(update={"options": {**options, **data.options}, "sample": None})
+    options = _data(data.data, data.options, count=count).options
+    chosen = data.model_copy(update={"options": options, "sample": None})
     model = suite.form.models[pair.system].model_dump(exclude_defaults=True)
     told = _entry(entry, case)
     if pair.requirement.tags:
@@ -123,6 +137,53 @@ def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[
     )
     name = next(iter(manifest.get("suite", {})), SUITE_FILE)
     return document, f"Keep it beside {name}: paths count from there."
+
+
+class _Asked(BaseModel):
+    """What `roadworthy rules run` was asked for, as its result.json has it."""
+
+    models: dict[str, str]
+    data: str
+    options: dict[str, Any]
+    sample: int | None
+    same: dict[str, str]
+    gallery: str
+    traffic: str
+    engines: str | None
+    seed: int
+
+
+def _asked_of_command(folder: Path) -> _Asked | None:
+    try:
+        found = read_json(folder / _RESULT_FILE)
+        return _Asked(**found["asked"], seed=found["seed"])
+    except (InputError, ValidationError, KeyError, TypeError):
+        # Of an older version, or of another command: it does not say.
+        return None
+
+
+def _of_command(asked: _Asked, case: Mapping[str, Any]) -> dict[str, Any]:
+    if case["system"] not in asked.models:
+        raise InputError(f"The model {case['system']!r} is not one that this run was asked for.")
+    usual: dict[str, Any] = {"same": {}, "gallery": "shipped", "traffic": "right", "engines": None}
+    told = asked.model_dump(include=set(usual))
+    entry = {"rule": case["parameters"]["rule"]} | {
+        key: one for key, one in told.items() if one != usual[key]
+    }
+    if asked.same:
+        entry["same"] = {
+            output: text if text.strip().endswith("%") else float(text) for output, text in asked.same.items()
+        }
+    models = {_name(case["system"]): asked.models[case["system"]]}
+    data = {_name(asked.data): _data(asked.data, asked.options, count=asked.sample)}
+    return _document(asked.seed, models, data, entry, case)
+
+
+def _data(reference: str, options: Mapping[str, Any], **wished: Any) -> DataForm:
+    """Return data as it was opened: with its options, and those of the run that its reader has."""
+    known = {one.name for one in options_of(reader_for(reference))}
+    fitting = {key: value for key, value in wished.items() if key in known and value is not None}
+    return DataForm(data=reference, options={**fitting, **options})
 
 
 def _entry(entry: EntryForm, case: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,10 @@ from roadworthy.web.looking.marks import Mark
 __all__ = ["shown"]
 
 _SIDES = ("x1", "y1", "x2", "y2")
+_UNITS = {"speed": " m/s", "steering": "°"}
+_SQUARES = {"speed": " (m/s)²", "steering": " degrees²"}
+_CHANGES = (f"{MEASURE}transform", f"{PARAMETER}transform")
+"""Columns that say what was done to a frame as a whole, the most exact first."""
 
 
 def shown(row: Mapping[str, Scalar], mark: Mark | None = None) -> dict[str, Any]:
@@ -23,8 +27,10 @@ def shown(row: Mapping[str, Scalar], mark: Mark | None = None) -> dict[str, Any]
         ...        "margin": -1.5, "reason": "", "visual_change": 0.25, "images": "ab cd",
         ...        "param.output.1": "speed", "measure.before.1": 8.0, "measure.after.1": 9.5}
         >>> one = shown(row)
-        >>> one["pictures"], one["answers"]
-        (['ab', 'cd'], [{'output': 'speed', 'before': 8.0, 'after': 9.5, 'margin': None}])
+        >>> one["pictures"], one["unit"]
+        (['ab', 'cd'], ' m/s')
+        >>> one["answers"]
+        [{'output': 'speed', 'unit': ' m/s', 'before': 8.0, 'after': 9.5, 'words': ['before', 'after']}]
     """
     return {
         "requirement": row["requirement"],
@@ -32,14 +38,14 @@ def shown(row: Mapping[str, Scalar], mark: Mark | None = None) -> dict[str, Any]
         "case": row["case"],
         "status": row["status"],
         "margin": _number(row["margin"]),
+        "unit": _unit(row),
         "reason": row["reason"] or "",
         "visual_change": _number(row.get("visual_change")),
         "tolerated": row.get(f"{MEASURE}tolerated"),
         "pictures": str(row["images"] or "").split(),
         "answers": list(_answers(row)),
         "boxes": dict(_boxes(row)),
-        "expected": row.get(f"{MEASURE}expected"),
-        "found": row.get(f"{MEASURE}found"),
+        "lines": list(_lines(row)),
         "parameters": _part(row, PARAMETER),
         "measures": _part(row, MEASURE),
         "mark": "" if mark is None else mark.mark,
@@ -48,15 +54,67 @@ def shown(row: Mapping[str, Scalar], mark: Mark | None = None) -> dict[str, Any]
 
 
 def _answers(row: Mapping[str, Scalar]) -> Iterator[dict[str, Any]]:
-    number = 1
-    while (before := row.get(f"{MEASURE}before.{number}")) is not None:
+    """Yield what the model answered, what decides about the margin first."""
+    found = sorted(_compared(row), key=lambda one: one[0])
+    for _, output, words, before, after in found:
         yield {
-            "output": row.get(f"{PARAMETER}output.{number}"),
+            "output": output,
+            "unit": _UNITS.get(output, ""),
             "before": _number(before),
-            "after": _number(row.get(f"{MEASURE}after.{number}")),
-            "margin": _number(row.get(f"{MEASURE}margin.{number}")),
+            "after": _number(after),
+            "words": list(words),
         }
+
+
+Compared = tuple[float, str, tuple[str, str], Scalar, Scalar]
+"""A margin, what was predicted, what the two numbers are, and the numbers."""
+
+
+def _compared(row: Mapping[str, Scalar]) -> Iterator[Compared]:
+    before_and_after = "before", "after"
+    number = 1
+    # A rule speaks of one output or of several.
+    while (before := row.get(f"{MEASURE}before.{number}")) is not None:
+        margin = _number(row.get(f"{MEASURE}margin.{number}"))
+        output = str(row.get(f"{PARAMETER}output.{number}") or "answer")
+        after = row.get(f"{MEASURE}after.{number}")
+        yield math.inf if margin is None else margin, output, before_and_after, before, after
         number += 1
+    # A search holds an answer against what is true.
+    if (label := row.get(f"{MEASURE}label")) is not None:
+        output = str(row.get(f"{PARAMETER}output") or "answer")
+        yield 0.0, output, ("true", "answered"), label, row.get(f"{MEASURE}prediction")
+    # Reliability holds how right the model is.
+    if (before := row.get(f"{MEASURE}before")) is not None:
+        yield (
+            0.0,
+            str(row.get(f"{PARAMETER}measure") or "answer"),
+            before_and_after,
+            before,
+            row.get(f"{MEASURE}after"),
+        )
+
+
+def _unit(row: Mapping[str, Scalar]) -> str:
+    """Return what the margin is measured in; nothing where it is a plain number."""
+    if row.get(f"{MEASURE}label") is not None:
+        # Equation 2 of DeepTest is about squared errors.
+        return _SQUARES.get(str(row.get(f"{PARAMETER}output")), "")
+    answers = list(_answers(row))
+    if answers:
+        return str(answers[0]["unit"])
+    return " px" if dict(_boxes(row)) else ""
+
+
+def _lines(row: Mapping[str, Scalar]) -> Iterator[str]:
+    """Yield what else is worth a line of its own."""
+    if (expected := row.get(f"{MEASURE}expected")) is not None:
+        yield f"expected {expected}, found {row.get(f'{MEASURE}found') or 'nothing'}"
+    if (nearest := row.get(f"{MEASURE}nearest")) is not None:
+        value = _number(row.get(f"{MEASURE}{nearest}"))
+        yield f"nearest to its threshold: {nearest}" + ("" if value is None else f" {value:.3g}")
+    if done := next((str(row[one]) for one in _CHANGES if row.get(one)), ""):
+        yield done
 
 
 def _boxes(row: Mapping[str, Scalar]) -> Iterator[tuple[str, list[float]]]:

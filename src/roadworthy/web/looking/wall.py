@@ -154,16 +154,12 @@ class Wall:
 
     def window(self, choice: Choice, offset: int, limit: int) -> dict[str, Any]:
         """Return some of the chosen cases, and how many there are."""
-        if choice.amount not in _AMOUNTS:
-            raise InputError(f"cases are not chosen by {choice.amount!r}: known are {', '.join(_AMOUNTS)}")
-        if choice.order not in _ORDERS or choice.status not in _STATUSES:
-            raise InputError(f"cases are not sorted by {choice.order!r} or chosen by {choice.status!r} here")
         marks = read_marks(self.folder)
-        where, values = self._where(choice, marks)
+        where, order, values = self._chosen(choice, marks)
         counted = self._ask(f"SELECT count(*) AS number FROM cases WHERE {where}", values)
         rows = self._ask(
-            f"SELECT * FROM cases WHERE {where} ORDER BY {_ORDERS[choice.order]}, requirement, system, "
-            f'"case" LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}',
+            f"SELECT * FROM cases WHERE {where} ORDER BY {order} "
+            f"LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}",
             (*values, limit, offset),
         )
         return {
@@ -171,6 +167,17 @@ class Wall:
             "offset": offset,
             "cases": [shown(row, marks.get(_key(row))) for row in rows],
         }
+
+    def place(self, choice: Choice, requirement: str, system: str, case: str) -> int | None:
+        """Return the place of a case among the chosen ones; None if it is not among them."""
+        where, order, values = self._chosen(choice, read_marks(self.folder))
+        rows = self._ask(
+            f'SELECT place FROM (SELECT requirement, system, "case", row_number() OVER (ORDER BY {order}) '
+            f"- 1 AS place FROM cases WHERE {where}) WHERE requirement = ${len(values) + 1} "
+            f'AND system = ${len(values) + 2} AND "case" = ${len(values) + 3}',
+            (*values, requirement, system, case),
+        )
+        return int(str(rows[0]["place"])) if rows else None
 
     def case(self, requirement: str, system: str, case: str) -> dict[str, Any]:
         """Return one case.
@@ -186,7 +193,12 @@ class Wall:
             raise InputError(f"this run has no case {case!r} of {requirement!r} on {system!r}")
         return shown(rows[0], read_marks(self.folder).get(_key(rows[0])))
 
-    def _where(self, choice: Choice, marks: Mapping[Key, Mark]) -> tuple[str, tuple[str | float, ...]]:
+    def _chosen(self, choice: Choice, marks: Mapping[Key, Mark]) -> tuple[str, str, tuple[str | float, ...]]:
+        """Return which cases are chosen, in which order, and the values that the former speaks of."""
+        if choice.amount not in _AMOUNTS:
+            raise InputError(f"cases are not chosen by {choice.amount!r}: known are {', '.join(_AMOUNTS)}")
+        if choice.order not in _ORDERS or choice.status not in _STATUSES:
+            raise InputError(f"cases are not sorted by {choice.order!r} or chosen by {choice.status!r} here")
         conditions, values = [_STATUSES[choice.status]], list[str | float]()
 
         def equals(column: str, value: str) -> None:
@@ -212,7 +224,8 @@ class Wall:
             named = 'requirement || chr(31) || system || chr(31) || "case"'
             among = f"({named}) IN (SELECT unnest(string_split(${len(values)}, chr(30))))"
             conditions.append(f"NOT {among}" if choice.mark == "none" else among)
-        return " AND ".join(conditions), tuple(values)
+        order = f'{_ORDERS[choice.order]}, requirement, system, "case"'
+        return " AND ".join(conditions), order, tuple(values)
 
 
 class Walls:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
+from roadworthy.web.comparing.choosing import known_runs
 from roadworthy.web.folders import REPORT, file_below
 from roadworthy.web.jobs.states import ID
 from roadworthy.web.looking.marks import MARKS, Mark, Said, add_mark
+from roadworthy.web.looking.results import found_in
 from roadworthy.web.looking.wall import Choice
 from roadworthy.web.room import room_of
 from roadworthy.web.routes.runs import folder_of
@@ -21,6 +24,7 @@ router = APIRouter(prefix="/look")
 
 _MOST = 200  # cases in one answer
 Short = Annotated[str, Query(max_length=500)]
+Name = Annotated[str, Query(max_length=2000)]
 Limit = Annotated[float | None, Query(allow_inf_nan=False)]
 
 
@@ -45,8 +49,16 @@ class _Said(_Case):
 def choose(request: Request) -> Response:
     """Return the list of runs to look at."""
     room = room_of(request)
-    jobs = [job for job in room.queue.jobs() if (job.run / "runs").is_dir()]
-    return room.pages.page(request, "look_runs.html", jobs=jobs, names=room.folders.names)
+    runs = [(one, _sentence(one.folder)) for one in known_runs(room)]
+    return room.pages.page(request, "look_runs.html", runs=runs)
+
+
+def _sentence(folder: Path) -> str:
+    """Return what a run found in a sentence, or why it cannot be read."""
+    try:
+        return found_in(folder).whole.sentence
+    except InputError as error:
+        return str(error)
 
 
 @router.get("/{name}")
@@ -73,10 +85,7 @@ def page(request: Request, name: str) -> Response:
     )
 
 
-@router.get("/{name}/cases")
-def cases(
-    request: Request,
-    name: str,
+def _chosen(
     requirement: Short = "",
     system: Short = "",
     status: Short = "failures",
@@ -87,24 +96,45 @@ def cases(
     amount: Short = "visual_change",
     least: Limit = None,
     most: Limit = None,
+) -> Choice:
+    """Return what an address chooses."""
+    return Choice(requirement, system, status, change, mark, order, tag, amount, least, most)
+
+
+Chosen = Annotated[Choice, Depends(_chosen)]
+
+
+@router.get("/{name}/cases")
+def cases(
+    request: Request,
+    name: str,
+    choice: Chosen,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST)] = 60,
 ) -> dict[str, Any]:
     """Return some of the chosen cases."""
     room = room_of(request)
-    choice = Choice(requirement, system, status, change, mark, order, tag, amount, least, most)
     return room.walls.kept(folder_of(room, name)).window(choice, offset, limit)
 
 
+@router.get("/{name}/place")
+def place(
+    request: Request, name: str, choice: Chosen, of: Short, on: Short, case: Name
+) -> dict[str, int | None]:
+    """Return the place of a case among the chosen ones, so that one can go on from there."""
+    room = room_of(request)
+    return {"place": room.walls.kept(folder_of(room, name)).place(choice, of, on, case)}
+
+
 @router.get("/{name}/case")
-def case(request: Request, name: str, requirement: Short, system: Short, case: Short) -> dict[str, Any]:
+def case(request: Request, name: str, requirement: Short, system: Short, case: Name) -> dict[str, Any]:
     """Return one case, which an address may name."""
     room = room_of(request)
     return room.walls.kept(folder_of(room, name)).case(requirement, system, case)
 
 
 @router.get("/{name}/test")
-def test(request: Request, name: str, requirement: Short, system: Short, case: Short) -> dict[str, str]:
+def test(request: Request, name: str, requirement: Short, system: Short, case: Name) -> dict[str, str]:
     """Return one case as a suite of its own, or why there is none."""
     room = room_of(request)
     folder = folder_of(room, name)

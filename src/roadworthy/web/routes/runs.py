@@ -4,69 +4,65 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import FileResponse
 
-from roadworthy.cases import Status
 from roadworthy.errors import InputError
-from roadworthy.runs.store import StoredPair, StoredRun
 from roadworthy.web.drives.finding import find_drives
 from roadworthy.web.folders import REPORT, REPORT_POLICY, RunFolders, file_below
 from roadworthy.web.jobs.states import ID, Job
+from roadworthy.web.looking.results import Found, found_in
 from roadworthy.web.room import Room, room_of
 from roadworthy.web.routes.jobs import document
+from roadworthy.web.studies.finding import ITSELF, open_study
+from roadworthy.web.thresholds.finding import has_answers
 
 __all__ = ["folder_of", "router"]
 
 router = APIRouter(prefix="/runs")
 
 _WORST = 6
-_FUNCTIONAL = "evidence/functional_coverage.json"
+_COVERAGE = ("coverage.json", "search.json", "evidence/functional_coverage.json")
 
 
 @dataclass(frozen=True)
-class _Result:
-    """What a run found of one requirement on one model, as the page shows it."""
+class _Link:
+    """A page that says more about a folder, and what to call it."""
 
-    requirement: str
-    text: str
-    system: str
-    status: str
-    summary: str
-    violated: int
-    errors: int
-    judged: int
-    not_applicable: int
-    method: str
+    path: str
+    words: str
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A folder that was given with --run, as the list of runs shows it."""
+
+    name: str
+    folder: Path
+    found: Found | None
+    problem: str
+    links: tuple[_Link, ...]
 
     @classmethod
-    def of(cls, pair: StoredPair) -> _Result:
-        counts = pair.counts
-        return cls(
-            pair.requirement.id,
-            pair.requirement.text,
-            pair.system,
-            str(pair.outcome.status) if pair.outcome else "open",
-            pair.outcome.summary if pair.outcome else "The run has not concluded.",
-            counts[Status.VIOLATED],
-            counts[Status.ERROR],
-            counts[Status.PASSED] + counts[Status.VIOLATED] + counts[Status.ERROR],
-            counts[Status.NOT_APPLICABLE],
-            pair.requirement.method,
-        )
+    def of(cls, name: str, folder: Path) -> _Given:
+        found, problem = _found_in(folder)
+        links = _links(name, folder, found)
+        return cls(name, folder, found, "" if links else problem, links)
+
+    @property
+    def cases(self) -> int:
+        """How many cases the run has."""
+        return sum(self.found.whole.cases.values()) if self.found else 0
 
 
 @router.get("")
 def page(request: Request) -> Response:
     """Return the list of runs."""
     room = room_of(request)
-    folders = [(name, room.folders.folder(name)) for name in room.folders.names]
-    return room.pages.page(
-        request, "runs.html", jobs=room.queue.jobs(), folders=folders, out=room.settings.out
-    )
+    given = [_Given.of(name, room.folders.folder(name)) for name in room.folders.names]
+    return room.pages.page(request, "runs.html", jobs=room.queue.jobs(), given=given, out=room.settings.out)
 
 
 @router.get("/{name}")
@@ -74,7 +70,8 @@ def run(request: Request, name: str) -> Response:
     """Return what one run found, or how far it has come."""
     room = room_of(request)
     folder, job = _found(room, name)
-    results, worst, reasons, problem = _results(folder)
+    found, problem = _found_in(folder, _WORST)
+    links = _links(name, folder, found)
     return room.pages.page(
         request,
         "run.html",
@@ -82,12 +79,11 @@ def run(request: Request, name: str) -> Response:
         folder=folder,
         job=job,
         state=None if job is None else document(job),
-        results=results,
-        worst=worst,
-        reasons=reasons,
+        found=found,
         has_report=file_below(folder, REPORT) is not None,
-        others=_others(name, folder, results),
-        problem=problem if job is None or job.state.stage.is_over else "",
+        links=links,
+        # A folder of drives or of an experiment is no run, and its own pages show it.
+        problem="" if (job is not None and not job.state.stage.is_over) or links else problem,
     )
 
 
@@ -126,47 +122,41 @@ def folder_of(room: Room, name: str) -> Path:
     return _found(room, name)[0]
 
 
-def _results(folder: Path) -> tuple[list[_Result], list[dict[str, Any]], list[tuple[str, int]], str]:
-    """Return what a run found, its worst violations, why cases do not apply, and why it cannot be read."""
+def _found_in(folder: Path, count: int = 0) -> tuple[Found | None, str]:
+    """Return what a run found, or why that cannot be read."""
     try:
-        stored = StoredRun.open(folder)
-        results = [_Result.of(pair) for pair in stored.pairs]
-        worst = [_violation(row) for row in stored.worst(count=_WORST)]
-        rows = stored.query(
-            "SELECT reason, count(*) AS number FROM cases WHERE status = $1 "
-            "GROUP BY reason ORDER BY number DESC, reason LIMIT 8",
-            [str(Status.NOT_APPLICABLE)],
-        )
-        return results, worst, [(str(row["reason"]), int(str(row["number"]))) for row in rows], ""
+        found = found_in(folder, count)
     except InputError as error:
-        return [], [], [], str(error)
+        return None, str(error)
+    return (found, "") if found.groups else (None, "nothing was judged yet")
 
 
-def _others(name: str, folder: Path, results: list[_Result]) -> list[tuple[str, str]]:
-    """Return the pages that say more about a run, with what to call them."""
+def _links(name: str, folder: Path, found: Found | None) -> tuple[_Link, ...]:
+    """Return the pages that say more about a folder."""
     path = quote(name, safe="")
-    methods = {one.method for one in results}
-    found = [("/studies", "Let people judge its pairs")] if "rules" in methods else []
-    if "coverage" in methods or file_below(folder, _FUNCTIONAL) is not None:
-        found.append((f"/coverage/{path}", "Coverage"))
-    if find_drives(folder):
-        found.append(("/drives", "Drives"))
-    return found
+    methods = frozenset[str]() if found is None else found.methods
+    links = []
+    if _is_study(folder):
+        links.append(_Link(f"/studies/{path}/{ITSELF}", "The study"))
+    elif "rules" in methods:
+        links.append(_Link(f"/studies?run={path}", "Let people judge its pairs"))
+    if "coverage" in methods or any(file_below(folder, one) is not None for one in _COVERAGE):
+        links.append(_Link(f"/coverage/{path}", "Coverage"))
+    if drives := find_drives(folder):
+        only = next(iter(drives))
+        links.append(
+            _Link(f"/drives/{path}?drive={quote(only, safe='')}", "The drive")
+            if len(drives) == 1
+            else _Link("/drives", f"{len(drives)} drives")
+        )
+    if has_answers(folder):
+        links.append(_Link(f"/thresholds/{path}", "Thresholds"))
+    return tuple(links)
 
 
-def _violation(row: Any) -> dict[str, Any]:
-    """Return a violation as the page shows it: pictures before and after, and what was answered."""
-    digests = str(row.get("images") or "").split()
-    return {
-        "requirement": row["requirement"],
-        "case": row["case"],
-        "system": row["system"],
-        "margin": row["margin"],
-        "visual_change": row.get("visual_change"),
-        "pictures": [f"images/{digest[:2]}/{digest}.png" for digest in digests],
-        "output": row.get("param.output.1"),
-        "before": row.get("measure.before.1"),
-        "after": row.get("measure.after.1"),
-        "expected": row.get("measure.expected"),
-        "found": row.get("measure.found"),
-    }
+def _is_study(folder: Path) -> bool:
+    try:
+        open_study(folder, ITSELF)
+    except InputError:
+        return False
+    return True

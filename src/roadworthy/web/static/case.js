@@ -1,14 +1,19 @@
 // One case: pictures, answers drawn as arrows and bars, boxes, and numbers.
-import { chip, hint, make } from "/static/page.js";
+import { chip, fill, hint, make } from "/static/page.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
 export const SAID = { passed: "holds", violated: "violated", "not applicable": "not applicable", error: "error" };
 export const UNITS = { speed: " m/s", steering: "°" };
 
-export function number(value, digits = 2) {
+const isInfinite = (value) => Math.abs(value) >= 1e300;
+
+// Every number that is measured, in the same form on every page.
+export function number(value) {
   if (value === null || value === undefined) return "–";
-  if (Math.abs(value) >= 1e300) return value > 0 ? "∞" : "−∞";
-  return Number(value).toFixed(digits).replace("-", "−");
+  if (isInfinite(value)) return value > 0 ? "∞" : "−∞";
+  // What is not 0 is not shown as 0: a violation by a hair is one.
+  const small = value !== 0 && Math.abs(value) < 0.005;
+  return (small ? Number(value).toPrecision(1) : Number(value).toFixed(2)).replace("-", "−");
 }
 
 function shape(tag, attributes, ...children) {
@@ -22,9 +27,9 @@ export function pictureOf(run, digest) {
   return `/runs/${encodeURIComponent(run)}/files/images/${digest.slice(0, 2)}/${digest}.png`;
 }
 
-// Steering as an arrow from the wheel, speed as a bar; before is drawn faint, after strong.
-function drawing(output, before, after) {
-  const name = `${output} ${number(before)} before, ${number(after)} after`;
+// Steering as an arrow from the wheel, everything else as a bar; what it was held against is drawn faint.
+function drawing({ output, before, after, words }) {
+  const name = `${output} ${number(before)} ${words[0]}, ${number(after)} ${words[1]}`;
   const picture = shape("svg", { viewBox: "0 0 64 36", class: "drawn", role: "img", "aria-label": name });
   if (output === "steering") {
     for (const [value, kind] of [[before, "before"], [after, "after"]]) {
@@ -41,8 +46,10 @@ function drawing(output, before, after) {
 }
 
 export function answersOf(one) {
-  return one.answers.map((answer) => make("div.answer-line", {}, drawing(answer.output, answer.before, answer.after),
-    make("span", {}, `${answer.output ?? "answer"} ${number(answer.before)} → ${number(answer.after)}${UNITS[answer.output] ?? ""}`)));
+  return one.answers.map((answer) => {
+    const told = answer.words[0] === "before" ? `${number(answer.before)} → ${number(answer.after)}${answer.unit}` : `${number(answer.after)}${answer.unit}, ${answer.words[0]} ${number(answer.before)}${answer.unit}`;
+    return make("div.answer-line", {}, drawing(answer), make("span", {}, `${answer.output} ${told}`));
+  });
 }
 
 export function boxesOver(image, boxes) {
@@ -58,11 +65,16 @@ export function boxesOver(image, boxes) {
   return drawn;
 }
 
+// A number with what it measures; an infinite one measures nothing.
+export function measured(value, unit) {
+  return `${number(value)}${isInfinite(value) ? "" : unit}`;
+}
+
 export function numbersOf(one, { explained = false } = {}) {
-  const unit = one.answers.length ? UNITS[one.answers[0].output] ?? "" : Object.keys(one.boxes).length ? " px" : "";
   const part = (text, about, words) => make("span.value", {}, text, explained ? hint(about, words) : null);
   const parts = [];
-  if (one.margin !== null) parts.push(part(`margin ${number(one.margin)}${unit}`, "margin", "How far the case is from the border between pass and fail, in the requirement's own unit. Below 0 it is violated."));
+  const endless = one.margin !== null && isInfinite(one.margin) ? " Here it is infinite: nothing was found that could be measured." : "";
+  if (one.margin !== null) parts.push(part(`margin ${measured(one.margin, one.unit)}`, "margin", `How far the case is from the border between pass and fail, in the requirement's own unit. Below 0 it is violated.${endless}`));
   if (one.visual_change !== null) parts.push(part(`Δv ${number(one.visual_change)}`, "visual change Δv", "How much of the change a person sees: 0 nobody sees, 1 nothing of the picture is left."));
   if (one.tolerated !== null && one.tolerated !== undefined) parts.push(part(one.tolerated ? "people tolerate it" : "people do not tolerate it", "tolerated", "Whether people still recognise what is there after a change as strong as this one, by the published study of the change."));
   return make("div.small.numbers", {}, parts);
@@ -70,4 +82,26 @@ export function numbersOf(one, { explained = false } = {}) {
 
 export function headingOf(one, { named = true } = {}) {
   return make("div.case-head", {}, chip(one.status, SAID[one.status]), named && one.mark ? make("span.chip.marked", {}, one.mark) : null, named ? make("b", {}, one.case) : null, make("small", {}, one.system));
+}
+
+// Which requirement it is about: its id, and what it says.
+export function requirementOf(one, texts, tag) {
+  const text = texts[one.requirement] ?? "";
+  return make(tag, { title: text }, make("b", {}, one.requirement), text ? ` ${text}` : "");
+}
+
+// A case as a card of a wall. `open` is what leads to the case: a button or a link, which covers the card.
+export function fillCard(card, run, one, texts, open) {
+  const pictures = one.pictures.slice(0, 2).map((digest, place) => {
+    const image = make("img", { src: pictureOf(run, digest), alt: one.pictures.length > 1 ? (place ? "after" : "before") : "frame", decoding: "async" });
+    return make("div.boxed", {}, image, boxesOver(image, one.boxes));
+  });
+  const told = [...one.lines, one.reason].filter(Boolean).join(": ");
+  open.classList.add("open");
+  open.setAttribute("aria-label", `Open ${one.case} of ${one.requirement}, ${one.system}, ${SAID[one.status]}${one.margin === null ? "" : `, margin ${measured(one.margin, one.unit)}`}`);
+  fill(card, open,
+    pictures.length ? make("div.tile-pictures", {}, pictures) : make("div.tile-pictures.none", {}, "no picture was kept"),
+    headingOf(one), requirementOf(one, texts, "div.small.of"),
+    answersOf(one).slice(0, 1), one.answers.length || !told ? null : make("div.line", { title: told }, told),
+    numbersOf(one));
 }

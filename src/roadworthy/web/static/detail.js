@@ -1,6 +1,6 @@
 // One case closely: two pictures compared in four ways, everything that is known, and what people say of it.
 import { alertAbout, ask, fill, hint, make } from "/static/page.js";
-import { answersOf, boxesOver, headingOf, number, numbersOf, pictureOf, UNITS } from "/static/case.js";
+import { answersOf, boxesOver, headingOf, measured, number, numbersOf, pictureOf, requirementOf, UNITS } from "/static/case.js";
 
 const WAYS = { beside: "Side by side", slider: "Slider", flicker: "Flicker", difference: "Difference" };
 const MARKS = { fault: "True fault", "false alarm": "False alarm", unsure: "Unsure" };
@@ -11,10 +11,13 @@ export class CaseDialog {
     this.box = box;
     this.source = source;
     this.way = "beside";
-    this.place = NaN; // of a case that an address names, nobody knows it
+    this.place = NaN; // of a case that is not among those chosen, nobody knows it
     this.timer = 0;
     this.saving = Promise.resolve();
-    box.addEventListener("close", () => clearInterval(this.timer));
+    box.addEventListener("close", () => {
+      clearInterval(this.timer);
+      source.closed(this.place);
+    });
     box.addEventListener("click", (event) => { if (event.target === box) box.close(); });
     box.addEventListener("keydown", (event) => {
       if (event.target.matches("input, textarea, select")) return;
@@ -36,22 +39,25 @@ export class CaseDialog {
   }
 
   open(one) {
+    const held = this.box.contains(document.activeElement) ? document.activeElement.dataset.step : null;
     this.draw(one);
     if (!this.box.open) this.box.showModal();
+    // What was pressed is another button now. Without the focus in the dialog, keys would lead nowhere.
+    (this.box.querySelector(`[data-step="${held}"]`) ?? this.box.querySelector("h2")).focus();
+    this.source.opened(one);
   }
 
   draw(one) {
-    const step = (by, words) => make("button.quiet", { type: "button", "aria-disabled": String(!(this.place + by >= 0 && this.place + by < this.source.size())), onclick: () => this.show(this.place + by) }, words);
+    const step = (by, words) => make("button.quiet", { type: "button", "data-step": by, "aria-disabled": String(!(this.place + by >= 0 && this.place + by < this.source.size())), onclick: () => this.show(this.place + by) }, words);
     const stage = make("div.stage", {});
     const several = one.pictures.length > 1;
     const ways = several ? make("div.ways", { role: "group", "aria-label": "How to compare" }, Object.entries(WAYS).map(([way, words]) =>
       make("button.quiet.way", { type: "button", "data-way": way, "aria-pressed": String(way === this.way), onclick: () => { this.way = way; this.draw(one); this.box.querySelector(`[data-way="${way}"]`).focus(); } }, words))) : null;
     fill(this.box,
-      make("div.head", {}, make("h2", { id: "case-title" }, one.case), make("div.actions", {}, step(-1, "Previous"), step(1, "Next"), make("button", { type: "button", onclick: () => this.box.close() }, "Close"))),
-      headingOf(one, { named: false }), make("p.small", {}, this.source.texts[one.requirement] ?? one.requirement),
+      make("div.head", {}, make("h2", { id: "case-title", tabindex: -1 }, one.case), make("div.actions", {}, step(-1, "Previous"), step(1, "Next"), make("button", { type: "button", onclick: () => this.box.close() }, "Close"))),
+      headingOf(one, { named: false }), requirementOf(one, this.source.texts, "p.asked"),
       ways, stage, answersOf(one), numbersOf(one, { explained: true }),
-      one.expected !== null && one.expected !== undefined ? make("p", {}, `Expected ${one.expected}, found ${one.found ?? "nothing"}`) : null,
-      one.reason ? make("p", {}, one.reason) : null,
+      [...one.lines, one.reason].filter(Boolean).map((line) => make("p", {}, line)),
       this.shrinking(one), this.copying(one), this.marking(one), this.known(one));
     this.compare(stage, one);
   }
@@ -90,7 +96,7 @@ export class CaseDialog {
         const answers = Object.entries(found.answers).map(([output, values]) => `${output} ${values.map((value) => number(value)).join(" → ")}${UNITS[output] ?? ""}`);
         fill(box, make("p", {}, found.amount >= 1 ? "Nothing less of the change fails." : `${Math.round(100 * found.amount)}% of the change is enough: `, make("code", {}, found.changes.join("; "))),
           make("div.frames", {}, found.pictures.map((digest, place) => make("figure", {}, make("img", { src: `/write/pictures/${digest}.png`, alt: place ? "after the least change" : "before" }), make("figcaption", {}, place ? "after the least change" : "before")))),
-          make("p.small", {}, `${answers.join(", ")}, margin ${number(found.margin)}`));
+          make("p.small", {}, `${answers.join(", ")}, margin ${measured(found.margin, one.unit)}`));
       } catch (error) {
         fill(box, make("p.state.bad", {}, error.message));
       }

@@ -64,7 +64,8 @@ export class JobCard {
       make("div.head", {}, make("h2", {}, "Run ", chip(job.stage, SAID[job.stage])), make("small", {}, [counted, time].filter(Boolean).join(" · "))),
       bar,
       make("p.line", { role: "status" }, job.message || (job.over ? "" : "It goes on when this page is closed.")),
-      outcomes(job),
+      // The page of a run has all of it below.
+      this.linked || !job.over ? outcomes(job) : null,
       make("div.actions", {}, actions),
     );
     this.box.dataset.stage = job.stage;

@@ -1,13 +1,15 @@
 // The page Look: a wall of which only what is seen is drawn, and one case at a time in a dialog.
 import { alertAbout, ask, fill, make } from "/static/page.js";
-import { answersOf, boxesOver, headingOf, number, numbersOf, pictureOf } from "/static/case.js";
+import { fillCard } from "/static/case.js";
 import { CaseDialog } from "/static/detail.js";
 
-const CHUNK = 60, HEIGHT = 206, LEAST = 320, GAP = 12, AHEAD = 2;
+const CHUNK = 60, KEPT = 12, HEIGHT = 228, LEAST = 320, GAP = 12, AHEAD = 2;
 const wall = document.getElementById("wall"), filters = document.getElementById("filters");
 const run = wall.dataset.run, texts = JSON.parse(wall.dataset.texts);
 
-let total = 0, chunks = new Map(), drawn = new Map(), generation = 0;
+const COUNTED = { failures: ["failure", "failures"], violated: ["violation", "violations"], error: ["error", "errors"], passed: ["case that holds", "cases that hold"], "not applicable": ["case that does not apply", "cases that do not apply"], all: ["case", "cases"] };
+
+let total = 0, chunks = new Map(), drawn = new Map(), generation = 0, shownCase = null;
 
 // What is chosen; what is left open is not in it.
 function chosen() {
@@ -23,20 +25,39 @@ function wanted(offset) {
   return `/look/${encodeURIComponent(run)}/cases?${query}`;
 }
 
+// Some cases, with what is near to where one looks: however far one scrolls, no more are kept.
 async function chunk(place) {
-  if (!chunks.has(place)) chunks.set(place, ask(wanted(place * CHUNK)));
-  return chunks.get(place);
+  const mine = chunks;
+  const found = mine.get(place) ?? ask(wanted(place * CHUNK));
+  mine.delete(place);
+  mine.set(place, found);
+  for (const oldest of mine.keys()) if (mine.size > KEPT) mine.delete(oldest);
+  try {
+    return await found;
+  } catch (error) {
+    // Asked again when it is wanted again: the server may have come back.
+    mine.delete(place);
+    throw error;
+  }
+}
+
+// The address holds what is chosen, and the case that is open, so that it can be sent to others.
+function address() {
+  const query = chosen();
+  if (shownCase) for (const [name, value] of [["case", shownCase.case], ["of", shownCase.requirement], ["on", shownCase.system]]) query.set(name, value);
+  history.replaceState(null, "", `?${query}`);
 }
 
 async function begin() {
   const mine = ++generation;
   chunks = new Map();
-  history.replaceState(null, "", `?${chosen()}`);
+  address();
   try {
     const first = await chunk(0);
     if (mine !== generation) return;
     total = first.total;
-    document.getElementById("count").textContent = total === 1 ? "1 case" : `${total.toLocaleString("en")} cases`;
+    const [one, several] = COUNTED[filters.elements.status.value];
+    document.getElementById("count").textContent = total === 1 ? `1 ${one}` : `${total.toLocaleString("en")} ${several}`;
     drawn.clear();
     if (total) wall.replaceChildren();
     else fill(wall, make("p.card.empty", {}, "No case is like this. Choose others above."));
@@ -69,8 +90,10 @@ function draw() {
       let card = drawn.get(place);
       if (!card) {
         card = make("article.tile", { role: "listitem", "aria-posinset": place + 1, "aria-setsize": total });
+        // In their order, whichever way one scrolls: the Tab key follows it.
+        const after = Math.min(...[...drawn.keys()].filter((other) => other > place));
+        wall.insertBefore(card, drawn.get(after) ?? null);
         drawn.set(place, card);
-        wall.append(card);
         complete(place, card, generation);
       }
       card.style.width = `${wide}px`;
@@ -96,17 +119,7 @@ async function complete(place, card, mine) {
 }
 
 function tile(card, one, place) {
-  const pictures = one.pictures.slice(0, 2).map((digest, number_) => {
-    const image = make("img", { src: pictureOf(run, digest), alt: one.pictures.length > 1 ? (number_ ? "after" : "before") : "frame", decoding: "async" });
-    return make("div.boxed", {}, image, boxesOver(image, one.boxes));
-  });
-  const open = make("button.open", { type: "button", "aria-label": `Open ${one.case}, ${one.system}, margin ${number(one.margin)}`, onclick: () => dialog.show(place) });
-  fill(card, open,
-    pictures.length ? make("div.tile-pictures", {}, pictures) : make("div.tile-pictures.none", {}, "no pictures were kept of this case"),
-    headingOf(one), answersOf(one).slice(0, 1),
-    one.expected !== null && one.expected !== undefined ? make("div.small", {}, `expected ${one.expected}, found ${one.found ?? "nothing"}`) : null,
-    one.reason ? make("div.small", {}, one.reason) : null,
-    numbersOf(one));
+  fillCard(card, run, one, texts, make("button", { type: "button", onclick: () => dialog.show(place) }));
 }
 
 const dialog = new CaseDialog(document.getElementById("case"), {
@@ -124,19 +137,28 @@ const dialog = new CaseDialog(document.getElementById("case"), {
     return one;
   },
   changed: (place, one) => { const card = drawn.get(place); if (card) tile(card, one, place); },
+  opened: (one) => { shownCase = one; address(); },
+  closed: (place) => {
+    shownCase = null;
+    address();
+    drawn.get(place)?.querySelector(".open")?.focus();
+  },
 });
 
 // An address may name one case, which is opened: /look/RUN?requirement=R1&system=dave2&case=town-000017
-async function openNamed(query) {
+async function openNamed(query, of, on) {
+  const which = new URLSearchParams({ requirement: of, system: on, case: query.get("case") });
+  const within = new URLSearchParams([...chosen(), ["of", of], ["on", on], ["case", query.get("case")]]);
   try {
-    dialog.open(await ask(`/look/${encodeURIComponent(run)}/case?${query}`));
+    const { place } = await ask(`/look/${encodeURIComponent(run)}/place?${within}`);
+    if (place === null) dialog.open(await ask(`/look/${encodeURIComponent(run)}/case?${which}`));
+    else await dialog.show(place);
   } catch (error) {
     alertAbout(error);
   }
 }
 
 const named = new URLSearchParams(location.search);
-if (named.has("case")) openNamed(new URLSearchParams(["requirement", "system", "case"].map((name) => [name, named.get(name) ?? ""])));
 for (const [name, value] of named) {
   const field = filters.elements[name];
   if (field && (!field.options || [...field.options].some((option) => option.value === value))) field.value = value;
@@ -164,4 +186,4 @@ document.addEventListener("visibilitychange", () => {
   for (const [place, card] of drawn) complete(place, card, generation);
 });
 new ResizeObserver(draw).observe(document.body);
-begin();
+begin().then(() => { if (named.has("case")) openNamed(named, named.get("of") ?? named.get("requirement") ?? "", named.get("on") ?? named.get("system") ?? ""); });

@@ -1,7 +1,7 @@
 // What a run would do, on a few frames.
 import { chip, fill, hint, make } from "/static/page.js";
+import { measured, number, SAID, UNITS } from "/static/case.js";
 
-const SAID = { passed: "holds", violated: "violated", "not applicable": "not applicable", error: "error" };
 const SPACE = "http://www.w3.org/2000/svg";
 
 export function showPreview(box, preview) {
@@ -17,12 +17,6 @@ export function showPreview(box, preview) {
 function image(digest, size, name) {
   return make("img", { src: `/write/pictures/${digest}.png`, alt: name, width: size[0], height: size[1] });
 }
-
-function number(value) {
-  return value === null || value === undefined ? "–" : Number(value).toFixed(2);
-}
-
-const UNITS = { speed: " m/s", steering: "°" };
 
 function pair(one) {
   const names = ["as it is", "changed", "changed once more", "changed a third time"];
@@ -58,7 +52,7 @@ function labelled(one) {
   }
   const rows = one.rows.map((row) => make("li", {}, chip(row.status, SAID[row.status]), " ",
     row.expected === null || row.expected === undefined ? row.reason : `expected ${row.expected}, found ${row.found ?? "nothing"}`,
-    row.margin === null ? "" : make("small", {}, ` margin ${number(row.margin)} px`)));
+    row.margin === null ? "" : make("small", {}, ` margin ${measured(row.margin, " px")}`)));
   return make("article.pair", {},
     make("div.frames.one", {}, make("figure.boxed", {}, image(one.pictures[0], one.size, one.frame), drawn)),
     make("p", {}, make("b", {}, one.frame), make("small", {}, " ", make("span.truth", {}, "true boxes"), " ", make("span.detection", {}, "detections"))),

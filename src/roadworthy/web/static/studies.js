@@ -4,6 +4,15 @@ import { ask } from "/static/page.js";
 const form = document.getElementById("draw"), state = document.getElementById("draw-state");
 const value = (id) => document.getElementById(id).value;
 
+// The page of a run leads here with its name.
+const wanted = new URLSearchParams(location.search).get("run");
+const offered = [...(document.getElementById("run")?.options ?? [])].find((option) => option.dataset.run === wanted);
+if (offered) {
+  offered.selected = true;
+  form.scrollIntoView({ block: "center" });
+  document.getElementById("run").focus({ preventScroll: true });
+}
+
 form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const chosen = document.getElementById("run").selectedOptions[0];

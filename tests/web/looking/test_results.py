@@ -1,0 +1,107 @@
+"""What the page of a run says: requirement by requirement, the worst first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.web.client import Browser, Client
+
+from roadworthy.cases import (
+    Acceptance,
+    Case,
+    Drive,
+    Outcome,
+    OutcomeStatus,
+    Requirement,
+    Severity,
+    Status,
+    Verdict,
+)
+from roadworthy.errors import InputError
+from roadworthy.report.results import Standing
+from roadworthy.runs import RunStore
+from roadworthy.web.app import create_app
+from roadworthy.web.looking.results import found_in
+from roadworthy.web.settings import Settings
+
+MARGINS = {
+    ("calm", "dave2"): (1.0, 2.0),
+    ("often", "dave2"): (-1.0, -2.0, -3.0, 4.0),
+    ("often", "epoch"): (-9.0, 1.0, 1.0, 1.0),
+    ("seldom", "dave2"): (-500.0, 1.0, 1.0, 1.0, 1.0),
+}
+
+
+def store_all(folder: Path) -> None:
+    for (id, system), margins in MARGINS.items():
+        requirement = Requirement(id, f"It is {id}", "rules", acceptance=Acceptance(0.0))
+        place = folder / "runs" / id / system
+        with RunStore(place, requirement, system=system, images=folder / "images") as store:
+            for number, margin in enumerate(margins):
+                case = Case(f"{id}-{number}", id, (Drive("x"),), {})
+                store.append(case, Verdict.from_margin(case, margin))
+            left_out = Case("left out", id, (Drive("x"),), {})
+            store.append(left_out, Verdict.not_applicable(left_out, "no road"))
+            violated = sum(1 for one in margins if one < 0)
+            counts = dict.fromkeys(Status, 0) | {
+                Status.VIOLATED: violated,
+                Status.PASSED: len(margins) - violated,
+                Status.NOT_APPLICABLE: 1,
+            }
+            status = OutcomeStatus.VIOLATED if violated else OutcomeStatus.PASSED
+            store.conclude(Outcome(id, status, counts, violated / len(margins), "as it is"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results") / "run"
+    store_all(folder)
+    return folder
+
+
+def test_what_stands_worst_comes_first(folder: Path) -> None:
+    found = found_in(folder)
+    assert [(one.requirement.id, [r.system for r in one.results]) for one in found.groups] == [
+        ("often", ["dave2", "epoch"]),
+        ("seldom", ["dave2"]),
+        ("calm", ["dave2"]),
+    ]
+    assert found.whole.standing is Standing.VIOLATED
+    assert (found.models, set(found.methods), found.texts["calm"]) == (2, {"rules"}, "It is calm")
+    assert (found.worst, found.reasons) == ((), ())
+
+
+def test_each_requirement_shows_its_worst_before_any_shows_its_second(folder: Path) -> None:
+    # A margin of -500 in one unit says nothing about one of -9 in another.
+    worst = [(one["requirement"], one["margin"]) for one in found_in(folder, 4).worst]
+    assert worst == [("often", -9.0), ("seldom", -500.0), ("often", -3.0), ("often", -2.0)]
+    assert found_in(folder, 1).reasons == (("no road", 4),)
+
+
+def test_what_is_more_severe_comes_first_among_its_equals(tmp_path: Path) -> None:
+    for id, severity in (("a", Severity.MINOR), ("b", Severity.CRITICAL)):
+        requirement = Requirement(id, "…", "rules", severity=severity)
+        with RunStore(tmp_path / "runs" / id / "dave2", requirement, system="dave2") as store:
+            case = Case("x", id, (Drive("x"),), {})
+            store.append(case, Verdict.from_margin(case, -1.0))
+    assert [one.requirement.id for one in found_in(tmp_path).groups] == ["b", "a"]
+
+
+def test_what_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be the folder of a run"):
+        found_in(tmp_path)
+
+
+def test_the_page_of_a_run_has_sentences_and_the_worst_first(folder: Path, tmp_path: Path) -> None:
+    browser = Browser(Client(create_app(Settings(tmp_path / "out", (folder,)))))
+    text = browser.page("/runs/run").text
+    places = [text.index(f"<b>{id}</b> It is {id}") for id in ("often", "seldom", "calm")]
+    assert places == sorted(places)
+    assert 'href="/studies?run=run"' in text
+    assert "1 error" not in text
+    listed = browser.page("/runs").text
+    assert "2 of 3 requirements are violated." in listed
+    assert "3 requirements on 2 models" in listed
+    assert ">19</td>" in listed
+    assert "2 of 3 requirements are violated." in browser.page("/look").text
