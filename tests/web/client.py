@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -53,6 +54,9 @@ class Client:
         self.app = app
         self.host = host
         self.cookies: dict[str, str] = {}
+        self.answers: list[Answer] = []
+        self.stays_open_after: int | None = None
+        """After how many pieces of a request nothing more comes."""
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.request("GET", path, headers)
@@ -84,17 +88,24 @@ class Client:
             "server": ("127.0.0.1", 8321),
         }
         sent: list[Any] = []
+        sent_pieces = 0
 
         async def receive() -> Any:
-            if pieces:
+            nonlocal sent_pieces
+            if pieces and sent_pieces != self.stays_open_after:
+                sent_pieces += 1
                 return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
             return await asyncio.Event().wait()  # the page stays open
 
         async def send(message: Any) -> None:
             sent.append(message)
 
-        await self.app(scope, receive, send)
-        return self._answer(sent)
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            if sent:
+                self.answers = [*self.answers, self._answer(sent)]
+        return self.answers[-1]
 
     def _answer(self, sent: list[Any]) -> Answer:
         found = [(name.decode().lower(), value.decode()) for name, value in sent[0]["headers"]]
@@ -119,6 +130,13 @@ class Browser:
 
     def page(self, path: str) -> Answer:
         return self.client.get(path, accept="text/html")
+
+    def settled(self, path: str) -> Answer:
+        """Return a page once what it waits for is there."""
+        end = time.monotonic() + 120
+        while 'id="working"' in (answer := self.page(path)).text:
+            assert time.monotonic() < end, "it took too long"
+        return answer
 
     def post(self, path: str, body: object, pieces: Iterable[bytes] = (), **headers: str) -> Answer:
         data = list(pieces) or [json.dumps(body).encode()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     with RunStore(folder, Requirement("R1", EVIL, "rules"), system="dave2") as store:
         for name, margin in (("a", -1.0), (EVIL, -2.0), ("c", 1.0)):
             case = Case(name, "R1", (Drive("x"),), {"change.1": EVIL})
-            store.append(case, Verdict.from_margin(case, margin))
+            store.append(case, replace(Verdict.from_margin(case, margin), visual_change=abs(margin) / 10))
     return folder
 
 
@@ -60,6 +61,17 @@ def test_a_mark_is_stored_beside_the_run(looking: Browser, folder: Path) -> None
     (mark,) = read_marks(folder).values()
     assert (mark.mark, mark.note, mark.rater) == ("fault", EVIL, "Ada")
     assert looking.get("/look/run/cases?mark=fault").json()["cases"][0]["note"] == EVIL
+
+
+def test_an_address_chooses_and_says_where_a_case_is(looking: Browser) -> None:
+    def found(query: str) -> list[str]:
+        return [one["case"] for one in looking.get(f"/look/run/cases?status=all&{query}").json()["cases"]]
+
+    assert found("least=0.15") == [EVIL]
+    assert found("most=0.15&order=case") == ["a", "c"]
+    where = "/look/run/place?of=R1&on=dave2&status=all&order=case"
+    places = {name: looking.get(f"{where}&case={name}").json()["place"] for name in ("a", "c", "x")}
+    assert places == {"a": 1, "c": 2, "x": None}
 
 
 def test_an_address_names_one_case(looking: Browser) -> None:

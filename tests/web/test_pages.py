@@ -147,6 +147,17 @@ def test_jobs_that_are_none(browser: Browser) -> None:
     assert browser.page("/runs/20261115-120000-aaaa").status == 404
 
 
+def test_more_pages_than_can_be_told_ask_again(settings: Settings) -> None:
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps(ASK))
+    app = create_app(replace(settings, limits=replace(settings.limits, streams=0)))
+    answer = Client(app).get(f"/jobs/{folder.name}/events")
+    retry, event = answer.text.strip().split("\n")
+    assert retry.startswith("retry: ")
+    assert json.loads(event.removeprefix("data: "))["stage"] == "waiting"
+
+
 def test_events_end_with_the_run(settings: Settings) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)

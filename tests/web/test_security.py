@@ -58,6 +58,34 @@ def test_what_changes_anything_needs_the_token_of_the_session(browser: Browser, 
     assert browser.post("/write/rule", RULE).status == 403
 
 
+@pytest.mark.parametrize("other", ['{"a": 1, "b": [2]}', "a b,c", 'half "quoted', ""])
+def test_cookies_of_other_servers_of_this_machine_do_no_harm(
+    browser: Browser, client: Client, other: str
+) -> None:
+    client.cookies = {"other": other, **client.cookies}
+    assert browser.post("/write/rule", RULE).status == 200
+
+
+def test_half_a_sign_is_refused_in_words(browser: Browser) -> None:
+    answer = browser.post("/write/rule", None, [b'{"text": "If it \\ud800 rains, slow down."}'])
+    assert answer.status == 422
+    assert "half of one" in answer.json()["error"]
+
+
+def test_an_answer_about_a_fault_of_ours_is_sealed_as_well(client: Client) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("<script>")
+
+    client.app.add_api_route("/broken", broken)
+    with pytest.raises(ZeroDivisionError):
+        client.get("/broken", accept="text/html")
+    (answer,) = client.answers
+    assert answer.status == 500
+    assert "<script>" not in answer.text
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
 def test_cookies_are_for_this_page_alone(client: Client) -> None:
     cookie = client.get("/runs").headers["set-cookie"]
     assert cookie.startswith(SESSION_COOKIE)
@@ -167,6 +195,14 @@ class TestToken:
     def test_the_way_in_leads_to_no_other_host(self, open_client: Client) -> None:
         assert open_client.get("//evil.example/?token=geheim").headers["location"] == "/evil.example/"
 
+    @pytest.mark.parametrize("token", ["falsch", "x%0d%0aX-Evil:%201", "%E2%82%AC"])
+    @pytest.mark.parametrize("path", ["/static/web.css", "/runs"])
+    def test_only_the_token_is_kept(self, open_client: Client, path: str, token: str) -> None:
+        for given in ({}, {"authorization": "Bearer geheim"}):
+            answer = open_client.get(f"{path}?token={token}", **given)
+            assert answer.status == (200 if path.startswith("/static") or given else 401)
+            assert TOKEN_COOKIE not in open_client.cookies
+
     def test_scripts_may_send_it_in_a_header(self, open_client: Client) -> None:
         assert open_client.get("/runs", authorization="Bearer geheim").status == 200
 
@@ -185,9 +221,22 @@ class TestSizes:
         answer = browser.post("/write/rule", None, pieces)
         assert (answer.status, answer.json()["code"]) == (413, "size")
 
+    @pytest.mark.parametrize("length", ["-1", "\xb2", "ten", "9" * 30])
+    def test_lengths_that_are_none(self, browser: Browser, length: str) -> None:
+        answer = browser.post("/write/rule", None, [b"{}"], content_length=length)
+        assert answer.status == 413
+
+    def test_one_that_does_not_arrive_is_not_waited_for(self, settings: Settings) -> None:
+        hasty = replace(settings, limits=replace(settings.limits, body_seconds=0.05))
+        client = Client(create_app(hasty))
+        client.stays_open_after = 1
+        answer = Browser(client).post("/write/rule", None, [b'{"text": "If it', b' rains, slow down."}'])
+        assert (answer.status, answer.json()["code"]) == (408, "time")
+
     def test_a_long_text_is_refused_before_it_is_read(self, browser: Browser, settings: Settings) -> None:
-        for path in ("/write/rule", "/write/spec", "/write/check"):
-            answer = browser.post(path, {"text": "x " * settings.limits.text})
+        limits = settings.limits
+        for path, most in (("rule", limits.rule), ("spec", limits.spec), ("check", limits.spec)):
+            answer = browser.post(f"/write/{path}", {"text": "x" * (most + 1)})
             assert answer.status == 422
             assert "characters at most" in answer.json()["error"]
 

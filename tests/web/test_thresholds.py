@@ -36,14 +36,18 @@ def counts(folder: Path) -> Path:
 
 def test_counted_answers_have_the_thresholds_of_the_command(tmp_path: Path) -> None:
     folder = counts(tmp_path / "published")
-    (found,) = find_thresholds(folder, rule="careful", samples=40).thresholds
+    # Published answers are shown by the rule of the command, which gives the paper's numbers.
+    (found,) = find_thresholds(folder, rule="imagenet", samples=40).thresholds
     (bins,) = read_human(folder).bins
-    one = estimate_threshold(bins, rule=rule_named("careful"), samples=40)
+    one = estimate_threshold(bins, rule=rule_named("imagenet"), samples=40)
     assert (found.value, found.spread, found.interval) == (one.value, one.spread, one.interval)
     assert one.spread is not None
-    page = browser(folder).page("/thresholds/published?samples=40").text
+    page = browser(folder).settled("/thresholds/published?samples=40").text
     assert f"<b>{one.value:.2f}</b>" in page
     assert f"{one.spread[0]:.2f}–{one.spread[1]:.2f}" in page
+    assert "<option selected>imagenet</option>" in page
+    careful = browser(folder).settled("/thresholds/published?samples=0&rule=careful").text
+    assert "<option selected>careful</option>" in careful
 
 
 def test_what_is_published_is_shown(tmp_path: Path) -> None:
@@ -59,7 +63,7 @@ def test_an_experiment_without_answers_says_what_to_do(tmp_path: Path) -> None:
     assert has_answers(folder)
     opened = browser(folder)
     assert 'href="/thresholds/experiment"' in opened.page("/thresholds").text
-    page = opened.page("/thresholds/experiment").text
+    page = opened.settled("/thresholds/experiment").text
     assert "There is no threshold yet" in page
     assert "no answers yet" in page
     assert 'href="/studies/experiment/itself"' in page
@@ -94,8 +98,9 @@ def test_answers_of_the_page_become_thresholds(tmp_path: Path) -> None:
     ]
     # Everybody is right about everything: there is no drop, and the end of what was shown is no threshold.
     assert all("no drop found" in one.remarks for one in found.thresholds)
-    page = browser(folder).page("/thresholds/experiment?width=0.1&samples=0").text
+    page = browser(folder).settled("/thresholds/experiment?width=0.1&samples=0").text
     assert "1200 answers of 12 people" in page
+    assert "<option selected>careful</option>" in page
     assert page.count('<svg class="chart"') == 2
 
 
@@ -120,7 +125,7 @@ def test_charts_and_numbers_are_those_of_the_estimate() -> None:
 def test_wishes_that_cannot_be(tmp_path: Path, query: str) -> None:
     folder = glance_experiment(tmp_path / "experiment")
     answered(folder, 2)
-    answer = browser(folder).page(f"/thresholds/experiment?{query}")
+    answer = browser(folder).settled(f"/thresholds/experiment?{query}")
     assert answer.status == 422 or "There is no threshold yet" in answer.text
 
 

@@ -25,7 +25,7 @@ from roadworthy.bbsl.binding_sources import SOURCES
 from roadworthy.bbsl.bindings import Bindings, Source
 from roadworthy.errors import InputError, RoadworthyError, suggest
 
-__all__ = ["load_bindings"]
+__all__ = ["load_bindings", "source_of"]
 
 
 def load_bindings(path: str | PathLike[str]) -> Bindings:
@@ -48,12 +48,27 @@ def load_bindings(path: str | PathLike[str]) -> Bindings:
     sources: dict[str, Any] = {}
     for name, given in functions.items():
         try:
-            sources[str(name)] = (
-                _source(given, Path(path).parent) if isinstance(given, dict) else _plain(given)
-            )
+            sources[str(name)] = source_of(given, Path(path).parent)
         except RoadworthyError as error:
             raise InputError(f"{file.where('functions', str(name))}: {name}: {error}") from error
     return Bindings(sources)
+
+
+def source_of(given: Any, folder: Path) -> Any:
+    """Return what gives a function its values, from how a file writes it.
+
+    Args:
+        given: A value that is the same in every frame, or a mapping that names a source.
+        folder: Where paths in it count from.
+
+    Raises:
+        InputError: It is neither.
+
+    Example:
+        >>> source_of({"boxes": "vehicle"}, Path()), source_of([275, 375], Path())
+        (BoxesOf(classes=('vehicle',), min_score=0.0), [275, 375])
+    """
+    return _source(given, folder) if isinstance(given, dict) else _plain(given)
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 from threading import Thread
@@ -20,14 +21,26 @@ from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web.pages import Destination
 from roadworthy.web.room import Room
-from roadworthy.web.routes import compare, coverage, drives, jobs, look, runs, studies, thresholds, write
-from roadworthy.web.security import Gate, Sessions
+from roadworthy.web.routes import (
+    compare,
+    coverage,
+    drives,
+    jobs,
+    look,
+    runs,
+    studies,
+    thresholds,
+    working,
+    write,
+)
+from roadworthy.web.security import HEADERS, Gate, Sessions
 from roadworthy.web.settings import Settings
 
 __all__ = ["DESTINATIONS", "create_app"]
 
 _STATIC = Path(__file__).with_name("static")
 _TOKENS = Path(report_pages.__file__).with_name("static") / "tokens.css"
+_LOG = logging.getLogger(__name__)
 _PAUSE = 0.3  # seconds between two looks at the queue
 
 DESTINATIONS = (
@@ -85,20 +98,28 @@ def create_app(settings: Settings, *, sessions: Sessions | None = None) -> FastA
     app.add_api_route("/", lambda: RedirectResponse("/write", 303), include_in_schema=False)
     app.add_api_route("/static/tokens.css", lambda: FileResponse(_TOKENS), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=_STATIC))
-    for module in (write, jobs, runs, look, compare, studies, drives, coverage, thresholds):
+    for module in (write, jobs, runs, look, compare, studies, drives, coverage, thresholds, working):
         app.include_router(module.router)
     app.add_exception_handler(RoadworthyError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _missing)
+    app.add_exception_handler(UnicodeEncodeError, _unwritable)
     app.add_exception_handler(Exception, _broken)
     app.add_middleware(Gate, settings=settings, sessions=sessions or Sessions())
     return app
 
 
 async def _turn(room: Room) -> None:
-    """Let the queue go on for as long as the server runs."""
+    """Let the queue go on for as long as the server runs, whatever is wrong with its folder meanwhile."""
+    told = ""
     while True:
-        await asyncio.to_thread(room.queue.advance)
+        try:
+            await asyncio.to_thread(room.queue.advance)
+            told = ""
+        except Exception as error:  # a full disk must not be the end of the queue
+            if str(error) != told:
+                told = str(error)
+                _LOG.warning("no run can begin just now: %s", told)
         await asyncio.sleep(_PAUSE)
 
 
@@ -128,9 +149,19 @@ async def _missing(request: Request, error: Exception) -> Response:
     return _told(request, error.status_code, "This cannot be done", str(error.detail))
 
 
+async def _unwritable(request: Request, error: Exception) -> Response:
+    del error
+    reason = "A text has a sign that is none, such as half of one that takes two. Type it again."
+    return _told(request, 422, "This cannot be used", reason)
+
+
 async def _broken(request: Request, error: Exception) -> Response:
     told = f"{type(error).__name__}: {error}. This should not happen; the terminal of the server says more."
-    return _told(request, 500, "Something went wrong", told)
+    answer = _told(request, 500, "Something went wrong", told)
+    # The gate does not see this one any more.
+    for name, value in HEADERS:
+        answer.headers[name.decode()] = value.decode()
+    return answer
 
 
 def _in_words(errors: Any) -> str:

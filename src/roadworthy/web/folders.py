@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 from roadworthy.errors import InputError
+from roadworthy.web.jobs.states import ID
 from roadworthy.web.settings import Settings
 
-__all__ = ["REPORT", "REPORT_POLICY", "RunFolders", "file_below"]
+__all__ = ["FILMS", "REPORT", "REPORT_POLICY", "RunFolders", "file_below"]
 
 REPORT = "report.html"
 """The report of a run, in its folder."""
@@ -16,7 +17,9 @@ REPORT_POLICY = "sandbox allow-same-origin; default-src 'none'; style-src 'unsaf
 """What a report may do: it brings its own style and pictures, and nothing else; no script runs in it."""
 
 _PICTURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
-"""What a page may show as it is; everything else is handed out as a download."""
+_FILMS = {".webm": "video/webm", ".mp4": "video/mp4", ".gif": "image/gif"}
+FILMS = frozenset(_FILMS)
+"""How the names of films end."""
 
 
 def file_below(folder: Path, path: str) -> Path | None:
@@ -55,7 +58,8 @@ class RunFolders:
         for folder in settings.runs:
             stem = re.sub(r"[^\w.-]+", "-", folder.resolve().name).strip("-.") or "run"
             name, number = stem, 2
-            while name in self._folders:
+            # What looks like a run of this server is looked for among those.
+            while name in self._folders or ID.fullmatch(name):
                 name, number = f"{stem}-{number}", number + 1
             self._folders[name] = folder
 
@@ -75,6 +79,7 @@ class RunFolders:
         return self._folders[name]
 
     @staticmethod
-    def media_type(path: Path) -> str | None:
-        """Return the type of a picture; None for what is no picture."""
-        return _PICTURES.get(path.suffix.lower())
+    def media_type(path: Path, *, films: bool = False) -> str | None:
+        """Return the type of a picture, or film; None for everything else, which is handed out to be kept."""
+        known = _PICTURES | _FILMS if films else _PICTURES
+        return known.get(path.suffix.lower())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import Request
 
@@ -22,6 +22,8 @@ from roadworthy.web.looking.wall import Walls
 from roadworthy.web.pages import Destination, Pages
 from roadworthy.web.pictures import Pictures
 from roadworthy.web.settings import Limits, Settings
+from roadworthy.web.turns import Turns
+from roadworthy.web.working import Workbench
 from roadworthy.web.writing.checking import CheckProcess
 from roadworthy.web.writing.previews import preview
 from roadworthy.web.writing.rule_text import read_rule
@@ -29,7 +31,8 @@ from roadworthy.web.writing.spec_text import read_spec
 
 __all__ = ["Room", "check_ask", "room_of"]
 
-T = TypeVar("T")
+# What was read is kept: whoever corrects a slip comes by the same texts again.
+_read_rule, _read_spec = lru_cache(256)(read_rule), lru_cache(256)(read_spec)
 
 
 def check_ask(ask: RulesAsk | BbslAsk, declared: Declared, limits: Limits) -> None:
@@ -38,13 +41,17 @@ def check_ask(ask: RulesAsk | BbslAsk, declared: Declared, limits: Limits) -> No
     Raises:
         InputError: A model or data set was not declared, or there is too much of something.
     """
-    if len(ask.text) > limits.text:
-        raise InputError(f"the text may have {limits.text} characters at most, got {len(ask.text)}")
+    _check_text(ask.text, limits.rule if ask.kind == "rules" else limits.spec)
     if ask.frames > limits.frames:
         raise InputError(f"a run may have {limits.frames} frames at most here, got {ask.frames}")
     declared.check("data", ask.data)
     for one in ask.models:
         declared.check("models", one)
+
+
+def _check_text(text: str, at_most: int) -> None:
+    if len(text) > at_most:
+        raise InputError(f"the text may have {at_most} characters at most, got {len(text)}")
 
 
 @dataclass
@@ -60,6 +67,8 @@ class Room:
         folders: The folders of runs that were given.
         pictures: Pictures of previews.
         walls: The walls of runs that are looked at.
+        bench: Computations that pages wait for.
+        streams: How many pages are told about a run as it goes on.
     """
 
     settings: Settings
@@ -68,11 +77,13 @@ class Room:
     queue: JobQueue
     checks: CheckProcess
     folders: RunFolders
+    # One at a time: neither the pipeline of English nor networks are for many threads.
+    _reading: Turns
+    _previewing: Turns
     pictures: Pictures = field(default_factory=Pictures)
     walls: Walls = field(default_factory=Walls)
-    # One reader and one preview at a time: neither the pipeline of English nor networks are for many threads.
-    _reading: Lock = field(default_factory=Lock)
-    _previewing: Lock = field(default_factory=Lock)
+    bench: Workbench = field(default_factory=Workbench)
+    streams: int = 0
 
     @classmethod
     def of(cls, settings: Settings, destinations: tuple[Destination, ...]) -> Room:
@@ -89,28 +100,26 @@ class Room:
             ProcessQueue(settings.out, at_most=settings.limits.jobs, check=check),
             CheckProcess(settings.limits.check_seconds),
             RunFolders(settings),
+            Turns(settings.limits.waiting),
+            Turns(settings.limits.waiting),
         )
 
     def rule(self, text: str) -> dict[str, Any]:
         """Return what the page shows of a rule."""
-        return self._read(read_rule, text)
+        _check_text(text, self.settings.limits.rule)
+        with self._reading.taken():
+            return _read_rule(text)
 
     def spec(self, text: str) -> dict[str, Any]:
         """Return what the page shows of a specification."""
-        return self._read(read_spec, text)
-
-    def _read(self, reader: Callable[[str], T], text: str) -> T:
-        if len(text) > self.settings.limits.text:
-            raise InputError(
-                f"the text may have {self.settings.limits.text} characters at most, got {len(text)}"
-            )
-        with self._reading:
-            return reader(text)
+        _check_text(text, self.settings.limits.spec)
+        with self._reading.taken():
+            return _read_spec(text)
 
     def preview(self, ask: RulesAsk | BbslAsk, count: int) -> dict[str, Any]:
         """Return what a run would do, on a few frames."""
         check_ask(ask, self.declared, self.settings.limits)
-        with self._previewing:
+        with self._previewing.taken():
             return preview(ask, min(count, self.settings.limits.preview), self.pictures, self.declared.model)
 
     def least(self, ask: RulesAsk | BbslAsk, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,14 +127,14 @@ class Room:
         if not isinstance(ask, RulesAsk):
             raise InputError("only a case of a rule can be shrunk")
         check_ask(ask, self.declared, self.settings.limits)
-        with self._previewing:
+        with self._previewing.taken():
             return shrunk(ask, case, self.pictures, self.declared.model)
 
     def copied(self, folder: Path, case: Mapping[str, Any], ask: RulesAsk | BbslAsk | None) -> CopiedTest:
         """Return the suite that tries one case of a run again."""
         if ask is not None:
             check_ask(ask, self.declared, self.settings.limits)
-        with self._previewing:
+        with self._previewing.taken():
             return copied_test(folder, case, ask, self.declared.model)
 
     def warm_up(self) -> None:

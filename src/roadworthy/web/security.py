@@ -6,19 +6,21 @@ other machines reach, and, for what changes anything, the token of the session a
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
+from starlette.requests import cookie_parser
+
 from roadworthy.web.settings import Settings
 
-__all__ = ["CSRF_HEADER", "Gate", "POLICY", "SESSION_COOKIE", "Sessions", "TOKEN_COOKIE"]
+__all__ = ["CSRF_HEADER", "Gate", "HEADERS", "POLICY", "SESSION_COOKIE", "Sessions", "TOKEN_COOKIE"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -48,7 +50,7 @@ POLICY = "; ".join(
 )
 """No script or style but files of ours, no other host, and no page around ours."""
 
-_HEADERS = (
+HEADERS = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -56,6 +58,7 @@ _HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+"""What every answer says, beside what it is."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +111,13 @@ class Gate:
         if scope["type"] != "http":
             return  # nothing here speaks another protocol
         headers = _headers(scope)
-        cookies = _cookies(headers.get("cookie", ""))
+        # Python's own parser drops all cookies for one that it dislikes, and other servers of this machine
+        # set some of those.
+        cookies = cookie_parser(headers.get("cookie", ""))
         if (refusal := self._refusal(scope, headers, cookies)) is not None:
             await _refuse(send, headers, *refusal)
             return
-        if (given := _query_token(scope)) and self.settings.token is not None:
+        if self.settings.token is not None and self._is_token(given := _query_token(scope)):
             await self._settle_token(scope, send, given)
             return
         session = cookies.get(SESSION_COOKIE, "")
@@ -165,12 +170,15 @@ class Gate:
         return None
 
     def _has_token(self, scope: Scope, headers: dict[str, str], cookies: dict[str, str]) -> bool:
-        wanted = self.settings.token
-        if wanted is None or scope["path"].startswith(_OPEN):
+        if self.settings.token is None or scope["path"].startswith(_OPEN):
             return True
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        shown = (cookies.get(TOKEN_COOKIE, ""), bearer, _query_token(scope))
-        return any(hmac.compare_digest(one.encode(), wanted.encode()) for one in shown)
+        return any(map(self._is_token, (cookies.get(TOKEN_COOKIE, ""), bearer, _query_token(scope))))
+
+    def _is_token(self, shown: str) -> bool:
+        """Return whether somebody shows the token; how long that takes says nothing about it."""
+        wanted = self.settings.token or ""
+        return bool(wanted) and hmac.compare_digest(shown.encode(), wanted.encode())
 
     async def _settle_token(self, scope: Scope, send: Send, token: str) -> None:
         """Keep the token in a cookie, and lead to the address without it: it shall not stand in a history."""
@@ -193,9 +201,16 @@ class Gate:
         self, scope: Scope, receive: Receive, send: Send, headers: dict[str, str], fresh: str
     ) -> None:
         if scope["method"] not in _SAFE:
-            body = await _body(receive, headers.get("content-length", "0"), self.settings.limits.body)
+            limits = self.settings.limits
+            try:
+                async with asyncio.timeout(limits.body_seconds):
+                    body = await _body(receive, headers.get("content-length", "0"), limits.body)
+            except TimeoutError:
+                reason = f"The request was not there within {limits.body_seconds:g} seconds. Send it again."
+                await _refuse(send, headers, 408, "time", reason)
+                return
             if body is None:
-                reason = f"A request may have {self.settings.limits.body // 1024} KiB at most. Send less."
+                reason = f"A request may have {limits.body // 1024} KiB at most. Send less."
                 await _refuse(send, headers, 413, "size", reason)
                 return
             receive = _given(body, receive)
@@ -203,7 +218,7 @@ class Gate:
         async def sealed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = {name.lower() for name, _ in message.get("headers", [])}
-                extra = [(name, value) for name, value in _HEADERS if name not in own]
+                extra = [(name, value) for name, value in HEADERS if name not in own]
                 if b"cache-control" not in own:
                     extra.append((b"cache-control", b"no-store"))
                 if fresh:
@@ -217,7 +232,7 @@ class Gate:
 
 async def _body(receive: Receive, length: str, limit: int) -> bytes | None:
     """Return the body of a request; None as soon as it is too large."""
-    if not length.isdigit() or int(length) > limit:
+    if not (length.isascii() and length.isdigit()) or int(length) > limit:
         return None
     taken = bytearray()
     while True:
@@ -245,13 +260,6 @@ def _headers(scope: Scope) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
 
 
-def _cookies(header: str) -> dict[str, str]:
-    try:
-        return {name: one.value for name, one in SimpleCookie(header).items()}
-    except CookieError:
-        return {}
-
-
 def _query_token(scope: Scope) -> str:
     pairs: Iterable[tuple[str, str]] = parse_qsl(scope["query_string"].decode("latin-1"))
     return next((value for name, value in pairs if name == "token"), "")
@@ -269,6 +277,6 @@ async def _refuse(send: Send, headers: dict[str, str], status: int, code: str, r
 
 
 async def _answer(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
-    head = [*headers, *_HEADERS, (b"cache-control", b"no-store"), (b"content-length", b"%d" % len(body))]
+    head = [*headers, *HEADERS, (b"cache-control", b"no-store"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": body})

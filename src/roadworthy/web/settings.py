@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
 from roadworthy.errors import InputError
 
-__all__ = ["LOOPBACK_NAMES", "Limits", "Settings", "is_loopback"]
+__all__ = ["Limits", "Settings", "is_loopback"]
 
-LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 """What a browser on this machine may call a server on it."""
 
 
@@ -34,19 +33,27 @@ class Limits:
 
     Attributes:
         body: The most bytes of a request.
-        text: The most characters of a rule or specification.
+        body_seconds: The most time for them to arrive.
+        rule: The most characters of a rule.
+        spec: The most characters of a specification.
         frames: The most frames of a run.
         preview: The most frames of a preview.
         check_seconds: The most time for the static checks of a specification, all questions together.
         jobs: The most runs that wait or go on at a time.
+        streams: The most pages that are told about a run as it goes on; others ask again and again.
+        waiting: The most requests that wait for one another, where only one can be worked on at a time.
     """
 
     body: int = 256 * 1024
-    text: int = 20_000
+    body_seconds: float = 20.0
+    rule: int = 4_000
+    spec: int = 20_000
     frames: int = 10_000
     preview: int = 8
     check_seconds: float = 20.0
     jobs: int = 50
+    streams: int = 40
+    waiting: int = 8
 
 
 @dataclass(frozen=True)
@@ -94,16 +101,12 @@ class Settings:
             [True, True, False]
         """
         name = _without_port(host)
-        if name in LOOPBACK_NAMES or name in self.names:
+        if name in _LOOPBACK_NAMES or name in self.names:
             return True
         try:
             return self.any_address and bool(ip_address(name))
         except ValueError:
             return False
-
-    def about(self) -> Mapping[str, object]:
-        """Return what pages tell about the server; nothing of it is secret."""
-        return {"out": str(self.out), "limits": self.limits}
 
 
 def _without_port(host: str) -> str:

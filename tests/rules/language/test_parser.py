@@ -155,3 +155,29 @@ def test_whatever_is_written_is_read_or_refused(data: st.DataObject) -> None:
     else:
         assert rule.blocks
         assert str(rule)
+
+
+JOINED = "If it rains, slow down, and if a pedestrian appears on the roadside, then slow down"
+
+
+def test_conditions_that_are_joined_are_blocks_of_their_own() -> None:
+    rule = parse(f"{JOINED}, and if it snows, turn left.")
+    assert [str(block.changes[0]) for block in rule.blocks] == [
+        "the weather becomes rainy",
+        "add a pedestrian on the sidewalk",
+        "the weather becomes snowy",
+    ]
+    assert rule.blocks[2].expectation.output == "steering"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("If a pedestrian appears and " * 12, "6 conditions at most"),
+        ("If it rains, slow down by " + "very " * 120 + "much.", "120 words at most"),
+    ],
+)
+def test_sentences_in_which_nobody_finds_the_way_are_refused(text: str, said: str) -> None:
+    """Every "and if" may begin a part of the rule, and there were twice as many ways to cut with each."""
+    with pytest.raises(RuleError, match=said):
+        parse(text)

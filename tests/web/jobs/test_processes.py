@@ -56,6 +56,7 @@ def test_runs_are_carried_out_one_after_the_other(queue: ProcessQueue) -> None:
     first, second = queue.start(ask(LONG)), queue.start(ask(name="R7"))
     assert queue.job(first.id).state.stage is Stage.RUNNING
     assert queue.job(second.id).state.stage is Stage.WAITING
+    assert queue.job(second.id).state.message == "One run goes on at a time: 1 before it."
     assert [one.id for one in queue.jobs()] == sorted([first.id, second.id], reverse=True)
     queue.cancel(first.id)
     until(lambda: stage_of(queue, second).is_over)
@@ -180,6 +181,15 @@ class TestRefusals:
         (tmp_path / "out").write_text("a file")
         with pytest.raises(InputError, match="--out"):
             ProcessQueue(tmp_path / "out").start(ask())
+
+    def test_a_disk_that_is_full(self, queue: ProcessQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*_: object) -> None:
+            raise InputError("cannot write: No space left on device")
+
+        monkeypatch.setattr("roadworthy.web.jobs.processes.write_state", full)
+        with pytest.raises(InputError, match="No space left"):
+            queue.start(ask())
+        assert list(queue.out.iterdir()) == []
 
     def test_damaged_folders_are_left_out(self, queue: ProcessQueue) -> None:
         folder = queue.out / "20261115-120000-aaaa"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.web.client import Browser, Client
 from typer.testing import CliRunner
 
-from roadworthy.cases import Case, Drive, Requirement, Verdict
+from roadworthy.cases import Case, Drive, OutcomeStatus, Requirement, Verdict
 from roadworthy.cli import app
 from roadworthy.rules.expectation import Quantity, read_tolerance
 from roadworthy.runs import RunStore
@@ -20,23 +20,27 @@ from roadworthy.runs.suites import plan_suite, read_suite, run_suite
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
 from roadworthy.web.jobs.worker import work_on
-from roadworthy.web.looking.copying import _percent
+from roadworthy.web.looking.copying import _percent, _text
 from roadworthy.web.settings import Settings
 
 WALKER = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 SUITE = """
 seed: 5
-models: {ours: dave2, theirs: epoch, see: detector}
+models: {ours: dave2, theirs: epoch, see: detector, what: classifier}
 data:
+  things: {data: world-crops, sample: 40}
   day: {data: world:town, sample: 9, options: {seed: 3}}
   dusk: {data: world:meadow, sample: 3, options: {time: dusk}}
 defaults: {accept: 50%, tags: [urban]}
 requirements:
-  paper: {rules: [mine.rules], same: {speed: 7%}}
+  paper: {rules: [mine.rules], same: {speed: 7%}, data: [day, dusk]}
   near:
     bbsl: near.bbsl
     values: {near: [100, 160]}
     models: see
+    data: [day, dusk]
+  blur: {reliability: [defocus-blur, frost], models: what, data: things, versions: 2}
+  steady: {reliability: fog, preserve: prediction, measure: steering, limit: 0.8, models: ours, data: day}
 """
 RULES = f"R1: {WALKER}\nR2: If the driving time changes into night, then the ego-vehicle should slow down.\n"
 SPEC = """exfunction vehicle(): bb near(): interval endexfunction
@@ -120,17 +124,46 @@ def suite_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_suite(plan, folder / "run").folder
 
 
-@pytest.mark.parametrize("requirement", ["paper/R1@day", "paper/R2@dusk", "near@day"])
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        "paper/R1@day",
+        "paper/R2@dusk",
+        "near@day",
+        "blur/defocus-blur-correctness",
+        "blur/frost-prediction",
+        "steady",
+    ],
+)
 def test_a_case_of_a_suite(suite_run: Path, requirement: str) -> None:
     browser = browser_of(suite_run.parent / "out", suite_run)
     one = browser.get(f"/look/run/cases?requirement={requirement}&status=all").json()["cases"][0]
     found = copied(browser, "run", one)
     assert found["reason"] == ""
     assert "all.suite.yaml" in found["text"].splitlines()[1]
+    assert "tags:\n    - urban\n" in found["text"]
     rows = tried(found["text"], suite_run.parent / f"{requirement[-3:]}{len(requirement)}.yaml")
     (row,) = (row for row in rows if row["case"] == one["case"])
     assert {row["param.frame"] for row in rows} == {one["parameters"]["frame"]}
     assert_same(stored(suite_run, one), row)
+
+
+def test_a_copied_test_of_reliability_fails_while_its_case_does(tmp_path: Path) -> None:
+    """All rows say the same again, and so does the outcome: the margin decides, not a distance."""
+    text = """
+models: classifier
+data: {things: {data: world-crops, sample: 40}}
+requirements: {blur: {reliability: defocus-blur, preserve: correctness, versions: 2, limit: 1}}
+"""
+    (tmp_path / "blur.suite.yaml").write_text(text)
+    whole = run_suite(plan_suite(read_suite(tmp_path / "blur.suite.yaml")), tmp_path / "run").folder
+    browser = browser_of(tmp_path / "out", whole)
+    for status, expected in (("violated", OutcomeStatus.VIOLATED), ("passed", OutcomeStatus.PASSED)):
+        one = browser.get(f"/look/run/cases?status={status}").json()["cases"][0]
+        file = tmp_path / f"{status}.suite.yaml"
+        file.write_text(copied(browser, "run", one)["text"])
+        again = run_suite(plan_suite(read_suite(file)), tmp_path / status)
+        assert [outcome.status for outcome in again.outcomes.values()] == [expected]
 
 
 @pytest.mark.parametrize(
@@ -138,13 +171,14 @@ def test_a_case_of_a_suite(suite_run: Path, requirement: str) -> None:
     [
         ("coverage", "a search makes its images one from another"),
         ("driving", "a drive is tried as a whole"),
-        ("reliability", "depends on all the frames"),
+        ("reliability", "does not say how its models and data were opened"),
         ("rules", "does not say how its models and data were opened"),
+        ("bbsl", "it is about all frames of a track"),
     ],
 )
 def test_what_cannot_be_copied_says_why(tmp_path: Path, method: str, said: str) -> None:
     with RunStore(tmp_path / "run", Requirement("R1", "…", method), system="dave2") as store:
-        case = Case("a", "R1", (Drive("x"),), {"frame": "a"})
+        case = Case("a", "R1", (Drive("x"),), {"track": 3} if method == "bbsl" else {"frame": "a"})
         store.append(case, Verdict.from_margin(case, -1.0))
     browser = browser_of(tmp_path / "out", tmp_path / "run")
     (one,) = browser.get("/look/run/cases").json()["cases"]
@@ -181,17 +215,43 @@ def test_a_specification_of_a_form(tmp_path: Path, text: str, bindings: dict[str
     assert_same(stored(folder / "run", one), row)
 
 
+@pytest.mark.parametrize("output", ["speed", "steering angle"])
+def test_tolerances_of_a_form_are_the_same_again(tmp_path: Path, output: str) -> None:
+    folder = tmp_path / "out" / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    text = f"If it rains, the {output} should stay the same."
+    ask = RulesAsk(text=text, models=("dave2",), data="world:town", frames=2, same_speed=0.0007)
+    (folder / "job.json").write_text(ask.model_copy(update={"same_steering": 0.123}).model_dump_json())
+    work_on(folder)
+    browser = browser_of(tmp_path / "out")
+    one = browser.get(f"/look/{folder.name}/cases?status=all").json()["cases"][0]
+    (row,) = tried(copied(browser, folder.name, one)["text"], tmp_path / "again.suite.yaml")
+    assert_same(stored(folder / "run", one), row)
+
+
+def test_a_name_does_not_end_the_comment() -> None:
+    case = {"case": "a\nmodels: evil", "requirement": "R1", "system": "dave2", "status": "violated"}
+    lines = _text({"seed": 1}, {**case, "margin": None}, "Here\nor there.").splitlines()
+    assert lines == ["# a models: evil of R1 on dave2: violated", "# Here or there.", "seed: 1"]
+
+
 @given(st.floats(min_value=1e-6, max_value=1))
 def test_shares_are_read_as_they_were_written(share: float) -> None:
     assert read_tolerance(_percent(share)) == Quantity(share, relative=True)
 
 
-@pytest.mark.parametrize("extra", [(), ("-o", "seed=3", "-o", "time=dusk", "--same", "speed=7%")])
-def test_a_case_of_rules_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "--data world:town",
+        "--data world -o count=9 -o seed=3 -o time=dusk --same speed=7% --same steering=0.5 --traffic left",
+    ],
+)
+def test_a_case_of_rules_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: str) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.rules").write_text(RULES)
-    words = "rules run --rules mine.rules --data world:town --model dave2 --model epoch --sample 5 --seed 4"
-    result = CliRunner().invoke(app, [*words.split(), "--worst", "0", "--out", "run", *extra])
+    words = f"rules run --rules mine.rules --model dave2 --model epoch --sample 5 --seed 4 {extra}"
+    result = CliRunner().invoke(app, [*words.split(), "--worst", "0", "--out", "run"])
     assert result.exit_code in (0, 1), result.output
     browser = browser_of(tmp_path / "out", tmp_path / "run")
     for requirement in ("R1", "R2"):

@@ -105,3 +105,36 @@ def test_the_page_of_a_run_has_sentences_and_the_worst_first(folder: Path, tmp_p
     assert "3 requirements on 2 models" in listed
     assert ">19</td>" in listed
     assert "2 of 3 requirements are violated." in browser.page("/look").text
+
+
+def test_folders_that_are_no_runs_lead_to_what_shows_them(tmp_path: Path) -> None:
+    for name in ("one/drive", "two/good", "two/poor"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "drive.parquet").write_bytes(b"")
+    for name in ("covered", "empty"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "covered" / "coverage.json").write_text("{}")
+    search = Requirement("S1", "…", "coverage")
+    with RunStore(tmp_path / "search" / "runs" / "s1" / "dave2", search, system="dave2") as store:
+        case = Case("try 1", "S1", (Drive("x"),), {})
+        store.append(case, Verdict.from_margin(case, -1.0))
+    folders = tuple(tmp_path / name for name in ("one", "two", "covered", "empty", "search"))
+    browser = Browser(Client(create_app(Settings(tmp_path / "out", folders))))
+    listed = browser.page("/runs").text
+    assert '<a href="/drives/one?drive=drive">The drive</a>' in listed
+    assert '<a href="/drives">2 drives</a>' in listed
+    assert '<a href="/coverage/covered">Coverage</a>' in listed
+    # One that holds nothing says what was expected, and only that one.
+    assert listed.count("must be the folder of a run") == 1
+    assert "/studies?run=" not in listed
+    assert "must be the folder of a run" in browser.page("/runs/empty").text
+    for name, link in (("one", "The drive"), ("covered", "Coverage")):
+        text = browser.page(f"/runs/{name}").text
+        assert "other pages show it" in text
+        assert link in text
+        assert "must be the folder of a run" not in text
+    assert 'href="/coverage/search"' in browser.page("/runs/search").text
+    assert "/studies?run=" not in browser.page("/runs/search").text
+    looked = browser.page("/look").text
+    assert 'href="/look/search"' in looked
+    assert 'href="/look/covered"' not in looked

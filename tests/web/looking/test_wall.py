@@ -75,6 +75,7 @@ def test_windows_join_without_a_gap(folder: Path) -> None:
             [f"R1 dave2 {x}" for x in "abc"],
         ),
         (Choice(requirement="R1", system="dave2", order="unseen"), ["R1 dave2 a", "R1 dave2 c"]),
+        (Choice(requirement="R1", system="dave2", order="seen"), ["R1 dave2 c", "R1 dave2 a"]),
         (Choice(tag="R2", system="epoch"), ["R2 epoch c", "R2 epoch a"]),
         (Choice(tag="urban", system="epoch", requirement="R1"), ["R1 epoch c", "R1 epoch a"]),
         (Choice(tag="rural"), []),
@@ -147,6 +148,44 @@ def test_numbers_that_json_cannot_hold(tmp_path: Path) -> None:
     assert one["parameters"]["seed"] == str(2**62)
 
 
+def test_errors_are_failures_and_come_after_violations(tmp_path: Path) -> None:
+    with RunStore(tmp_path, Requirement("R1", "…", "rules"), system="dave2") as store:
+        for name, verdict in (("a", None), ("b", -1.0), ("c", 2.0)):
+            case = Case(name, "R1", (Drive("x"),), {})
+            judged = Verdict.error(case, "crashed") if verdict is None else Verdict.from_margin(case, verdict)
+            store.append(case, judged)
+    wall = Wall(tmp_path)
+    assert names(wall, Choice()) == ["R1 dave2 b", "R1 dave2 a"]
+    assert names(wall, Choice(status="error")) == ["R1 dave2 a"]
+    assert wall.facets()["requirement"] == [("R1", 2)]
+    assert wall.window(Choice(status="error"), 0, 9)["cases"][0]["reason"] == "crashed"
+
+
+@pytest.mark.parametrize("column", ["transform", "transformation", "change"])
+def test_cases_of_other_kinds_are_chosen_by_their_change(tmp_path: Path, column: str) -> None:
+    with RunStore(tmp_path, Requirement("R1", "…", "coverage"), system="dave2") as store:
+        for name, change in (("a", "shear"), ("b", "fog"), ("c", "shear")):
+            case = Case(name, "R1", (Drive("x"),), {column: change})
+            store.append(case, Verdict.from_margin(case, -1.0))
+    wall = Wall(tmp_path)
+    # What fails most comes first.
+    assert wall.facets()["change"] == [("shear", 2), ("fog", 1)]
+    assert names(wall, Choice(change="fog")) == ["R1 dave2 b"]
+
+
+def test_of_many_runs_the_walls_looked_at_last_are_kept(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in "abc"]
+    for one in folders:
+        with RunStore(one, Requirement("R1", "…", "rules"), system="dave2") as store:
+            case = Case("a", "R1", (Drive("x"),), {})
+            store.append(case, Verdict.from_margin(case, -1.0))
+    walls = Walls(at_most=2)
+    first, second, third = (walls.fresh(one) for one in folders)
+    assert walls.kept(folders[2]) is third
+    assert walls.kept(folders[1]) is second
+    assert walls.kept(folders[0]) is not first
+
+
 def test_a_page_that_is_scrolled_sees_one_state_and_a_new_one_the_latest(folder: Path) -> None:
     walls = Walls()
     first = walls.fresh(folder)
@@ -160,8 +199,11 @@ class TestMarks:
             add_mark(tmp_path, Mark("R1", "dave2", "a", mark))
         assert [one.mark for one in read_marks(tmp_path).values()] == ["false alarm"]
         assert len((tmp_path / FILE).read_text().splitlines()) == 3
+        add_mark(tmp_path, Mark("R1", "dave2", "a", "", "but why?"))
+        assert [(one.mark, one.note) for one in read_marks(tmp_path).values()] == [("", "but why?")]
         add_mark(tmp_path, Mark("R1", "dave2", "a", ""))
         assert not read_marks(tmp_path)
+        add_mark(tmp_path, Mark("R1", "dave2", "a", "fault", "x" * 2000))
 
     def test_a_line_that_was_cut_off_is_left_out(self, tmp_path: Path) -> None:
         add_mark(tmp_path, Mark("R1", "dave2", "a", "fault", "…\nüber"))

@@ -164,3 +164,13 @@ def test_two_windows_of_one_person_lose_nothing(study: PairStudy) -> None:
         list(threads.map(rated, items))
     assert study.begin("ann")["group"] == 2
     assert len(read_ratings(study.answers.paths[0])) == len(items)
+
+
+def test_two_browsers_draw_at_once(run: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        drawn = list(pool.map(lambda seed: draw_study(run, "dave2", count=16, seed=seed), range(4)))
+    assert sorted(drawn) == ["study-1", "study-2", "study-3", "study-4"]
+    for one in drawn:
+        study = PairStudy(run / "studies" / one)
+        assert all(study.file(path) is not None for path in study.shown_files)
+    assert [one.name for one in (run / "studies").iterdir() if one.name.startswith(".")] == []

@@ -30,7 +30,12 @@ _CONNECTORS = frozenset(
 )
 _REASONS = frozenset({"because"})
 _NOT_UNDERSTOOD = frozenset({"unless", "until", "otherwise", "else", "except", "although", "though"})
+_MARKERS_OF: dict[str, list[tuple[str, ...]]] = {}
+for _words in MARKERS:
+    _MARKERS_OF.setdefault(_words[0], []).append(_words)
 _CHANGES_FIRST = ADD_VERBS | REMOVE_VERBS | REPLACE_VERBS | {"change"}
+_MOST_WORDS = 120
+_MOST_CONDITIONS = 6
 _EXAMPLE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 
 
@@ -89,6 +94,7 @@ def _read(text: str, analysis: Words) -> Rule:
     pieces = _merged(_pieces(words))
     while pieces:
         piece = pieces.pop(0)
+        _check_length(piece)
         try:
             blocks += _blocks(piece, blocks)
         except RuleError:
@@ -105,6 +111,17 @@ def _read(text: str, analysis: Words) -> Rule:
     if not blocks:
         raise words.refuse("the rule is empty", [_EXAMPLE])
     return Rule(text, tuple(blocks))
+
+
+def _check_length(piece: Words) -> None:
+    """Refuse a sentence in which nobody would find the way: to read it would take longer than anybody waits."""
+    if len(piece) > _MOST_WORDS:
+        raise piece.refuse(f"a sentence may have {_MOST_WORDS} words at most: write several", [_EXAMPLE])
+    if sum(1 for _ in _inner_markers(piece)) >= _MOST_CONDITIONS:
+        raise piece.refuse(
+            f"a sentence may have {_MOST_CONDITIONS} conditions at most: give each a sentence of its own",
+            [_EXAMPLE],
+        )
 
 
 def _without_headings(text: str) -> str:
@@ -148,7 +165,9 @@ def _has_then(words: Words) -> bool:
 
 def _marker(words: Words, at: int) -> int | None:
     """Return where the word or words end that open a condition; None where none do."""
-    for marker in MARKERS:
+    if at >= len(words):
+        return None
+    for marker in _MARKERS_OF.get(words[at].lower, ()):
         stop = at + len(marker)
         if tuple(word.lower for word in words[at:stop]) == marker:
             if marker == ("should",) and (
@@ -161,27 +180,32 @@ def _marker(words: Words, at: int) -> int | None:
 
 def _blocks(piece: Words, earlier: Sequence[Block]) -> list[Block]:
     """Read one sentence: one block, or several that are joined."""
-    while len(piece) and piece[0].lower in _CONNECTORS - {"in"}:
-        piece = piece[1:]
-    if len(piece) > 1 and piece[0].lower == "then" and _marker(piece, 1) is not None:
-        piece = piece[1:]
-    while len(piece) and piece[-1].lower in _COMMAS:
-        piece = piece[:-1]
+    piece = _taken_alone(piece)
     if not len(piece):
         return []
-    piece = _without_reason(piece)
     try:
         return [_block(piece, earlier)]
     except RuleError as error:
         first_error = error
     for cut in _inner_markers(piece):
         try:
-            first = _blocks(piece[:cut], earlier)
-            rest = _blocks(piece[cut:], [*earlier, *first])
+            # One block: were it several, the cut between them would have been tried before this one.
+            first = _block(_taken_alone(piece[:cut]), earlier)
+            return [first, *_blocks(piece[cut:], [*earlier, first])]
         except RuleError:
             continue
-        return first + rest
     raise first_error
+
+
+def _taken_alone(piece: Words) -> Words:
+    """Return a sentence without the words that join it to others, and without the reason that it gives."""
+    while len(piece) and piece[0].lower in _CONNECTORS - {"in"}:
+        piece = piece[1:]
+    if len(piece) > 1 and piece[0].lower == "then" and _marker(piece, 1) is not None:
+        piece = piece[1:]
+    while len(piece) and piece[-1].lower in _COMMAS:
+        piece = piece[:-1]
+    return _without_reason(piece)
 
 
 def _inner_markers(piece: Words) -> Iterator[int]:

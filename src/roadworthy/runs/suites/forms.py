@@ -346,14 +346,23 @@ class ReliabilityForm(EntryForm):
         default=None, description="Images in a batch; 50, or all of fewer, if left out."
     )
     confidence: Share = Field(default=0.95, description="How sure one wants to be.")
+    only: Some | None = Field(
+        default=None,
+        description="Only these cases, by their ids such as town-000003#1, each as it is among all of them.",
+    )
 
 
 class BbslForm(EntryForm):
     """A formal specification over bounding boxes."""
 
-    bbsl: Text = Field(description="The file of the specification; its path counts from the suite's folder.")
+    bbsl: Text = Field(
+        description="The file of the specification, whose path counts from the suite's folder, or the "
+        "specification itself."
+    )
     values: dict[str, Any] = Field(
-        default_factory=dict, description="Values of external functions: {near: [275, 375]}."
+        default_factory=dict,
+        description="Values of external functions, or what gives them: {near: [275, 375], others: {boxes: "
+        "truck}}.",
     )
     bindings: Text | None = Field(default=None, description="A YAML file of bindings.")
     object: Text | None = Field(

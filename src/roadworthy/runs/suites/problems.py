@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
-from roadworthy._excerpts import excerpt
 from roadworthy._yaml import Place, Span, YamlFile
 from roadworthy.errors import InputError, RuleError
 
@@ -71,7 +68,7 @@ def complain(file: YamlFile, place: Place, message: str, *, key: bool = False) -
     # A value that is missing, or a block of many lines, is best pointed at by its key.
     whole = written.value.line < written.value.end_line and written.value.end_column <= written.value.column
     about_key = written.key is not None and (key or found != place or whole)
-    return _shown(file, written.key if about_key and written.key else written.value, message)
+    return Complaint(*file.problem(message, written.key if about_key and written.key else written.value))
 
 
 def about_rule(file: YamlFile, place: Place, error: RuleError) -> Complaint:
@@ -83,28 +80,8 @@ def about_rule(file: YamlFile, place: Place, error: RuleError) -> Complaint:
         return complain(file, place, message)
     words = error.text[slice(*error.span)]
     for number in range(written.value.line, written.value.end_line + 1):
-        text = _line(file, number)
+        text = file.line(number)
         start = text.find(words, written.value.column if number == written.value.line else 0)
         if words.strip() and start >= 0:
-            return _shown(file, Span(number, start, number, start + len(words)), message)
+            return Complaint(*file.problem(message, Span(number, start, number, start + len(words))))
     return complain(file, place, f"{message}: {words!r}")
-
-
-def _shown(file: YamlFile, span: Span, message: str) -> Complaint:
-    text = _line(file, span.line)
-    stop = span.end_column if span.end_line == span.line else len(text.rstrip())
-    width = max(1, stop - span.column)
-    return Complaint(
-        message, span.line, excerpt(str(file.path), message, text, span.line, span.column + 1, width)
-    )
-
-
-def _line(file: YamlFile, number: int) -> str:
-    lines = _lines(file.text)
-    return lines[number - 1] if number <= len(lines) else ""
-
-
-@lru_cache(maxsize=1)
-def _lines(text: str) -> list[str]:
-    # As YAML counts them: other separators of str.splitlines do not end a line there.
-    return re.split(r"\r\n|\r|\n|\x85|\u2028|\u2029", text)

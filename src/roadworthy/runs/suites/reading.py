@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -10,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from roadworthy._yaml import Place, YamlFile, read_yaml
+from roadworthy._yaml import Place, Problem, YamlFile, read_yaml
 from roadworthy.errors import suggest
 from roadworthy.runs.suites.forms import (
     KIND_KEYS,
@@ -116,8 +117,10 @@ def read_suite(path: str | PathLike[str]) -> Suite:
         >>> suite.name, suite.form.requirements["N1"].rule[:27]
         ('night', 'If the driving time changes')
     """
-    file = read_yaml(Path(path), "suite", "'models:' and 'requirements:'", SuiteFileError)
+    twice: list[Problem] = []
+    file = read_yaml(Path(path), "suite", "'models:' and 'requirements:'", SuiteFileError, twice=twice)
     data, complaints = _text_keys(file, file.data, ())
+    complaints += [Complaint(*one) for one in twice]
     complaints += [*_kinds_told(file, data), *_names_told(file, data)]
     try:
         form = SuiteForm.model_validate(data)
@@ -133,11 +136,15 @@ def read_suite(path: str | PathLike[str]) -> Suite:
     return Suite(file, form)
 
 
+_LINE = re.compile(r":(\d+):\d+: ")
+
+
 class SuiteFileError(SuiteError):
     """The file of a suite cannot be read at all."""
 
     def __init__(self, message: str) -> None:
-        super().__init__([Complaint(message, 0, message)])
+        place = _LINE.search(message)
+        super().__init__([Complaint(message, int(place[1]) if place else 0, message)])
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.complaints[0].message,)

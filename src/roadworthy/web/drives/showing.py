@@ -16,13 +16,13 @@ from roadworthy.driving.requirements import Thresholds, read_thresholds
 from roadworthy.report.driving import failing_sectors, metric_label, values_along
 from roadworthy.report.html.formats import number
 from roadworthy.web.drives.maps import along, drive_map
+from roadworthy.web.folders import FILMS
 
 __all__ = ["METRICS", "SectorLine", "ShownDrive", "show_drive"]
 
 METRICS = ("LP", "SP", "SA", "ACC", "SAS", "TPP", "BPP", "HP", "SD(LP)", "SD(SP)", "SD(SA)", "Max(LP)")
 """What is offered to colour the way; any other metric can be typed."""
 _SHOWN = ("Mean(SP)", "SD(SP)", "SD(LP)", "Max(LP)", "SD(SA)")
-_FILMS = (".webm", ".mp4", ".gif")
 ORACLE = "oracle.json"
 
 
@@ -118,7 +118,7 @@ def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDriv
         tuple((name, unit_of(name), meaning_of(name)) for name in shown),
         lines,
         str(thresholds) if thresholds else "",
-        tuple(sorted(one.name for one in folder.iterdir() if one.suffix.lower() in _FILMS)),
+        tuple(sorted(one.name for one in folder.iterdir() if one.suffix.lower() in FILMS)),
     )
 
 

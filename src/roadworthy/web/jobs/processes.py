@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from roadworthy.web.jobs.states import (
     ID,
     LOG,
     PID,
+    STATE,
     Job,
     JobState,
     Stage,
@@ -35,6 +37,7 @@ from roadworthy.web.jobs.states import (
 __all__ = ["ProcessQueue"]
 
 _PATIENCE = 10.0  # seconds that a process gets to end cleanly
+_LITTLE = 2**20  # bytes; with fewer no process can even say why it ended
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
@@ -58,6 +61,7 @@ class ProcessQueue:
         self._check = check
         self._lock = RLock()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._read: dict[Path, tuple[object, Job]] = {}
 
     def start(self, ask: RulesAsk | BbslAsk) -> Job:
         """Take a run in; it begins when its turn comes."""
@@ -82,10 +86,14 @@ class ProcessQueue:
                 raise InputError(
                     f"cannot make the folder {folder}: {error.strerror}; start the server with another --out"
                 ) from error
-        write_state(folder, JobState())
-        # Last, for a folder counts as a job with it.
-        with replacing(folder / ASK) as unfinished:
-            unfinished.write_text(ask.model_dump_json(indent=2), encoding="utf-8")
+        try:
+            write_state(folder, JobState())
+            # Last, for a folder counts as a job with it.
+            with replacing(folder / ASK) as unfinished:
+                unfinished.write_text(ask.model_dump_json(indent=2), encoding="utf-8")
+        except InputError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return read_job(folder)
 
     def job(self, id: str) -> Job:
@@ -94,7 +102,7 @@ class ProcessQueue:
             raise InputError(
                 f"there is no run {id!r}: it may have been deleted; all runs are on the page Runs"
             )
-        return self._as_it_stands(read_job(self.out / id))
+        return self._with_place(self._as_it_stands(self._known(self.out / id)))
 
     def jobs(self) -> list[Job]:
         """Return all runs as they stand, the latest first; folders that are damaged are left out."""
@@ -103,8 +111,28 @@ class ProcessQueue:
             for folder in sorted(self.out.iterdir(), reverse=True):
                 if ID.fullmatch(folder.name):
                     with contextlib.suppress(InputError):
-                        found.append(self._as_it_stands(read_job(folder)))
+                        found.append(self._as_it_stands(self._known(folder)))
         return found
+
+    def _known(self, folder: Path) -> Job:
+        """Return a job; its files are read again only when they have changed: pages ask all the time."""
+        try:
+            found = (folder / STATE).stat()
+            stamp: object = found.st_ino, found.st_mtime_ns, found.st_size
+        except OSError:
+            return read_job(folder)
+        kept = self._read.get(folder)
+        if kept is None or kept[0] != stamp:
+            kept = self._read[folder] = stamp, read_job(folder)
+        return kept[1]
+
+    def _with_place(self, job: Job) -> Job:
+        """Return a job that waits with how many go before it."""
+        if job.state.stage is not Stage.WAITING:
+            return job
+        before = sum(not one.state.stage.is_over for one in self.jobs() if one.id < job.id)
+        told = f"One run goes on at a time: {before} before it." if before else ""
+        return job.with_state(replace(job.state, message=told))
 
     def _as_it_stands(self, job: Job) -> Job:
         """Return a job, interrupted if nobody works on what is said to go on."""
@@ -119,6 +147,8 @@ class ProcessQueue:
             told = "Stopped. It can go on where it was."
             return again.with_state(replace(again.state, stage=Stage.CANCELLED, message=told))
         told = "The process ended before the run did. It can go on where it was."
+        if shutil.disk_usage(job.folder).free < _LITTLE:
+            told = f"The disk of {job.folder} is full. Make room; then it can go on where it was."
         return again.with_state(replace(again.state, stage=Stage.INTERRUPTED, message=told))
 
     def _goes_on(self, job: Job) -> bool:
@@ -140,7 +170,9 @@ class ProcessQueue:
                 told = "Stopped before it began."
                 write_state(job.folder, replace(job.state, stage=Stage.CANCELLED, message=told))
             elif job.state.stage is Stage.RUNNING:
-                (job.folder / CANCEL).touch()
+                with contextlib.suppress(OSError):
+                    # It only says why a process ended that was not ready to listen yet; a disk may be full.
+                    (job.folder / CANCEL).touch()
                 self._signal(job)
         return self.job(id)
 

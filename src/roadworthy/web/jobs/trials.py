@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.errors import InputError, RuleError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset, Method, Requirement
     from roadworthy.rules.generation import Plan
 
-__all__ = ["Trial", "plan_of", "specification_method", "trial_of"]
+__all__ = ["Trial", "classes_of", "object_of", "plan_of", "specification_method", "trial_of", "values_of"]
 
 RULE, SPECIFICATION = "rule", "specification"
 """The ids of requirements that have no name."""
@@ -63,30 +64,44 @@ def specification_method(ask: BbslAsk) -> BbslMethod | BbslTrackMethod:
         InputError: It is wrong, or a function has no value.
     """
     from roadworthy.bbsl import Bindings, parse
-    from roadworthy.bbsl.method import BbslMethod
+    from roadworthy.bbsl.binding_files import source_of
+    from roadworthy.bbsl.choosing import method_for
     from roadworthy.bbsl.testing import find_role
-    from roadworthy.bbsl.track_method import BbslTrackMethod
 
     spec = parse(ask.text)
     spec.check_types()
     _check_bound(spec, ask.bindings)
-    objects = [name for name, one in ask.bindings.items() if one.source == "object"]
-    bound = {name: _source(name, one) for name, one in ask.bindings.items() if one.source != "object"}
-    classes = [word.strip() for word in ask.classes.split(",") if word.strip()]
-    role = None
-    if objects:
-        boxes = [one.name for one in spec.functions if one.name in objects and one.result.value == "bb"]
-        if len(boxes) != 1:
-            raise InputError("one function of type bb must stand for the object under test, and only one")
-        role = find_role(spec, bound, function=boxes[0], classes=classes)
-    bindings = Bindings(bound)
-    if not spec.is_temporal:
-        return BbslMethod(spec, bindings, role=role)
-    if role is None:
-        raise InputError(
-            "the specification speaks of several frames: choose the function that stands for the object"
-        )
-    return BbslTrackMethod(spec, bindings, role=role)
+    bound = {name: source_of(given, Path()) for name, given in values_of(ask).items()}
+    function = object_of(ask, spec)
+    role = find_role(spec, bound, function=function, classes=classes_of(ask)) if function else None
+    return method_for(spec, Bindings(bound), role)
+
+
+def values_of(ask: BbslAsk) -> dict[str, Any]:
+    """Return what gives the functions of a specification their values, as files and suites write it.
+
+    Raises:
+        InputError: Something that was typed is no value.
+    """
+    return {name: _given(name, one) for name, one in ask.bindings.items() if one.source != "object"}
+
+
+def classes_of(ask: BbslAsk) -> list[str]:
+    """Return the classes of objects to test."""
+    return [word.strip() for word in ask.classes.split(",") if word.strip()]
+
+
+def object_of(ask: BbslAsk, spec: Spec) -> str:
+    """Return the function that stands for the object under test; empty where none does.
+
+    Raises:
+        InputError: Several do, or one that gives no box.
+    """
+    objects = {name for name, one in ask.bindings.items() if one.source == "object"}
+    boxes = [one.name for one in spec.functions if one.name in objects and one.result.value == "bb"]
+    if objects and len(boxes) != 1:
+        raise InputError("one function of type bb must stand for the object under test, and only one")
+    return boxes[0] if boxes else ""
 
 
 def _check_bound(spec: Spec, bindings: Mapping[str, Binding]) -> None:
@@ -96,10 +111,8 @@ def _check_bound(spec: Spec, bindings: Mapping[str, Binding]) -> None:
             raise InputError(f"the specification has no external function {name!r}: choose its values again")
 
 
-def _source(name: str, binding: Binding) -> Any:
-    """Return what gives a function its values."""
-    from roadworthy.bbsl.binding_sources import BoxesOf, Exists, Lead, LeadExists, Signal
-
+def _given(name: str, binding: Binding) -> Any:
+    """Return what gives a function its values, as a file of bindings writes it."""
     if binding.source == "value":
         return _value(name, binding.value)
     text = binding.value.strip()
@@ -107,9 +120,8 @@ def _source(name: str, binding: Binding) -> Any:
         what = "a signal, such as speed" if binding.source == "signal" else "classes, such as vehicle"
         raise InputError(f"{name}: name {what}")
     if binding.source == "signal":
-        return Signal(text)
-    kinds = {"boxes": BoxesOf, "exists": Exists, "lead": Lead, "lead_exists": LeadExists}
-    return kinds[binding.source]([one.strip() for one in text.split(",")])
+        return {"signal": text}
+    return {binding.source: [one.strip() for one in text.split(",")]}
 
 
 def _value(name: str, text: str) -> bool | float | list[float]:
@@ -150,8 +162,9 @@ def trial_of(ask: RulesAsk | BbslAsk, opened: Callable[[str], SystemUnderTest] =
     data = opened_data(ask.data, ask.frames, seed=ask.seed, systems=systems)
     acceptance = Acceptance(ask.allow)
     if isinstance(ask, BbslAsk):
-        text = "The detections lead to the case that the ground truth leads to"
-        requirement = Requirement(ask.name or SPECIFICATION, text, "bbsl", acceptance=acceptance)
+        from roadworthy.bbsl.choosing import TEXT
+
+        requirement = Requirement(ask.name or SPECIFICATION, TEXT, "bbsl", acceptance=acceptance)
         return Trial(specification_method(ask), requirement, data, systems)
     from roadworthy.rules.method import RulesMethod
 

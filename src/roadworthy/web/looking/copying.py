@@ -16,7 +16,7 @@ from roadworthy.errors import InputError
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.runs.store import StoredPair, StoredRun
 from roadworthy.runs.store.records import read_records
-from roadworthy.runs.suites.forms import BbslForm, DataForm, EntryForm, RuleForm, RulesForm
+from roadworthy.runs.suites.forms import BbslForm, DataForm, EntryForm, ReliabilityForm, RuleForm, RulesForm
 from roadworthy.runs.suites.reading import read_suite
 from roadworthy.runs.suites.running import REQUIREMENTS, SUITE_FILE
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
@@ -29,7 +29,6 @@ _RESULT_FILE = "result.json"
 _WHOLE = {
     "coverage": "a search makes its images one from another, so none of them can be made alone",
     "driving": "a drive is tried as a whole, not in cases",
-    "reliability": "how much each frame is changed depends on all the frames of the run",
 }
 """Why cases of some methods cannot be tried alone."""
 
@@ -97,7 +96,7 @@ def _of_form(
         raise InputError(f"The model {case['system']!r} is not one that this run was asked for.")
     data = _data(ask.data, {}, count=ask.frames, seed=ask.seed)
     entry = _specification(ask) if isinstance(ask, BbslAsk) else _rule(ask)
-    return _document(ask.seed, {case["system"]: reference}, {_name(ask.data): data}, entry, case)
+    return _document(ask.seed, {case["system"]: reference}, {_name(ask.data): _only(data, case)}, entry, case)
 
 
 def _rule(ask: RulesAsk) -> dict[str, Any]:
@@ -126,8 +125,12 @@ def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[
     data = suite.form.data[str(about["data"])]
     sample: Any = manifest.get("settings", {}).get("sample")
     count = min((one for one in (data.sample, sample) if one is not None), default=None)
-    options = _data(data.data, data.options, count=count).options
-    chosen = data.model_copy(update={"options": options, "sample": None})
+    if isinstance(entry, ReliabilityForm):
+        # How much a frame is changed depends on how many there are: the data is opened as it was.
+        chosen = data.model_copy(update={"sample": count})
+    else:
+        options = _data(data.data, data.options, count=count).options
+        chosen = _only(data.model_copy(update={"options": options, "sample": None}), case)
     model = suite.form.models[pair.system].model_dump(exclude_defaults=True)
     told = _entry(entry, case)
     if pair.requirement.tags:
@@ -175,8 +178,8 @@ def _of_command(asked: _Asked, case: Mapping[str, Any]) -> dict[str, Any]:
             output: text if text.strip().endswith("%") else float(text) for output, text in asked.same.items()
         }
     models = {_name(case["system"]): asked.models[case["system"]]}
-    data = {_name(asked.data): _data(asked.data, asked.options, count=asked.sample)}
-    return _document(asked.seed, models, data, entry, case)
+    data = _data(asked.data, asked.options, count=asked.sample)
+    return _document(asked.seed, models, {_name(asked.data): _only(data, case)}, entry, case)
 
 
 def _data(reference: str, options: Mapping[str, Any], **wished: Any) -> DataForm:
@@ -186,12 +189,21 @@ def _data(reference: str, options: Mapping[str, Any], **wished: Any) -> DataForm
     return DataForm(data=reference, options={**fitting, **options})
 
 
+def _only(data: DataForm, case: Mapping[str, Any]) -> DataForm:
+    """Return data of which no more than the frame of a case is tried."""
+    return data.model_copy(update={"frames": [str(case["parameters"]["frame"])]})
+
+
 def _entry(entry: EntryForm, case: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is tried, as the suite says it; of a file of rules the one rule."""
     left_out = {"rules", "only", "rule", "tags", "accept", "models", "data", "text"}
     told = entry.model_dump(exclude=left_out, exclude_defaults=True, by_alias=True)
     if isinstance(entry, RuleForm | RulesForm):
         return {"rule": case["parameters"]["rule"], **told}
+    if isinstance(entry, ReliabilityForm):
+        parameters = case["parameters"]
+        which = {"reliability": parameters["transformation"], "preserve": parameters["preserve"]}
+        return {**told, **which, "measure": parameters["measure"], "only": [case["case"]]}
     assert isinstance(entry, BbslForm)
     return told
 
@@ -203,11 +215,10 @@ def _document(
     entry: Mapping[str, Any],
     case: Mapping[str, Any],
 ) -> dict[str, Any]:
-    frames = {"frames": [case["parameters"]["frame"]]}
     return {
         "seed": seed,
         "models": dict(models),
-        "data": {name: one.model_dump(exclude_none=True) | frames for name, one in data.items()},
+        "data": {name: one.model_dump(exclude_none=True) for name, one in data.items()},
         "requirements": {_name(case["requirement"]): dict(entry)},
     }
 

@@ -7,17 +7,20 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from roadworthy.errors import InputError
+from roadworthy.report.html.formats import count
 from roadworthy.runs.comparison import compare
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.comparing.choosing import known_runs, systems_of
 from roadworthy.web.comparing.lines import Shown, shown
 from roadworthy.web.room import Room, room_of
 from roadworthy.web.routes.runs import folder_of
+from roadworthy.web.working import Progress, stamp_of
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/compare")
 
+_PATIENCE = 1.0  # seconds after which the page is shown without the comparison
 Short = Annotated[str, Query(max_length=500)]
 
 
@@ -33,10 +36,11 @@ def page(
     """Return the page: the choice of runs, and what became of each requirement."""
     room = room_of(request)
     found: Shown | None = None
-    problem = ""
+    problem = work = ""
     if first and second:
         try:
-            found = _compared(room, first, second, old, new, anyway)
+            work = _asked(room, first, second, old, new, anyway)
+            found = room.bench.get(work).result(_PATIENCE)
         except InputError as error:
             problem = str(error)
     return room.pages.page(
@@ -52,12 +56,23 @@ def page(
         new_systems=systems_of(folder_of(room, second)) if second else (),
         found=found,
         problem=problem,
+        work="" if found or problem else work,
     )
 
 
-def _compared(room: Room, first: str, second: str, old: str, new: str, anyway: bool) -> Shown:
-    before, after = (StoredRun.open(folder_of(room, name)) for name in (first, second))
+def _asked(room: Room, first: str, second: str, old: str, new: str, anyway: bool) -> str:
+    """Return the id of the comparison, which goes on when nobody waits for it."""
     if bool(old) != bool(new):
         raise InputError("choose a model of both runs, or of neither: then those of one name are compared")
-    systems = {old: new} if old else None
-    return shown(compare(before, after, systems=systems, anyway=anyway), first, second)
+    folders = folder_of(room, first), folder_of(room, second)
+
+    def compared(progress: Progress) -> Shown:
+        progress("Reading both runs.", None)
+        before, after = map(StoredRun.open, folders)
+        cases = sum(sum(pair.counts.values()) for run in (before, after) for pair in run.pairs)
+        progress(f"Putting {count(cases)} cases side by side.", None)
+        systems = {old: new} if old else None
+        return shown(compare(before, after, systems=systems, anyway=anyway), first, second)
+
+    key = ("compare", first, second, old, new, anyway, *map(stamp_of, folders))
+    return room.bench.ask(key, compared)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
-from fastapi.responses import FileResponse
 
 from roadworthy.errors import InputError
 from roadworthy.web.drives.finding import find_drives
 from roadworthy.web.drives.showing import METRICS, ShownDrive, show_drive
 from roadworthy.web.folders import file_below
+from roadworthy.web.pages import shown_file
 from roadworthy.web.room import room_of
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/drives")
 
-_MEDIA = {".webm": "video/webm", ".mp4": "video/mp4", ".gif": "image/gif"}
 Short = Annotated[str, Query(max_length=500)]
 
 
@@ -65,7 +64,4 @@ def film(request: Request, name: str, file: Short, drive: Short = ".") -> Respon
     room = room_of(request)
     place = find_drives(room.folders.folder(name)).get(drive) if name in room.folders.names else None
     found = None if place is None or "/" in file else file_below(place, file)
-    media_type = None if found is None else _MEDIA.get(found.suffix.lower())
-    if found is None or media_type is None:
-        raise HTTPException(404, "This drive has no such film.")
-    return FileResponse(found, media_type=media_type, headers={"cache-control": "private, max-age=3600"})
+    return shown_file(found, films=True, otherwise="This drive has no such film.")

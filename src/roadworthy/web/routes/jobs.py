@@ -21,6 +21,7 @@ __all__ = ["router"]
 router = APIRouter(prefix="/jobs")
 
 _PAUSE = 0.25  # seconds between two looks at a run
+_RETRY = 2000  # milliseconds after which a page asks again that is not told by itself
 _SIGN_OF_LIFE = 15.0  # seconds after which something is sent, so that nobody takes the line for dead
 
 
@@ -57,6 +58,20 @@ async def events(request: Request, id: str) -> StreamingResponse:
 
 
 async def _events(request: Request, room: Room, id: str) -> AsyncIterator[str]:
+    if room.streams >= room.settings.limits.streams:
+        # So many lines would keep the server busy with telling: who comes now asks again every other second.
+        now = document(await run_in_threadpool(room.queue.job, id))
+        yield f"retry: {_RETRY}\ndata: {json.dumps(now)}\n\n"
+        return
+    room.streams += 1
+    try:
+        async for event in _told(request, room, id):
+            yield event
+    finally:
+        room.streams -= 1
+
+
+async def _told(request: Request, room: Room, id: str) -> AsyncIterator[str]:
     told: dict[str, Any] | None = None
     quiet = 0.0
     while not await request.is_disconnected():

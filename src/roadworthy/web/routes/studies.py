@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from fastapi.responses import FileResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
 from roadworthy.web.comparing.choosing import known_runs, systems_of
+from roadworthy.web.pages import shown_file
 from roadworthy.web.room import Room, room_of
 from roadworthy.web.routes.runs import folder_of
 from roadworthy.web.studies.agreement import mark_agreement
@@ -24,13 +24,6 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/studies")
 
-_MEDIA = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webm": "video/webm",
-    ".mp4": "video/mp4",
-}
 Name = Annotated[str, Field(max_length=80)]
 
 
@@ -164,10 +157,7 @@ def answer(request: Request, run: str, id: str, said: _Answer) -> dict[str, str]
 def shown(request: Request, run: str, id: str, path: str) -> Response:
     """Return a picture or a clip that the plan shows to people."""
     found = _task(room_of(request), run, id).file(path)
-    media_type = None if found is None else _MEDIA.get(found.suffix.lower())
-    if found is None or media_type is None:
-        raise HTTPException(404, "This study shows no such file.")
-    return FileResponse(found, media_type=media_type, headers={"cache-control": "private, max-age=3600"})
+    return shown_file(found, films=True, otherwise="This study shows no such file.")
 
 
 def _task(room: Room, run: str, id: str) -> Task:

@@ -25,20 +25,33 @@ function wanted(offset) {
   return `/look/${encodeURIComponent(run)}/cases?${query}`;
 }
 
-// Some cases, with what is near to where one looks: however far one scrolls, no more are kept.
+// Some cases. However far one scrolls, no more than a few lots are kept, and what one has scrolled past is not waited for.
 async function chunk(place) {
   const mine = chunks;
-  const found = mine.get(place) ?? ask(wanted(place * CHUNK));
+  let lot = mine.get(place);
+  if (!lot) {
+    const stop = new AbortController();
+    lot = { stop, cases: ask(wanted(place * CHUNK), undefined, { signal: stop.signal }) };
+  }
   mine.delete(place);
-  mine.set(place, found);
-  for (const oldest of mine.keys()) if (mine.size > KEPT) mine.delete(oldest);
+  mine.set(place, lot);
+  for (const [oldest, { stop }] of mine) {
+    if (mine.size <= KEPT) break;
+    mine.delete(oldest);
+    stop.abort();
+  }
   try {
-    return await found;
+    return await lot.cases;
   } catch (error) {
     // Asked again when it is wanted again: the server may have come back.
-    mine.delete(place);
+    if (mine.get(place) === lot) mine.delete(place);
     throw error;
   }
+}
+
+function forget() {
+  for (const { stop } of chunks.values()) stop.abort();
+  chunks = new Map();
 }
 
 // The address holds what is chosen, and the case that is open, so that it can be sent to others.
@@ -50,7 +63,7 @@ function address() {
 
 async function begin() {
   const mine = ++generation;
-  chunks = new Map();
+  forget();
   address();
   try {
     const first = await chunk(0);
@@ -64,7 +77,7 @@ async function begin() {
     wall.style.height = "";
     draw();
   } catch (error) {
-    alertAbout(error);
+    if (error.name !== "AbortError") alertAbout(error);
   }
 }
 
@@ -114,7 +127,7 @@ async function complete(place, card, mine) {
     if (mine !== generation || !one) return;
     tile(card, one, place);
   } catch (error) {
-    alertAbout(error);
+    if (error.name !== "AbortError") alertAbout(error);
   }
 }
 
@@ -182,7 +195,7 @@ filters.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("scroll", draw, { passive: true });
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
-  chunks.clear();
+  forget();
   for (const [place, card] of drawn) complete(place, card, generation);
 });
 new ResizeObserver(draw).observe(document.body);

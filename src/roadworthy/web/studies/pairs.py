@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from roadworthy.errors import InputError
@@ -27,6 +29,7 @@ __all__ = ["STUDIES", "PairStudy", "draw_study", "is_pair_study", "pairs_of"]
 
 STUDIES = "studies"
 """The folder in the folder of a run where its studies are."""
+_NUMBERING = Lock()
 _HAND_FILLED = "raters/ratings.csv"
 
 
@@ -200,14 +203,16 @@ def draw_study(
         )
     plan = plan_study(pairs, count=count, groups=groups, raters=raters, balanced=balanced, seed=seed)
     home = folder / STUDIES
-    unfinished = home / f".part-{os.getpid()}"
+    # A name of its own: two browsers may draw from one run at once.
+    unfinished = home / f".part-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         home.mkdir(exist_ok=True)
         write_study(plan, unfinished, lambda digest: run.image(digest).read_bytes())
-        number = 1
-        while (home / f"study-{number}").exists():
-            number += 1
-        unfinished.rename(home / f"study-{number}")
+        with _NUMBERING:
+            number = 1
+            while (home / f"study-{number}").exists():
+                number += 1
+            unfinished.rename(home / f"study-{number}")
     except OSError as error:
         raise InputError(f"cannot write the study to {home}: {error.strerror}") from error
     finally:

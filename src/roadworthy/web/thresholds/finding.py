@@ -12,6 +12,7 @@ from roadworthy.errors import InputError
 from roadworthy.reliability.human import Threshold, estimate_threshold, read_human, rule_named
 from roadworthy.report.html.charts import Chart
 from roadworthy.web.studies.answer_files import AnswerFiles
+from roadworthy.web.working import Progress, quietly
 
 __all__ = ["Found", "ShownThreshold", "find_thresholds", "has_answers", "threshold_chart"]
 
@@ -67,7 +68,14 @@ def has_answers(folder: Path) -> bool:
     return any(folder.glob("*_c_p_*.csv")) or any(folder.glob("*_p_p_*.csv"))
 
 
-def find_thresholds(folder: Path, *, rule: str, samples: int, width: float | None = None) -> Found:
+def find_thresholds(
+    folder: Path,
+    *,
+    rule: str,
+    samples: int,
+    width: float | None = None,
+    progress: Progress = quietly,
+) -> Found:
     """Return the thresholds of a folder: the numbers of ``roadworthy reliability thresholds``.
 
     Args:
@@ -75,6 +83,7 @@ def find_thresholds(folder: Path, *, rule: str, samples: int, width: float | Non
         rule: How a threshold is read off.
         samples: How often the experiment is repeated in silico; 0 for no intervals.
         width: Of the intervals of visual change, for single answers.
+        progress: Is told how far it has come.
 
     Raises:
         InputError: There are no answers, or too few.
@@ -87,7 +96,8 @@ def find_thresholds(folder: Path, *, rule: str, samples: int, width: float | Non
     data = read_human(folder, answers=tuple(own), width=width)
     thresholds: list[Threshold] = []
     troubles = list(data.without)
-    for bins in data.bins:
+    for number, bins in enumerate(data.bins):
+        progress(f"Threshold {number + 1} of {len(data.bins)}.", number / len(data.bins))
         try:
             thresholds.append(estimate_threshold(bins, rule=chosen, samples=samples))
         except InputError as error:

@@ -27,7 +27,7 @@ ROLES = {
 """The kinds of words with what the page says of each."""
 
 _WORDS = re.compile(
-    r"""(?P<comment>//[^\n]*|\(\*(?:.|\n)*?\*\))
+    r"""(?P<comment>//[^\n]*|\(\*(?:[^*]|\*(?!\)))*(?:\*\)|\Z))
     |(?P<keyword>\b(?:exfunction|endexfunction|precondition|endprecondition|condition|endcondition|case|endcase
         |let|in|not|and|or|forall|exists|always|eventually|until|previous|none)\b|[¬∧∨∀∃])
     |(?P<type>\b(?:bool|real|interval|bb|setBB)\b)

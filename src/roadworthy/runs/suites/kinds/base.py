@@ -68,8 +68,11 @@ class Context:
         """
         from roadworthy.transforms.engines import SHIPPED, read_engines
 
+        if (key := ("engines", path)) in self.known:
+            known: tuple[UserEngine, ...] = self.known[key]
+            return known
         file = path if path == SHIPPED else self.located(path)
-        found = read_engines(file, allow_commands=self.allow_commands)
+        found = self.known[key] = read_engines(file, allow_commands=self.allow_commands)
         for one in found:
             same = self.engines.setdefault(one.name, one) == one
             if not same:

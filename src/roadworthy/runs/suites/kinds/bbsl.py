@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._files import naming
 from roadworthy.runs.suites.forms import BbslForm
 from roadworthy.runs.suites.kinds.base import Context, Kind, OfEach, Part, other_task
 from roadworthy.runs.suites.opening import Facts
@@ -18,35 +19,39 @@ __all__ = ["BbslKind"]
 
 
 class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
-    """A file with a specification."""
+    """A file with a specification, or the specification itself."""
 
     name = "bbsl"
     changes_frames = False
 
     def parts(self, entry: BbslForm, context: Context) -> Iterator[Part[BbslMethod | BbslTrackMethod]]:
         """Yield the specification."""
-        from roadworthy.bbsl import Bindings, load, load_bindings
+        from roadworthy.bbsl import Bindings, load, load_bindings, parse
+        from roadworthy.bbsl.binding_files import source_of
         from roadworthy.bbsl.choosing import TEXT, method_for
         from roadworthy.bbsl.testing import find_role
 
-        file = context.located(entry.bbsl)
-        spec = load(file)
+        itself = "endcase" in entry.bbsl
+        file = None if itself else context.located(entry.bbsl)
+        spec = parse(entry.bbsl) if file is None else load(file)
         spec.check_types()
         sources: dict[str, Any] = {}
         if entry.bindings is not None:
             sources.update(load_bindings(context.located(entry.bindings)).sources)
-        sources.update(entry.values)
+        for name, given in entry.values.items():
+            with naming(f"values, {name}"):
+                sources[name] = source_of(given, context.folder)
         bindings = Bindings(sources)
         role = find_role(spec, sources, function=entry.object or "", classes=entry.classes)
         method = method_for(spec, bindings, role, matching=entry.matching, outside=entry.outside)
         parameters = {
-            "specification": file.name,
+            "specification": entry.bbsl if file is None else file.name,
             "values": entry.values,
             "classes": list(entry.classes),
             "matching": entry.matching,
             "outside": entry.outside,
         }
-        yield Part("", f"{TEXT} ({file.name})", parameters, method)
+        yield Part("", TEXT if file is None else f"{TEXT} ({file.name})", parameters, method)
 
     def misfit(self, part: Part[BbslMethod | BbslTrackMethod], facts: Facts) -> str:
         """It needs a detector, and frames with boxes."""

@@ -73,6 +73,7 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
             bootstrap=bootstrap,
             versions=entry.versions,
             sampling=entry.sampling,
+            only=tuple(entry.only or ()),
         )
 
     def misfit(self, part: Part[Wanted], facts: Facts) -> str:

@@ -1,0 +1,165 @@
+"""Computations that take longer than anybody waits for a page: made in the background, kept for a while."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from threading import Event, Lock, Semaphore, Thread
+from typing import Any, Generic, TypeVar
+
+from roadworthy.errors import InputError
+
+__all__ = ["Progress", "Work", "Workbench", "quietly", "stamp_of"]
+
+T = TypeVar("T")
+Progress = Callable[[str, float | None], None]
+"""Takes what is done just now, and which share is done already where that is known."""
+
+
+def quietly(said: str, share: float | None) -> None:
+    """Tell nobody how far a computation has come."""
+    del said, share
+
+
+class Work(Generic[T]):
+    """One computation.
+
+    Args:
+        make: What makes the result; it is told where to say how far it has come.
+        turn: Whoever has it may compute.
+    """
+
+    def __init__(self, make: Callable[[Progress], T], turn: Semaphore) -> None:
+        self.said = "It waits for its turn."
+        self.share: float | None = None
+        self._make = make
+        self._turn = turn
+        self._began = time.monotonic()
+        self._over = Event()
+        self._found: T | None = None
+        self._error: Exception | None = None
+        # A server that is told to end does not wait for it.
+        Thread(target=self._work, name="computing", daemon=True).start()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is a result, or a reason why there is none."""
+        return self._over.is_set()
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it ended by an error that may not come again, such as a full disk."""
+        return self.is_over and self._error is not None and not isinstance(self._error, InputError)
+
+    def result(self, seconds: float) -> T | None:
+        """Return the result; None where it takes longer than so many seconds.
+
+        Raises:
+            InputError: There is none; says why.
+        """
+        if not self._over.wait(seconds):
+            return None
+        if self._error is not None:
+            raise self._error
+        return self._found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return how far it has come, as JSON can hold it."""
+        seconds = round(time.monotonic() - self._began, 1)
+        return {"over": self.is_over, "said": self.said, "share": self.share, "seconds": seconds}
+
+    def _work(self) -> None:
+        with self._turn:
+            try:
+                self._found = self._make(self._say)
+            except Exception as error:  # told to whoever asks for the result
+                self._error = error
+            finally:
+                self._over.set()
+
+    def _say(self, said: str, share: float | None) -> None:
+        self.said, self.share = said, share
+
+
+class Workbench:
+    """The computations that pages asked for last.
+
+    Args:
+        at_a_time: How many are worked on at a time.
+        kept: How many are kept; those that are not over are kept in any case.
+        waiting: How many may wait or be worked on.
+
+    Example:
+        >>> bench = Workbench()
+        >>> id = bench.ask(("sum", 1, 2), lambda progress: 1 + 2)
+        >>> bench.get(id).result(5.0), bench.ask(("sum", 1, 2), lambda progress: 4) == id
+        (3, True)
+    """
+
+    def __init__(self, *, at_a_time: int = 2, kept: int = 16, waiting: int = 8) -> None:
+        self._turn = Semaphore(at_a_time)
+        self._kept_at_most = kept
+        self._waiting = waiting
+        self._lock = Lock()
+        self._works: OrderedDict[str, Work[Any]] = OrderedDict()
+
+    def ask(self, key: tuple[object, ...], make: Callable[[Progress], T]) -> str:
+        """Return the id of a computation, which is begun if nobody has asked for it yet.
+
+        Args:
+            key: What is computed, and from what: an equal one has the same result.
+            make: Computes it.
+
+        Raises:
+            InputError: Too many wait already.
+        """
+        id = sha256(repr(key).encode("utf-8", "backslashreplace")).hexdigest()[:24]
+        with self._lock:
+            if id not in self._works or self._works[id].is_broken:
+                if sum(not one.is_over for one in self._works.values()) >= self._waiting:
+                    raise InputError("too much is asked for at once: try again in a moment")
+                self._works[id] = Work(make, self._turn)
+                for other in [one for one, work in self._works.items() if work.is_over]:
+                    if len(self._works) > self._kept_at_most:
+                        del self._works[other]
+            self._works.move_to_end(id)
+        return id
+
+    def get(self, id: str) -> Work[Any]:
+        """Return a computation.
+
+        Raises:
+            InputError: It is not kept any more.
+        """
+        with self._lock:
+            if id not in self._works:
+                raise InputError("this is not kept any more: ask for it again")
+            return self._works[id]
+
+
+def stamp_of(folder: Path) -> tuple[int, int]:
+    """Return what changes when a file below a folder does, pictures aside: how many, and the latest time.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     _ = Path(place, "rows").write_text("1")
+        ...     stamp_of(Path(place))[0]
+        1
+    """
+    times = list(_times(folder))
+    return len(times), max(times, default=0)
+
+
+def _times(folder: Path) -> Iterator[int]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = [one for one in folders if one != "images"]
+        for file in files:
+            try:
+                yield Path(place, file).stat().st_mtime_ns
+            except OSError:
+                continue  # gone since
