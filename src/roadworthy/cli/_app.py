@@ -20,6 +20,7 @@ from roadworthy.cli import (
     data,
     demo,
     driving,
+    engines,
     evidence,
     gallery,
     listing,
@@ -28,6 +29,7 @@ from roadworthy.cli import (
     reporting,
     rules,
     running,
+    selftesting,
     serving,
     suites,
     transforms,
@@ -111,6 +113,9 @@ app.command("compare", cls=Command, rich_help_panel="Run suites", epilog=compari
 )
 app.add_typer(evidence.app, name="evidence", rich_help_panel="Run suites")
 app.command("list", cls=Command, rich_help_panel="Look around", epilog=listing.EXAMPLES)(listing.list_all)
+app.command("selftest", cls=Command, rich_help_panel="Look around", epilog=selftesting.EXAMPLES)(
+    selftesting.self_test
+)
 app.add_typer(rules.app, name="rules", rich_help_panel="Test models")
 app.add_typer(coverage.app, name="coverage", rich_help_panel="Test models")
 app.add_typer(reliability.app, name="reliability", rich_help_panel="Test models")
@@ -120,6 +125,7 @@ app.add_typer(data.app, name="data", rich_help_panel="Look around")
 app.add_typer(models.app, name="models", rich_help_panel="Look around")
 app.add_typer(transforms.app, name="transforms", rich_help_panel="Look around")
 app.add_typer(gallery.app, name="gallery", rich_help_panel="Look around")
+app.add_typer(engines.app, name="engines", rich_help_panel="Look around")
 
 
 def main() -> None:

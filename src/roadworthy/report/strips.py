@@ -47,6 +47,7 @@ def transform_strip(
     seed: int = 0,
     scale: float = 1.0,
     overlays: str = "none",
+    words: Sequence[str] = (),
     title: str = "",
     note: str = "",
 ) -> Image:
@@ -61,6 +62,7 @@ def transform_strip(
         seed: The seed of all random numbers.
         scale: The size of a tile, in the size of its frame.
         overlays: What to draw over the changed frames, as in `draw_frame`.
+        words: What stands below the changed frames, one for each change; its settings when left out.
         title: A heading.
         note: A quieter line at the right of the heading.
 
@@ -79,18 +81,21 @@ def transform_strip(
             tiles.append(Tile(draw_frame(frame, overlays, scale), "unchanged"))
         for column, change in enumerate(changes):
             draw = changes[:column].count(change)
-            tiles.append(_tile(frame, change, rng_for(seed, frame.id, draw), scale, overlays))
+            said = words[column] if words else ""
+            tiles.append(_tile(frame, change, rng_for(seed, frame.id, draw), scale, overlays, said))
     return contact_sheet(tiles, len(changes) + before, title=title, note=note)
 
 
-def _tile(frame: Frame, change: Transform, rng: np.random.Generator, scale: float, overlays: str) -> Tile:
+def _tile(
+    frame: Frame, change: Transform, rng: np.random.Generator, scale: float, overlays: str, said: str
+) -> Tile:
     try:
         changed = change(frame, rng)
     except NotApplicable as error:
         faded = frame.replace(image=frame.image // 3)
         return Tile(draw_frame(faded, "none", scale), error.reason)
     shown = {one.name: getattr(change, one.name) for one in change.parameters() if one.sets_strength}
-    words = ", ".join(f"{name} {value:.3g}" for name, value in shown.items()) or _settings(change)
+    words = said or ", ".join(f"{name} {value:.3g}" for name, value in shown.items()) or _settings(change)
     return Tile(draw_frame(changed, overlays, scale), words, f"Δv {changed.visual_change:.2f}")
 
 

@@ -136,12 +136,20 @@ class TestSynthesis:
         task = engine.transform(LINES).task(road, np.random.default_rng(0))
         from roadworthy.transforms.learned.inputs import edges_of
 
-        assert task.known.labels is not None
-        edges = edges_of(task.known, task.known.labels)[0]
+        edges = edges_of(task.edited)[0]
         # Without the line, only sky and road meet: rows 15 and 16.
         assert np.flatnonzero(edges.all(axis=1)).tolist() == [15, 16]
         assert edges.sum() == 2 * 64
         assert engine.transform(LINES)(road, 0, measure=False).image.shape == road.image.shape
+
+    @pytest.mark.parametrize("said", ["kept", "void"])
+    def test_what_it_paints_does_not_depend_on_what_is_known_afterwards(
+        self, colours: Path, road: Frame, said: Any
+    ) -> None:
+        usual = LearnedEngine.open(colours).transform(LINES)(road, 1, measure=False)
+        other = LearnedEngine.open(colours, labels=said).transform(LINES)(road, 1, measure=False)
+        assert np.array_equal(usual.image, other.image)
+        assert other.labels == (road.labels if said == "kept" else None)
 
     def test_classes_that_it_never_saw(self, colours: Path, road: Frame) -> None:
         assert road.labels is not None

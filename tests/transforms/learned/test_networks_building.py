@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given as drawn
+from hypothesis import settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -45,8 +46,8 @@ def settings_of(network: nn.Module) -> NetworkSettings:
 
 
 @EACH
-@settings(deadline=None, max_examples=5)
-@given(rows=st.integers(0, 5), columns=st.integers(0, 5), count=st.integers(1, 2))
+@settings(deadline=None, max_examples=4)
+@drawn(rows=st.integers(0, 5), columns=st.integers(0, 5), count=st.integers(1, 2))
 def test_every_multiple_from_the_least_on_is_taken(
     architecture: str, rows: int, columns: int, count: int
 ) -> None:
@@ -61,6 +62,24 @@ def test_every_multiple_from_the_least_on_is_taken(
     assert found.shape == (count, 3, height, width)
     assert found.isfinite().all()
     assert found.abs().max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("architecture", "given"),
+    [
+        ("pix2pixhd-global", {"input_nc": 2, "ngf": 2, "n_downsampling": 1, "n_blocks": 1}),
+        ("pix2pixhd-local", {"input_nc": 2, "ngf": 2, "n_downsample_global": 1, "n_local_enhancers": 3}),
+        ("cyclegan", {"ngf": 2, "n_downsampling": 1}),
+        ("unit", {"dim": 2, "n_downsample": 1}),
+        ("unit", {"dim": 2, "n_downsample": 4, "activ": "prelu", "pad_type": "zero"}),
+        ("ugatit", {"ngf": 2, "img_size": 8}),
+    ],
+)
+def test_the_least_size_is_enough_for_networks_of_any_depth(architecture: str, given: dict[str, Any]) -> None:
+    network = network_for(architecture, given)
+    sizes = settings_of(network)
+    found = network(torch.rand(1, sizes.channels, *sizes.least))  # training needs more than using
+    assert found.shape[2:] == sizes.least
 
 
 def test_the_full_ugatit_takes_its_own_size_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,10 +88,15 @@ def test_ugatit_has_a_generator_for_each_direction(tmp_path: Path, image: torch.
         read_checkpoint(tmp_path / "one.pt", direction="b2b")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wrapper", ["state_dict", "model", "netG"])
-def test_weights_may_be_wrapped_prefixed_halved_or_in_the_old_format(wrapper: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("wrapper", "prefix"),
+    [("state_dict", "module."), ("model", "_orig_mod.module."), ("netG", "module._orig_mod.")],
+)
+def test_weights_may_be_wrapped_prefixed_halved_or_in_the_old_format(
+    wrapper: str, prefix: str, tmp_path: Path
+) -> None:
     state = weights("pix2pixhd-global", GLOBAL)
-    written = {wrapper: {f"module.{name}": one.half() for name, one in state.items()}, "epoch": 7}
+    written = {wrapper: {f"{prefix}{name}": one.half() for name, one in state.items()}, "epoch": 7}
     torch.save(written, tmp_path / "net.pth", _use_new_zipfile_serialization=False)
     found = read_checkpoint(tmp_path / "net.pth")
     assert found.settings.as_dict().items() >= GLOBAL.items()
@@ -269,6 +275,36 @@ def test_other_onnx_files_are_refused(content: bytes, said: str, tmp_path: Path)
     (tmp_path / "net.onnx").write_bytes(content)
     with pytest.raises(InputError, match=said):
         read_checkpoint(tmp_path / "net.onnx")
+
+
+@pytest.mark.parametrize("name", ["zip.pth", "old.pth", "net.safetensors", "engine.onnx", "own.pt"])
+def test_a_damaged_file_is_refused_or_read_but_nothing_else(name: str, tmp_path: Path) -> None:
+    network = network_for("unit", UNIT)
+    state, path = dict(network.state_dict()), tmp_path / name
+    if name == "engine.onnx":
+        export_onnx(network, path, half=True)
+    elif name == "own.pt":
+        write_checkpoint(path, network)
+    elif name == "net.safetensors":
+        save_file(state, path)
+    else:
+        torch.save(state, path, _use_new_zipfile_serialization=name == "zip.pth")
+    whole = path.read_bytes()
+    refused = 0
+    for seed in range(25):
+        rng = random.Random(seed)
+        damaged = bytearray(whole if seed % 3 else whole[: rng.randrange(len(whole))])
+        # The structure is at the start and at the end; between them are numbers.
+        edge = min(3000, len(damaged))
+        for _ in range(rng.choice([0, 1, 2, 20]) if damaged else 0):
+            place = rng.randrange(edge) * rng.choice([1, -1])
+            damaged[place] = rng.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            read_checkpoint(path).network()
+        except InputError:
+            refused += 1
+    assert refused > 8  # every file that was cut off, at least
 
 
 def test_only_networks_of_here_are_written_and_a_failure_leaves_the_file_before(tmp_path: Path) -> None:

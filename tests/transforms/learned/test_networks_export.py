@@ -159,6 +159,14 @@ def test_other_inputs_are_refused(inputs: NetworkInputs | None, said: str, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_network_that_no_onnx_file_can_hold_is_refused_before_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roadworthy.transforms.learned.networks.export._MOST_BYTES", 10_000)
+    with pytest.raises(InputError, match=r"engine\.onnx was not written: ONNX files hold 2 GB at most"):
+        export_onnx(network_for("small-translation", {"width": 8}), tmp_path / "engine.onnx")
+
+
 def test_a_broken_network_is_not_written_and_the_file_before_stays(tmp_path: Path) -> None:
     path = tmp_path / "engine.onnx"
     path.write_bytes(b"before")

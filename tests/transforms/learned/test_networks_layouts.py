@@ -19,7 +19,12 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - as everyone calls it
 
 from roadworthy.errors import InputError
-from roadworthy.transforms.learned.networks import NetworkSettings, architecture_of, read_checkpoint
+from roadworthy.transforms.learned.networks import (
+    NetworkSettings,
+    architecture_of,
+    network_for,
+    read_checkpoint,
+)
 from roadworthy.transforms.learned.networks.building import shapes_of
 from roadworthy.transforms.learned.networks.pix2pixhd import MultiscaleDiscriminator
 from roadworthy.transforms.learned.networks.ugatit import Discriminator
@@ -255,6 +260,21 @@ def test_public_weights_are_recognised_and_answer_as_in_the_public_code(name: st
         found, expected = checkpoint.network()(images), answer(images, state)
     assert expected.std() > 0.1  # an answer that is the same everywhere would tell nothing
     torch.testing.assert_close(found, expected, atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["unit", "ugatit light"])
+def test_norms_treat_almost_equal_values_as_the_public_code_does(name: str) -> None:
+    """What keeps them from dividing by zero is added to a deviation by one, to a variance by the other."""
+    table, answer, channels = CASES[name]
+    state = filled(table)
+    for weight in ("dec.model.2.conv.weight", "dec.model.2.conv.bias", "UpBlock2.2.weight"):
+        if weight in state:
+            state[weight] *= 1e-4
+    network = network_for(name.split()[0], architecture_of(state)).eval()
+    network.load_state_dict(state)
+    images = torch.rand(1, channels, 16, 16, generator=torch.Generator().manual_seed(1)) * 2 - 1
+    with torch.inference_mode():
+        torch.testing.assert_close(network(images), answer(images, state), atol=2e-4, rtol=0)
 
 
 @pytest.mark.parametrize(

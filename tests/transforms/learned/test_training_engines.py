@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,8 @@ def test_a_painting_engine_comes_out_and_is_used(tmp_path: Path) -> None:
     card = train_synthesis(data, LINE, Folder(tmp_path), settings=EngineSettings(**TINY), **arguments)
     assert card == EngineCard.read(tmp_path)
     assert card.classes[:2] == ("road", "line")
-    assert (card.context, card.edges, card.trained_at, card.multiple) == (True, False, (64, 96), 4)
+    assert (card.context, card.edges, card.multiple) == (True, False, 4)
+    assert (card.trained_at, card.most) == ((64, 96), (128, 192))
     assert [(one.role, one.frames) for one in card.data] == [("training", 3), ("validation", 2)]
     assert card.training.method == "pix2pixhd"
     assert set(card.training.losses) == {"adversarial", "discriminator", "matching", "perceptual", "plain"}
@@ -134,6 +136,18 @@ def test_an_engine_of_the_world_is_made_and_compared(tmp_path: Path) -> None:
     assert distance.value < 1.5 * distance.classical
     assert not (tmp_path / "pairs").exists()
     assert (tmp_path / "remove-line.log").is_file()
+
+
+def test_the_fastest_way_is_one_of_those_that_were_tried(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make_engines, "_WARMED", 1)
+    monkeypatch.setattr(make_engines, "_TIMED", 1)
+    chosen = make_engines.fastest(make_engines.QUICK, "cpu")
+    assert chosen == dataclasses.replace(
+        make_engines.QUICK, precision=chosen.precision, channels_last=chosen.channels_last
+    )
+    assert "a step: float32" in capsys.readouterr().out
 
 
 def test_recipes_are_those_of_the_changes() -> None:

@@ -107,7 +107,6 @@ def transform_named(text: str, engines: Sequence[UserEngine]) -> Transform:
         InputError: There is no such transform or engine, or the engine does more than one thing.
     """
     from roadworthy.transforms import parse_transform
-    from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 
     kind, _, name = text.partition(":")
     if kind != "engine":
@@ -121,15 +120,10 @@ def transform_named(text: str, engines: Sequence[UserEngine]) -> Transform:
             "is meant: describe it once more, under another name, with that one alone"
         )
     (support,) = found[name].supported
-    if support.operation == "remove":
-        return found[name].transform(RemoveOperation(str(support.element)))
-    if support.operation == "add":
-        return found[name].transform(
-            AddOperation(str(support.element), support.relation or "on", support.reference or "roadside")
-        )
-    if support.by is None:
+    operation = support.asked()
+    if operation is None:
         raise InputError(f"the engine {name!r} does not say what it replaces {support.element} by")
-    return found[name].transform(ReplaceOperation(str(support.element), str(support.by)))
+    return found[name].transform(operation)
 
 
 def opened_models(references: Sequence[str] | None) -> list[SystemUnderTest]:

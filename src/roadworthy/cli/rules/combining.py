@@ -96,7 +96,7 @@ def compare(
         ]
 
     systems = opened_models(model)
-    campaign = Campaign(plans, systems, frames_of(data, option, systems, sample), out, seed)
+    campaign = Campaign(plans, systems, frames_of(data, option, systems, sample), out, seed, engines=known)
     raise typer.Exit(_carry_out(campaign, processes, tables, as_json=as_json))
 
 
@@ -148,7 +148,7 @@ def compose(
         ]
 
     systems = opened_models(model)
-    campaign = Campaign(plans, systems, frames_of(data, option, systems, sample), out, seed)
+    campaign = Campaign(plans, systems, frames_of(data, option, systems, sample), out, seed, engines=known)
     raise typer.Exit(_carry_out(campaign, processes, tables, as_json=as_json))
 
 

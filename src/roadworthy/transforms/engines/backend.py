@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.objects.region import region_of
 from roadworthy.transforms.objects.selection import Selection
-from roadworthy.transforms.objects.truth import PAINTED
+from roadworthy.transforms.objects.truth import PAINTED, labels_without
 from roadworthy.transforms.operations import Operation, ReplaceOperation
 
 __all__ = ["Backend", "Image", "Made", "Task"]
@@ -33,7 +33,6 @@ class Task:
     Attributes:
         frame: The frame to change.
         operation: What to do.
-        known: What will be known about the changed frame; its image is still the old one.
         selection: The things that go or give way; None for weather, for what is added, and where the frame
             has no label map.
         rng: What random numbers are drawn from; the same ones must give the same image.
@@ -42,7 +41,6 @@ class Task:
 
     frame: Frame
     operation: Operation
-    known: Frame
     selection: Selection | None
     rng: np.random.Generator
     written: bool = False
@@ -51,6 +49,24 @@ class Task:
     def seed(self) -> int:
         """A number from 0 to 2147483647, for an engine that draws by itself."""
         return int(self.rng.integers(2**31))
+
+    @cached_property
+    def edited(self) -> LabelMap:
+        """The label map after the operation; there must be a selection.
+
+        What is removed gives way to what lies behind it, what is replaced gets the new class. Whether that is
+        also what will be known about the frame is another question.
+        """
+        labels = self.frame.labels
+        assert labels is not None
+        assert self.selection is not None
+        if not isinstance(self.operation, ReplaceOperation):
+            return LabelMap(labels_without(self.frame, self.selection), labels.classes)
+        new = self.operation.new.element
+        classes = labels.classes if new in labels.classes else (*labels.classes, new)
+        ids = labels.ids.copy()
+        ids[self.selection.mask] = classes.index(new)
+        return LabelMap(ids, classes)
 
     @cached_property
     def opacity(self) -> Floats | None:

@@ -55,7 +55,7 @@ class Fit:
             size, (height, width), (-(-height // multiple) * multiple, -(-width // multiple) * multiple)
         )
 
-    def image(self, image: Image) -> Image:
+    def image(self, image: Numbers) -> Numbers:
         """Return a picture as the engine sees it; one of ids or a mask must go through :meth:`ids`."""
         return self._padded(image if self.scaled == self.size else self._resized(image, cv2.INTER_AREA))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.transforms.operations import AddOperation, Operation, ReplaceOperation
+from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.wording import Description
 
 __all__ = ["Support"]
@@ -41,6 +41,21 @@ class Support:
                 operation.reference,
             )
         return True
+
+    def asked(self) -> Operation | None:
+        """Return the operation that asks for just this; None if it does not say what comes in its place.
+
+        Example:
+            >>> from roadworthy.transforms.wording import described
+            >>> Support("remove", described("line")).asked()
+            RemoveOperation(element='line')
+        """
+        element = str(self.element)
+        if self.operation == "remove":
+            return RemoveOperation(element)
+        if self.operation == "add":
+            return AddOperation(element, self.relation or "on", self.reference or "roadside")
+        return None if self.by is None else ReplaceOperation(element, str(self.by))
 
     def __str__(self) -> str:
         by = "" if self.by is None else f" by {self.by}"

@@ -15,8 +15,8 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.engines.backend import Image, Made, Task
 from roadworthy.transforms.engines.pictures import blended
 from roadworthy.transforms.objects.remove import LEAST_SHARE
-from roadworthy.transforms.objects.selection import Selection, select
-from roadworthy.transforms.objects.truth import labels_without, truth_without
+from roadworthy.transforms.objects.selection import select
+from roadworthy.transforms.objects.truth import truth_without
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.transform import Keeps, Transform
 from roadworthy.transforms.weather._condition import LEVELS, known
@@ -110,7 +110,7 @@ class EngineTransform(Transform):
         return np.ones(frame.image.shape[:2], np.bool_) if opacity is None else opacity > 0
 
     def task(self, frame: Frame, rng: np.random.Generator) -> Task:
-        """Return what the engine is asked for, with what will be known about the changed frame.
+        """Return what the engine is asked for.
 
         Raises:
             NotApplicable: What is to be removed or replaced is not there, or too small; or the weather or the
@@ -120,28 +120,21 @@ class EngineTransform(Transform):
         chosen = None
         if not (isinstance(self.operation, AddOperation) or self._condition is not None):
             chosen = None if frame.labels is None else select(frame, self.operation.what, LEAST_SHARE)
-        known = self._edited(frame, chosen)
-        return Task(frame, self.operation, known, chosen, rng, self.labels == "written")
+        return Task(frame, self.operation, chosen, rng, self.labels == "written")
 
-    def _edited(self, frame: Frame, chosen: Selection | None) -> Frame:
-        """Return what will be known about the changed frame, before the engine is asked for its image."""
+    def _known(self, task: Task) -> Frame:
+        """Return what is known about the changed frame; its image is still the old one."""
+        frame, chosen = task.frame, task.selection
         if self.labels == "kept" or (self.labels == "written" and self._condition is not None):
             return frame
         if chosen is None or self.labels == "void":
             return frame.replace(labels=None, instances=None, boxes=None, depth=None)
-        if isinstance(self.operation, RemoveOperation):
-            return truth_without(frame, chosen, labels_without(frame, chosen))
-        assert isinstance(self.operation, ReplaceOperation)
         assert frame.labels is not None
-        classes = frame.labels.classes
-        new = self.operation.new.element
-        if new not in classes:
-            classes = (*classes, new)
-        ids = frame.labels.ids.copy()
-        ids[chosen.mask] = classes.index(new)
-        edited = truth_without(frame.replace(labels=LabelMap(frame.labels.ids, classes)), chosen, ids)
-        # What stands there is another thing, but it stands there.
-        return edited.replace(depth=frame.depth)
+        # What comes may be of a class that the frame had no number for.
+        numbered = frame.replace(labels=LabelMap(frame.labels.ids, task.edited.classes))
+        known = truth_without(numbered, chosen, task.edited.ids)
+        # What stands in the place of something is another thing, but it stands there.
+        return known if isinstance(self.operation, RemoveOperation) else known.replace(depth=frame.depth)
 
     def _checked(self, task: Task, made: Made) -> Frame:
         """Return the changed frame, if what the engine gave is an image of the right size."""
@@ -166,7 +159,7 @@ class EngineTransform(Transform):
             changes["labels"] = labels
         if self._condition is not None:
             changes["metadata"] = self._conditions(frame, image, *self._condition)
-        return (made.frame or task.known).replace(
+        return (made.frame or self._known(task)).replace(
             **changes,
             id=frame.id,
             previous=frame.previous,

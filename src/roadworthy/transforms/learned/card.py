@@ -132,7 +132,7 @@ class EngineCard(Form):
         edges: For synthesis: whether it also takes ``edges``, the boundaries between instances.
         noise: Channels of the input ``noise``, standard normal numbers drawn anew for each seed; 0 for none.
         multiple: Height and width must be multiples of this; images are padded.
-        trained_at: The size of the images that it was trained with.
+        trained_at: The size of the images that it was trained with; nothing where it is not known.
         least: The smallest size that it takes.
         most: The largest size that it is run at; nothing for any. Larger images are made smaller for it. If
             it equals `least`, the network takes this size alone, and images are stretched to it.
@@ -166,7 +166,7 @@ class EngineCard(Form):
     edges: bool = False
     noise: int = Field(default=0, ge=0, le=64)
     multiple: int = Field(default=1, ge=1, le=1024)
-    trained_at: Size
+    trained_at: Size | None = None
     least: Size = (1, 1)
     most: Size | None = None
     domain: str = ""

@@ -165,14 +165,15 @@ class Network(Backend):
         return _sharpened(task.frame.image, given, self._painted({"image": scaled(given)}, task, fit), fit)
 
     def _synthesised(self, task: Task, fit: Fit) -> Image:
-        labels = task.known.labels
-        assert labels is not None
+        labels = task.edited
         assert task.opacity is not None
         self._check_classes(labels, task)
         seen = LabelMap(fit.ids(labels.ids), labels.classes)
         inputs = {"labels": one_hot(seen, self.card.classes)}
         if self.card.edges:
-            inputs["edges"] = fit.ids(edges_of(task.known, labels)[0])[None]
+            edges = edges_of(labels, self._instances(task))[0]
+            # An edge that falls between two pixels of a smaller image must not be lost.
+            inputs["edges"] = np.asarray(fit.image(edges) > 0, np.float32)[None]
         if self.card.context:
             image = self._prefilled(task) if self.card.prefilled else task.frame.image
             inputs["context"] = context_of(
@@ -180,6 +181,12 @@ class Network(Backend):
             )
         made = fit.back(self._painted(inputs, task, fit))
         return made if self.card.context else _toned(task.frame.image, made, task.opacity, labels.ids)
+
+    def _instances(self, task: Task) -> NDArray[np.integer] | None:
+        """Return the numbers of the things that are left."""
+        assert task.selection is not None
+        instances = task.frame.instances
+        return None if instances is None else np.where(task.selection.mask, 0, instances)
 
     def _painted(self, inputs: dict[str, Floats], task: Task, fit: Fit) -> Image:
         if self.card.noise:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.frames import Frame, LabelMap
+from roadworthy.frames import LabelMap
 from roadworthy.ontology import Ontology, ontology
 
 __all__ = ["channel_table", "context_of", "edges_of", "image_of", "one_hot", "scaled"]
@@ -60,15 +60,23 @@ def one_hot(labels: LabelMap, channels: tuple[str, ...]) -> Floats:
     return np.asarray(numbers[None] == every, np.float32)
 
 
-def edges_of(frame: Frame, labels: LabelMap) -> Floats:
+def edges_of(labels: LabelMap, instances: NDArray[np.integer] | None = None) -> Floats:
     """Return 1 along the boundaries between things, and between classes; 0 elsewhere.
 
     Both pixels at a boundary belong to it.
+
+    Args:
+        labels: The label map.
+        instances: The number of the thing at each pixel, 0 for none; None where that is not known.
+
+    Example:
+        >>> edges_of(LabelMap(np.array([[1, 1, 2, 2]], np.uint8), ("void", "road", "line"))).tolist()
+        [[[0.0, 1.0, 1.0, 0.0]]]
     """
     ids = labels.ids.astype(np.int64)
-    if frame.instances is not None:
+    if instances is not None:
         # Numbers of things must not be mistaken for those of classes.
-        ids = np.where(frame.instances > 0, frame.instances.astype(np.int64) + len(labels.classes), ids)
+        ids = np.where(instances > 0, instances.astype(np.int64) + len(labels.classes), ids)
     edges = np.zeros((1, *ids.shape), np.float32)
     across, down = ids[:, 1:] != ids[:, :-1], ids[1:] != ids[:-1]
     for part, found in (

@@ -64,14 +64,16 @@ def architecture_of(
 def without_leftovers(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return weights under their plain names, without what no network here has.
 
-    Networks that ran on several GPUs have names that start with ``module.``. Instance norms of torch before
-    0.4 kept running means that were never used.
+    Names of networks that ran on several GPUs start with ``module.``, those of compiled ones with
+    ``_orig_mod.``. Instance norms of torch before 0.4 kept running means that were never used.
 
     Example:
         >>> sorted(without_leftovers({"module.model.1.weight": 1, "module.model.2.running_mean": 2}))
         ['model.1.weight']
     """
-    plain = {name.removeprefix("module."): value for name, value in state.items()}
+    plain = dict(state)
+    for prefix in ("module.", "_orig_mod.", "module."):
+        plain = {name.removeprefix(prefix): value for name, value in plain.items()}
 
     def used(name: str) -> bool:
         place, _, last = name.rpartition(".")

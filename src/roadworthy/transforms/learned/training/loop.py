@@ -93,7 +93,7 @@ def fit(
     if resume and folder is None:
         raise InputError("resume needs the folder of the training to go on with")
     devices = [method.device] if method.device.type == "cuda" else []
-    with torch.random.fork_rng(devices):
+    with torch.random.fork_rng(devices), _fast_convolutions():
         run = _Run(method, feed, validation, folder, dict(identity or {}), watcher or EngineWatcher())
         if resume and folder is not None:
             run.restore(read_checkpoint(folder / CHECKPOINT, identity or {}))
@@ -102,6 +102,17 @@ def fit(
     device = method.device
     named = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     return Fitted(run.step, stopped, named, run.seconds, tuple(run.history))
+
+
+@contextmanager
+def _fast_convolutions() -> Iterator[None]:
+    """Let cuDNN try which of its ways is the fastest for each size: all batches have one of a few."""
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = True
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before
 
 
 class _Run:

@@ -43,8 +43,9 @@ class Method(ABC):
         self.settings = settings
         self.device = chosen_device(settings.device)
         self.half = _half_precision(settings, self.device)
+        self.layout = torch.channels_last if settings.channels_last else torch.contiguous_format
         self.networks: dict[str, nn.Module] = {
-            name: one.to(self.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
+            name: one.to(self.device, memory_format=self.layout).train()  # type: ignore[call-overload]
             for name, one in networks.items()
         }
         self.generators = tuple(generators)

@@ -156,11 +156,10 @@ class _Maker:
 
     def _edit(self, pair: Pair, number: int) -> Mapping[str, NDArray[Any]]:
         task = self.change.task(pair.before)
-        labels, opacity = task.known.labels, task.opacity
-        assert labels is not None
+        opacity = task.opacity
         assert opacity is not None
         return {
-            "labels": channels_of(labels, self.classes),
+            "labels": channels_of(task.edited, self.classes),
             "opacity": np.asarray(np.rint(255 * opacity), np.uint8),
             "differs": pair.differs,
             "filled": self.change.transform()(pair.before, number, measure=False).image,

@@ -115,7 +115,7 @@ class _Reader:
             )
         found["labels"] = resized(channels_of(frame.labels, self.classes), self.size, cv2.INTER_NEAREST)
         if self.edges:
-            edges = edges_of(frame, frame.labels)[0]
+            edges = edges_of(frame.labels, frame.instances)[0]
             # An edge that falls between two pixels of a smaller image must not be lost.
             found["edges"] = (resized(edges, self.size) > 0).astype(np.uint8)
         return found

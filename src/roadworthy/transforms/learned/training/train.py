@@ -295,8 +295,15 @@ def _feeds(
 ) -> tuple[Feed, Feed]:
     seed = settings.seed + domain * _OTHER_SEED
     return (
-        Feed([training], device, mirror=settings.mirror, crop=crop, seed=seed),
-        Feed([checked], device, crop=crop, seed=seed),
+        Feed(
+            [training],
+            device,
+            mirror=settings.mirror,
+            crop=crop,
+            seed=seed,
+            channels_last=settings.channels_last,
+        ),
+        Feed([checked], device, crop=crop, seed=seed, channels_last=settings.channels_last),
     )
 
 

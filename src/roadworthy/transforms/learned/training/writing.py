@@ -21,7 +21,8 @@ from roadworthy.transforms.learned.training.settings import EngineSettings
 
 __all__ = ["Purpose", "checked_purpose", "data_notes", "training_note", "write_engine"]
 
-_NOT_OF_THE_RESULT = frozenset({"device", "minutes", "save_every", "sheet_every"})
+_NOT_OF_THE_RESULT = frozenset({"device", "minutes", "save_every", "sheet_every", "channels_last"})
+_LARGEST = 2  # times the size that it was trained at: as large an engine is run
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ def _card(
             "multiple": network.multiple,
             "trained_at": list(size),
             "least": list(network.least),
-            "most": None if network.size is None else list(network.size),
+            # Far above it, textures and streaks would have the wrong scale.
+            "most": list(network.size or (_LARGEST * size[0], _LARGEST * size[1])),
             "domain": purpose.domain,
             "license": purpose.license,
             "source": purpose.source,

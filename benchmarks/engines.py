@@ -1,0 +1,220 @@
+"""Learned engines beside the built-in transforms: nearness to the truth, violations of rules, and time.
+
+- How near both come to the world's own render of the same change, with 95% intervals.
+- The rules of the RMT paper with both, on the reference networks: how many frames violate each.
+- Its Tables 10 and 11 with rain that was learned: a rule whose change several makers make, and a rule on top
+  of the rain of each.
+- Seconds for an image, on one core, and on a GPU where torch finds one. The paper needs 0.2 s and more.
+
+ROADWORTHY_ENGINES names the engines file; without it, the engines that come with Roadworthy are taken.
+ROADWORTHY_FRAMES is how many frames of the world each part uses.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from roadworthy.cases import Dataset, Requirement
+from roadworthy.datasets import load
+from roadworthy.errors import NotApplicable
+from roadworthy.frames import Frame
+from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.result_tables import ResultTable
+from roadworthy.rules import parse, read_rules
+from roadworthy.rules.generation import Plan, plan_for
+from roadworthy.rules.method import RulesMethod
+from roadworthy.rules.tables import (
+    Tally,
+    composition_table,
+    model_table,
+    read_tally,
+    reasons_table,
+    violation_table,
+)
+from roadworthy.runs import read_rows, run_several
+from roadworthy.transforms import ReplaceOperation, Transform, UserEngine, read_engines, transform_for
+from roadworthy.transforms.engines import SHIPPED
+from roadworthy.transforms.learned import LearnedEngine
+from roadworthy.transforms.learned.training.changes import CHANGES
+from roadworthy.transforms.learned.training.comparing import compared, interval
+from roadworthy.transforms.learned.training.pairs import PairSource
+
+RULES = Path(__file__).resolve().parents[1] / "examples" / "rules" / "paper.rules"
+MODELS = ("dave2", "epoch", "chauffeur")
+FRAMES = int(os.environ.get("ROADWORTHY_FRAMES", "200"))
+PROCESSES = min(16, os.cpu_count() or 1)
+HELD_OUT = 9001  # the seed of scenes that no engine learned from
+RAIN = "If: it rains, Then: the ego-vehicle should slow down."
+PEDESTRIAN = "If: a pedestrian appears on the roadside, Then: the ego-vehicle should slow down."
+SIZES = ((160, 320), (320, 640))
+TIMES = 10
+
+Tallies = dict[tuple[str, str], Tally]
+
+
+def tried(plans: Mapping[str, Plan], systems: Sequence[SystemUnderTest], data: Dataset) -> Tallies:
+    """Return what became of the frames of each rule with each model."""
+    requirements = [Requirement(id, plan.rule.text, "rules") for id, plan in plans.items()]
+    with tempfile.TemporaryDirectory() as folder:
+        found = run_several(
+            RulesMethod(plans),
+            requirements,
+            data,
+            systems,
+            out=Path(folder, "run"),
+            batch_size=64,
+            images="none",
+            processes=PROCESSES,
+        )
+        return {
+            (rule, system): read_tally(plans[rule], read_rows(result.folder))
+            for (rule, system), result in found.results.items()
+            if result.folder is not None
+        }
+
+
+def _show(tables: Iterable[ResultTable | None]) -> None:
+    for table in tables:
+        if table is not None:
+            print(f"{table}\n")
+
+
+def _print_truth(engines: Sequence[LearnedEngine]) -> None:
+    print(f"Distance to the world's truth: {FRAMES} scenes each, 320×160, seed {HELD_OUT}, 95% intervals\n")
+    heads = ("frames", "learned", "built in", "unchanged", "learned - built in", "nearer")
+    print(f"{'':>24} " + " ".join(f"{head:>24}" for head in heads))
+    source = PairSource(seeds=(HELD_OUT,), count=FRAMES)
+    for engine in engines:
+        for change in CHANGES.values():
+            if not engine.supports(change.operation):
+                continue
+            found = compared(change, engine.backend.files[0].parent, source, workers=PROCESSES)
+            apart = found.distances["learned"] - found.distances["classical"]
+            cells = [str(len(found))]
+            for key in ("learned", "classical", "unchanged"):
+                low, high = interval(found.distances[key])
+                cells.append(f"{found.distances[key].mean():.3f} ({low:.3f} to {high:.3f})")
+            low, high = interval(apart)
+            cells.append(f"{apart.mean():+.3f} ({low:+.3f} to {high:+.3f})")
+            cells.append("learned" if high < 0 else "built in" if low > 0 else "open")
+            print(f"{engine.name:>24} " + " ".join(f"{cell:>24}" for cell in cells))
+    print()
+
+
+def _print_rules(engines: Sequence[UserEngine], systems: Sequence[SystemUnderTest], data: Dataset) -> None:
+    """Print how many frames violate each rule, its change made by what is built in and by engines."""
+    plans: dict[str, Plan] = {}
+    for one in read_rules(RULES):
+        rule = parse(one.text)
+        classical, learned = plan_for(rule), plan_for(rule, engines)
+        plans[one.id] = classical
+        # Additions are made by cut-outs either way.
+        if learned.scenarios != classical.scenarios:
+            plans[f"{one.id}, learned"] = learned
+    models = [one.name for one in systems]
+    tallies = tried(plans, systems, data)
+    title = f"Rules of the RMT paper on {data.name}: built in, and learned where an engine does the change"
+    _show([violation_table(title, list(plans), models, tallies), reasons_table(list(plans), models, tallies)])
+
+
+def _print_rain(engines: Sequence[UserEngine], systems: Sequence[SystemUnderTest], data: Dataset) -> None:
+    """Print Tables 10 and 11 with rain that was learned."""
+    operation = ReplaceOperation("weather", "rain")
+    learned = next((one for one in engines if one.supports(operation)), None)
+    if learned is None:
+        print("Tables 10 and 11: none of the engines makes rain\n")
+        return
+    makers: dict[str, Transform] = {
+        "built in": transform_for(operation),
+        learned.name: learned.transform(operation),
+    }
+    models = [one.name for one in systems]
+    plan = plan_for(parse(RAIN))
+    plans = {name: plan.made_by(maker) for name, maker in makers.items()}
+    _show([model_table("Table 10, slower in rain", models, list(plans), tried(plans, systems, data))])
+    upon = plan_for(parse(PEDESTRIAN))
+    print("Table 11")
+    firsts = {f"after {name}": f"rain ({name})" for name in makers}
+    plans = {f"after {name}": upon.after(maker) for name, maker in makers.items()}
+    _show([composition_table("R1", models, firsts, tried(plans, systems, data))])
+
+
+def _seconds(change: Transform, frames: Sequence[Frame]) -> float | None:
+    """Return the seconds for a frame, of the fastest; None if none qualifies."""
+    best = math.inf
+    for number in range(TIMES):
+        frame = frames[number % len(frames)]
+        start = time.perf_counter()
+        try:
+            change(frame, number, measure=False)
+        except NotApplicable:
+            continue
+        best = min(best, time.perf_counter() - start)
+    return None if math.isinf(best) else best
+
+
+def _print_speed(engines: Sequence[LearnedEngine]) -> None:
+    print("Seconds for an image, one core, without measuring the visual change; on a GPU the network alone\n")
+    heads = ("size", "learned", "built in", "GPU, 1 image", "GPU, of 32")
+    print(f"{'':>24} " + " ".join(f"{head:>14}" for head in heads))
+    for engine in engines:
+        for support in engine.supported:
+            operation = support.asked()
+            if operation is None:
+                continue
+            for height, width in SIZES:
+                frames = list(load("world", count=TIMES, size=f"{width}x{height}"))
+                cells = [f"{width}×{height}"]
+                for change in (engine.transform(operation), transform_for(operation)):
+                    found = _seconds(change, frames)
+                    cells.append("none qualifies" if found is None else f"{found:.4f}")
+                cells += [_on_gpu(engine, height, width, batch) for batch in (1, 32)]
+                print(f"{engine.name:>24} " + " ".join(f"{cell:>14}" for cell in cells))
+    print()
+
+
+def _on_gpu(engine: LearnedEngine, height: int, width: int, batch: int) -> str:
+    """Return the seconds for an image of the network on a GPU, with torch."""
+    try:
+        import torch
+    except ImportError:
+        return "no torch"
+    if not torch.cuda.is_available():
+        return "no GPU"
+    from roadworthy.transforms.learned.networks import read_checkpoint
+
+    network = read_checkpoint(engine.backend.files[1]).network().cuda()
+    multiple = engine.card.multiple
+    high, wide = (-(-side // multiple) * multiple for side in (height, width))
+    channels = sum(engine.card.inputs.values())
+    given = torch.rand(batch, channels, high, wide, device="cuda") * 2 - 1
+    spent = []
+    with torch.inference_mode():
+        for _ in range(TIMES):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            network(given)
+            torch.cuda.synchronize()
+            spent.append(time.perf_counter() - start)
+    return f"{np.min(spent) / batch:.5f}"
+
+
+def main() -> None:
+    file = os.environ.get("ROADWORTHY_ENGINES", SHIPPED)
+    engines = [one for one in read_engines(file) if isinstance(one, LearnedEngine)]
+    if not engines:
+        print(f"There are no learned engines in {file}: set ROADWORTHY_ENGINES to an engines file\n")
+        return
+    _print_truth(engines)
+    systems = [load_model(name, threads=1) for name in MODELS]
+    data = load("world", count=FRAMES, history=4)
+    _print_rules(engines, systems, data)
+    _print_rain(engines, systems, data)
+    _print_speed(engines)

@@ -1,0 +1,224 @@
+"""`roadworthy engines`: list, show, use, try, compare and import."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from roadworthy.images import read_image
+from roadworthy.transforms import read_engines
+from roadworthy.transforms.learned import EngineCard
+
+Run = Callable[..., Result]
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "engines" / "wrap_network.py"
+NIGHT = "If the driving time changes into night, the steering angle should stay the same."
+
+
+@pytest.fixture
+def darker(tmp_path: Path) -> Path:
+    """An engine in the folder of the command."""
+    spec = importlib.util.spec_from_file_location("wrap_network", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.write_engine(tmp_path / "nets" / "darker")
+    return tmp_path / "nets" / "darker"
+
+
+@pytest.mark.usefixtures("darker")
+def test_from_a_folder_to_a_rule(roadworthy: Run) -> None:
+    used = roadworthy("engines", "use", "nets/darker", "--as", "dusk-maker", "--file", "mine/engines.yaml")
+    assert used.exit_code == 0, used.output
+    assert "dusk-maker is added to mine/engines.yaml: replace time by night" in used.stdout
+    assert "learned: ../nets/darker" in Path("mine/engines.yaml").read_text()
+    listed = json.loads(roadworthy("engines", "list", "--file", "mine/engines.yaml", "--json").stdout)
+    (row,) = [one for one in listed["engines"] if one["from"] == "mine/engines.yaml"]
+    assert (row["name"], row["supports"], row["needs_permission"]) == (
+        "dusk-maker",
+        ["replace time by night"],
+        False,
+    )
+    # Rules that are run with the file use it, and need no permission.
+    ran = roadworthy(
+        "rules", "run", "--rule", NIGHT, "--engines", "mine/engines.yaml", "--sample", "3", "--allow", "100%"
+    )
+    assert ran.exit_code == 0, ran.output
+    rows = next(iter(Path("rules-out").rglob("*.parquet")))
+    import pyarrow.parquet as parquet
+
+    changes = parquet.read_table(rows)["param.change.1"].to_pylist()
+    assert set(changes) == {"dusk-maker(operation=replace, element=time, by=night)"}
+
+
+@pytest.mark.usefixtures("darker")
+def test_what_else_is_in_the_file_stays(roadworthy: Run) -> None:
+    supports = "supports: [{operation: replace, element: time}]"
+    Path("engines.yaml").write_text(
+        f"engines:\n  # Slow, but good.\n  old:\n    entry: a:b\n    {supports}\n"
+    )
+    first = json.loads(roadworthy("engines", "use", "nets/darker", "--json").stdout)
+    assert (first["replaced"], first["notes"]) == (False, [])
+    again = json.loads(
+        roadworthy("engines", "use", "nets/darker", "--supports", "replace time by night", "--json").stdout
+    )
+    assert again["replaced"] is True
+    assert [one.name for one in read_engines("engines.yaml")] == ["darker", "old"]
+    assert "  # Slow, but good.\n  old:\n" in Path("engines.yaml").read_text()
+    # One that stands behind another is said to.
+    text = Path("engines.yaml").read_text()
+    body = text.partition("engines:\n")[2]
+    old = body[body.index("  # Slow") :]
+    Path("engines.yaml").write_text("engines:\n" + old + body[: body.index("  # Slow")])
+    hidden = roadworthy("engines", "use", "nets/darker")
+    assert "Note: old stands before darker in the file and does replace time by night" in hidden.stdout
+
+
+@pytest.mark.usefixtures("darker")
+def test_show_and_list_for_people(roadworthy: Run) -> None:
+    shown = roadworthy("engines", "show", "nets/darker")
+    assert shown.exit_code == 0, shown.output
+    for words in ("darker: replace time by night", "image (3)", "trained at 320x160", "Apache-2.0"):
+        assert words in shown.stdout
+    document = json.loads(roadworthy("engines", "show", "nets/darker", "--json").stdout)
+    assert EngineCard.of_dict(document).name == "darker"
+    roadworthy("engines", "use", "nets/darker")
+    assert "darker" in roadworthy("engines", "list").stdout
+
+
+@pytest.mark.usefixtures("darker")
+def test_a_sheet_with_the_frames_before_and_after(roadworthy: Run) -> None:
+    tried = roadworthy("engines", "try", "nets/darker", "--count", "2", "--json")
+    assert tried.exit_code == 0, tried.output
+    document = json.loads(tried.stdout)
+    assert document["sheet"] == "darker.png"
+    (one,) = document["operations"]
+    assert (one["operation"], one["changed"], one["reasons"]) == ("replace time by night", 2, {})
+    sheet = read_image("darker.png")
+    # Unchanged, learned and built in side by side.
+    assert sheet.shape[1] > 3 * 400
+    dark = roadworthy("engines", "try", "nets/darker", "-o", "time=night", "--count", "2")
+    assert "2 did not qualify: the time is already night" in dark.stdout
+
+
+@pytest.mark.usefixtures("darker")
+def test_beside_the_truth_of_the_world(roadworthy: Run) -> None:
+    told = roadworthy("engines", "compare", "nets/darker", "--count", "3", "--size", "160x80", "--json")
+    assert told.exit_code == 0, told.output
+    (row,) = json.loads(told.stdout)["comparisons"]
+    assert (row["engine"], row["change"], row["learned_is_nearer"]) == ("darker", "day-to-night", False)
+    assert row["distance"]["unchanged"] > row["distance"]["learned"] > row["distance"]["classical"] > 0
+    low, high = row["learned_minus_built_in"]["interval"]
+    assert low <= row["learned_minus_built_in"]["mean"] <= high
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("show", "nowhere"), "there is no folder nowhere and no learned engine 'nowhere'"),
+        (("use", "nets/darker", "--supports", "remove line"), "does not remove line: its card says"),
+        (("use", "nets/darker", "--device", "tpu"), "--device must be cpu or cuda, got 'tpu'"),
+        (("try", "nets/darker", "--count", "0"), "--count must be between 1 and 50, got 0"),
+        (("compare", "nets/darker", "--size", "big"), "--size must be WIDTHxHEIGHT, such as 320x160"),
+        (("import", "nothing.pth", "--out", "x"), 'say what it does, by --supports "replace time by night"'),
+        (
+            ("import", "nothing.pth", "--out", "x", "--supports", "remove line"),
+            "cannot read the checkpoint nothing.pth: there is no such file",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("darker")
+def test_bad_input_says_what_to_do(roadworthy: Run, words: tuple[str, ...], told: str) -> None:
+    result = roadworthy("engines", *words)
+    assert result.exit_code == 2
+    assert told in " ".join(result.output.split())
+    assert not Path("engines.yaml").exists()
+
+
+def test_a_public_checkpoint_becomes_an_engine_that_needs_no_torch(roadworthy: Run) -> None:
+    import torch
+
+    from roadworthy.transforms.learned.networks import network_for
+
+    # Named and laid out as Pix2pixHD writes it: weights alone, 35 label channels and one of edges.
+    module = network_for(
+        "pix2pixhd-global", {"input_nc": 36, "ngf": 4, "n_downsampling": 2, "n_blocks": 1}, seed=3
+    )
+    torch.save(module.state_dict(), "latest_net_G.pth")
+    made = roadworthy(
+        *("engines", "import", "latest_net_G.pth", "--out", "city", "--channels", "cityscapes"),
+        *("--supports", "remove car", "--supports", "replace building by tree", "--domain", "cityscapes"),
+    )
+    assert made.exit_code == 0, made.output
+    card = EngineCard.read(Path("city"))
+    assert (card.kind, card.edges, card.training.method) == ("synthesis", True, "imported")
+    assert card.classes[:4] == ("ego-vehicle", "terrain", "road", "sidewalk")
+    tried = roadworthy("engines", "try", "city", "--count", "2", "--json")
+    assert tried.exit_code == 0, tried.output
+    document = json.loads(tried.stdout)
+    assert document["unseen"].keys() <= {"line", "crosswalk", "stop and yield line"}
+    assert roadworthy("engines", "export", "city", "--out", "city.pt").exit_code == 0
+    again = roadworthy("engines", "import", "latest_net_G.pth", "--out", "city", "--supports", "remove car")
+    assert "must be empty or new" in again.output
+    few = roadworthy(
+        *("engines", "import", "latest_net_G.pth", "--out", "few", "--channels", "road,sky"),
+        *("--supports", "remove car"),
+    )
+    assert few.exit_code == 2
+    assert "has 36 input channels, and 2 label channels were named" in " ".join(few.output.split())
+    assert not Path("few").exists()
+
+
+def test_what_our_channels_become(tmp_path: Path) -> None:
+    """The imported file, given our label map, answers as the network does that is given its own."""
+    import onnxruntime
+    import torch
+
+    from roadworthy.datasets.cityscapes import LABELS
+    from roadworthy.frames import LabelMap
+    from roadworthy.transforms.learned.importing import Import, channels_of, import_checkpoint
+    from roadworthy.transforms.learned.inputs import one_hot
+    from roadworthy.transforms.learned.networks import network_for
+
+    settings = {"input_nc": 35, "ngf": 4, "n_downsampling": 2, "n_blocks": 1}
+    module = network_for("pix2pixhd-global", settings, seed=5).eval()
+    torch.save(module.state_dict(), tmp_path / "g.pth")
+    said = Import("city", [{"operation": "remove", "element": "car"}], channels_of("cityscapes"))
+    card = import_checkpoint(tmp_path / "g.pth", tmp_path / "city", said)
+    rng = np.random.default_rng(0)
+    ours = ("void", "road", "vehicle", "tree", "sky", "crosswalk")
+    labels = LabelMap(rng.integers(0, len(ours), (16, 24)).astype(np.uint8), ours)
+    session = onnxruntime.InferenceSession(tmp_path / "city" / "engine.onnx")
+    (found,) = session.run(None, {"labels": one_hot(labels, card.classes)[None]})
+    # The ids of Cityscapes by its own table, which has no crosswalks.
+    names = [name for name, _ in LABELS]
+    ids = [names.index(name) for name in ("unlabeled", "road", "car", "vegetation", "sky", "unlabeled")]
+    theirs = np.eye(35, dtype=np.float32)[np.array(ids)[labels.ids]].transpose(2, 0, 1)
+    with torch.inference_mode():
+        expected = module(torch.from_numpy(theirs.copy())[None]).numpy()
+    assert np.abs(found - expected).max() < 1e-4
+
+
+def test_weights_go_out_and_come_in_again(roadworthy: Run) -> None:
+    import torch
+
+    from roadworthy.transforms.learned.networks import network_for
+
+    module = network_for("unit", {"dim": 4, "n_res": 1}, seed=2)
+    # As UNIT writes it: both directions, each with its encoder and decoder.
+    torch.save({"a": module.state_dict(), "b": module.state_dict()}, "gen_00000100.pt")
+    night = ("--supports", "replace time by night")
+    assert roadworthy("engines", "import", "gen_00000100.pt", "--out", "one", *night).exit_code == 0
+    exported = roadworthy("engines", "export", "one", "--out", "out/night.pt")
+    assert exported.exit_code == 0, exported.output
+    assert "Wrote out/night.pt: unit" in exported.stdout
+    again = roadworthy("engines", "import", "out/night.pt", "--out", "two", *night)
+    assert again.exit_code == 0, again.output
+    # The same weights make the same network, to the last byte.
+    assert Path("one/engine.onnx").read_bytes() == Path("two/engine.onnx").read_bytes()
