@@ -26,7 +26,7 @@ ROOT = "roadworthy"
 METHODS = {"rules", "coverage", "reliability", "bbsl", "driving"}
 FLOORS = (
     {"cli", "web", "pytest_plugin", "__main__", ROOT},
-    {"report"},
+    {"report", "selftest"},
     {"runs"},
     METHODS,
     {"models", "transforms", "datasets", "world"},

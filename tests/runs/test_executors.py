@@ -111,6 +111,13 @@ def test_data_that_cannot_travel_is_no_matter_when_frames_come_along(two: Execut
         run(Bright(), REQUIREMENT, data, Meter(), executor=two)
 
 
+def test_data_and_systems_that_hold_arrays_travel(two: Executor) -> None:
+    data, system = Frames(5), Meter()
+    data.kept = [np.arange(6), np.arange(6).reshape(2, 3)[:, ::2]]  # type: ignore[attr-defined]
+    system.weights = np.ones(1000)  # type: ignore[attr-defined]
+    assert sum(run(Bright(), REQUIREMENT, data, system, executor=two).counts.values()) == 5
+
+
 def test_functions_of_a_file_reach_workers(tmp_path: Path, two: Executor) -> None:
     file = tmp_path / "mine.py"
     file.write_text(

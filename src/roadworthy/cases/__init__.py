@@ -47,6 +47,7 @@ from roadworthy.cases.verdicts import (
     Verdict,
     clopper_pearson_upper,
     conclude_rate,
+    rate_status,
 )
 
 __all__ = [
@@ -82,4 +83,5 @@ __all__ = [
     "clopper_pearson_upper",
     "conclude_rate",
     "originals",
+    "rate_status",
 ]

@@ -9,10 +9,18 @@ from enum import StrEnum
 
 from roadworthy._frozen import frozen
 from roadworthy.cases._checks import as_enum, as_scalars, check_text
-from roadworthy.cases.requirements import Case, Requirement, Scalar
+from roadworthy.cases.requirements import Acceptance, Case, Requirement, Scalar
 from roadworthy.errors import InputError
 
-__all__ = ["Outcome", "OutcomeStatus", "Status", "Verdict", "clopper_pearson_upper", "conclude_rate"]
+__all__ = [
+    "Outcome",
+    "OutcomeStatus",
+    "Status",
+    "Verdict",
+    "clopper_pearson_upper",
+    "conclude_rate",
+    "rate_status",
+]
 
 
 class Status(StrEnum):
@@ -243,7 +251,7 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
         measures["worst_margin"] = worst
     return Outcome(
         requirement.id,
-        _decide(failures, rate, bound, max_rate),
+        rate_status(counts, requirement.acceptance),
         counts,
         rate,
         f"{failures} of {trials} applicable cases failed ({rate:.1%}); with {confidence:.0%} confidence "
@@ -252,9 +260,21 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
     )
 
 
-def _decide(failures: int, rate: float, bound: float, max_rate: float) -> OutcomeStatus:
-    if rate > max_rate:
+def rate_status(counts: Mapping[Status, int], acceptance: Acceptance) -> OutcomeStatus:
+    """Return what `conclude_rate` makes of so many cases of each status.
+
+    Example:
+        >>> from roadworthy.cases import Acceptance
+        >>> rate_status({Status.PASSED: 19, Status.VIOLATED: 1}, Acceptance(0.01)).value
+        'violated'
+    """
+    failures = counts.get(Status.VIOLATED, 0) + counts.get(Status.ERROR, 0)
+    trials = failures + counts.get(Status.PASSED, 0)
+    if not trials:
+        return OutcomeStatus.INCONCLUSIVE
+    if failures / trials > acceptance.max_rate:
         return OutcomeStatus.VIOLATED
-    if bound <= max_rate or (max_rate == 0 and failures == 0):
+    bound = clopper_pearson_upper(failures, trials, acceptance.confidence)
+    if bound <= acceptance.max_rate or (acceptance.max_rate == 0 and failures == 0):
         return OutcomeStatus.PASSED
     return OutcomeStatus.INCONCLUSIVE

@@ -144,7 +144,8 @@ def pack_job(job: Job) -> tuple[PackedJob, dict[int, str]]:
 
     def add(name: str, thing: object, what: str) -> None:
         try:
-            parts[name] = pack(thing, known)
+            # A copy, because the parts travel inside another pickle, which cannot hold views.
+            parts[name] = pack(thing, known).copied()
         except Exception as error:
             raise InputError(
                 f"{what} cannot be sent to other processes ({type(error).__name__}: {error}): {SERIAL}, or "
@@ -154,7 +155,7 @@ def pack_job(job: Job) -> tuple[PackedJob, dict[int, str]]:
 
     if job.data is not None:
         try:
-            parts["data"] = pack(job.data)
+            parts["data"] = pack(job.data).copied()
             known[id(job.data)] = "data"
         except Exception:
             # Cases that bring their own frames need no data set.

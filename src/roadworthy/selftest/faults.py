@@ -1,0 +1,213 @@
+"""Seeded faults: what is broken on purpose, in how many sizes, and what the tool said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from roadworthy.errors import InputError
+
+__all__ = ["SOUND", "Bench", "Fault", "Kind", "Malfunction", "Probe", "Result", "Seen", "Standing"]
+
+SOUND = 0.0
+"""The size of a fault at which there is none: the sound counterpart."""
+
+Kind: TypeAlias = Literal[
+    "misses a fault", "reports a fault that is none", "reports a wrong number", "loses cases"
+]
+
+
+@dataclass(frozen=True)
+class Malfunction:
+    """A way in which the tool itself could be wrong.
+
+    Attributes:
+        id: A short name.
+        method: The part of the tool.
+        kind: What sort of error of the tool it is.
+        text: What would happen.
+        harm: Why that matters to whoever relies on the tool.
+    """
+
+    id: str
+    method: str
+    kind: Kind
+    text: str
+    harm: str
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where faults are seeded.
+
+    Attributes:
+        folder: For files; each trial gets an empty one.
+        seed: Of all that is drawn by lot.
+        quick: Whether to use less data.
+    """
+
+    folder: Path
+    seed: int = 0
+    quick: bool = False
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the tool said.
+
+    Attributes:
+        found: Whether it reported the fault.
+        said: Its report in a few words.
+    """
+
+    found: bool
+    said: str
+
+
+Probe: TypeAlias = Callable[[float, Bench], Seen]
+"""Seeds a fault of a size and asks the tool; of size `SOUND` it seeds nothing."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault that is seeded, and its sound counterpart.
+
+    Attributes:
+        id: A short name.
+        malfunction: The id of the malfunction of the tool that would let it through.
+        text: What is broken.
+        sound: What the counterpart is like, about which the tool must say nothing.
+        probe: Seeds it.
+        sizes: How large it is made, the smallest first.
+        unit: What sizes are told in, ``"px"`` or ``"frame(s)"``; may hold a place for the number,
+            ``"{} of 24 frames"``. Empty for a fault that is there or not.
+        expected: The smallest size that must be found; None where it is known that none is.
+        limitation: Why smaller ones, or all, are not found.
+        quick: Whether it belongs to the quick self-test as well.
+        extra: What must be installed.
+
+    Raises:
+        InputError: The sizes do not grow, or nothing says why a fault is not found.
+
+    Example:
+        >>> Fault("f", "m", "broken", "whole", lambda size, bench: Seen(size > 1, ""), (1.0, 2.0), "px", 2.0)
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: fault f: sizes below 2.0 need not be found, so say why (limitation)
+    """
+
+    id: str
+    malfunction: str
+    text: str
+    sound: str
+    probe: Probe = field(repr=False, compare=False)
+    sizes: Sequence[float] = (1.0,)
+    unit: str = ""
+    expected: float | None = 1.0
+    limitation: str = ""
+    quick: bool = True
+    extra: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.sizes or list(self.sizes) != sorted({*self.sizes}) or self.sizes[0] <= SOUND:
+            raise InputError(f"fault {self.id}: sizes must be above 0 and grow, got {self.sizes}")
+        if self.expected is None and not self.limitation:
+            raise InputError(f"fault {self.id}: none of it is found, so say why (limitation)")
+        if self.expected is not None and self.expected not in self.sizes:
+            raise InputError(f"fault {self.id}: {self.expected} is none of its sizes {self.sizes}")
+        if self.expected is not None and self.expected > self.sizes[0] and not self.limitation:
+            raise InputError(
+                f"fault {self.id}: sizes below {self.expected} need not be found, so say why (limitation)"
+            )
+
+    @property
+    def method(self) -> str:
+        """The part of the tool that must find it."""
+        return self.id.partition("/")[0]
+
+    def told(self, size: float) -> str:
+        """Return a size in words.
+
+        Example:
+            >>> one = Fault("f", "m", "shifted", "in place", lambda *_: Seen(True, ""), unit="px")
+            >>> one.told(2.0), one.told(SOUND)
+            ('2 px', 'none')
+        """
+        if size == SOUND:
+            return "none"
+        if not self.unit:
+            return "seeded"
+        unit = self.unit.replace("(s)", "" if size == 1 else "s")
+        return unit.format(f"{size:g}") if "{}" in unit else f"{size:g} {unit}"
+
+
+class Standing(StrEnum):
+    """What became of a seeded fault, the worst first."""
+
+    CRASHED = "failed"
+    FALSE_ALARM = "false alarm"
+    MISSED = "missed"
+    NOT_RUN = "not run"
+    KNOWN = "known miss"
+    BETTER = "found, not promised"
+    FOUND = "found"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the tool said about one fault in all its sizes.
+
+    Attributes:
+        fault: The fault.
+        sound: What it said about the sound counterpart.
+        seen: What it said about each size that was tried.
+        seconds: How long that took.
+        trouble: Why it could not be tried.
+        crashed: Whether that is an error of ours, and not something that is not installed.
+    """
+
+    fault: Fault
+    sound: Seen | None
+    seen: dict[float, Seen]
+    seconds: float = 0.0
+    trouble: str = ""
+    crashed: bool = False
+
+    @cached_property
+    def standing(self) -> Standing:
+        """What became of it."""
+        if self.trouble:
+            return Standing.CRASHED if self.crashed else Standing.NOT_RUN
+        if self.sound is not None and self.sound.found:
+            return Standing.FALSE_ALARM
+        expected = self.fault.expected
+        if expected is None:
+            return Standing.BETTER if self.limit is not None else Standing.KNOWN
+        must = [one.found for size, one in self.seen.items() if size >= expected]
+        return Standing.FOUND if all(must) else Standing.MISSED
+
+    @property
+    def good(self) -> bool:
+        """Whether the tool did what is claimed of it; a fault that could not be tried is not held against."""
+        return self.standing not in (Standing.CRASHED, Standing.FALSE_ALARM, Standing.MISSED)
+
+    @property
+    def limit(self) -> float | None:
+        """The detection limit: the smallest size from which on all were found; None if the largest was not.
+
+        Example:
+            >>> fault = Fault("f", "m", "shifted", "in place", lambda *_: Seen(True, ""), (1.0, 2.0, 4.0))
+            >>> said = {1.0: Seen(True, ""), 2.0: Seen(False, ""), 4.0: Seen(True, "")}
+            >>> Result(fault, Seen(False, ""), said).limit
+            4.0
+        """
+        found = None
+        for size in sorted(self.seen, reverse=True):
+            if not self.seen[size].found:
+                break
+            found = size
+        return found

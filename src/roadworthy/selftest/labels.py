@@ -1,0 +1,282 @@
+"""Faults in labels: those that reading finds, and those that only a second opinion can find."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from roadworthy.bbsl.binding_sources import Exists
+from roadworthy.bbsl.bindings import Bindings
+from roadworthy.cases import Status
+from roadworthy.datasets import export, load
+from roadworthy.errors import InputError
+from roadworthy.frames import Boxes, Frame
+from roadworthy.images import write_image
+from roadworthy.selftest.bbsl import OBJECTS, PRESENT, counted, rows_of_vehicles, run_detector, true_boxes
+from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
+from roadworthy.selftest.material import Frames
+
+__all__ = ["FAULTS"]
+
+_COLOURS = {"Road": (128, 64, 128), "Sky": (128, 128, 128)}
+
+
+def _complaints(reference: str) -> list[str]:
+    """Return what reading every frame complains about."""
+    try:
+        data = load(reference, on_error="skip")
+        for _ in data:
+            pass
+    except InputError as error:
+        return [str(error)]
+    return list(data.skipped.values())  # type: ignore[attr-defined]
+
+
+def _told(complaints: list[str], folder: Path) -> Seen:
+    said = complaints[0].replace(f"{folder}/", "") if complaints else "every frame can be read"
+    return Seen(bool(complaints), said)
+
+
+def _kitti(seed: Callable[[Path, float], None]) -> Probe:
+    """Write three frames as KITTI, seed a fault into the files of the second, and read them."""
+
+    def probe(size: float, bench: Bench) -> Seen:
+        data = Frames("rows", list(rows_of_vehicles()[:3]))
+        folder = export(data, bench.folder / "kitti", "kitti").folder
+        if size != SOUND:
+            seed(folder, size)
+        return _told(_complaints(f"kitti:{folder}"), bench.folder)
+
+    return probe
+
+
+def _in_labels(pattern: str, written: str) -> Probe:
+    """Change the label file of the second frame by a regular expression; {} stands for the size."""
+
+    def seed(folder: Path, size: float) -> None:
+        file = folder / "label_2" / "000001.txt"
+        text = file.read_text("utf-8")
+        changed = re.sub(pattern, written.replace("{}", f"{size:.2f}"), text, count=1)
+        assert changed != text, "the fault was not seeded"
+        file.write_text(changed, "utf-8")
+
+    return _kitti(seed)
+
+
+def _beyond(folder: Path, size: float) -> None:
+    file = folder / "label_2" / "000001.txt"
+    words = file.read_text("utf-8").split()
+    words[6] = f"{320 + size:.2f}"  # the right edge of a box in an image of 320 columns
+    file.write_text(" ".join(words) + "\n", "utf-8")
+
+
+def _cut_short(folder: Path, size: float) -> None:
+    file = folder / "image_2" / "000001.png"
+    content = file.read_bytes()
+    file.write_bytes(content[: round(len(content) * (1 - size / 100))])
+
+
+def _camvid(seed: Callable[[Path, float], None]) -> Probe:
+    """Write two frames as CamVid: the upper half is sky, the lower half road."""
+
+    def probe(size: float, bench: Bench) -> Seen:
+        folder = bench.folder / "camvid"
+        for name in ("images", "labels"):
+            (folder / name).mkdir(parents=True)
+        rows = [f"{name},{','.join(map(str, colour))}" for name, colour in _COLOURS.items()]
+        (folder / "class_dict.csv").write_text("\n".join(["name,r,g,b", *rows, ""]), "utf-8")
+        colours = np.zeros((8, 12, 3), np.uint8)
+        colours[:4], colours[4:] = _COLOURS["Sky"], _COLOURS["Road"]
+        for number in range(2):
+            write_image(folder / "images" / f"{number}.png", np.full((8, 12, 3), 90, np.uint8))
+            write_image(folder / "labels" / f"{number}_L.png", colours)
+        if size != SOUND:
+            seed(folder / "labels" / "1_L.png", size)
+        return _told(_complaints(f"camvid:{folder}"), bench.folder)
+
+    return probe
+
+
+def _unknown_colour(file: Path, size: float) -> None:
+    colours = np.full((8, 12, 3), _COLOURS["Road"], np.uint8)
+    colours.reshape(-1, 3)[: int(size)] = (1, 2, 3)
+    write_image(file, colours)
+
+
+def _other_size(file: Path, size: float) -> None:
+    write_image(file, np.full((8, 12 + int(size), 3), _COLOURS["Road"], np.uint8))
+
+
+def _swapped_classes(file: Path, size: float) -> None:
+    del size
+    colours = np.full((8, 12, 3), _COLOURS["Sky"], np.uint8)
+    colours[:4] = _COLOURS["Road"]
+    write_image(file, colours)
+
+
+def _second_opinion(bench: Bench, relabelled: Callable[[int, Boxes], Boxes]) -> Seen:
+    """Change the ground truth frame by frame, and test a detector on it that finds all where it really is."""
+    true = rows_of_vehicles()
+    wrong = [
+        frame.replace(boxes=relabelled(number, frame.boxes or Boxes.empty()))
+        for number, frame in enumerate(true)
+    ]
+    result = run_detector(bench, lambda _, number: true_boxes(true[number]), data=Frames("labels", wrong))
+    violated, every = result.counts[Status.VIOLATED], sum(result.counts.values())
+    return Seen(violated > 0, f"{violated} of {every} objects disagree")
+
+
+def _shifted(size: float, bench: Bench) -> Seen:
+    down = np.array([0, size, 0, size], np.float32)
+    return _second_opinion(bench, lambda _, boxes: boxes.replace(xyxy=boxes.xyxy + down))
+
+
+def _as_pedestrians(size: float, bench: Bench) -> Seen:
+    return _second_opinion(
+        bench, lambda number, boxes: Boxes(boxes.xyxy, ["pedestrian"]) if number < size else boxes
+    )
+
+
+def _missing(size: float, bench: Bench) -> Seen:
+    """Seed frames without their label, and test a good detector by a specification of whole frames."""
+    true = rows_of_vehicles()
+    wrong: list[Frame] = [
+        frame.replace(boxes=Boxes.empty()) if number < size else frame for number, frame in enumerate(true)
+    ]
+    result = run_detector(
+        bench,
+        lambda _, number: true_boxes(true[number]),
+        PRESENT,
+        Frames("labels", wrong),
+        Bindings({"anybody": Exists("vehicle")}),
+    )
+    return counted(result, int(size), size)
+
+
+_WRITTEN = "the files as they were written"
+_ALIKE = "labels that are right"
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "labels/box beyond the image",
+        "labels/reading",
+        "a KITTI label whose box reaches beyond the right edge of its image",
+        _WRITTEN,
+        _kitti(_beyond),
+        (1.0, 1.5, 5.0, 100.0),
+        "px",
+        1.5,
+        "Up to one pixel is taken for rounding.",
+    ),
+    Fault(
+        "labels/corners in the wrong order",
+        "labels/reading",
+        "a KITTI label whose right edge is left of its left edge",
+        _WRITTEN,
+        _in_labels(r"140\.00 (\S+) 170\.00", r"170.00 \1 140.00"),
+    ),
+    Fault(
+        "labels/misspelt class",
+        "labels/reading",
+        "a KITTI label of class “Carr”",
+        _WRITTEN,
+        _in_labels(r"^Car\b", "Carr"),
+    ),
+    Fault(
+        "labels/missing column",
+        "labels/reading",
+        "a KITTI label with a column too few",
+        _WRITTEN,
+        _in_labels(r" \S+\n", "\n"),
+    ),
+    Fault(
+        "labels/no number",
+        "labels/reading",
+        "a KITTI label with a word where a number belongs",
+        _WRITTEN,
+        _in_labels(r"140\.00", "wide"),
+    ),
+    Fault(
+        "labels/missing file",
+        "labels/reading",
+        "a KITTI image without its label file",
+        _WRITTEN,
+        _kitti(lambda folder, _: (folder / "label_2" / "000001.txt").unlink()),
+    ),
+    Fault(
+        "labels/image cut short",
+        "labels/reading",
+        "an image file whose end is missing",
+        _WRITTEN,
+        _kitti(_cut_short),
+        (10.0, 50.0, 90.0),
+        "{}% of the file",
+        10.0,
+    ),
+    Fault(
+        "labels/unknown colour",
+        "labels/reading",
+        "a CamVid label map with pixels in a colour that no class has",
+        _WRITTEN,
+        _camvid(_unknown_colour),
+        (1.0, 20.0),
+        "pixel(s)",
+    ),
+    Fault(
+        "labels/map of another size",
+        "labels/reading",
+        "a CamVid label map that is wider than its image",
+        _WRITTEN,
+        _camvid(_other_size),
+        (1.0, 12.0),
+        "column(s)",
+    ),
+    Fault(
+        "labels/swapped classes of a map",
+        "labels/reading",
+        "a CamVid label map in which sky and road are exchanged",
+        _WRITTEN,
+        _camvid(_swapped_classes),
+        (1.0,),
+        "",
+        None,
+        "Reading tells whether labels can be labels, not whether they are true. Look at them (`data show`), "
+        "or compare them with the answers of a model.",
+    ),
+    Fault(
+        "labels/shifted box",
+        "labels/second opinion",
+        "true boxes that are recorded too low, tested with a detector that is right",
+        _ALIKE,
+        _shifted,
+        (0.25, 0.5, 5.0, 20.0),
+        "px",
+        0.5,
+        "Seen only where the case of the specification changes: here vehicles stand half a pixel apart.",
+    ),
+    Fault(
+        "labels/vehicle labelled as pedestrian",
+        "labels/second opinion",
+        "vehicles that are recorded as pedestrians, tested object by object with a detector that is right",
+        _ALIKE,
+        _as_pedestrians,
+        (4.0, 39.0),
+        f"{{}} of {OBJECTS} vehicles",
+        None,
+        "The test asks about vehicles of the ground truth, so what is labelled as something else is not "
+        "asked about. Only the number of cases tells; the confusions of `models evaluate` name the classes.",
+    ),
+    Fault(
+        "labels/missing box",
+        "labels/second opinion",
+        "vehicles that nobody labelled, tested with a detector that is right, frame by frame",
+        _ALIKE,
+        _missing,
+        (1.0, 4.0, 40.0),
+        f"{{}} of {OBJECTS} frames",
+    ),
+)
+"""All of them."""

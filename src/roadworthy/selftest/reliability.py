@@ -1,0 +1,136 @@
+"""Faults that reliability must find: models that break before people do, and people who see less."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from roadworthy.cases import ClassScores, Outcome, OutcomeStatus
+from roadworthy.frames import Frame
+from roadworthy.reliability import Accuracy, Preservation, ReliabilityMethod, transformation_named
+from roadworthy.reliability.human.simulated import SimulatedHumans
+from roadworthy.reliability.human.thresholds import estimate_threshold
+from roadworthy.runs import run
+from roadworthy.selftest.faults import SOUND, Bench, Fault, Seen
+from roadworthy.selftest.material import Frames, answering, world_frames
+from roadworthy.visual_change import visual_change
+
+__all__ = ["FAULTS"]
+
+_LIMIT = 0.8  # of the visual change up to which people are right
+_TRUE, _WRONG = "vehicle", "tree"
+_TOLERANCE = 0.05  # of a share of some hundred images
+_FROM = 0.6  # the visual change from which on people do worse
+
+
+def _things(seed: int, quick: bool) -> Frames:
+    frames = world_frames(8 if quick else 24, seed, "96x48")
+    return Frames("things", [frame.replace(metadata={"class": _TRUE}) for frame in frames])
+
+
+def _answer(right: bool) -> ClassScores:
+    return ClassScores((_TRUE, _WRONG), np.array([1.0, 0.0] if right else [0.0, 1.0]))
+
+
+@lru_cache(maxsize=16)
+def _checked(seed: int, quick: bool, breaks_at: float) -> Outcome:
+    """Test a classifier that is right up to a visual change, and always wrong beyond it.
+
+    It measures the visual change itself, against originals of its own.
+    """
+    data = _things(seed, quick)
+    originals = {frame.id: frame.image for frame in data}
+
+    def answer(frame: Frame) -> ClassScores:
+        if frame.id in originals:
+            return _answer(True)
+        # A changed frame is named after its original.
+        return _answer(visual_change(originals[frame.id.partition("~")[0]], frame.image) <= breaks_at)
+
+    asked = Preservation("correctness", transformation_named("contrast"), _LIMIT, Accuracy(), versions=6)
+    return run(ReliabilityMethod(), asked.requirement("R"), data, answering(answer), seed=seed).outcome
+
+
+def _breaks_early(size: float, bench: Bench) -> Seen:
+    found = _checked(bench.seed, bench.quick, _LIMIT - size)
+    return Seen(found.status is not OutcomeStatus.PASSED, f"{found.status.value}: {found.summary}")
+
+
+def _distance(size: float, bench: Bench) -> Seen:
+    """Compare the reliability distance with the share of the range in which the model is wrong."""
+    distance = float(str(_checked(bench.seed, bench.quick, _LIMIT - size).measures["distance"]))
+    known = size / _LIMIT
+    said = f"reliability distance {distance:.3f}, known {known:.3f}"
+    if size == SOUND:
+        return Seen(distance != 0, said)
+    return Seen(abs(distance - known) <= _TOLERANCE, said)
+
+
+def _people(size: float, bench: Bench) -> Seen:
+    """Ask simulated people, whose right answers begin to fall at a known visual change."""
+    originals = 0.97
+    people = SimulatedHumans(_FROM, originals, originals - size / 100)
+    found = estimate_threshold(people.answer(seed=bench.seed), rule="careful", samples=200, seed=bench.seed)
+    assert found.interval is not None
+    low, high = found.interval
+    said = f"drop from {low:.2f} to {high:.2f}" if found.found else "no drop"
+    return Seen(found.found and (size == SOUND or low <= _FROM <= high), said)
+
+
+def _wrong_alike(size: float, bench: Bench) -> Seen:
+    """Seed a model that is wrong about the originals as well, so that no change makes it worse."""
+    data = _things(bench.seed, bench.quick)
+    asked = Preservation("prediction", transformation_named("contrast"), _LIMIT, Accuracy(), versions=6)
+    system = answering(lambda _: _answer(size == SOUND))
+    found = run(ReliabilityMethod(), asked.requirement("R"), data, system, seed=bench.seed).outcome
+    return Seen(found.status is not OutcomeStatus.PASSED, f"{found.status.value}: {found.summary}")
+
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "reliability/breaks too early",
+        "reliability/missed",
+        f"a classifier that is wrong from a Δv on at which people are right, who are up to {_LIMIT}",
+        "a classifier that is right as long as people are",
+        _breaks_early,
+        (0.01, 0.02, 0.05, 0.1, 0.4),
+        "of Δv too early",
+        0.05,
+        "Changed images are a sample of the range: where none of them lies, nothing is seen.",
+    ),
+    Fault(
+        "reliability/distance",
+        "reliability/number",
+        "the same classifier; its reliability distance is known: the share of the range in which it is wrong",
+        "a classifier that is right as long as people are, with a distance of 0",
+        _distance,
+        (0.1, 0.2, 0.4),
+        "of Δv too early",
+        0.1,
+    ),
+    Fault(
+        "reliability/people",
+        "reliability/number",
+        f"people whose right answers fall from Δv = {_FROM} on; the interval must hold it",
+        "people who are right as often however much is changed",
+        _people,
+        (2.0, 5.0, 10.0, 20.0, 47.0),
+        "percentage point(s)",
+        20.0,
+        "How small a drop is seen depends on the number of answers; here there are 5,000.",
+    ),
+    Fault(
+        "reliability/wrong alike",
+        "reliability/missed",
+        "a classifier that is wrong about every image, changed or not, tested for prediction-preservation",
+        "a classifier that is right about every image",
+        _wrong_alike,
+        (1.0,),
+        "",
+        None,
+        "Prediction-preservation asks only that answers stay the same; a model that is wrong and stays wrong "
+        "keeps it. Ask for correctness-preservation as well where the truth is known.",
+    ),
+)
+"""All of them."""

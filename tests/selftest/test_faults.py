@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from roadworthy.errors import InputError, MissingExtraError
+from roadworthy.selftest import MALFUNCTIONS, METHODS, Bench, Fault, Report, Result, Seen, Standing, faults_of
+from roadworthy.selftest.malfunctions import false_alarm_of
+
+
+def _fault(**changes: object) -> Fault:
+    given: dict[str, object] = {"sizes": (1.0, 2.0, 4.0), "unit": "px", "expected": 1.0} | changes
+    return Fault("bbsl/f", "bbsl/missed", "shifted", "in place", lambda *_: Seen(True, ""), **given)  # type: ignore[arg-type]
+
+
+def _result(fault: Fault, found: dict[float, bool], *, alarm: bool = False) -> Result:
+    return Result(fault, Seen(alarm, ""), {size: Seen(one, "") for size, one in found.items()})
+
+
+@pytest.mark.parametrize(
+    ("changes", "found", "alarm", "standing", "limit", "good"),
+    [
+        ({}, {1: True, 2: True, 4: True}, False, Standing.FOUND, 1, True),
+        ({}, {1: False, 2: True, 4: True}, False, Standing.MISSED, 2, False),
+        ({}, {1: True, 2: True, 4: False}, False, Standing.MISSED, None, False),
+        ({}, {1: True, 2: True, 4: True}, True, Standing.FALSE_ALARM, 1, False),
+        ({"expected": 2.0, "limitation": "y"}, {1: False, 2: True, 4: True}, False, Standing.FOUND, 2, True),
+        ({"expected": None, "limitation": "blind"}, {1: False, 4: False}, False, Standing.KNOWN, None, True),
+        ({"expected": None, "limitation": "blind"}, {1: False, 4: True}, False, Standing.BETTER, 4, True),
+        ({"expected": None, "limitation": "blind"}, {4: False}, True, Standing.FALSE_ALARM, None, False),
+    ],
+)  # fmt: skip
+def test_where_a_result_stands(
+    changes: dict[str, object],
+    found: dict[float, bool],
+    alarm: bool,
+    standing: Standing,
+    limit: float | None,
+    good: bool,
+) -> None:
+    result = _result(_fault(**changes), found, alarm=alarm)
+    assert (result.standing, result.limit, result.good) == (standing, limit, good)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sizes": (2.0, 1.0)}, "sizes must be above 0 and grow"),
+        ({"sizes": (0.0, 1.0)}, "sizes must be above 0 and grow"),
+        ({"sizes": ()}, "sizes must be above 0 and grow"),
+        ({"expected": 3.0}, r"3.0 is none of its sizes"),
+        ({"expected": None}, "none of it is found, so say why"),
+        ({"expected": 2.0}, "sizes below 2.0 need not be found, so say why"),
+    ],
+)
+def test_a_fault_that_makes_no_sense_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        _fault(**changes)
+
+
+def test_sizes_in_words() -> None:
+    assert _fault(unit="frame(s)").told(1.0) == "1 frame"
+    assert _fault(unit="frame(s)").told(2.0) == "2 frames"
+    assert _fault(unit="{}° to the right").told(0.5) == "0.5° to the right"
+    assert _fault(unit="").told(1.0) == "seeded"
+
+
+def test_every_malfunction_is_tried_and_every_fault_is_of_one() -> None:
+    faults = faults_of()
+    assert len({one.id for one in faults}) == len(faults) > 60
+    assert {one.method for one in faults} == set(METHODS)
+    tried = {one.malfunction for one in faults} | {false_alarm_of(one.method) for one in faults}
+    assert tried == set(MALFUNCTIONS)
+    for one in faults:
+        assert MALFUNCTIONS[one.malfunction].method == one.method, one.id
+    # Some are known not to be found: a self-test that shows only what works shows little.
+    assert len([one for one in faults if one.expected is None]) >= 8
+
+
+def test_a_method_that_there_is_not() -> None:
+    with pytest.raises(InputError, match="there is no method 'rule' to test: did you mean 'rules'"):
+        faults_of(["rule"])
+
+
+def test_what_cannot_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roadworthy.selftest import running
+
+    def absent(size: float, bench: Bench) -> Seen:
+        raise MissingExtraError("torch", extra="torch", purpose="make mutants")
+
+    def broken(size: float, bench: Bench) -> Seen:
+        assert bench.folder.is_dir()
+        raise ZeroDivisionError("no horizon")
+
+    faults = [
+        Fault("runs/a", "runs/lost", "", "", absent),
+        Fault("runs/b", "runs/lost", "", "", broken),
+        Fault("runs/c", "runs/lost", "", "", lambda size, _: Seen(size > 0, "")),
+    ]
+    monkeypatch.setattr(running, "faults_of", lambda *_, **__: faults)
+    report = running.selftest()
+    assert [one.standing for one in report.results] == [Standing.NOT_RUN, Standing.CRASHED, Standing.FOUND]
+    assert "ZeroDivisionError: no horizon" in report.results[1].trouble
+    assert (report.passed, report.complete) == (False, False)
+    # What is not installed is not held against the tool, but the self-test is not complete.
+    only = Report(report.results[:1], 0, False, 1.0)
+    assert (only.passed, only.complete) == (True, False)
+
+
+def test_every_trial_gets_an_empty_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roadworthy.selftest import running
+
+    places: list[Path] = []
+
+    def leaves_a_file(size: float, bench: Bench) -> Seen:
+        assert list(bench.folder.iterdir()) == []
+        (bench.folder / "left.txt").write_text("over")
+        places.append(bench.folder)
+        return Seen(size > 0, "")
+
+    fault = Fault("runs/a", "runs/lost", "", "", leaves_a_file, (1.0, 2.0))
+    monkeypatch.setattr(running, "faults_of", lambda *_, **__: [fault])
+    assert running.selftest().passed
+    assert len(set(places)) == 3
+    assert not any(place.exists() for place in places)
+
+
+def test_the_page_names_what_is_known_not_to_be_found() -> None:
+    page = (Path(__file__).parents[2] / "docs/tool-confidence.md").read_text("utf-8")
+    told = page.partition("## What is not found")[2].partition("\n## ")[0]
+    assert {f"**{one.id}**" for one in faults_of() if one.expected is None} == set(
+        re.findall(r"\*\*.+?\*\*", told)
+    )
+    assert f"{len(faults_of())} kinds of faults" in page

@@ -1,0 +1,155 @@
+"""The self-test passes, and does not when the tool is broken: each test here breaks one part of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from roadworthy.cases import OutcomeStatus, clopper_pearson_upper
+from roadworthy.cli._app import app
+from roadworthy.selftest import METHODS, Report, Standing, as_document, as_markdown, selftest
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return selftest(quick=True)
+
+
+def test_the_quick_self_test_passes(report: Report) -> None:
+    wrong = [
+        (one.fault.id, one.standing, one.trouble, one.sound, one.seen)
+        for one in report.results
+        if not one.good
+    ]
+    assert wrong == []
+    assert report.passed
+    assert not report.complete
+    assert {one.fault.method for one in report.results} == set(METHODS)
+    # What is promised not to be found is listed, and nothing of it was found unnoticed.
+    assert len(report.of(Standing.KNOWN)) >= 8
+    assert report.of(Standing.BETTER) == ()
+
+
+def test_documents(report: Report) -> None:
+    document = json.loads(json.dumps(as_document(report)))
+    assert document["passed"] is True
+    assert document["tool"]["name"] == "roadworthy"
+    assert set(document["host"]) == {"cores", "machine", "memory_gib", "processor", "system"}
+    first = document["faults"][0]
+    assert first["id"] == "rules/pedestrian-blind"
+    assert first["false_alarm"] is False
+    assert first["sizes"][-1]["found"] is True
+    page = as_markdown(report)
+    for one in report.results:
+        assert f"### {one.fault.id}" in page
+        assert one.fault.limitation in page
+
+
+def _found(method: str) -> dict[str, Standing]:
+    from roadworthy.selftest import rules
+
+    # What was computed with the tool in order must not be taken for what it says now.
+    rules._matrix.cache_clear()
+    try:
+        return {one.fault.id: one.standing for one in selftest([method], quick=True).results}
+    finally:
+        rules._matrix.cache_clear()
+
+
+def test_a_tool_that_judges_no_rule_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roadworthy.rules import truth_matrix
+
+    monkeypatch.setattr(truth_matrix, "_obeys", lambda *_: True)
+    found = _found("rules")
+    assert found["rules/pedestrian-blind"] is Standing.MISSED
+    assert found["rules/brakes too little"] is Standing.FOUND  # another way through the tool
+
+
+def test_a_tool_that_cries_wolf_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roadworthy.rules import truth_matrix
+
+    monkeypatch.setattr(truth_matrix, "_obeys", lambda *_: False)
+    assert _found("rules")["rules/pedestrian-blind"] is Standing.FALSE_ALARM
+
+
+def test_a_tool_whose_numbers_are_off_by_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roadworthy.selftest import runs
+
+    def off_by_one(failures: int, trials: int, confidence: float) -> float:
+        return clopper_pearson_upper(max(failures - 1, 0), trials, confidence)
+
+    monkeypatch.setattr(runs, "clopper_pearson_upper", off_by_one)
+    found = _found("runs")
+    assert found["runs/confidence bound"] is Standing.MISSED
+    assert {one for id, one in found.items() if id != "runs/confidence bound"} == {Standing.FOUND}
+
+
+def test_a_tool_that_proves_everything_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roadworthy.bbsl.checking import results
+
+    monkeypatch.setattr(results.CheckResult, "status", lambda *_: results.ProofStatus.PROVED)
+    found = _found("bbsl")
+    assert found["bbsl/gap in a specification"] is Standing.MISSED
+    assert found["bbsl/overlap in a specification"] is Standing.MISSED
+    assert found["bbsl/shifted boxes"] is Standing.FOUND
+
+
+def test_a_tool_that_does_not_hash_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roadworthy.runs.evidence import checking
+
+    monkeypatch.setattr(checking, "_check_sums", lambda *_: None)
+    monkeypatch.setattr(checking, "rate_status", lambda *_: OutcomeStatus.VIOLATED)
+    found = _found("evidence")
+    assert found["evidence/added file"] is Standing.MISSED
+    assert found["evidence/forged run, digest kept"] is Standing.FOUND  # the wrong status is seen instead
+    assert found["evidence/flipped verdict, new checksums"] is Standing.FOUND
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner().invoke(app, ["selftest", *words])
+
+
+def test_the_command(command: Callable[..., Any]) -> None:
+    shown = command("--only", "evidence", "--quick", "--out", "filed", "--seed", "3")
+    assert shown.exit_code == 0, shown.output
+    assert re.search(r"^evidence +\n  flipped verdict +found", shown.stdout, re.M)
+    assert "forged run: Whoever writes all files anew" in shown.stdout
+    assert "The self-test passed: 10 of 10 kinds of faults" in shown.stdout
+    filed = json.loads(Path("filed/selftest.json").read_text("utf-8"))
+    assert (filed["seed"], filed["quick"], len(filed["faults"])) == (3, True, 11)
+    assert Path("filed/selftest.md").read_text("utf-8").startswith("# Self-test of Roadworthy")
+
+
+def test_the_command_when_something_is_missed(
+    command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from roadworthy.runs.evidence import checking
+
+    monkeypatch.setattr(checking, "_check_sums", lambda *_: None)
+    shown = command("--only", "evidence", "--quick")
+    assert shown.exit_code == 1
+    assert "evidence/added file: seeded was missed" in shown.stdout
+    as_json = command("--only", "evidence", "--quick", "--json")
+    assert as_json.exit_code == 1
+    assert json.loads(as_json.stdout)["passed"] is False
+
+
+def test_a_method_that_there_is_not(command: Callable[..., Any]) -> None:
+    shown = command("--only", "rulez")
+    assert shown.exit_code == 2
+    assert "did you mean 'rules'" in shown.output
+
+
+@pytest.mark.slow
+def test_the_whole_self_test_passes() -> None:
+    report = selftest()
+    assert [(one.fault.id, one.standing) for one in report.results if not one.good] == []
+    assert report.complete
