@@ -41,7 +41,7 @@ from roadworthy.rules.tables import (
 from roadworthy.runs import read_rows, run_several
 from roadworthy.transforms import ReplaceOperation, Transform, UserEngine, read_engines, transform_for
 from roadworthy.transforms.engines import SHIPPED
-from roadworthy.transforms.learned import LearnedEngine
+from roadworthy.transforms.learned import LearnedEngine, shipped_names
 from roadworthy.transforms.learned.training.changes import CHANGES
 from roadworthy.transforms.learned.training.comparing import compared, interval
 from roadworthy.transforms.learned.training.pairs import PairSource
@@ -208,10 +208,10 @@ def _on_gpu(engine: LearnedEngine, height: int, width: int, batch: int) -> str:
 
 def main() -> None:
     file = os.environ.get("ROADWORTHY_ENGINES", SHIPPED)
-    engines = [one for one in read_engines(file) if isinstance(one, LearnedEngine)]
-    if not engines:
-        print(f"There are no learned engines in {file}: set ROADWORTHY_ENGINES to an engines file\n")
+    if file == SHIPPED and not shipped_names():
+        print("No learned engines are shipped: set ROADWORTHY_ENGINES to an engines file\n")
         return
+    engines = [one for one in read_engines(file) if isinstance(one, LearnedEngine)]
     _print_truth(engines)
     systems = [load_model(name, threads=1) for name in MODELS]
     data = load("world", count=FRAMES, history=4)

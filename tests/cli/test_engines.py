@@ -141,6 +141,41 @@ def test_bad_input_says_what_to_do(roadworthy: Run, words: tuple[str, ...], told
     assert not Path("engines.yaml").exists()
 
 
+class TestShipped:
+    @pytest.fixture(autouse=True)
+    def ship(self, darker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The engine is one that comes with Roadworthy, for this test."""
+        monkeypatch.setattr("roadworthy.transforms.learned.shipped.shipped_folder", lambda: darker.parent)
+
+    def test_they_are_used_by_name(self, roadworthy: Run) -> None:
+        listed = json.loads(roadworthy("engines", "list", "--json").stdout)["engines"]
+        assert [(one["name"], one["from"]) for one in listed] == [("darker", "shipped")]
+        assert roadworthy("engines", "use", "darker").exit_code == 0
+        assert "    learned: darker\n" in Path("engines.yaml").read_text()
+        assert [one.name for one in read_engines("engines.yaml")] == ["darker"]
+        wrong = roadworthy("engines", "show", "darkre")
+        assert "no learned engine 'darkre': did you mean 'darker'?" in " ".join(wrong.output.split())
+
+    def test_one_word_takes_them_all(self, roadworthy: Run) -> None:
+        Path("night.suite.yaml").write_text(
+            f"models: dave2\ndata: {{town: {{data: 'world:town', sample: 2}}}}\n"
+            f"requirements: {{N: {{rule: '{NIGHT}', engines: shipped, accept: 100%}}}}\n"
+        )
+        ran = roadworthy("run", "night.suite.yaml", "--out", "out")
+        assert ran.exit_code == 0, ran.output
+        manifest = json.loads(Path("out/manifest.json").read_text())
+        assert set(manifest["engines"]["darker"]["sums"]) == {"card.json", "engine.onnx"}
+        assert [one.name for one in read_engines("shipped")] == ["darker"]
+
+
+def test_none_are_shipped(roadworthy: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roadworthy.transforms.learned.shipped.shipped_folder", lambda: tmp_path / "none")
+    assert "comes with no learned engines" in " ".join(roadworthy("engines", "list").stdout.split())
+    ran = roadworthy("rules", "run", "--rule", NIGHT, "--engines", "shipped")
+    assert ran.exit_code == 2
+    assert "comes with no learned engines: give a file of engines" in " ".join(ran.output.split())
+
+
 def test_a_public_checkpoint_becomes_an_engine_that_needs_no_torch(roadworthy: Run) -> None:
     import torch
 

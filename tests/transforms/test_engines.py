@@ -132,6 +132,27 @@ def test_a_command_gets_everything_that_it_asks_for(tmp_path: Path, frame: Frame
     assert (changed.labels.ids == 4).sum() == (frame.labels.ids == 2).sum()  # type: ignore[union-attr]
 
 
+def test_a_command_is_shown_what_may_change(tmp_path: Path, frame: Frame) -> None:
+    engine = engine_of(
+        tmp_path,
+        """
+        import sys
+        import cv2
+        mask = cv2.imread(sys.argv[2], cv2.IMREAD_UNCHANGED)
+        assert mask.ndim == 2 and set(mask.ravel().tolist()) == {0, 255}
+        cv2.imwrite(sys.argv[3], cv2.imread(sys.argv[1]) * 0 + mask[..., None])
+        """,
+        more="    outside: kept\n",
+        words='"{image}", "{mask}", "{output}"',
+    )
+    change = engine.transform(LINES)
+    changed, region = change(frame, 1, measure=False), change.region(frame)
+    assert frame.labels is not None
+    assert (changed.image[frame.labels.mask("line")] == 255).all()
+    assert np.array_equal(changed.image[~region], frame.image[~region])
+    assert 0 < region.sum() < region.size
+
+
 def test_the_same_seed_reaches_the_program(tmp_path: Path, frame: Frame) -> None:
     engine = engine_of(
         tmp_path,
@@ -321,6 +342,9 @@ def test_frames_without_the_element_are_not_sent(tmp_path: Path, frame: Frame) -
     bare = frame.replace(labels=LabelMap(np.ones((24, 32), np.uint8), frame.labels.classes))
     assert reason_of(engine, bare) == "there is no lane lines in the frame"
     assert not (tmp_path / "ran").exists()
+    # Who keeps the label map may know things that nobody labelled.
+    knowing = engine_of(tmp_path, COPY, more="    labels: kept\n")
+    assert knowing.transform(LINES)(bare, 1, measure=False).labels is bare.labels
 
 
 def test_without_a_label_map_an_engine_may_still_work(tmp_path: Path, frame: Frame) -> None:

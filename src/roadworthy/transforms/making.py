@@ -107,6 +107,9 @@ def _settings(inside: str, text: str) -> dict[str, object]:
                 f"cannot read {inside[position:]!r} in the transform {text!r}: expected name=value"
             )
         value = match["value"]
-        found[match["key"]] = json.loads(value) if value.startswith('"') else value
+        try:
+            found[match["key"]] = json.loads(value) if value.startswith('"') else value
+        except ValueError as error:
+            raise InputError(f"cannot read {value} in the transform {text!r}: {error}") from None
         position = match.end()
     return found

@@ -22,6 +22,7 @@ from roadworthy.transforms.learned.networks import (
     seeded,
     settings_for,
 )
+from roadworthy.transforms.learned.networks.building import settings_of
 from roadworthy.transforms.learned.networks.pix2pixhd import Encoder, MultiscaleDiscriminator
 from roadworthy.transforms.learned.networks.ugatit import Discriminator, ResnetGenerator, RhoClipper
 from roadworthy.transforms.learned.networks.unit import MsImageDis, VAEGen, translator
@@ -38,11 +39,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "small-translation": {"width": 8, "blocks": 1},
 }
 EACH = pytest.mark.parametrize("architecture", ARCHITECTURES)
-
-
-def settings_of(network: nn.Module) -> NetworkSettings:
-    assert isinstance(network.settings, NetworkSettings)
-    return network.settings
 
 
 @EACH

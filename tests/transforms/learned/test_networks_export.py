@@ -159,6 +159,21 @@ def test_other_inputs_are_refused(inputs: NetworkInputs | None, said: str, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        (NetworkInputs(7, noise=2), "inputs say context False, but this 'small-synthesis' has True"),
+        (NetworkInputs(4, edges=True, context=True), "inputs say noise 0, but this 'small-synthesis' has 2"),
+    ],
+)
+def test_inputs_of_as_many_channels_but_other_meaning_are_refused(
+    inputs: NetworkInputs, said: str, tmp_path: Path
+) -> None:
+    network = network_for("small-synthesis", {"input_nc": 9, "context": True, "noise": 2, "width": 8})
+    with pytest.raises(InputError, match=said):
+        export_onnx(network, tmp_path / "engine.onnx", inputs=inputs)
+
+
 def test_a_network_that_no_onnx_file_can_hold_is_refused_before_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,8 +40,9 @@ def list_engines(
     """
     from roadworthy.transforms import read_engines
     from roadworthy.transforms.engines import SHIPPED
+    from roadworthy.transforms.learned import shipped_engines
 
-    found: list[tuple[str, UserEngine]] = [(SHIPPED, one) for one in read_engines(SHIPPED)]
+    found: list[tuple[str, UserEngine]] = [(SHIPPED, one) for one in shipped_engines()]
     path = FILE if file is None and FILE.is_file() else file
     if path is not None:
         found += [(str(path), one) for one in read_engines(path)]

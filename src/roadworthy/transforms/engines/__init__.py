@@ -31,6 +31,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
+from roadworthy.errors import InputError
 from roadworthy.transforms.engines.engine import UserEngine
 from roadworthy.transforms.engines.support import Support
 from roadworthy.transforms.engines.transform import EngineTransform
@@ -50,12 +51,15 @@ def read_engines(path: str | PathLike[str], *, allow_commands: bool = False) -> 
             code or call other machines refuse to work.
 
     Raises:
-        InputError: Something in it cannot be used; names file and line.
+        InputError: Something in it cannot be used, which is named with its file and line; or none are
+            shipped.
     """
     if str(path) == SHIPPED:
         from roadworthy.transforms.learned import shipped_engines
 
-        return shipped_engines()
+        if not (found := shipped_engines()):
+            raise InputError("this installation comes with no learned engines: give a file of engines")
+        return found
     from roadworthy.transforms.engines.files import engines_of_file
 
     return engines_of_file(Path(path), allowed=allow_commands)

@@ -15,7 +15,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.engines.backend import Image, Made, Task
 from roadworthy.transforms.engines.pictures import blended
 from roadworthy.transforms.objects.remove import LEAST_SHARE
-from roadworthy.transforms.objects.selection import select
+from roadworthy.transforms.objects.selection import Selection, select
 from roadworthy.transforms.objects.truth import truth_without
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.transform import Keeps, Transform
@@ -117,10 +117,19 @@ class EngineTransform(Transform):
                 time is already what it should become.
         """
         self._check_news(frame)
-        chosen = None
-        if not (isinstance(self.operation, AddOperation) or self._condition is not None):
-            chosen = None if frame.labels is None else select(frame, self.operation.what, LEAST_SHARE)
-        return Task(frame, self.operation, chosen, rng, self.labels == "written")
+        return Task(frame, self.operation, self._selected(frame), rng, self.labels == "written")
+
+    def _selected(self, frame: Frame) -> Selection | None:
+        """Return the things that go or give way, if there are such and the frame tells which they are."""
+        if isinstance(self.operation, AddOperation) or self._condition is not None or frame.labels is None:
+            return None
+        try:
+            return select(frame, self.operation.what, LEAST_SHARE)
+        except NotApplicable:
+            # Who keeps the label map and paints wherever it likes may know things that nobody labelled.
+            if self.labels == "kept" and not self.engine.keeps_outside:
+                return None
+            raise
 
     def _known(self, task: Task) -> Frame:
         """Return what is known about the changed frame; its image is still the old one."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
+from roadworthy.images import read_pixels
 
 __all__ = ["BrokenCutOut", "Ids", "Rgba", "read_ids", "read_rgba", "visible", "write_ids", "write_rgba"]
 
@@ -69,17 +70,6 @@ def visible(rgba: Rgba) -> Rgba:
 
 def _decoded(path: Path) -> NDArray[Any]:
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BrokenCutOut(
-            f"cannot read the cut-out {path}: {error.strerror}: make the gallery again"
-        ) from error
-    try:
-        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
-    except cv2.error as error:
-        raise BrokenCutOut(f"cannot read the cut-out {path}: {error.err}: make the gallery again") from error
-    if image is None:
-        raise BrokenCutOut(
-            f"cannot read the cut-out {path}: it is corrupt or no image: make the gallery again"
-        )
-    return image
+        return read_pixels(path, "cut-out")
+    except FrameError as error:
+        raise BrokenCutOut(f"{error}: make the gallery again") from error

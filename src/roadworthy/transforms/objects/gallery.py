@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 import cv2
 import numpy as np
 
-from roadworthy._files import naming, read_json
+from roadworthy._files import is_file, naming, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError
 from roadworthy.ontology import ontology
@@ -191,7 +191,7 @@ class Gallery(Sequence[CutOut]):
         """
         folder = Path(path)
         index = folder / INDEX
-        if not index.is_file():
+        if not is_file(index):
             raise InputError(
                 f"there is no gallery in {str(path)!r}, for it holds no {INDEX}: give the folder that "
                 f"`roadworthy gallery harvest` wrote, or {SHIPPED!r} for the one that comes with Roadworthy"

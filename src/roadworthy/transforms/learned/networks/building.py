@@ -14,7 +14,7 @@ from roadworthy.transforms.learned.networks.settings import NetworkSettings, set
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["MOST_PARAMETERS", "network_for", "seeded", "shapes_of"]
+__all__ = ["MOST_PARAMETERS", "network_for", "seeded", "settings_of", "shapes_of"]
 
 MOST_PARAMETERS = 2_000_000_000
 """Eight gigabytes of weights: more than any public network of these layouts has."""
@@ -87,6 +87,22 @@ def seeded(seed: int) -> Iterator[None]:
     with library.random.fork_rng(devices=[]):
         library.manual_seed(seed)
         yield
+
+
+def settings_of(module: torch.nn.Module) -> NetworkSettings:
+    """Return the settings of a network that `network_for` built.
+
+    Raises:
+        InputError: It is another network.
+
+    Example:
+        >>> settings_of(network_for("unit", {"dim": 8})).multiple
+        4
+    """
+    settings = getattr(module, "settings", None)
+    if not isinstance(settings, NetworkSettings):
+        raise InputError(f"expected a network that network_for built, got {type(module).__name__}")
+    return settings
 
 
 def shapes_of(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:

@@ -11,7 +11,7 @@ from roadworthy._files import replacing
 from roadworthy.errors import InputError
 from roadworthy.models.network import existing
 from roadworthy.models.torch_module import imported_torch, read_tensors
-from roadworthy.transforms.learned.networks.building import MOST_PARAMETERS, network_for
+from roadworthy.transforms.learned.networks.building import MOST_PARAMETERS, network_for, settings_of
 from roadworthy.transforms.learned.networks.layouts import architecture_of, check_shapes, without_leftovers
 from roadworthy.transforms.learned.networks.onnx_weights import read_onnx
 from roadworthy.transforms.learned.networks.settings import NetworkSettings, UnitSettings, settings_for
@@ -102,9 +102,7 @@ def write_checkpoint(path: Path | str, module: torch.nn.Module) -> None:
         InputError: It is none, or the file cannot be written; one that stood there stays then.
     """
     torch = imported_torch("write a network")
-    settings = getattr(module, "settings", None)
-    if not isinstance(settings, NetworkSettings):
-        raise InputError(f"expected a network that network_for built, got {type(module).__name__}")
+    settings = settings_of(module)
     state = {name: one.detach().cpu() for name, one in module.state_dict().items()}
     # On a full disk torch would end the process if it opened the file itself.
     with replacing(Path(path)) as unfinished, unfinished.open("wb") as file:

@@ -19,6 +19,7 @@ from roadworthy.errors import InputError
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.training.export import OPSET, write_onnx
 from roadworthy.seeding import rng_for
+from roadworthy.transforms.learned.networks.building import settings_of
 from roadworthy.transforms.learned.networks.settings import NetworkInputs, NetworkSettings
 
 if TYPE_CHECKING:
@@ -98,13 +99,8 @@ def export_onnx(
     """
     imported_torch("write a network as ONNX")
     path = Path(path)
-    settings, seen = _settings_of(module), inputs or NetworkInputs()
-    if (seen.kind, seen.channels) != (settings.kind, settings.channels):
-        raise InputError(
-            f"{', '.join(f'{name} ({count})' for name, count in seen.counts.items())} make "
-            f"{seen.channels} channels for {seen.kind}, but this {settings.architecture!r} takes "
-            f"{settings.channels} for {settings.kind}; say with inputs= what it sees"
-        )
+    settings, seen = settings_of(module), inputs or NetworkInputs()
+    _check_inputs(seen, settings)
     if sum(4 * one.numel() for one in module.state_dict().values()) > _MOST_BYTES:
         raise InputError(f"{path} was not written: ONNX files hold 2 GB at most, and this network has more")
     # Who trains the module goes on with it as it is.
@@ -137,11 +133,23 @@ def export_onnx(
     return Exported(path, sha256(document).hexdigest(), len(document), difference, rounding)
 
 
-def _settings_of(module: torch.nn.Module) -> NetworkSettings:
-    settings = getattr(module, "settings", None)
-    if not isinstance(settings, NetworkSettings):
-        raise InputError(f"expected a network that network_for built, got {type(module).__name__}")
-    return settings
+def _check_inputs(seen: NetworkInputs, settings: NetworkSettings) -> None:
+    """Make sure that inputs are those of a network.
+
+    Raises:
+        InputError: They are not.
+    """
+    if (seen.kind, seen.channels) != (settings.kind, settings.channels):
+        raise InputError(
+            f"{', '.join(f'{name} ({count})' for name, count in seen.counts.items())} make "
+            f"{seen.channels} channels for {seen.kind}, but this {settings.architecture!r} takes "
+            f"{settings.channels} for {settings.kind}; say with inputs= what it sees"
+        )
+    # The small ones know which of their channels these are.
+    for name in ("context", "noise"):
+        own, given = getattr(settings, name, None), getattr(seen, name)
+        if own is not None and own != given:
+            raise InputError(f"inputs say {name} {given!r}, but this {settings.architecture!r} has {own!r}")
 
 
 def _notes(settings: NetworkSettings, seen: NetworkInputs) -> dict[str, str]:
