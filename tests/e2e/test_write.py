@@ -62,7 +62,7 @@ def test_from_a_mistake_to_what_was_found(page: Page, server: Server, picture: P
     page.get_by_role("link", name="See what was found").click()
     page.wait_for_selector("text=The worst violations")
     wait_for_pictures(page)
-    picture(page, "web-run")
+    picture(page, "web-run", docs=True)
     (job,) = server.out.glob("*/job.json")
     asked = json.loads(job.read_text())
     assert (asked["text"], asked["models"], asked["frames"]) == (RIGHT, ["dave2"], 24)

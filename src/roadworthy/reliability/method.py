@@ -71,6 +71,8 @@ class ReliabilityMethod(BaseMethod):
         for id, version, original, changed in changed_frames(
             data, asked.transformation, asked.limit, versions=asked.versions, rng=rng, sampling=asked.sampling
         ):
+            if asked.only and f"{id}#{version}" not in asked.only:
+                continue
             parameters: dict[str, Scalar] = {
                 "frame": id,
                 "version": version,
@@ -132,6 +134,8 @@ class ReliabilityMethod(BaseMethod):
                 reasons[verdict.reason] = reasons.get(verdict.reason, 0) + 1
         applicable = len(kept) + counts[Status.ERROR]
         rate = (counts[Status.VIOLATED] + counts[Status.ERROR]) / applicable if applicable else None
+        if asked.only:
+            return _of_chosen(requirement, counts, rate)
         try:
             found = check(collected(kept), asked.preserve, asked.measure, asked.bootstrap, asked.limit)
         except InputError as error:
@@ -148,6 +152,17 @@ class ReliabilityMethod(BaseMethod):
             _summary(found, asked, counts[Status.ERROR], measures),
             measures,
         )
+
+
+def _of_chosen(requirement: Requirement, counts: Mapping[Status, int], rate: float | None) -> Outcome:
+    """Return the outcome of a few chosen cases, which is theirs alone: a distance is of all images."""
+    failed = counts[Status.VIOLATED] + counts[Status.ERROR]
+    judged = failed + counts[Status.PASSED]
+    status = OutcomeStatus.VIOLATED if failed else OutcomeStatus.PASSED
+    if not judged:
+        status = OutcomeStatus.INCONCLUSIVE
+    summary = f"{failed} of {judged} chosen cases failed; a reliability distance needs all cases"
+    return Outcome(requirement.id, status, counts, rate, summary)
 
 
 def collected(verdicts: Iterable[Verdict]) -> Pairs:

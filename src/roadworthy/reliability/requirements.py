@@ -44,6 +44,7 @@ class Preservation:
         sampling: Which changes are tried.
         bootstrap: How batches are drawn, and how sure one wants to be.
         source: Where the limit comes from.
+        only: The ids of the cases that are tried, each exactly as among all of them; all if empty.
 
     Raises:
         InputError: A value cannot be used.
@@ -65,6 +66,7 @@ class Preservation:
     sampling: Sampling = "even"
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     source: str = ""
+    only: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.preserve not in get_args(Preserved):
@@ -162,6 +164,7 @@ class Preservation:
                 "baseline": drawn.baseline,
                 "similar": drawn.similar,
                 "seed": drawn.seed,
+                **({"only": list(self.only)} if self.only else {}),
             },
         )
 
@@ -186,7 +189,10 @@ class Preservation:
             bootstrap=Bootstrap(**known),  # type: ignore[arg-type]
         )
         others = {name: given[name] for name in ("versions", "sampling", "source") if name in given}
-        return replace(made, **others)  # type: ignore[arg-type]
+        only = given.get("only", ())
+        if not isinstance(only, list | tuple):
+            raise InputError(f"only of requirement {requirement.id!r} must be a list of cases, got {only!r}")
+        return replace(made, only=tuple(map(str, only)), **others)  # type: ignore[arg-type]
 
 
 def _known(given: Mapping[str, object]) -> dict[str, object]:

@@ -105,6 +105,7 @@ def test_the_page_of_a_run_has_sentences_and_the_worst_first(folder: Path, tmp_p
     assert "3 requirements on 2 models" in listed
     assert ">19</td>" in listed
     assert "2 of 3 requirements are violated." in browser.page("/look").text
+    assert '<option data-run="run" data-system="epoch">' in browser.page("/studies").text
 
 
 def test_folders_that_are_no_runs_lead_to_what_shows_them(tmp_path: Path) -> None:
@@ -135,6 +136,8 @@ def test_folders_that_are_no_runs_lead_to_what_shows_them(tmp_path: Path) -> Non
         assert "must be the folder of a run" not in text
     assert 'href="/coverage/search"' in browser.page("/runs/search").text
     assert "/studies?run=" not in browser.page("/runs/search").text
+    # People judge pairs of rules.
+    assert 'data-run="search"' not in browser.page("/studies").text
     looked = browser.page("/look").text
     assert 'href="/look/search"' in looked
     assert 'href="/look/covered"' not in looked

@@ -37,10 +37,11 @@ def known_runs(room: Room) -> tuple[Known, ...]:
     return tuple(one for one in (*given, *started) if _has_rows(one.folder))
 
 
-def systems_of(folder: Path) -> tuple[str, ...]:
-    """Return the names of the models that a run tested; none where it cannot be read."""
+def systems_of(folder: Path, method: str = "") -> tuple[str, ...]:
+    """Return the names of the models that a run tested, by one method if it is named; none if unreadable."""
     try:
-        return tuple(sorted({pair.system for pair in StoredRun.open(folder).pairs}))
+        pairs = StoredRun.open(folder).pairs
+        return tuple(sorted({one.system for one in pairs if method in ("", one.requirement.method)}))
     except InputError:
         return ()
 

@@ -66,7 +66,8 @@ def page(request: Request) -> Response:
         request,
         "studies.html",
         studies=list(find_studies(room)),
-        runs=[(one, systems_of(one.folder)) for one in runs],
+        # Only rules have pairs that people can judge.
+        runs=[(one, systems) for one in runs if (systems := systems_of(one.folder, "rules"))],
         marks=[(one, found) for one, found in marks if found.marked],
     )
 

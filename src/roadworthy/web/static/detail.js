@@ -1,5 +1,5 @@
 // One case closely: two pictures compared in four ways, everything that is known, and what people say of it.
-import { alertAbout, ask, fill, hint, make } from "/static/page.js";
+import { alertAbout, ask, fill, hint, make, worded } from "/static/page.js";
 import { answersOf, boxesOver, headingOf, measured, number, numbersOf, pictureOf, requirementOf, UNITS } from "/static/case.js";
 
 const WAYS = { beside: "Side by side", slider: "Slider", flicker: "Flicker", difference: "Difference" };
@@ -108,7 +108,7 @@ export class CaseDialog {
     const box = make("div.tried", {});
     const query = new URLSearchParams({ requirement: one.requirement, system: one.system, case: one.case });
     ask(`/look/${encodeURIComponent(this.source.run)}/test?${query}`).then((test) => {
-      if (test.reason) return fill(box, make("p.small", {}, test.reason));
+      if (test.reason) return fill(box, make("p.small", {}, worded(test.reason)));
       const told = make("span.small", { role: "status" });
       const text = make("pre", { tabindex: 0, "aria-label": "The test" }, test.text);
       const shown = make("details.more", { hidden: true }, make("summary", {}, "The test"), text);

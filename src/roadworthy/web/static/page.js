@@ -49,8 +49,13 @@ export function fill(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
 }
 
+// Text in which commands stand between backticks.
+export function worded(text) {
+  return text.split("`").map((part, place) => (place % 2 ? make("code", {}, part) : part));
+}
+
 export function hint(about, text) {
-  return make("details.hint", {}, make("summary", { "aria-label": `What is this: ${about}?` }, "?"), make("p", { role: "note" }, text));
+  return make("details.hint", {}, make("summary", { "aria-label": `What is this: ${about}?` }, "?"), make("p", { role: "note" }, worded(text)));
 }
 
 // A state in a word, in its colour.
@@ -62,7 +67,7 @@ export function alertAbout(error) {
   const box = document.getElementById("alerts");
   const reload = error.code === "session" ? make("button", { type: "button", onclick: () => location.reload() }, "Reload") : null;
   const close = make("button.quiet", { type: "button", onclick: () => box.replaceChildren() }, "Close");
-  box.replaceChildren(make("div.alert", {}, make("p", {}, error.message), make("div.actions", {}, reload, close)));
+  box.replaceChildren(make("div.alert", {}, make("p", {}, worded(error.message)), make("div.actions", {}, reload, close)));
 }
 
 const themes = ["auto", "light", "dark"];
