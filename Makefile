@@ -6,6 +6,8 @@ ENGLISH := -m pip install --quiet --disable-pip-version-check --no-deps --requir
 PIP := $(BIN)/python $(INSTALL)
 CORE := .venv/.core
 ALL := .venv/.all
+SITE := .venv/.site
+CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Peers to compare with have an environment of their own, so that nothing here can come to need them.
 BENCH := .venv-bench/bin
 PEERS := .venv-bench/.peers
@@ -34,8 +36,14 @@ lint: $(ALL)  ## Check style, types, Dockerfile and action
 bench: $(PEERS)  ## Measure speed beside naive or peer versions
 	$(BENCH)/python -m benchmarks
 
-docs: $(CORE)  ## Draw the pictures that README and docs show
-	@for script in docs/make_*.py; do echo $$script; $(BIN)/python $$script || exit 1; done
+docs: pictures site  ## Draw the pictures, write the references, build the site into site/
+
+pictures: $(CORE)  ## Draw the pictures of README and docs, write what docs have from the code
+	@ls docs/make_*.py | OMP_NUM_THREADS=1 xargs -P $(CORES) -n 1 sh -c 'echo $$0; exec $(BIN)/python $$0'
+
+site: $(SITE)  ## Build the documentation site into site/; a warning is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open site/index.html"
 
 dist:  ## Build wheel, sdist and bill of materials, and try the wheel in a clean environment
 	scripts/build_dist.sh $(PYTHON)
@@ -44,7 +52,7 @@ gallery: $(CORE)  ## Cut the gallery of objects that ships out of the world agai
 	$(BIN)/python scripts/make_gallery.py
 
 clean:  ## Remove the environment and everything built
-	rm -rf .venv .venv-bench build dist demo-out
+	rm -rf .venv .venv-bench build dist demo-out site
 
 $(CORE): pyproject.toml constraints.txt english-pipeline.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -58,8 +66,13 @@ $(CORE): pyproject.toml constraints.txt english-pipeline.txt
 
 $(ALL): $(CORE) tests/real/third-party.txt
 	@echo "Adding the extras for development (first time only)"
-	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,mlflow,maite,dev]'
+	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,mlflow,maite,docs,dev]'
 	@$(PIP) --no-deps --requirement tests/real/third-party.txt
+	@touch $@
+
+$(SITE): $(CORE)
+	@echo "Adding the tools of the documentation site (first time only)"
+	@$(PIP) --no-build-isolation --editable '.[docs]'
 	@touch $@
 
 $(PEERS): pyproject.toml constraints.txt english-pipeline.txt benchmarks/peers.txt

@@ -1,4 +1,4 @@
-"""Draw the picture of driving.md and write its reference of metrics. Run with ``make docs``."""
+"""Draw the picture of driving.md and write the catalogue of metrics. Run with ``make docs``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from roadworthy.models import callable_model, load_model
 from roadworthy.report.driving import drive_figure, failing_sectors
 from roadworthy.report.plots import save
 
-PAGE = Path(__file__).parent / "driving.md"
+PAGE = Path(__file__).parent / "metrics.md"
 PICTURE = Path(__file__).parent / "pictures" / "driving-drive.png"
 START = "<!-- From here on written by docs/make_driving.py. -->\n"
 
@@ -134,12 +134,12 @@ def _of_event(metric: Metric, settings: MetricSettings) -> str:
 
 
 def reference() -> str:
-    """Return the reference part of the page."""
+    """Return what the code knows of the metrics."""
     settings = MetricSettings.standard()
-    lines = ["## Reference: what is measured", "", "| name | what | unit | from |", "|---|---|---|---|"]
+    lines = ["## What is measured", "", "| name | what | unit | from |", "|---|---|---|---|"]
     for name, one in primitives().items():
         lines.append(f"| {name} | {one.title} | {one.unit or 'event'} | {QUANTITIES[name]} |")
-    lines += ["", "## Reference: the 127 metrics", ""]
+    lines += ["", f"## The {len(CATALOGUE)} metrics", ""]
     lines += [
         "Numbers in the definitions are those of `settings.yaml`; a file given by `--settings` changes them.",
         "Operators see the rows of a sector in which a value is known and finite. What goes on from one",

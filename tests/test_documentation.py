@@ -2,12 +2,17 @@
 
 import importlib.util
 import re
+import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 
+from roadworthy.cli import app
 from roadworthy.registry import transforms
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -15,10 +20,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 DOCUMENTS = sorted(
     path.relative_to(REPOSITORY).as_posix()
-    for path in (*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"))
+    for path in (*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"))
 )
-YOUR_FILES = {"docs/data.md"}  # whose examples read data that only the reader has
+YOUR_FILES = {"docs/data.md", "docs/bring/engine.md"}  # whose examples are about files of the reader
 _PYTHON = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+_CONSOLE = re.compile(r"^( *)```(?:console|sh)\n(.*?)^ *```|^((?: {4}.*\n)+)", re.M | re.S)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,47 @@ def test_links_to_files_lead_somewhere(document: str) -> None:
     path = REPOSITORY / document
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", path.read_text("utf-8"))
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def commands(document: str) -> list[str]:
+    """Return the commands of ours in the console blocks of a document, each in one line."""
+    text = (REPOSITORY / document).read_text("utf-8")
+    found = []
+    for block in _CONSOLE.finditer(text):
+        whole = re.sub(r"\\\n\s*", " ", block[2] or block[3])
+        lines = [line.strip().removeprefix("$ ") for line in whole.splitlines()]
+        found += [line for line in lines if line.startswith("roadworthy ") and "…" not in line]
+    return found
+
+
+@cache
+def program() -> Any:
+    return typer.main.get_command(app)
+
+
+def complaints(line: str) -> list[str]:
+    """Return what is wrong with a command line: no such command, or options that it does not have."""
+    words = shlex.split(re.split(r"\s[|>&#]", line)[0])[1:]
+    command: Any = program()
+    while words and hasattr(command, "commands") and words[0] in command.commands:
+        command = command.commands[words.pop(0)]
+    if hasattr(command, "commands"):
+        known = words[:1] in ([], ["--help"], ["-h"], ["--version"])
+        return [] if known else [f"{line}: there is no such command"]
+    names = {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {"--help", "-h"}
+    options = [word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)]
+    return [f"{line}: there is no {one}" for one in options if one not in names]
+
+
+@pytest.mark.parametrize("document", [name for name in DOCUMENTS if commands(name)])
+def test_commands_have_the_options_that_are_shown(document: str) -> None:
+    assert [one for line in commands(document) for one in complaints(line)] == []
+
+
+def test_a_wrong_command_is_found() -> None:
+    assert complaints("roadworthy rules run --model dave2 -o count=3 | head") == []
+    assert complaints("roadworthy rules run --modle dave2")[0].endswith("there is no --modle")
+    assert complaints("roadworthy rulez run")[0].endswith("no such command")
 
 
 def test_the_reference_of_transforms_is_what_they_declare() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from roadworthy.runs.suites import plan_suite, read_suite
-from roadworthy.runs.suites.forms import KIND_KEYS, EntryForm
+from roadworthy.runs.suites import forms, plan_suite, read_suite
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "suites.md").read_text(encoding="utf-8")
@@ -23,7 +24,7 @@ def test_they_are_valid(block: str, tmp_path: Path) -> None:
 
 
 def test_the_one_with_all_kinds_can_be_run(tmp_path: Path) -> None:
-    (block,) = [one for one in BLOCKS if "coverage:" in one]
+    (block,) = [one for one in BLOCKS if "tries: 200" in one]
     file = tmp_path / "shown.suite.yaml"
     file.write_text(block.replace("../examples", str(DOCS.parent / "examples")), encoding="utf-8")
     plan = plan_suite(read_suite(file), sample=3)
@@ -38,8 +39,31 @@ def test_the_one_with_all_kinds_can_be_run(tmp_path: Path) -> None:
     assert {"paper/R1", "paper/R3", "blur/jpeg-prediction", "lane"} <= ids
 
 
-def test_every_construct_is_shown() -> None:
+def made() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_languages", DOCS / "make_languages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def keys_of(form: object) -> set[str]:
+    fields = getattr(form, "model_fields", {})
+    return {field.alias or name for name, field in fields.items()}
+
+
+def test_every_key_of_every_form_is_shown() -> None:
     shown = set(re.findall(r"^\s*(?:#\s*)?(\w+):|[{,]\s*(\w+):", "\n".join(BLOCKS), re.M))
     words = {word for pair in shown for word in pair if word}
-    assert set(KIND_KEYS) <= words
-    assert set(EntryForm.model_fields) <= words
+    every = [one for name, one in vars(forms).items() if name.endswith("Form") and name in forms.__all__]
+    assert len(every) > 10
+    assert {key for form in every for key in keys_of(form)} - words == set()
+
+
+def test_the_reference_of_keys_is_what_the_forms_say() -> None:
+    module = made()
+    _, _, written = PAGE.partition(module.START)
+    assert written.strip() == module.suites_reference().strip(), "run make docs"
+    told = {name for form in module.suite_forms().values() for name in keys_of(form)}
+    assert {key for form in vars(forms).values() for key in keys_of(form)} - told == set()

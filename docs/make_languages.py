@@ -1,0 +1,346 @@
+"""Write the reference parts of rules-language.md and suites.md from the code. Run with ``make docs``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from roadworthy.errors import RuleError
+from roadworthy.ontology import ontology
+from roadworthy.rules import parse
+from roadworthy.rules.language import lexicon
+from roadworthy.rules.language.quantities import UNITS
+from roadworthy.rules.wording import change_in_words
+from roadworthy.runs.suites import forms
+
+DOCS = Path(__file__).parent
+RULES, SUITES = DOCS / "rules-language.md", DOCS / "suites.md"
+START = "<!-- From here on written by docs/make_languages.py. -->\n"
+
+CONDITIONS = {
+    "Something is added": (
+        "If a pedestrian appears on the roadside, slow down.",
+        "If there is a red light ahead, stop.",
+        "When you see a stop sign, slow down.",
+        "If a lorry is parked beside the road, do not speed up.",
+        "If a cyclist is added to the scene, slow down.",
+        "With the addition of a pedestrian, slow down.",
+    ),
+    "Something is removed": (
+        "If the lane lines are removed, the steering should stay the same.",
+        "When the trees are gone, keep your speed.",
+        "If there are no longer any signs, the speed should not change.",
+        "If the road has no lane lines, steer the same.",
+        "In the absence of lane markings, the steering angle should not change.",
+        "If the pedestrian disappears, do not slow down.",
+    ),
+    "Something is replaced": (
+        "If the buildings are replaced with trees, the steering should stay the same.",
+        "If a white car is swapped for a black one, the speed must not change.",
+        "When the light turns red, stop.",
+        "If the solid line becomes a dashed line, keep the same steering.",
+    ),
+    "Weather and time of day": (
+        "If it rains heavily, slow down.",
+        "When fog rolls in, slow down.",
+        "If the weather changes to snow, slow down.",
+        "If it becomes cloudy, the speed should stay the same.",
+        "If it gets sunny, do not slow down.",
+        "At night, drive more slowly.",
+        "After dark, slow down.",
+        "On a rainy night, slow down.",
+        "If the driving time changes into dusk, the steering should stay the same.",
+        "In daylight, the steering should stay the same.",
+    ),
+    "Where": (
+        "If a pedestrian stands on the road, stop.",
+        "If a car is in front of you, slow down.",
+        "If a pedestrian is behind a car, slow down.",
+        "If a cyclist is beside the ego-vehicle, do not steer to the right.",
+        "If a traffic light hangs above the road, the steering should stay the same.",
+        "If a van stops in the lane, slow down.",
+        "If a cyclist is on the left side of the road, steer to the right.",
+    ),
+    "Properties": (
+        "If a red car appears ahead, slow down.",
+        "If a school bus is parked on the shoulder, slow down.",
+        "If a round traffic sign stands on the roadside, slow down.",
+        "If a speed limit sign appears on the roadside, slow down.",
+        "If a yellow line becomes white, the steering should stay the same.",
+        "In light rain, the steering should stay the same.",
+    ),
+    "Several changes at once": (
+        "If a pedestrian and a cyclist appear on the roadside, slow down.",
+        "If it rains and a car appears in front of you, slow down.",
+    ),
+    "Several blocks, and words that compare": (
+        "If a pedestrian appears on the roadside, slow down. If he gets closer, slow down more.",
+        "If a car appears in front of you, slow down. If it is farther away, slow down less.",
+        "If it rains, slow down. If the rain gets heavier, slow down more.",
+        "If it snows, slow down. If the snow becomes lighter, slow down less.",
+    ),
+    "Other orders of words": (
+        "Slow down if a pedestrian appears on the roadside.",
+        "If: a pedestrian appears on the roadside, Then: the ego-vehicle should slow down.",
+        "Should a pedestrian appear on the roadside, slow down.",
+        "Suppose that a tree is removed: the steering angle should not change.",
+    ),
+}
+"""Sentences that show each way to say what changes."""
+
+OUTCOMES = {
+    "The speed goes down": (
+        "the ego-vehicle should slow down", "you must brake", "come to a stop", "the car shall decelerate",
+        "the speed has to decrease", "ease off the gas", "drive more slowly", "start to slow down",
+        "halve the speed",
+    ),
+    "The speed goes up": (
+        "the vehicle should speed up", "drive faster", "the speed is expected to increase",
+        "double your speed", "triple the speed", "the speed should exceed the original speed",
+    ),
+    "To the left or right": (
+        "turn left", "steer to the right", "make a left turn", "the steering angle should increase",
+    ),
+    "The same, or not": (
+        "the steering angle should stay the same", "keep your speed", "remain at the current speed",
+        "go straight", "stay on course", "drive as fast as before", "the speed should not change",
+        "we expect the speed to be different", "swerve", "the steering should deviate",
+    ),
+    "Not": (
+        "do not slow down", "the speed must not increase", "never turn left", "drive without slowing down",
+        "there should be no change of the steering",
+    ),
+    "At least, more than": (
+        "slow down by at least 30%", "slow down by more than 5 km/h", "reduce the speed by a third or more",
+        "slow down over 10%", "the speed should be above 20 km/h", "the speed should be no lower than 5 m/s",
+    ),
+    "At most, less than": (
+        "slow down by at most 30%", "slow down less than 30%", "slow down by 10% or less",
+        "slow down by under 10%", "the speed should be below 20 km/h", "drive no faster than 30 km/h",
+        "the speed must not exceed 50 km/h", "the speed should be limited to 30 km/h",
+    ),
+    "Exactly, between": (
+        "slow down by exactly 10%", "slow down by between 10% and 40%",
+        "the steering should stay within 3 degrees",
+    ),
+    "The change, or the new value": (
+        "slow down by 10 km/h", "slow down to 20 km/h", "drive at most half as fast as before",
+        "drive at no more than 50 km/h", "the speed should be smaller by 2 m/s",
+        "the speed should be larger than before", "the steering angle should be at most 5 degrees",
+        "turn left to at least 5 degrees",
+    ),
+    "Two bounds of one change": ("slow down, but by at most 30%",),
+}  # fmt: skip
+"""Then-parts that show each way to say what should come of a change."""
+
+REFUSED = (
+    "If a car or a truck appears, slow down.",
+    "Unless it rains, slow down.",
+    "If two pedestrians appear on the roadside, slow down.",
+    "If a unicorn appears on the roadside, slow down.",
+    "If it stops raining, speed up.",
+    "If the light does not turn red, keep your speed.",
+    "If a pedestrian appears on the roadside, he should stop.",
+    "If a pedestrian appears on the roadside, you may slow down.",
+    "If a pedestrian appears on the roadside, you need not stop.",
+    "If a pedestrian appears on the roadside, slow down if necessary.",
+    "If a pedestrian appears on the roadside, slow down significantly.",
+    "If a pedestrian appears on the roadside, slow down by about 30%.",
+    "If a pedestrian appears on the roadside, slow down smoothly.",
+    "If a pedestrian appears on the roadside, sound the horn.",
+    "If a pedestrian appears on the roadside, turn left or slow down.",
+    "If a pedestrian appears on the roadside, give way to him.",
+    "If it rains, the prediction should not change.",
+    "If it rains, the steering angle should be smaller.",
+    "If it rains, slow down and do not stop by more than 50%.",
+)
+"""Sentences that are refused, each for another reason."""
+
+WORDS = {
+    "open a condition": [" ".join(words) for words in lexicon.MARKERS],
+    "add": lexicon.ADD_VERBS,
+    "see, so add": lexicon.SEE_VERBS,
+    "be or come, so add": lexicon.PRESENCE_VERBS,
+    "remove": lexicon.REMOVE_VERBS,
+    "go away, so remove": lexicon.VANISH_VERBS,
+    "not there, so remove": lexicon.ABSENT,
+    "replace": lexicon.REPLACE_VERBS,
+    "become, so replace": lexicon.CHANGE_VERBS,
+    "a change as a noun": lexicon.NOMINALS,
+    "weather as a verb": lexicon.WEATHER_VERBS,
+    "heavier, as a verb": lexicon.HEAVIER_VERBS,
+    "lighter, as a verb": lexicon.LIGHTER_VERBS,
+    "compare": lexicon.COMPARATIVES,
+    "levels of weather": lexicon.LEVELS,
+    "values of properties": lexicon.VALUES,
+    "places": [" ".join(words) for words, place in lexicon.PREPOSITIONS if place],
+    "other prepositions": [" ".join(words) for words, place in lexicon.PREPOSITIONS if not place],
+    "nouns beside those of the ontology": lexicon.NOUNS,
+    "units": [unit for unit in UNITS if " " not in unit],
+    "adjectives that ask for nothing": lexicon.PLAIN_ADJECTIVES,
+    "adverbs that ask for nothing": lexicon.FILLERS,
+}
+"""The vocabulary: what the words do, and which they are."""
+
+
+ABOUT_THINGS = """What [the ontology](../src/roadworthy/ontology.yaml) knows; a file of the same form adds to
+it. Plurals are understood."""
+ABOUT_WORDS = """A noun that is not here is looked up in WordNet: a jogger is a pedestrian. Other verbs are
+refused."""
+
+
+def rules_of(outcomes: Iterable[str]) -> list[str]:
+    """Return whole rules for then-parts."""
+    return [f"If it rains, {one}." for one in outcomes]
+
+
+def examples() -> list[str]:
+    """Return every sentence of the page that is understood."""
+    return [
+        *(one for group in CONDITIONS.values() for one in group),
+        *(one for group in OUTCOMES.values() for one in rules_of(group)),
+    ]
+
+
+def _changes(sentence: str) -> str:
+    blocks = ["<br>".join(map(change_in_words, block.changes)) for block in parse(sentence).blocks]
+    return "<br>**then**<br>".join(blocks)
+
+
+def rules_reference() -> str:
+    """Return the reference part of the page on the language of rules."""
+    lines = ["## What changes", ""]
+    for heading, sentences in CONDITIONS.items():
+        lines += [f"### {heading}", "", "| sentence | how it is read | what must hold |", "|---|---|---|"]
+        for one in sentences:
+            formulas = "<br>".join(_code(block.expectation.formula) for block in parse(one).blocks)
+            lines.append(f"| {one} | {_changes(one)} | {formulas} |")
+        lines.append("")
+    lines += ["## What should come of it", ""]
+    lines += [
+        "x1 is the prediction before, x2 the one after the change; steering to the right is positive.",
+        "",
+    ]
+    for heading, outcomes in OUTCOMES.items():
+        lines += [f"### {heading}", "", "| words | output | what must hold |", "|---|---|---|"]
+        for words, rule in zip(outcomes, rules_of(outcomes), strict=True):
+            expectation = parse(rule).blocks[0].expectation
+            lines.append(f"| {words} | {expectation.output} | {_code(expectation.formula)} |")
+        lines.append("")
+    lines += ["## What is refused", "", "| sentence | reason |", "|---|---|"]
+    lines += [f"| {_marked(one)} | {_reason(one)} |" for one in REFUSED]
+    lines += ["", "## Things and their properties", ""]
+    lines += [ABOUT_THINGS, ""]
+    lines += ["| thing | other words | properties |", "|---|---|---|"]
+    lines += [_thing(name) for name in ontology().elements]
+    lines += ["", "## All words", ""]
+    lines += [ABOUT_WORDS, ""]
+    lines += ["| words that | are |", "|---|---|"]
+    lines += [f"| {what} | {', '.join(sorted(words))} |" for what, words in WORDS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _code(formula: str) -> str:
+    return f"`{formula}`".replace("|", r"\|")
+
+
+def refusal(sentence: str) -> RuleError:
+    """Return the error of a sentence that is not understood."""
+    try:
+        parse(sentence)
+    except RuleError as error:
+        return error
+    raise AssertionError(f"this is understood: {sentence}")
+
+
+def _marked(sentence: str) -> str:
+    first, last = refusal(sentence).span
+    return f"{sentence[:first]}**{sentence[first:last]}**{sentence[last:]}"
+
+
+def _reason(sentence: str) -> str:
+    return refusal(sentence).reason
+
+
+def _thing(name: str) -> str:
+    element = ontology()[name]
+    words = ", ".join([*element.synonyms, *element.kinds])
+    properties = "; ".join(f"{key}: {', '.join(values)}" for key, values in element.properties.items())
+    return f"| {name} | {words} | {properties} |"
+
+
+def suite_forms() -> dict[str, type[BaseModel]]:
+    """Return the forms of a suite with their headings, what they have in common first."""
+    return {
+        "A suite": forms.SuiteForm,
+        "`models`": forms.ModelForm,
+        "`data`": forms.DataForm,
+        "`defaults`": forms.DefaultsForm,
+        "Every requirement": forms.EntryForm,
+        "`accept`": forms.AcceptForm,
+        "`rule`": forms.RuleForm,
+        "`rules`": forms.RulesForm,
+        "`coverage`": forms.CoverageForm,
+        "`reliability`": forms.ReliabilityForm,
+        "`bbsl`": forms.BbslForm,
+        "`driving`": forms.DrivingForm,
+    }
+
+
+def suites_reference() -> str:
+    """Return the reference part of the page on suites."""
+    lines = ["## Reference: every key", ""]
+    common = set(forms.EntryForm.model_fields)
+    for heading, form in suite_forms().items():
+        lines += [f"### {heading}", "", "| key | takes | if left out | meaning |", "|---|---|---|---|"]
+        inherited = issubclass(form, forms.EntryForm) and form is not forms.EntryForm
+        for name, field in form.model_fields.items():
+            if not (inherited and name in common):
+                takes, default = _takes(field.annotation), _default(field)
+                lines.append(f"| `{field.alias or name}` | {takes} | {default} | {field.description} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _takes(kind: Any) -> str:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is dict:
+        return "a mapping"
+    if origin is list:
+        return "a word, or a list"
+    named = [one for one in inner if one is not type(None)]
+    if origin is not None and str(origin).endswith("Literal"):
+        return ", ".join(f"`{one}`" for one in inner)
+    if named:
+        return " or ".join(dict.fromkeys(_takes(one) for one in named if not _is_note(one)))
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    return names.get(kind, "a mapping, or its short form")
+
+
+def _is_note(kind: Any) -> bool:
+    return not (isinstance(kind, type) or get_origin(kind) is not None)
+
+
+def _default(field: Any) -> str:
+    if field.is_required():
+        return "**needed**"
+    value = field.get_default(call_default_factory=True)
+    if value is None or value == {} or isinstance(value, BaseModel):
+        return ""
+    if isinstance(value, list):
+        return ", ".join(f"`{one}`" for one in value)
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def main() -> None:
+    """Write the pages."""
+    for page, text in ((RULES, rules_reference()), (SUITES, suites_reference())):
+        head, _, _ = page.read_text("utf-8").partition(START)
+        page.write_text(f"{head}{START}\n{text.rstrip()}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The page on the language of rules shows every construct, and what it says is how rules are read."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import get_args
+
+import pytest
+
+from roadworthy.ontology import ontology
+from roadworthy.rules import parse
+from roadworthy.rules.expectation import ExpectedChange, Measure, Modifier
+from roadworthy.rules.language import lexicon, outcome_parts
+from roadworthy.rules.language.outcome_words import ENTRIES, REASONS
+from roadworthy.rules.reading import Comparative, Op, Position, Rule
+from roadworthy.rules.relation import Measured, Output
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def made() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_languages", DOCS / "make_languages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def rules(made: ModuleType) -> list[Rule]:
+    return [parse(one) for one in made.examples()]
+
+
+def test_the_page_is_what_the_code_says(made: ModuleType) -> None:
+    _, _, written = made.RULES.read_text("utf-8").partition(made.START)
+    assert written.strip() == made.rules_reference().strip(), "run make docs"
+
+
+def test_every_change_is_shown(rules: list[Rule]) -> None:
+    changes = [change for rule in rules for block in rule.blocks for change in block.changes]
+    assert {one.op for one in changes} == set(get_args(Op))
+    assert {one.position for one in changes} >= set(get_args(Position))
+    assert {one.comparative for one in changes} >= set(get_args(Comparative))
+    for properties in ("properties", "target_properties", "reference_properties"):
+        assert any(getattr(one, properties) for one in changes), properties
+    assert any(len(block.changes) > 1 for rule in rules for block in rule.blocks)
+    assert any(len(rule.blocks) > 1 for rule in rules)
+    environment = {one.replacement for one in changes if one.target in ("weather", "time")}
+    assert environment == {*ontology().children("weather"), *ontology().children("time")}
+
+
+def test_every_relation_is_shown(rules: list[Rule]) -> None:
+    expectations = [block.expectation for rule in rules for block in rule.blocks]
+    assert {one.output for one in expectations} == set(get_args(Output))
+    assert {one.change for one in expectations} >= set(get_args(ExpectedChange))
+    assert {one.modifier for one in expectations} >= set(get_args(Modifier))
+    assert {one.measure for one in expectations} == set(get_args(Measure))
+    assert {one.negated for one in expectations} == {True, False}
+    assert {one.quantity.relative for one in expectations if one.quantity} == {True, False}
+    assert {one.relation.measured for one in expectations} == set(get_args(Measured))
+
+
+def test_every_kind_of_word_of_an_outcome_is_shown(made: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[tuple[str, str]] = set()
+    scanned = outcome_parts._Scanner.items
+
+    def watched(self: outcome_parts._Scanner) -> list[outcome_parts.Item]:
+        items = scanned(self)
+        seen.update((item.kind, item.value) for item in items)
+        return items
+
+    monkeypatch.setattr(outcome_parts._Scanner, "items", watched)
+    for sentence in made.examples():
+        parse(sentence)
+    for sentence in made.REFUSED:
+        made.refusal(sentence)
+    assert {(kind, value) for kind, value, _, _ in ENTRIES} - seen == set()
+    assert set(REASONS) <= {kind for kind, _ in seen}
+
+
+def test_every_list_of_words_is_on_the_page(made: ModuleType) -> None:
+    # Words that stand for something said before, or only lead to a noun, are no vocabulary of their own.
+    helpers = {
+        "words_of", "DETERMINERS", "SCENE_NOUNS", "MOTION_VERBS", "PARTICLES", "ONES", "ACTORS",
+        "ANIMATE_PRONOUNS", "PRONOUNS",
+    }  # fmt: skip
+    listed = [set(words) for words in made.WORDS.values()]
+    for name in set(lexicon.__all__) - helpers:
+        words = {" ".join(one[0]) if name == "PREPOSITIONS" else one for one in getattr(lexicon, name)}
+        words = {" ".join(one) if isinstance(one, tuple) else one for one in words}
+        together = set().union(*(one for one in listed if one & words))
+        assert words <= together, name
+    page = made.RULES.read_text("utf-8")
+    assert [name for name in ontology().elements if f"| {name} |" not in page] == []
