@@ -17,7 +17,7 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import read_engines, transform_for
 from roadworthy.transforms.engines import pipelines
-from roadworthy.transforms.operations import RemoveOperation, ReplaceOperation
+from roadworthy.transforms.operations import ReplaceOperation
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "engines" / "pipeline.yaml"
 TREES = ReplaceOperation("building", "tree")
@@ -175,4 +175,3 @@ def test_prompts_hold_words_and_no_files(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"engines\.yaml:5: \{image\} stands for nothing"):
         read_engines(file)
-    assert RemoveOperation("line").kind == "remove"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import importlib.util
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -228,8 +229,6 @@ def test_what_goes_wrong_is_told(
     reason: str,
 ) -> None:
     engine = engine_of(tmp_path, serve(lambda *_: (status, content)), http)
-    import re
-
     assert re.search(reason, reason_of(engine, frame))
     assert reason_of(engine, frame).startswith("engine 'mine': http://127.0.0.1:")
 

@@ -13,7 +13,7 @@ import onnxruntime
 import pytest
 import torch
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.transforms.learned.networks import OPSET, Exported, NetworkInputs, export_onnx, network_for
 from roadworthy.transforms.learned.networks.export import NOTE, OUTPUT
 
@@ -179,6 +179,18 @@ def test_a_network_that_no_onnx_file_can_hold_is_refused_before_work(
 ) -> None:
     monkeypatch.setattr("roadworthy.transforms.learned.networks.export._MOST_BYTES", 10_000)
     with pytest.raises(InputError, match=r"engine\.onnx was not written: ONNX files hold 2 GB at most"):
+        export_onnx(network_for("small-translation", {"width": 8}), tmp_path / "engine.onnx")
+
+
+@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
+def test_without_a_package_it_is_said_at_once(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "roadworthy.transforms.learned.networks.export.find_spec",
+        lambda name: None if name == package else name,
+    )
+    with pytest.raises(MissingExtraError, match=f"{package} is needed to write a network as ONNX"):
         export_onnx(network_for("small-translation", {"width": 8}), tmp_path / "engine.onnx")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import replacing
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.training.export import OPSET, write_onnx
 from roadworthy.seeding import rng_for
@@ -87,7 +88,7 @@ def export_onnx(
     Raises:
         InputError: The inputs are not those of the network; its answers are no numbers, or differ by more
             than 0.001; or the file cannot be written. One that stood there stays then.
-        MissingExtraError: torch is not installed.
+        MissingExtraError: torch, onnx or onnxruntime is not installed.
 
     Example:
         >>> import tempfile
@@ -98,6 +99,10 @@ def export_onnx(
         True
     """
     imported_torch("write a network as ONNX")
+    for package in ("onnx", "onnxruntime"):
+        # Where networks are only trained, they may be missing; write_checkpoint needs neither.
+        if find_spec(package) is None:
+            raise MissingExtraError(package, extra="torch", purpose="write a network as ONNX")
     path = Path(path)
     settings, seen = settings_of(module), inputs or NetworkInputs()
     _check_inputs(seen, settings)

@@ -88,6 +88,7 @@ def train_synthesis(
     settings: EngineSettings | None = None,
     perceptual: str | Path = "detector",
     ndf: int = 64,
+    half: bool = False,
     watcher: EngineWatcher | None = None,
 ) -> EngineCard:
     """Train an engine that paints images from label maps, in the manner of Pix2pixHD.
@@ -107,6 +108,7 @@ def train_synthesis(
         settings: How it is trained.
         perceptual: What the perceptual loss sees with: "detector", or a file with the weights of VGG19.
         ndf: Channels of the first layer of the discriminators.
+        half: Whether the engine's weights are stored with 16 bits, which halves its file.
         watcher: Is told how it goes on.
 
     Raises:
@@ -161,6 +163,7 @@ def train_synthesis(
             "pix2pixhd", settings, fitted, weights=vars(method.weights), perceptual=features.name
         ),
         metrics=_metrics(fitted, len(checked)),
+        half=half,
     )
 
 
@@ -177,6 +180,7 @@ def train_translation(
     margin: float = 0.1,
     settings: EngineSettings | None = None,
     ndf: int = 64,
+    half: bool = False,
     watcher: EngineWatcher | None = None,
 ) -> EngineCard:
     """Train an engine that turns images of one kind into those of another, from images that are no pairs.
@@ -193,6 +197,7 @@ def train_translation(
         margin: By how much larger images are read than the parts that are cut out of them at random.
         settings: How it is trained; the usual ones have the learning rate and weight decay of both papers.
         ndf: Channels of the first layer of the discriminators.
+        half: Whether the engine's weights are stored with 16 bits, which halves its file.
         watcher: Is told how it goes on.
 
     Raises:
@@ -239,6 +244,7 @@ def train_translation(
         data=data_notes(purpose, list(zip(roles, flat, strict=True))),
         training=training_note(method, settings, fitted, weights=vars(learner.weights)),
         metrics=_metrics(fitted, min(len(parts[0][1]), len(parts[1][1]))),
+        half=half,
     )
 
 
