@@ -82,3 +82,19 @@ def test_a_server_that_is_killed_loses_nothing(window: Window, server: Server, w
     page.get_by_role("button", name="Reload").click()
     page.wait_for_selector("#rule-state.good")
     assert page.input_value("#rule-text") == NIGHT
+
+
+def test_a_tab_that_nobody_looks_at_keeps_no_line(window: Window) -> None:
+    page = window()
+    start(page, 1500)
+    wait_for_progress(page)
+    hide = "hidden => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });"
+    hide += " document.dispatchEvent(new Event('visibilitychange')); }"
+    page.evaluate(hide, True)
+    before = done(page)
+    page.wait_for_timeout(1500)
+    assert done(page) == before
+    page.evaluate(hide, False)
+    wait_for_progress(page, before)
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_selector("#job[data-stage=cancelled]")

@@ -7,13 +7,14 @@ import pkgutil
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.web.client import Browser, Client
+from tests.web.client import Browser, Client, finished
 
 import roadworthy.web.routes
 from roadworthy.web.app import create_app
-from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, Sessions
+from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, Gate, Sessions
 from roadworthy.web.settings import Settings
 
 RULE = {"text": "If it rains, slow down."}
@@ -34,7 +35,8 @@ def test_a_foreign_host_is_refused(client: Client, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "http://127.0.0.1:8321.evil.example"]
+    "origin",
+    ["http://evil.example", "null", "", "http://127.0.0.1:9999", "http://127.0.0.1:8321.evil.example"],
 )
 def test_a_foreign_origin_is_refused(browser: Browser, origin: str) -> None:
     answer = browser.post("/write/rule", RULE, origin=origin)
@@ -45,6 +47,7 @@ def test_a_foreign_origin_is_refused(browser: Browser, origin: str) -> None:
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_what_a_browser_says_comes_from_elsewhere_is_refused(browser: Browser, site: str) -> None:
     assert browser.post("/write/rule", RULE, sec_fetch_site=site).status == 403
+    assert browser.post("/write/rule", RULE, sec_fetch_site=site, sec_fetch_mode="navigate").status == 403
     assert browser.get("/static/web.css", sec_fetch_site=site).status == 403
     assert browser.get("/runs", sec_fetch_site=site, sec_fetch_mode="navigate").status == 200
 
@@ -183,6 +186,10 @@ class TestToken:
         for wrong in ("/runs?token=falsch", "/runs?token="):
             assert open_client.get(wrong).status == 401
         assert open_client.get("/static/web.css").status == 200
+        assert open_client.get("/static-else").status == 401
+
+    def test_a_token_that_is_empty_lets_nobody_in(self, settings: Settings) -> None:
+        assert Client(create_app(replace(settings, token=""))).get("/runs").status == 401
 
     def test_the_printed_address_leads_in_and_leaves_no_token_behind(self, open_client: Client) -> None:
         answer = open_client.get("/runs?token=geheim&kind=bbsl")
@@ -239,6 +246,7 @@ class TestSizes:
             answer = browser.post(f"/write/{path}", {"text": "x" * (most + 1)})
             assert answer.status == 422
             assert "characters at most" in answer.json()["error"]
+        assert browser.post("/write/rule", {"text": "x" * limits.rule}).status == 200
 
 
 class TestFiles:
@@ -289,6 +297,26 @@ class TestFiles:
         answer = browser.get("/runs/given/files/page.html")
         assert answer.headers["content-type"] == "application/octet-stream"
         assert answer.headers["content-disposition"].startswith("attachment")
+        (folder / "film.webm").write_bytes(b"film")
+        film = browser.get("/runs/given/files/film.webm")
+        assert film.headers["content-disposition"].startswith("attachment")
+
+
+def test_nothing_but_http_is_let_in(settings: Settings) -> None:
+    async def never(*_: object) -> Any:
+        raise AssertionError
+
+    gate = Gate(never, settings, Sessions())
+    finished(gate({"type": "websocket", "headers": [], "path": "/"}, never, never))
+
+
+def test_a_folder_that_is_called_as_a_run_of_this_server_is_found(tmp_path: Path) -> None:
+    folder = tmp_path / "20261115-120000-aaaa"
+    (folder / "images").mkdir(parents=True)
+    (folder / "images" / "a.png").write_bytes(b"\x89PNG")
+    browser = Browser(Client(create_app(Settings(tmp_path / "out", (folder,)))))
+    assert "/runs/20261115-120000-aaaa-2" in browser.page("/runs").text
+    assert browser.get("/runs/20261115-120000-aaaa-2/files/images/a.png").status == 200
 
 
 def test_script_in_a_name_is_text(tmp_path: Path) -> None:

@@ -74,6 +74,12 @@ def test_there_is_a_limit_to_what_is_asked_for_and_to_what_is_kept() -> None:
     with pytest.raises(InputError, match="not kept"):
         bench.get(ids[0])
     assert bench.get(ids[1]).is_over
+    # Of those that are over, the one that nobody has asked for the longest goes first.
+    bench.ask((1,), lambda progress: True)
+    bench.get(bench.ask((3,), lambda progress: True)).result(LONG)
+    bench.ask((1,), lambda progress: True)
+    bench.ask((4,), lambda progress: True)
+    assert bench.get(ids[1]).is_over
 
 
 def test_a_stamp_changes_with_rows_and_not_with_pictures(tmp_path: Path) -> None:
@@ -114,5 +120,6 @@ def test_a_few_wait_for_their_turn_and_others_come_again() -> None:
         with pytest.raises(InputError, match="in a moment"), turns.taken():
             pass
         turns._places.release()
-    with turns.taken():
-        pass
+    for _ in range(3):
+        with turns.taken():
+            pass

@@ -10,35 +10,61 @@ const SAID = {
   interrupted: "Interrupted",
 };
 
+const SILENCE = 4000; // milliseconds without an answer before that is said
+
 export class JobCard {
   constructor(box, { linked = true, over = () => {} } = {}) {
     this.box = box;
     this.linked = linked;
     this.over = over;
     this.source = null;
-    this.stage = null;
+    this.silence = null;
+    this.id = null;
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.stop();
+      else if (this.id) this.watch(this.id);
+    });
   }
 
   watch(id) {
-    this.source?.close();
+    this.id = id;
+    this.stop();
     this.box.hidden = false;
+    // A browser has few lines to one server: six tabs that nobody looks at would keep all of them.
+    if (document.hidden) return;
     this.source = new EventSource(`/jobs/${id}/events`);
     this.source.addEventListener("message", (event) => {
       const job = JSON.parse(event.data);
+      this.heard();
       this.show(job);
       if (job.over) {
-        this.source.close();
+        this.id = null;
+        this.stop();
         this.over(job);
       }
     });
     this.source.addEventListener("gone", (event) => {
-      this.source.close();
+      this.id = null;
+      this.stop();
       this.box.replaceChildren(make("p", {}, JSON.parse(event.data).error));
     });
     this.source.addEventListener("error", () => {
       // The browser tries again by itself; the run does not depend on it.
-      this.box.querySelector(".line")?.replaceChildren("The server does not answer just now. The run goes on without it.");
+      this.silence ??= setTimeout(() => {
+        this.box.querySelector(".line")?.replaceChildren("The server does not answer just now. The run goes on without it.");
+      }, SILENCE);
     });
+  }
+
+  heard() {
+    clearTimeout(this.silence);
+    this.silence = null;
+  }
+
+  stop() {
+    this.heard();
+    this.source?.close();
+    this.source = null;
   }
 
   async post(id, what) {
