@@ -65,6 +65,9 @@ Precision = Annotated[
 Workers = Annotated[
     int | None, typer.Option(metavar="N", help="Processes that read; one per core when left out.")
 ]
+Half = Annotated[
+    bool, typer.Option("--half", help="Store the weights with 16 bits, which halves the engine's file.")
+]
 Domain = Annotated[str, typer.Option(metavar="WORDS", help="What the engine is for, such as camvid.")]
 License = Annotated[str, typer.Option(metavar="WORDS", help="Under which terms the data may be used.")]
 Source = Annotated[str, typer.Option(metavar="WORDS", help="Where the data come from.")]
@@ -120,6 +123,7 @@ def synthesis(
     precision: Precision = "auto",
     workers: Workers = None,
     resume: Resume = False,
+    half: Half = False,
     domain: Domain = "",
     license: License = "",
     source: Source = "",
@@ -155,6 +159,7 @@ def synthesis(
             settings=settings,
             perceptual=perceptual,
             ndf=16 if small else 64,
+            half=half,
             watcher=watcher,
         )
     _tell(folder, card, as_json)
@@ -199,6 +204,7 @@ def translation(
     precision: Precision = "auto",
     workers: Workers = None,
     resume: Resume = False,
+    half: Half = False,
     domain: Domain = "",
     license: License = "",
     source: Source = "",
@@ -236,6 +242,7 @@ def translation(
             validation_share=val_share,
             settings=settings,
             ndf=16 if small else 64,
+            half=half,
             watcher=watcher,
         )
     _tell(folder, card, as_json)
