@@ -113,3 +113,20 @@ def test_what_files_say_is_text(tmp_path: Path) -> None:
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert html.escape(EVIL, quote=False)[:20] in page
+
+
+def test_a_run_that_has_gone_on_is_compared_anew(runs: tuple[Path, Path]) -> None:
+    opened = browser(*runs)
+    assert "R2" not in opened.settled("/compare?first=before&second=after").text
+    for folder in runs:
+        add(folder, rows(1), requirement=requirement_of("R2"))
+    assert "R2" in opened.settled("/compare?first=before&second=after").text
+
+
+def test_lines_that_are_left_out_are_counted(
+    runs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = compare(*map(StoredRun.open, runs))
+    assert shown(found, "before", "after").left_out == 0
+    monkeypatch.setattr("roadworthy.web.comparing.lines._MOST", 0)
+    assert (shown(found, "before", "after").lines, shown(found, "before", "after").left_out) == ((), 1)

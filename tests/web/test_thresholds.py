@@ -98,7 +98,10 @@ def test_answers_of_the_page_become_thresholds(tmp_path: Path) -> None:
     ]
     # Everybody is right about everything: there is no drop, and the end of what was shown is no threshold.
     assert all("no drop found" in one.remarks for one in found.thresholds)
-    page = browser(folder).settled("/thresholds/experiment?width=0.1&samples=0").text
+    opened = browser(folder)
+    page = opened.settled("/thresholds/experiment?width=0.1&samples=0").text
+    wider = opened.settled("/thresholds/experiment?width=0.2&samples=0").text
+    assert 0 < wider.count("<circle") < page.count("<circle")
     assert "1200 answers of 12 people" in page
     assert "<option selected>careful</option>" in page
     assert page.count('<svg class="chart"') == 2
