@@ -6,13 +6,15 @@ ENGLISH := -m pip install --quiet --disable-pip-version-check --no-deps --requir
 PIP := $(BIN)/python $(INSTALL)
 CORE := .venv/.core
 ALL := .venv/.all
+FUZZ := .venv/.fuzz
+MINUTES ?= 1
 SITE := .venv/.site
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Peers to compare with have an environment of their own, so that nothing here can come to need them.
 BENCH := .venv-bench/bin
 PEERS := .venv-bench/.peers
 
-.PHONY: help demo test test-slow lint bench docs dist gallery clean
+.PHONY: help demo test test-slow fuzz lint bench docs dist gallery clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -25,6 +27,9 @@ test: $(ALL)  ## Set up everything and run the tests
 
 test-slow: $(ALL)  ## Run the whole checks that take too long for every change
 	$(BIN)/python -m pytest -n auto
+
+fuzz: $(FUZZ)  ## Fuzz every reader and language, MINUTES=1 for each
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 lint: $(ALL)  ## Check style, types, Dockerfile and action
 	$(BIN)/ruff check .
@@ -39,7 +44,8 @@ bench: $(PEERS)  ## Measure speed beside naive or peer versions
 docs: pictures site  ## Draw the pictures, write the references, build the site into site/
 
 pictures: $(CORE)  ## Draw the pictures of README and docs, write what docs have from the code
-	@ls docs/make_*.py | OMP_NUM_THREADS=1 xargs -P $(CORES) -n 1 sh -c 'echo $$0; exec $(BIN)/python $$0'
+	@# Backwards, because that starts the longest early.
+	@ls -r docs/make_*.py | OMP_NUM_THREADS=1 xargs -P $(CORES) -n 1 sh -c 'echo $$0; exec $(BIN)/python $$0'
 
 site: $(SITE)  ## Build the documentation site into site/; a warning is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -73,6 +79,10 @@ $(ALL): $(CORE) tests/real/third-party.txt
 $(SITE): $(CORE)
 	@echo "Adding the tools of the documentation site (first time only)"
 	@$(PIP) --no-build-isolation --editable '.[docs]'
+	@touch $@
+
+$(FUZZ): $(ALL) tests/fuzz/tools.txt
+	@$(PIP) --requirement tests/fuzz/tools.txt || echo "Without atheris, mutants are tried unguided"
 	@touch $@
 
 $(PEERS): pyproject.toml constraints.txt english-pipeline.txt benchmarks/peers.txt

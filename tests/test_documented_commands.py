@@ -1,0 +1,75 @@
+"""The commands of the tutorial and of the how-to pages print what the pages say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+FILES = {
+    "docs/tutorial.md": ("model.yaml", "first.suite.yaml"),
+    "docs/howto/stop-in-time.md": ("at50.yaml",),
+    "docs/howto/rules-of-the-road.md": (),
+    "docs/howto/never-tried.md": (),
+    "docs/howto/new-version.md": ("old.suite.yaml",),
+    "docs/safety-case.md": ("release.suite.yaml",),
+}
+"""The pages, with the names under which a reader saves their YAML blocks."""
+_BLOCK = re.compile(r"^```(yaml|console)\n(.*?)^```", re.M | re.S)
+_OURS = ("roadworthy ", "python ")
+
+
+def transcript(block: str) -> list[tuple[str, list[str]]]:
+    """Return the commands of a console block, each with the lines that it prints."""
+    told: list[tuple[str, list[str]]] = []
+    for line in re.sub(r"\\\n\s*", " ", block).splitlines():
+        if line.startswith("$ "):
+            told.append((line[2:], []))
+        elif line.strip(" …"):
+            told[-1][1].append(line)
+    return told
+
+
+def test_a_transcript_has_commands_and_what_they_print() -> None:
+    block = "$ roadworthy a \\\n    --b\nfirst\n…\n$ make demo\n"
+    assert transcript(block) == [("roadworthy a  --b", ["first"]), ("make demo", [])]
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", FILES)
+def test_they_print_what_the_page_says(page: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    names = iter(FILES[page])
+    settings = {"COLUMNS": "250", "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for kind, text in _BLOCK.findall((REPOSITORY / page).read_text("utf-8")):
+        if kind == "yaml":
+            name = next(names)
+            (tmp_path / name).write_text(text, "utf-8")
+            if name == "old.suite.yaml":
+                (tmp_path / "new.suite.yaml").write_text(text.replace("dave2", "epoch"), "utf-8")
+            continue
+        for command, lines in transcript(text):
+            if not command.startswith(_OURS):
+                continue
+            done = subprocess.run(
+                shlex.split(command),
+                cwd=tmp_path,
+                env=os.environ | settings,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
+            printed = squeezed(done.stdout)
+            assert [one for one in lines if squeezed(one.removesuffix("…")) not in printed] == [], command
+    assert list(names) == []
