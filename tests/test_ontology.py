@@ -272,10 +272,10 @@ def test_use_ontology_makes_own_classes_known_to_frames(tmp_path: Path) -> None:
     [
         ("elements:\n  a: {parent: b}\n  b: {parent: a}\n", ":2: the parents form a cycle: a > b > a"),
         ("elements:\n  a: {parent: a}\n", ":2: the parents form a cycle: a > a"),
-        ("elements:\n  hut: {}\n  hut: {}\n", ":3: 'hut' is written twice, first on line 2"),
+        ("elements:\n  hut: {}\n  hut: {}\n", ":3:3: 'hut' is written twice, first on line 2"),
         (
             "elements:\n  hut:\n    synonyms: [cabin]\n    synonyms: [shed]\n",
-            ":4: 'synonyms' is written twice, first on line 3",
+            ":4:5: 'synonyms' is written twice, first on line 3",
         ),
         (
             "elements:\n  lane: {}\n",
@@ -325,15 +325,17 @@ def test_use_ontology_makes_own_classes_known_to_frames(tmp_path: Path) -> None:
         ("lane\n", ":1: expected a mapping .*, got a single value"),
         ("", ": the ontology file is empty"),
         ("# nothing\n", ": the ontology file is empty"),
-        ("elements:\n  hut: {parent: [}\n", ":2: broken YAML: "),
-        ("elements: {}\n---\nelements: {}\n", ":2: broken YAML: "),
+        ("elements:\n  hut: {parent: [}\n", r":2:\d+: broken YAML: "),
+        ("elements: {}\n---\nelements: {}\n", r":2:\d+: broken YAML: "),
         ("elements: \x00\n", ": broken YAML: "),
-        ("elements:\n  hut: &h {}\n  shed: *h\n", ":2: anchors and aliases .* are not allowed"),
+        ("elements:\n  hut: &h {}\n  shed: *h\n", ":2:8: broken YAML: anchors and aliases .* not allowed"),
         (
             "elements: !!python/object/apply:os.getcwd []\n",
-            ":1: broken YAML: could not determine a constructor",
+            r":1:\d+: broken YAML: could not determine a constructor",
         ),
-        pytest.param("elements: " + "[" * 3000, ":1: broken YAML: nested too deeply", id="deeply nested"),
+        pytest.param(
+            "elements: " + "[" * 3000, r":1:\d+: broken YAML: nested too deeply", id="deeply nested"
+        ),
     ],
 )
 def test_a_broken_file_is_refused_with_file_and_line(tmp_path: Path, text: str, message: str) -> None:

@@ -3,15 +3,48 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from roadworthy.errors import FrameError, InputError
 
-__all__ = ["naming", "read_json", "read_text", "replacing", "write_text"]
+__all__ = [
+    "BROKEN_ZIP",
+    "as_record",
+    "is_file",
+    "is_folder",
+    "naming",
+    "parse_json",
+    "read_json",
+    "read_text",
+    "replacing",
+    "write_text",
+]
+
+BROKEN_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,  # of a file that is encrypted, or packed in a way that is not known
+    ValueError,
+    IndexError,
+)
+"""What `zipfile` raises for the many ways in which a file can be broken."""
+
+T = TypeVar("T")
+
+_LONGEST = 308
+"""The digits of a whole number that can still be a float."""
 
 
 def read_text(path: Path) -> str:
@@ -26,6 +59,54 @@ def read_text(path: Path) -> str:
         raise FrameError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise FrameError(f"cannot read {path}: it is no UTF-8 text: {error}") from error
+    except ValueError as error:
+        # Names come out of files too, and may hold a NUL.
+        raise FrameError(f"cannot read {str(path)!r}: {error}") from error
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is a file; False also for what no file can be called, as names come from files."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether there is a folder; False also for what no folder can be called."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the document that JSON text spells; whole numbers in it fit into a float.
+
+    Raises:
+        ValueError: It is no JSON, nested too deeply, or has a number that is too large.
+
+    Example:
+        >>> parse_json('{"speed": 12}')
+        {'speed': 12}
+        >>> parse_json("1" * 400)
+        Traceback (most recent call last):
+        ...
+        ValueError: a number of 400 digits is too large
+    """
+    # A call for each number takes a fifth longer. So many digits would fill one of these pieces.
+    size = _LONGEST // 2
+    long = any(text[start : start + size].isdigit() for start in range(0, len(text), size))
+    try:
+        return json.loads(text, parse_int=_whole_number if long else None)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > _LONGEST:
+        raise ValueError(f"a number of {len(digits)} digits is too large")
+    return int(digits)
 
 
 def read_json(path: Path) -> Any:
@@ -36,9 +117,38 @@ def read_json(path: Path) -> Any:
     """
     text = read_text(path)
     try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+        return parse_json(text)
+    except ValueError as error:
         raise FrameError(f"{path} must be JSON: {error}") from error
+
+
+def as_record(kind: type[T], given: object) -> T:
+    """Return a value out of a JSON document as what a dataclass says it is.
+
+    Raises:
+        ValueError: It is something else; says which part, and what came.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass
+        ... class Clip:
+        ...     id: str
+        ...     seconds: float
+        >>> as_record(Clip, {"id": "c1", "seconds": 12})
+        Clip(id='c1', seconds=12.0)
+        >>> as_record(Clip, {"id": "c1", "seconds": "long"})
+        Traceback (most recent call last):
+        ...
+        ValueError: seconds: Input should be a valid number, unable to parse string as a number, got 'long'
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(kind).validate_python(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{where}: {first['msg']}, got {first['input']!r:.80}") from None
 
 
 @contextmanager

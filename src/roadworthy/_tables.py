@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from roadworthy._files import read_text
+from roadworthy._files import is_file, is_folder, read_text
 from roadworthy.errors import FrameError, InputError
 
 __all__ = ["Row", "Table", "csv_file", "read_rows"]
@@ -134,8 +134,8 @@ def csv_file(path: str | PathLike[str], preferred: str) -> Path:
         InputError: There is none, or one would have to be guessed.
     """
     given = Path(path).expanduser()
-    if not given.is_dir():
-        if not given.is_file():
+    if not is_folder(given):
+        if not is_file(given):
             raise InputError(f"expected a folder or a CSV file, found nothing at {given}")
         return given
     if (given / preferred).is_file():

@@ -5,24 +5,41 @@ Imported where a file is read, so that `import roadworthy` loads neither PyYAML 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from roadworthy._excerpts import excerpt
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["Place", "Span", "Written", "YamlFile", "explained", "read_yaml"]
+__all__ = ["Place", "Problem", "Span", "Written", "YamlFile", "explained", "read_yaml"]
 
 Place = tuple[str, ...]
 """The keys that lead to a value: ("input", "crop", "0")."""
 
 # The parser that is written in C is three times as fast; it is not part of every build of PyYAML.
-_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 50  # levels of nesting; the parser in C is not safe against thousands
 _LARGEST = 64 * 2**20  # bytes
+_LARGEST_NUMBER = 10**308  # what a float holds
+
+
+class _Loader(_Parser):  # type: ignore[misc, valid-type]
+    """Reads numbers only that a float can hold, as all that is done with them needs."""
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        value: int = super().construct_yaml_int(node)
+        if abs(value) > _LARGEST_NUMBER:
+            raise yaml.MarkedYAMLError(problem="the number is too large", problem_mark=node.start_mark)
+        return value
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 class Span(NamedTuple):
@@ -32,6 +49,20 @@ class Span(NamedTuple):
     column: int
     end_line: int
     end_column: int
+
+
+class Problem(NamedTuple):
+    """What is wrong with a file.
+
+    Attributes:
+        message: What it is, and what to do.
+        line: On which line.
+        shown: The message with the place, and the line underlined.
+    """
+
+    message: str
+    line: int
+    shown: str
 
 
 class Written(NamedTuple):
@@ -61,8 +92,23 @@ class YamlFile:
             place = place[:-1]
         return f"{self.path}:{self.places[place].line}" if place in self.places else str(self.path)
 
+    def problem(self, message: str, span: Span) -> Problem:
+        """Return a problem with the words underlined that it is about."""
+        return _problem(self.path, self.text, message, span)
 
-def read_yaml(path: Path, what: str, keys: str, error: type[InputError] = InputError) -> YamlFile:
+    def line(self, number: int) -> str:
+        """Return the text of a line, counted from 1; empty beyond the end."""
+        return _line(self.text, number)
+
+
+def read_yaml(
+    path: Path,
+    what: str,
+    keys: str,
+    error: type[InputError] = InputError,
+    *,
+    twice: list[Problem] | None = None,
+) -> YamlFile:
     """Read a YAML file that holds one mapping, safely: nothing in it can run code.
 
     Args:
@@ -70,6 +116,8 @@ def read_yaml(path: Path, what: str, keys: str, error: type[InputError] = InputE
         what: What the file is, for messages: "model description".
         keys: What it must hold, for messages: "'model:'".
         error: What to raise.
+        twice: Gets keys that are written twice, so that other mistakes can be told with them; what such a key
+            says last is taken. They are raised when left out.
 
     Raises:
         InputError: The file cannot be read, is broken, too large, nested too deeply, holds no mapping,
@@ -87,6 +135,8 @@ def read_yaml(path: Path, what: str, keys: str, error: type[InputError] = InputE
         raise error(f"{path}: cannot read the {what}: {problem.strerror}") from problem
     except UnicodeDecodeError as problem:
         raise error(f"{path}: {article} {what} must be UTF-8 text, got {problem.reason}") from problem
+    doubled: list[Problem] = []
+    root: yaml.Node | None = None
     try:
         _check_depth(text)
         loader = _Loader(text)
@@ -96,23 +146,80 @@ def read_yaml(path: Path, what: str, keys: str, error: type[InputError] = InputE
         if not isinstance(root, yaml.MappingNode):
             kind = "list" if isinstance(root, yaml.SequenceNode) else "single value"
             raise error(f"{path}:1: expected a mapping with {keys}, got a {kind}")
-        places = dict(_places(path, root, (), set(), error))
-        return YamlFile(path, loader.construct_document(root), places, text)
+        places = dict(_places(root, (), set(), lambda *told: doubled.append(_problem(path, text, *told))))
+        found = YamlFile(path, loader.construct_document(root), places, text)
     except yaml.MarkedYAMLError as problem:
-        line = f":{problem.problem_mark.line + 1}" if problem.problem_mark else ""
-        raise error(f"{path}{line}: broken YAML: {problem.problem}") from problem
+        where = f" {problem.context} on line {problem.context_mark.line + 1}" if problem.context_mark else ""
+        raise error(_broken(path, text, f"{problem.problem}{where}", problem.problem_mark)) from problem
     except yaml.YAMLError as problem:
         raise error(f"{path}: broken YAML: {problem}") from problem
     except ValueError as problem:
         # What looks like a date or a number and is none, such as 2026-99-99.
-        raise error(f"{path}: broken YAML: {problem}: put it in quotes") from problem
+        raise error(_broken(path, text, f"{problem}: put it in quotes", _unreadable(root))) from problem
+    if twice is not None:
+        twice += doubled
+    elif doubled:
+        raise error("\n".join(one.shown for one in doubled))
+    return found
+
+
+def _broken(path: Path, text: str, message: str, mark: yaml.Mark | None) -> str:
+    if mark is None:
+        return f"{path}: broken YAML: {message}"
+    line, column = mark.line + 1, mark.column
+    # Most of these are noticed at a place and not at words; at the end of a file, after its last line.
+    width = len(_WORD.match(_line(text, line), column)[0])  # type: ignore[index]
+    return _problem(path, text, f"broken YAML: {message}", Span(line, column, line, column + width)).shown
+
+
+def _unreadable(root: yaml.Node | None) -> yaml.Mark | None:
+    """Return where the first value stands that cannot be what it looks like."""
+    for node in () if root is None else _scalars(root):
+        try:
+            _Loader("").construct_object(node)
+        except ValueError:
+            return node.start_mark
+    return None
+
+
+def _scalars(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
+    if isinstance(node, yaml.ScalarNode):
+        yield node
+    elif isinstance(node, yaml.SequenceNode):
+        for one in node.value:
+            yield from _scalars(one)
+    elif isinstance(node, yaml.MappingNode):
+        for pair in node.value:
+            for one in pair:
+                yield from _scalars(one)
+
+
+def _problem(path: Path, text: str, message: str, span: Span) -> Problem:
+    line = _line(text, span.line)
+    stop = span.end_column if span.end_line == span.line else len(line.rstrip())
+    width = max(1, stop - span.column)
+    return Problem(message, span.line, excerpt(str(path), message, line, span.line, span.column + 1, width))
+
+
+_WORD = re.compile(r"[\w.-]*")
+
+
+def _line(text: str, number: int) -> str:
+    lines = _lines(text)
+    return lines[number - 1] if number <= len(lines) else ""
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str) -> list[str]:
+    # As YAML counts them: other separators of str.splitlines do not end a line there.
+    return re.split(r"\r\n|\r|\n|\x85|\u2028|\u2029", text)
 
 
 def _check_depth(text: str) -> None:
     """Refuse a text that is nested so deeply that reading it would overflow the stack."""
     parser, depth = _Loader(text), 0
     while parser.check_event():
-        event: yaml.Event = parser.get_event()  # type: ignore[no-untyped-call]
+        event: yaml.Event = parser.get_event()
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > _DEEPEST:
@@ -130,31 +237,34 @@ def _span(node: yaml.Node) -> Span:
 
 
 def _places(
-    path: Path, node: yaml.Node, place: Place, seen: set[int], error: type[InputError]
+    node: yaml.Node, place: Place, seen: set[int], complain: Callable[[str, Span], None]
 ) -> Iterator[tuple[Place, Written]]:
-    """Yield where everything is written; refuse doubled keys, which PyYAML drops, and aliases."""
+    """Yield where everything is written; tell of doubled keys, which PyYAML drops, and refuse aliases."""
     if id(node) in seen:
-        line = node.start_mark.line + 1
-        raise error(f"{path}:{line}: anchors and aliases (& and *) are not allowed here")
+        raise yaml.MarkedYAMLError(
+            problem="anchors and aliases (& and *) are not allowed here", problem_mark=node.start_mark
+        )
     seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         keys: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                raise error(f"{path}:{line}: expected a word as key, got a list or mapping")
-            if key.value in keys:
-                raise error(
-                    f"{path}:{line}: {key.value!r} is written twice, first on line {keys[key.value]}: "
-                    "merge the two entries"
+                raise yaml.MarkedYAMLError(
+                    problem="expected a word as key, got a list or mapping", problem_mark=key.start_mark
                 )
-            keys[key.value] = line
+            if key.value in keys:
+                told = (
+                    f"{key.value!r} is written twice, first on line {keys[key.value]}: merge the two entries"
+                )
+                complain(told, _span(key))
+            keys.setdefault(key.value, line)
             yield (*place, key.value), Written(_span(key), _span(value))
-            yield from _places(path, value, (*place, key.value), seen, error)
+            yield from _places(value, (*place, key.value), seen, complain)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
             yield (*place, str(index)), Written(None, _span(value))
-            yield from _places(path, value, (*place, str(index)), seen, error)
+            yield from _places(value, (*place, str(index)), seen, complain)
 
 
 def explained(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +12,12 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
 
-__all__ = ["decode_image", "encode_image", "read_ids", "read_image", "write_image"]
+__all__ = ["decode_image", "encode_image", "read_ids", "read_image", "read_pixels", "write_image"]
+
+_MOST_PIXELS = 8 * 1032
+"""The most pixels of a byte: PNG has 8 grey ones in a byte and packs 1032 bytes into one; JPEG packs less."""
+_FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""The markers of JPEG that a frame's size follows; the three others are tables."""
 
 
 def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
@@ -46,6 +52,21 @@ def read_ids(path: str | PathLike[str]) -> NDArray[np.uint8] | NDArray[np.uint16
         shape = " × ".join(map(str, ids.shape))
         raise FrameError(f"the image {path} must have one channel of 8 or 16 bits, got {shape} {ids.dtype}")
     return cast("NDArray[np.uint8] | NDArray[np.uint16]", ids)
+
+
+def read_pixels(path: str | PathLike[str], what: str = "image") -> NDArray[Any]:
+    """Read an image file as it is: any channels of any depth, colours as blue, green, red and alpha.
+
+    Args:
+        path: The file.
+        what: What it is called in messages.
+
+    Raises:
+        FrameError: The file is missing, cut short or no image that OpenCV reads.
+    """
+    import cv2
+
+    return _decoded(Path(path), cv2.IMREAD_UNCHANGED, what)
 
 
 def write_image(path: str | PathLike[str], image: NDArray[np.uint8]) -> None:
@@ -110,30 +131,57 @@ def decode_image(data: bytes, name: str = "image") -> NDArray[np.uint8]:
     return np.asarray(cv2.cvtColor(_pixels(data, name, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB), np.uint8)
 
 
-def _decoded(path: Path, how: int) -> NDArray[Any]:
+def _decoded(path: Path, how: int, what: str = "image") -> NDArray[Any]:
     """Return the pixels of an image file as OpenCV has them, read as one of its IMREAD constants says."""
     try:
         # Decoding from memory, because OpenCV cannot open every path that Python can.
         data = path.read_bytes()
     except OSError as error:
-        raise FrameError(f"cannot read the image {path}: {error.strerror}") from error
-    return _pixels(data, str(path), how)
+        raise FrameError(f"cannot read the {what} {path}: {error.strerror}") from error
+    except ValueError as error:
+        # Names come out of files too, and may hold a NUL.
+        raise FrameError(f"cannot read the {what} {str(path)!r}: {error}") from error
+    return _pixels(data, str(path), how, what)
 
 
-def _pixels(data: bytes, name: str, how: int) -> NDArray[Any]:
+def _pixels(data: bytes, name: str, how: int, what: str = "image") -> NDArray[Any]:
     import cv2
 
     if not data:
-        raise FrameError(f"cannot read the image {name}: the file is empty")
+        raise FrameError(f"cannot read the {what} {name}: the file is empty")
     if _is_cut_short(data):
-        raise FrameError(f"cannot read the image {name}: the file is cut short after {len(data)} bytes")
+        raise FrameError(f"cannot read the {what} {name}: the file is cut short after {len(data)} bytes")
+    height, width = _declared_size(data)
+    if height * width > _MOST_PIXELS * len(data):
+        # OpenCV would take gigabytes of memory, and only then notice.
+        raise FrameError(
+            f"cannot read the {what} {name}: it is corrupt, for its {len(data)} bytes cannot hold the "
+            f"{width} × {height} pixels that its header tells of"
+        )
     try:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), how)
     except cv2.error as error:
-        raise FrameError(f"cannot read the image {name}: {error.err}") from error
+        raise FrameError(f"cannot read the {what} {name}: {error.err}") from error
     if image is None:
-        raise FrameError(f"cannot read the image {name}: it is corrupt or no image (got {len(data)} bytes)")
+        raise FrameError(f"cannot read the {what} {name}: it is corrupt or no image (got {len(data)} bytes)")
     return image
+
+
+def _declared_size(data: bytes) -> tuple[int, int]:
+    """Return height and width as the header of a PNG or JPEG file has them; 0 where it is another file."""
+    if data.startswith(b"\x89PNG"):
+        width, height = struct.unpack(">II", data[16:24]) if len(data) >= 24 else (0, 0)
+        return height, width
+    if not data.startswith(b"\xff\xd8"):
+        return 0, 0
+    place = 2
+    while place + 9 <= len(data) and data[place] == 0xFF:
+        marker, length = data[place + 1], int.from_bytes(data[place + 2 : place + 4], "big")
+        if marker in _FRAME_MARKERS:
+            height, width = struct.unpack(">HH", data[place + 5 : place + 9])
+            return height, width
+        place += 1 if marker == 0xFF else 2 + length
+    return 0, 0
 
 
 def _is_cut_short(data: bytes) -> bool:
@@ -142,4 +190,13 @@ def _is_cut_short(data: bytes) -> bool:
         # Inside a scan both markers are escaped, so the last scan is whole if an end marker follows it;
         # looking only for the end marker would find that of an embedded thumbnail.
         return data.rfind(b"\xff\xd9") <= data.rfind(b"\xff\xda")
-    return data.startswith(b"\x89PNG") and b"IEND" not in data[-1024:]
+    if not data.startswith(b"\x89PNG"):
+        return False
+    place = 8
+    while place + 12 <= len(data):
+        # OpenCV would take as much memory as a broken length of a chunk says.
+        kind = data[place + 4 : place + 8]
+        place += 12 + int.from_bytes(data[place : place + 4], "big")
+        if kind == b"IEND":
+            return place > len(data)
+    return True

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import replacing
+from roadworthy._arrays import read_npz
+from roadworthy._files import parse_json, replacing
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria import Ranges, Reference, learn_ranges, learn_reference
 from roadworthy.coverage.criteria._cells import Cells
@@ -213,9 +213,8 @@ class Measured:
             InputError: The file is missing or none of these, or of another operating domain.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            header = json.loads(str(arrays.pop("header")))
+            arrays = read_npz(path)
+            header = parse_json(str(arrays.pop("header")))
             if header["format"] != _FORMAT:
                 raise InputError(
                     f"{path} is of another version: expected {_FORMAT!r}, got {header['format']!r}"
@@ -229,7 +228,7 @@ class Measured:
                 )
             found = cls(str(header["model"]), str(header["counting"]), int(header["images"]), criteria)
             wanted = header["domain"]
-        except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"{path} is no stored measurement of coverage ({type(error).__name__}: {error}): expected a "
                 "file that --state wrote"

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
+from roadworthy._files import is_file, is_folder
 from roadworthy.errors import InputError
 
 __all__ = [
@@ -35,8 +36,8 @@ def existing_folder(path: str | PathLike[str], what: str) -> Path:
     """
     # The shell leaves the tilde of "kitti:~/data" alone.
     folder = Path(path).expanduser()
-    if not folder.is_dir():
-        came = "a file" if folder.exists() else "nothing"
+    if not is_folder(folder):
+        came = "a file" if is_file(folder) else "nothing"
         raise InputError(f"{what} must be a folder, found {came} at {folder}")
     return folder
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from roadworthy._files import is_file, is_folder
 from roadworthy._options import checked_options, options_of, takes_path
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, UnknownNameError
@@ -23,7 +24,7 @@ def reader_for(reference: str) -> Callable[..., Any]:
     try:
         return datasets.get(reference.partition(":")[0])
     except UnknownNameError:
-        if not Path(reference).exists():
+        if not is_file(Path(reference)) and not is_folder(Path(reference)):
             raise
     raise UnknownNameError(
         f"{reference!r} is a path: write the format of the data before it, such as 'folder:{reference}'; "

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy._files import naming, read_json
+from roadworthy._files import is_file, naming, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.datasets._annotations import (
     ClassNames,
@@ -131,9 +131,9 @@ class Bdd100kDataset(BaseDataset):
     def read(self, number: int) -> Frame:
         """Read an image, its labels and, where there is one, its mask."""
         entry, id = self._entries[number], self.all_ids[number]
-        image = read_image(self._folder / entry["name"])
-        height, width = image.shape[:2]
         with naming(f"{self._file}: {entry['name']}"):
+            image = read_image(self._folder / entry["name"])
+            height, width = image.shape[:2]
             boxes, counted = placed(self._boxes(entry), width, height, self._outside)
             frame = Frame(
                 id,
@@ -254,7 +254,7 @@ def _image_folder(file: Path, given: Path | None, entries: list[dict[str, Any]])
     tried = [root / "images" / part / split for root in (*file.parents[1:4],) for part in ("100k", "10k", "")]
     tried.append(file.parent)
     for folder in tried:
-        if any((folder / one["name"]).is_file() for one in entries[:8]):
+        if any(is_file(folder / one["name"]) for one in entries[:8]):
             return folder
     places = ", ".join(map(str, tried[:3]))
     raise InputError(f"{file}: cannot find {entries[0]['name']} in {places}: pass images=folder")

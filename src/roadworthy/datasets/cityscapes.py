@@ -14,6 +14,7 @@ and the border alone, so its frames have no boxes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -238,6 +239,6 @@ def _numbers(document: Any, what: str) -> dict[str, float]:
     if not isinstance(document, dict):
         raise FrameError(f"{what} must be a JSON object, got {document!r:.60}")
     for key, value in document.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise FrameError(f"{what}: {key} must be a number, got {value!r}")
     return {key: float(value) for key, value in document.items()}

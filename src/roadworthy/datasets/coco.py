@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import naming, read_json
+from roadworthy._files import is_file, is_folder, naming, read_json
 from roadworthy.datasets._annotations import (
     ClassNames,
     OnUnknown,
@@ -77,9 +77,9 @@ class CocoDataset(BaseDataset):
     def read(self, number: int) -> Frame:
         """Read an image and its annotations."""
         entry = self._images[number]
-        image = read_image(self._folder / entry["file_name"])
-        height, width = image.shape[:2]
         with naming(f"{self._file}: image {entry['file_name']}"):
+            image = read_image(self._folder / entry["file_name"])
+            height, width = image.shape[:2]
             declared = (entry.get("width", width), entry.get("height", height))
             if declared != (width, height):
                 raise FrameError(
@@ -100,10 +100,10 @@ class CocoDataset(BaseDataset):
 
 
 def _annotation_file(path: Path, split: str | None) -> Path:
-    if path.is_file():
+    if is_file(path):
         return path
-    folder = path / "annotations" if (path / "annotations").is_dir() else path
-    found = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    folder = path / "annotations" if is_folder(path / "annotations") else path
+    found = sorted(folder.glob("*.json")) if is_folder(folder) else []
     if not found:
         raise InputError(f"expected a COCO JSON file, or a folder with annotations/*.json, at {path}")
     chosen = found if split is None else [one for one in found if one.stem.endswith(split)]
@@ -208,7 +208,7 @@ def _image_folder(file: Path, given: Path | None, names: list[str]) -> Path:
     tried = [root / "images" / split, root / split, root / "images", root, file.parent]
     # A missing file is the business of its own frame, so any of the first few may decide.
     for folder in tried:
-        if any((folder / name).is_file() for name in names[:8]):
+        if any(is_file(folder / name) for name in names[:8]):
             return folder
     places = ", ".join(str(one) for one in dict.fromkeys(tried))
     raise InputError(f"{file}: cannot find {names[0]} in {places}: pass images=folder")

@@ -11,6 +11,7 @@ challenge published it, and the ``interpolated.csv`` that is extracted from the 
 
 from __future__ import annotations
 
+import re
 from typing import Literal, SupportsIndex
 
 import numpy as np
@@ -30,6 +31,7 @@ Camera = Literal["center", "left", "right"]
 
 _ANGLES = ("steering_angle_rad", "steering_angle", "angle")
 _FURTHER = ("torque", "lat", "long", "alt")
+_TIME = re.compile(r"[0-9]{1,19}")  # nanoseconds since 1970
 _SPLITS = {1.0: "public", 0.0: "private"}
 _NO_PREDICTIONS = frozenset(
     {*_ANGLES, *_FURTHER}
@@ -118,7 +120,7 @@ class UdacityCh2Dataset(BaseDataset):
                 self.units,
                 steering=angle,
                 speed=table.number(number, "speed") if "speed" in table.columns else None,
-                timestamp=int(nanoseconds) / 1e9 if nanoseconds.isdecimal() else None,
+                timestamp=int(nanoseconds) / 1e9 if _TIME.fullmatch(nanoseconds) else None,
                 extra={self._angle: angle, **further},
             )
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PureWindowsPath
 from typing import Literal, SupportsIndex
 
+from roadworthy._files import is_file
 from roadworthy._tables import Row, Table, csv_file, read_rows
 from roadworthy.datasets._base import BaseDataset, OnError
 from roadworthy.datasets._files import stem_of
@@ -71,7 +72,7 @@ class UdacitySimDataset(BaseDataset):
         written = PureWindowsPath(self._table.text(number, self._camera))
         folder = self._table.path.parent
         places = [folder / "IMG" / written.name, folder / written.name, folder / written.as_posix()]
-        found = next((place for place in places if place.is_file()), None)
+        found = next((place for place in places if is_file(place)), None)
         if found is None:
             line = self._table.rows[number].line
             raise FrameError(

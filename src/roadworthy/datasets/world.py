@@ -39,6 +39,8 @@ __all__ = ["WorldDataset"]
 _OFFSET = 0.25  # metres from the middle of the lane, standard deviation at jitter 1
 _YAW = math.radians(1.5)
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_MOST = 1_000_000
+"""The most frames of a data set, or of a drive in it: they would take a week to draw."""
 
 
 @datasets.register("world", summary="frames of the built-in proving ground, with exact ground truth")
@@ -89,9 +91,9 @@ class WorldDataset(BaseDataset):
         jitter: float = 1.0,
     ) -> None:
         """Check the options; nothing is drawn yet."""
-        _check_range("count", count, 1)
-        _check_range("sequence", sequence, 1)
-        _check_range("history", history, 0)
+        _check_range("count", count, 1, _MOST)
+        _check_range("sequence", sequence, 1, _MOST)
+        _check_range("history", history, 0, _MOST)
         _check_range("traffic", traffic, 0, 5)
         _check_range("jitter", jitter, 0, 10)
         _check_range("fps", fps, 1, 1000)
@@ -269,5 +271,5 @@ def _size(given: Any) -> tuple[int, int]:
 
 def _check_range(name: str, value: float, low: float, high: float = math.inf) -> None:
     if not low <= value <= high:
-        limits = f"{low:g} or more" if high == math.inf else f"between {low:g} and {high:g}"
+        limits = f"{low:g} or more" if high == math.inf else f"between {low:,} and {high:,}"
         raise InputError(f"{name} must be {limits}, got {value}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import naming, read_text
+from roadworthy._files import is_file, is_folder, naming, read_text
 from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
 from roadworthy.datasets._base import BaseDataset, OnError
 from roadworthy.datasets._files import IMAGE_ENDINGS, image_files
@@ -121,9 +121,9 @@ def _check_shares(text: str) -> None:
 
 
 def _yaml_file(path: Path) -> Path | None:
-    if path.is_file():
+    if is_file(path):
         return path
-    if not path.is_dir():
+    if not is_folder(path):
         raise InputError(f"expected a dataset YAML file, or a folder with images/ and labels/, at {path}")
     for name in YAML_NAMES:
         if (path / name).is_file():
@@ -148,7 +148,7 @@ def _from_yaml(
         raise FrameError("expected the images under 'train', 'val' or 'test', found none of these")
     root = file.parent / str(document.get("path") or ".")
     # Where the YAML file moved along with its folder, the path it was written with is gone.
-    root = root if root.is_dir() else file.parent
+    root = root if is_folder(root) else file.parent
     found = [one for name in sorted(known, key=_split_order) for one in _split_files(root, name, known[name])]
     return root, list(dict.fromkeys(found)), names or _yaml_names(document)
 
@@ -182,7 +182,7 @@ def _existing(root: Path, name: str) -> Path | None:
     plain = name
     while plain.startswith("../"):
         plain = plain[3:]
-    return next((root / one for one in (name, plain) if (root / one).exists()), None)
+    return next((root / one for one in (name, plain) if is_file(root / one) or is_folder(root / one)), None)
 
 
 def _image_list(file: Path, root: Path) -> list[Path]:
@@ -191,7 +191,7 @@ def _image_list(file: Path, root: Path) -> list[Path]:
         name = line.strip().replace("\\", "/")
         if name:
             # "./" is the folder of the list, as the trainers of YOLO have it.
-            start = file.parent if name.startswith("./") or not (root / name).exists() else root
+            start = file.parent if name.startswith("./") or not is_file(root / name) else root
             found.append(start / name)
     return found
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
+from roadworthy._files import parse_json
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.cases import Acceptance, Requirement
 from roadworthy.driving.collecting import usual_direction
@@ -128,10 +128,10 @@ def read_thresholds(path: str | Path) -> Thresholds:
         InputError: The file cannot be read, or holds no oracle.
     """
     try:
-        data = json.loads(Path(path).read_text("utf-8"))
+        data = parse_json(Path(path).read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except ValueError as error:
         raise InputError(
             f"{path}: expected the JSON of `roadworthy driving oracle --json`: {error}"
         ) from error

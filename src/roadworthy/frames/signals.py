@@ -157,7 +157,9 @@ class SignalUnits:
 
     def decode_speed(self, value: Values) -> Values:
         """Return m/s for a speed, or an array of speeds, in these units."""
-        return value / self._speed_divisor
+        # What is too large becomes infinite, which is no value of a signal.
+        with np.errstate(over="ignore"):
+            return value / self._speed_divisor
 
     def encode_speed(self, value: Values) -> Values:
         """Return a speed, or an array of speeds, in m/s in these units."""
@@ -165,8 +167,9 @@ class SignalUnits:
 
     def decode_steering(self, value: Values) -> Values:
         """Return degrees at the wheels, positive right, for one or many angles in these units."""
-        # Adding 0.0 turns the -0.0 that a change of sign leaves into 0.0.
-        return value * self._degrees_right + 0.0
+        with np.errstate(over="ignore"):
+            # Adding 0.0 turns the -0.0 that a change of sign leaves into 0.0.
+            return value * self._degrees_right + 0.0
 
     def encode_steering(self, value: Values) -> Values:
         """Return an angle, or an array of angles, at the wheels, positive right, in these units."""

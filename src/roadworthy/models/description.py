@@ -248,7 +248,7 @@ def _checked(form: type[Any], data: object, where: Callable[..., str], inside: P
 
 def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) -> Output[Any]:
     task = data.get("task", "regression")
-    if task not in _OUTPUTS:
+    if not isinstance(task, str) or task not in _OUTPUTS:
         raise InputError(f"{where('output', 'task')}: unknown task {task!r}: {suggest(str(task), _OUTPUTS)}")
     if isinstance(data.get("classes"), str):
         data = {**data, "classes": _classes(data["classes"], where("output", "classes"), folder)}

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
+from roadworthy._files import is_file, is_folder
 from roadworthy._options import checked_options, options_of, takes_path
 from roadworthy.errors import InputError
 from roadworthy.models.network import ModelSpec
@@ -57,7 +58,7 @@ def load_model(
     text = str(reference)
     if is_description(text, relative_to):
         path = relative_to / text
-        return _from_description(path / "model.yaml" if path.is_dir() else path, options)
+        return _from_description(path / "model.yaml" if is_folder(path) else path, options)
     sections = {key: value for key, value in options.items() if key.partition(".")[0] in _SECTIONS}
     others = {key: value for key, value in options.items() if key not in sections}
     if sections:
@@ -77,7 +78,7 @@ def is_description(reference: str, relative_to: Path = Path()) -> bool:
         (True, False)
     """
     path = relative_to / reference
-    return path.suffix.lower() in _DESCRIPTIONS or (path / "model.yaml").is_file()
+    return path.suffix.lower() in _DESCRIPTIONS or is_file(path / "model.yaml")
 
 
 def _from_description(path: Path, options: Mapping[str, object]) -> SystemUnderTest:

@@ -16,6 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import is_file, is_folder
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.frames import Frame
@@ -235,8 +236,8 @@ def existing(path: Path, what: str) -> Path:
     Raises:
         InputError: There is none.
     """
-    if not path.is_file():
-        problem = "it is a folder" if path.is_dir() else "there is no such file"
+    if not is_file(path):
+        problem = "it is a folder" if is_folder(path) else "there is no such file"
         raise InputError(f"cannot read the {what} {path}: {problem}")
     return path
 

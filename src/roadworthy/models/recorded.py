@@ -165,7 +165,8 @@ def _csv(label: str, path: Path, output: object, id_column: str | None) -> Recor
         expected = repr(id_column) if id_column else " or ".join(map(repr, _ID_COLUMNS))
         raise InputError(f"{path}: expected a column {expected} with frame ids, got {', '.join(header)}")
     if output is None:
-        output = RegressionOutput(tuple(one for one in header if one in _SIGNALS) or ("steering",))
+        found = dict.fromkeys(one for one in header if one in _SIGNALS)
+        output = RegressionOutput(tuple(found) or ("steering",))
     if not isinstance(output, RegressionOutput):
         raise InputError(f"{label} holds signals, so its output must have task: regression")
     columns = output.outputs or output.signals
@@ -210,13 +211,20 @@ def _coco(label: str, path: Path, annotations: Path | None, options: Mapping[str
         raise InputError(f"{annotations} must be COCO annotations with 'images' and 'categories'")
     if not isinstance(results, list):
         raise InputError(f"{path} must be a list of COCO results, got a {type(results).__name__}")
+    for key in ("images", "categories"):
+        if not isinstance(known[key], list):
+            raise InputError(f"{annotations}: {key!r} must be a list, got a {type(known[key]).__name__}")
     for image in known["images"]:
-        if not isinstance(image, dict) or not {"id", "file_name"} <= set(image):
-            raise InputError(f"{annotations}: an image must have 'id' and 'file_name', got {image!r}")
+        told = image if isinstance(image, dict) else {}
+        name = told.get("file_name")
+        if not isinstance(told.get("id"), int | str) or not isinstance(name, str) or not Path(name).name:
+            raise InputError(
+                f"{annotations}: an image must have 'id', a number, and 'file_name', got {image!r:.200}"
+            )
     found: dict[object, list[Mapping[str, Any]]] = {image["id"]: [] for image in known["images"]}
     for number, result in enumerate(results):
         image = result.get("image_id") if isinstance(result, dict) else None
-        if image not in found:
+        if not isinstance(image, int | str) or image not in found:
             raise InputError(
                 f"{path}: result {number} is for image {image!r}, which {annotations} does not have "
                 f"(it has {len(found)} images)"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import read_json, replacing
+from roadworthy._files import BROKEN_ZIP, parse_json, read_json, replacing
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
 from roadworthy.driving.simulators import Limits, open_simulator
 from roadworthy.driving.simulators import drive as closed_loop
@@ -86,11 +86,11 @@ class Film:
         film = cls()
         try:
             with zipfile.ZipFile(path) as archive:
-                film._times = [float(one) for one in json.loads(archive.read(_TIMES))]
+                film._times = [float(one) for one in parse_json(archive.read(_TIMES))]
                 film._frames = [archive.read(f"{number:06d}.jpg") for number in range(len(film._times))]
-        except OSError as error:
+        except FileNotFoundError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        except (KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        except (KeyError, TypeError, OverflowError, *BROKEN_ZIP) as error:
             raise InputError(
                 f"{path}: expected the frames of a drive, as --frames keeps them: {error}"
             ) from error

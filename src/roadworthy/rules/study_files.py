@@ -129,7 +129,7 @@ def read_study(folder: Path) -> StudyPlan:
         return StudyPlan(
             items, int(document["groups"]), int(document["raters_per_group"]), int(document["seed"])
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{path} must be the key of a study, as rules study writes it: {error!r}") from error
 
 

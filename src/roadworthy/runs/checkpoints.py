@@ -74,7 +74,7 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
     try:
         counts = {Status(name): int(count) for name, count in record["counts"].items()}
         return Checkpoint(int(record["rows"]), counts, dict(record["run"]), dict(record["state"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"{path} is no checkpoint of a run: {error!r}; run without --resume") from error
 
 

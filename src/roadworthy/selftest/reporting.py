@@ -147,6 +147,7 @@ def as_markdown(report: Report) -> str:
         "libraries": ", ".join(f"{name} {version}" for name, version in document["libraries"].items()),
     }
     lines = [f"# Self-test of Roadworthy {__version__}", "", sentence(report), ""]
+    lines += ["Where a number is known, it counts as found only if the tool reports it.", ""]
     lines += ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts.items()), ""]
     lines += [malfunction_table(report).markdown(), fault_table(report).markdown()]
     lines += ["## Faults that are not found, or not below a size", ""]

@@ -15,7 +15,6 @@ of another kind, measure your own: `roadworthy reliability plan` and `thresholds
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
@@ -220,7 +219,9 @@ def _read_tolerance(file: YamlFile, place: tuple[str, str, str], source: str, en
     correctness, prediction = (
         _share(file, (*place, key), entry[key]) for key in ("correctness", "prediction")
     )
-    names: Iterable[str] = entry.get("names", ())
+    names: Any = entry.get("names", ())
+    if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
+        raise InputError(f"{file.where(*place, 'names')}: names must be a list of words, got {names!r:.80}")
     return Tolerance(
         study,
         _word(transformation),

@@ -12,15 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence import pair_results, verify, write_bundle
-from roadworthy.runs.evidence.checking import opened_bundle
 from roadworthy.runs.evidence.pairs import folder_digests
 from roadworthy.runs.evidence.sums import SUMS, Differences, encoded, files_below, read_sums, sums_text
+from roadworthy.runs.evidence.unpacking import opened_bundle
 from roadworthy.runs.store import StoredRun, locked
 
 Make = Callable[..., Path]
@@ -135,10 +136,10 @@ def test_a_copy_is_whole_without_the_run(stored: StoredRun, tmp_path: Path, name
     bundle = write_bundle(stored, out)
     assert not (stored.folder / SUMS).exists()
     shutil.rmtree(stored.folder)
-    with opened_bundle(out) as folder:
-        found = verify(folder, digest=bundle.digest)
+    with opened_bundle(out) as opened:
+        found = verify(opened.folder, digest=bundle.digest)
         assert (found.passed, found.files, found.rows, found.images) == (True, bundle.files, 120, 4)
-        assert len(pair_results(StoredRun.open(folder))) == 4
+        assert len(pair_results(StoredRun.open(opened.folder))) == 4
 
 
 def test_a_copy_without_images_says_so(stored: StoredRun, tmp_path: Path) -> None:
@@ -215,7 +216,7 @@ def test_a_run_that_was_never_bundled_is_checked_as_far_as_can_be(make_run: Make
 
 
 def test_a_broken_zip_or_a_strange_one_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 nothing")
+    (tmp_path / "broken.zip").write_bytes(b"nothing")
     with zipfile.ZipFile(tmp_path / "strange.zip", "w") as archive:
         archive.writestr("a/one", "1")
         archive.writestr("../two", "2")
@@ -226,6 +227,57 @@ def test_a_broken_zip_or_a_strange_one_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=words), opened_bundle(tmp_path / name):
             pass
+
+
+def test_a_changed_byte_of_a_zip_is_a_finding_whichever_it_is(make_run: Make, tmp_path: Path) -> None:
+    whole = tmp_path / "evidence.zip"
+    write_bundle(StoredRun.open(make_run(cases=2)), whole)
+    content = whole.read_bytes()
+    digest = hashlib.sha256(_member(whole, SUMS)).hexdigest()
+    broken = tmp_path / "broken.zip"
+    rng = np.random.default_rng(0)
+    # Of the names and sizes at the end as many as of the rest.
+    directory = content.index(b"PK\x01\x02")
+    places = [*rng.integers(0, directory, 40), *rng.integers(directory, len(content), 60)]
+    missed = []
+    for place in places:
+        changed = bytearray(content)
+        changed[place] ^= 1 << int(rng.integers(8))
+        broken.write_bytes(changed)
+        with opened_bundle(broken) as opened:
+            found = verify(opened.folder, digest=digest, damaged=opened.damaged)
+        if found.passed:
+            missed.append(place)
+            assert found.files == len(_names(whole)) - 1
+    # What passes is no part of what was bundled: dates and rights of the packed files.
+    assert len(missed) < len(places) / 2
+
+
+def test_a_damaged_member_is_named_and_not_kept(make_run: Make, tmp_path: Path) -> None:
+    whole = tmp_path / "evidence.zip"
+    write_bundle(StoredRun.open(make_run(cases=2)), whole)
+    name = next(one for one in _names(whole) if one.endswith(".parquet"))
+    with zipfile.ZipFile(whole) as archive:
+        start = archive.getinfo(f"evidence/{name}").header_offset
+    content = bytearray(whole.read_bytes())
+    content[content.index(b"PAR1", start) + 40] ^= 1
+    whole.write_bytes(content)
+    with opened_bundle(whole) as opened:
+        assert not (opened.folder / name).exists()
+        found = verify(opened.folder, damaged=opened.damaged)
+    # The rows that are gone are missed as well.
+    assert [(one.kind, one.what) for one in found.findings] == [("changed", name), ("counts", "C1 on dave2")]
+    assert "Bad CRC-32" in found.findings[0].detail
+
+
+def _names(bundle: Path) -> list[str]:
+    with zipfile.ZipFile(bundle) as archive:
+        return [name.partition("/")[2] for name in archive.namelist()]
+
+
+def _member(bundle: Path, name: str) -> bytes:
+    with zipfile.ZipFile(bundle) as archive:
+        return archive.read(f"{bundle.stem}/{name}")
 
 
 def test_sums_that_lead_out_of_the_folder_are_refused(tmp_path: Path) -> None:

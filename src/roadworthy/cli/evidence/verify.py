@@ -56,21 +56,24 @@ def verify(
     where they can be reached. The exit code is 1 if anything differs, 0 if nothing does.
     """
     from roadworthy.runs.evidence import verify as check
-    from roadworthy.runs.evidence.checking import opened_bundle
     from roadworthy.runs.evidence.reopening import check_present
     from roadworthy.runs.evidence.rerunning import rerun_sample
+    from roadworthy.runs.evidence.unpacking import opened_bundle
 
     if rerun < 0:
         raise InputError(f"--rerun must be 0 or more, got {rerun}")
     if not tolerance >= 0:
         raise InputError(f"--tolerance must be 0 or more, got {tolerance}")
     again: Rerun | None = None
-    with opened_bundle(bundle) as folder, told() as progress:
-        found = check(folder, digest=digest, progress=progress)
-        check_present(folder, found, suite)
-        if rerun:
+    with opened_bundle(bundle) as opened, told() as progress:
+        found = check(opened.folder, digest=digest, damaged=opened.damaged, progress=progress)
+        if opened.damaged:
+            found.notes.append("models, data and cases were not tried again: the bundle is damaged")
+        else:
+            check_present(opened.folder, found, suite)
+        if rerun and not opened.damaged:
             again = rerun_sample(
-                folder,
+                opened.folder,
                 rerun,
                 suite=suite,
                 seed=seed,

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import replacing
+from roadworthy._arrays import read_npz
+from roadworthy._files import parse_json, replacing
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, SignalUnits
@@ -156,9 +156,8 @@ class Material:
             InputError: The file is missing, broken, or none of these.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            header = json.loads(str(arrays["header"]))
+            arrays = read_npz(path)
+            header = parse_json(str(arrays["header"]))
             if header["format"] != _FORMAT:
                 raise ValueError(f"expected {_FORMAT!r}, got {header['format']!r}")
             variant = architecture(header["network"]).variant(header["outputs"], header["options"])
@@ -174,7 +173,7 @@ class Material:
                 Unit(str(header["unit"][0]), float(header["unit"][1])),
                 {str(kind): int(count) for kind, count in header["left_out"].items()},
             )
-        except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"{path} holds no material for a retraining ({type(error).__name__}: {error}): make it with "
                 "roadworthy coverage retrain --prepare FILE"

@@ -113,7 +113,9 @@ class Drive(ReadOnlyArrays):
         happening = {
             key: read_only(_column(values, key, len(stamps)) > 0) for key, values in (events or {}).items()
         }
-        numbers = np.zeros(len(stamps), np.intp) if sectors is None else np.array(sectors, np.intp)
+        given = np.zeros(len(stamps)) if sectors is None else _column(sectors, "sectors", len(stamps))
+        # What is no number of a sector becomes one that is refused below.
+        numbers = np.where((given >= 0) & (given < len(stamps)), given, -1).astype(np.intp)
         if numbers.shape != stamps.shape or numbers[0] != 0 or not np.isin(np.diff(numbers), (0, 1)).all():
             raise InputError(
                 f"drive {name}: expected the number of a sector for each row, from 0 and growing by 1 where "
@@ -332,7 +334,7 @@ def _counted(count: int, what: str) -> str:
 def _column(values: ArrayLike, name: str, length: int | None) -> NDArray[np.float64]:
     try:
         column = np.array(values, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name}: expected numbers, one for each row") from None
     if column.ndim != 1 or (length is not None and len(column) != length):
         wanted = "a number for each row" if length is None else f"{length} numbers, one for each row"

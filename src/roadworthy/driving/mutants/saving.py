@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy._files import read_json, replacing
+from roadworthy._files import read_json, write_text
 from roadworthy.driving.drives.readers import write_drive
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
 from roadworthy.driving.mutants.fate import Judged
@@ -103,7 +103,7 @@ def save_module(
     name = f"{variant.name}~{described['name']}"
     write_description(folder / "model.yaml", variant, f"onnx:{file.name}", name=name)
     document = {**described, "model_sha256": sha256(file.read_bytes()).hexdigest()}
-    _write(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return document
 
 
@@ -126,7 +126,7 @@ def save_failure(folder: Path, described: Mapping[str, Any], reason: str) -> dic
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
-    _write(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return document
 
 
@@ -138,7 +138,7 @@ def write_fate(folder: Path, judged: Judged) -> dict[str, Any]:
     """
     path = folder / DESCRIPTION
     document = {
-        **read_json(path),
+        **_description(path),
         "fate": judged.fate,
         "reason": judged.reason,
         "difference": None if math.isnan(judged.difference) else judged.difference,
@@ -146,7 +146,7 @@ def write_fate(folder: Path, judged: Judged) -> dict[str, Any]:
     }
     if judged.drive is not None:
         write_drive(dataclasses.replace(judged.drive, name=folder.name), folder / DRIVE_FILE)
-    _write(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return document
 
 
@@ -160,7 +160,23 @@ def read_mutants(folder: Path) -> list[dict[str, Any]]:
         raise InputError(
             f"expected a folder of mutants, got {folder}: make them with roadworthy driving mutate"
         )
-    return [{**read_json(one), "folder": one.parent.name} for one in sorted(folder.glob(f"*/{DESCRIPTION}"))]
+    return [
+        {**_description(one), "folder": one.parent.name} for one in sorted(folder.glob(f"*/{DESCRIPTION}"))
+    ]
+
+
+def _description(path: Path) -> dict[str, Any]:
+    """Return what a ``mutant.json`` says."""
+    found = read_json(path)
+    kinds = {"name": str, "mutation": dict, "lap": dict | None, "difference": int | float | None}
+    for key, kind in kinds.items():
+        if not isinstance(found, dict) or not isinstance(found.get(key), kind):
+            got = repr(found.get(key)) if isinstance(found, dict) else f"a {type(found).__name__}"
+            raise InputError(f"{path} describes no mutant, for its {key!r} is {got:.80}: make it again")
+    if not isinstance(found["mutation"].get("operator"), str):
+        raise InputError(f"{path} describes no mutant, for its 'mutation' has no 'operator': make it again")
+    described: dict[str, Any] = found
+    return described
 
 
 def write_table(folder: Path, mutants: Sequence[Mapping[str, Any]]) -> Path:
@@ -189,10 +205,5 @@ def write_table(folder: Path, mutants: Sequence[Mapping[str, Any]]) -> Path:
                 lap.get("largest_offset", ""),
             )
         )
-    _write(folder / TABLE, text.getvalue())
+    write_text(folder / TABLE, text.getvalue())
     return folder / TABLE
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as unfinished:
-        unfinished.write_text(text, "utf-8")

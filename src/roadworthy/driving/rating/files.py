@@ -22,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import read_json
+from roadworthy._files import as_record, naming, read_json
 from roadworthy.driving.rating.clips import Clip
 from roadworthy.driving.rating.plan import LABELS, Design, Questionnaire, Study
 from roadworthy.driving.rating.words import QUESTION, instructions, notes_for_hosts
@@ -94,17 +94,15 @@ def read_study(folder: Path) -> Study:
         raise InputError(f"{folder}: expected the folder of a study, as `driving rate plan` writes it")
     found: Any = read_json(path)
     try:
-        clips = {one["id"]: Clip(**{**one, "sectors": tuple(one["sectors"])}) for one in found["clips"]}
-        questionnaires = tuple(
-            Questionnaire(one["id"], one["track"], tuple(one["clips"]), tuple(map(tuple, one["orders"])))
-            for one in found["questionnaires"]
-        )
-        design = Design(**found["design"])
+        clips = {clip.id: clip for clip in as_record(list[Clip], found["clips"])}
+        questionnaires = as_record(tuple[Questionnaire, ...], found["questionnaires"])
+        with naming(path):
+            design = as_record(Design, found["design"])
         for one in questionnaires:
             for id in one.clips:
                 clips[id]  # every clip that is shown is known
         return Study(design, int(found["seed"]), found["rule"], clips, questionnaires, found["reference"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
             f"{path} must be the key of a study, as `driving rate plan` writes it: {error!r}"
         ) from error

@@ -7,7 +7,7 @@ that are not negative survive a round trip exactly. Segmentations are not kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,12 +50,12 @@ def read(
             if key not in annotation:
                 raise FrameError(f"{where} must have {key!r}, got the keys {', '.join(map(str, annotation))}")
         category = annotation["category_id"]
-        if category not in names:
-            raise FrameError(f"{where} has category_id {category!r}, expected one of {sorted(names)}")
+        if not isinstance(category, Hashable) or category not in names:
+            raise FrameError(f"{where} has category_id {category!r}, expected one of {list(names)}")
         bbox = annotation["bbox"]
         if not isinstance(bbox, list | tuple | np.ndarray) or len(bbox) != 4:
             raise FrameError(f"{where}: bbox must be [x, y, width, height], got {bbox!r}")
-        images.add(annotation.get("image_id"))
+        images.add(repr(annotation.get("image_id")))
         x, y, width, height = (number(where, "bbox", value) for value in bbox)
         rows.add(
             where,
@@ -121,9 +121,12 @@ def _attributes(where: str, annotation: Mapping[str, Any]) -> dict[str, str]:
 def _names(categories: Categories) -> dict[int, str]:
     if isinstance(categories, Mapping):
         return dict(categories)
-    names = {}
+    names: dict[Any, str] = {}
     for category in categories:
         if not isinstance(category, Mapping) or "id" not in category or "name" not in category:
             raise FrameError(f"a category must be a mapping with 'id' and 'name', got {category!r}")
-        names[category["id"]] = category["name"]
+        number = category["id"]
+        if not isinstance(number, int | str) or not isinstance(category["name"], str):
+            raise FrameError(f"a category must have a number as 'id' and text as 'name', got {category!r}")
+        names[number] = category["name"]
     return names

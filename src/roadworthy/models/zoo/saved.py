@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._files import is_file, is_folder
 from roadworthy.errors import InputError, MissingExtraError, RoadworthyError
 from roadworthy.models.network import existing
 from roadworthy.models.torch_module import imported_torch, load_weights
@@ -141,15 +142,15 @@ def located_weights(source: str | Path) -> Path:
         InputError: There is none.
     """
     shipped = weights_folder() / f"{source}.onnx"
-    if isinstance(source, str) and shipped.is_file():
+    if isinstance(source, str) and is_file(shipped):
         return shipped
     path = Path(source)
-    if path.is_dir():
+    if is_folder(path):
         found = sorted(path.glob("*.onnx"))
         if len(found) != 1:
             raise InputError(f"expected one ONNX file in {path}, got {len(found)}: name the file")
         return found[0]
-    if not path.suffix and not path.exists():
+    if not path.suffix and not is_file(path):
         known = ", ".join(sorted(one.stem for one in weights_folder().glob("*.onnx"))) or "none"
         raise InputError(
             f"there are no weights {str(source)!r}: expected a file, the folder of a trained network, or one "

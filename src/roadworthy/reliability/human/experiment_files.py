@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import read_json
+from roadworthy._files import as_record, naming, read_json
 from roadworthy.errors import InputError
 from roadworthy.images import read_image, write_image
 from roadworthy.reliability.human.experiment import Batch, Design, Item, Schedule, schedule
@@ -195,14 +195,16 @@ def read_experiment(folder: Path) -> Experiment:
     path = folder / KEY
     found: Any = read_json(path)
     try:
-        design = Design(**{**found["design"], "choices": tuple(found["design"]["choices"])})
+        with naming(path):
+            design = as_record(Design, found["design"])
         items, checks, practice = (
-            {one["id"]: Item(**one) for one in found[name]} for name in ("items", "checks", "practice")
+            {item.id: item for item in as_record(list[Item], found[name])}
+            for name in ("items", "checks", "practice")
         )
-        batches = tuple(Batch(one["track"], one["number"], tuple(one["items"])) for one in found["batches"])
+        batches = as_record(tuple[Batch, ...], found["batches"])
         plan = Schedule(items, checks, practice, batches, int(found["tracks"]))
         return Experiment(design, plan, int(found["seed"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise InputError(
             f"{path} must be the key of an experiment, as reliability plan writes it: {error!r}"
         ) from error

@@ -88,6 +88,9 @@ class _ConditionReader(EventReader):
         elif self._imperative():
             self.done_by_someone(self.group())
         else:
+            if self.lower() == "it" and not self.earlier and (wrong := self._misspelt(self.at + 1)):
+                # "If it is fogy": nothing was said that "it" could stand for, so the weather is meant.
+                raise wrong
             self._with_subject()
 
     def _environment_first(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from difflib import get_close_matches
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import ontology
@@ -22,7 +23,7 @@ from roadworthy.rules.language.lexicon import (
 )
 from roadworthy.rules.language.nouns import SCENE, Thing, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import VerbGroup, after_fillers, prepositional, verb_group
-from roadworthy.rules.language.reader import UNDERSTOOD, Reader
+from roadworthy.rules.language.reader import AND, UNDERSTOOD, Reader
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Comparative
 
@@ -34,6 +35,17 @@ _COMES = words_of(
     "fall start begin set roll come arrive appear occur happen be pour shine show cover move exist descend "
     "develop form emerge hang present continue break become"
 )
+
+
+_ALIKE = 0.75  # of two words, one of which is probably a slip: "fogy" and "foggy" have 0.89
+
+
+def _words_of_the_environment() -> list[str]:
+    """Return every single word that stands for a weather or a time of day."""
+    known = ontology()
+    elements = [known.elements[name] for kind in ("weather", "time") for name in known.leaves(kind)]
+    words = [word for one in elements for word in (one.name, *one.synonyms, *one.kinds)]
+    return [*(word for word in words if " " not in word), *WEATHER_VERBS, "dark"]
 
 
 class WeatherReader(Reader):
@@ -59,6 +71,17 @@ class WeatherReader(Reader):
         except RuleError:
             return False
         return noun is not None and is_environment(noun[0].element)
+
+    def _misspelt(self, begin: int) -> RuleError | None:
+        """Return the refusal of the first word from a place on that is nearly a weather or a time of day."""
+        known = _words_of_the_environment()
+        for number in range(begin, len(self.words)):
+            word = self.words[number].lower
+            near = [] if word in ontology() else get_close_matches(word, known, n=2, cutoff=_ALIKE)
+            if near:
+                wrong = self.words[number : number + 1]
+                return wrong.refuse(f"{str(wrong)!r} is no weather or time of day", near)
+        return None
 
     def _it(self) -> None:
         self.at += 1
@@ -153,7 +176,9 @@ class WeatherReader(Reader):
                 self.at = noun[1]
                 self.environment(thing)
                 return
-            raise noun[0].words.refuse(f"the {thing.element} cannot become this", ["rainy", "night"])
+            raise self._misspelt(self.at) or noun[0].words.refuse(
+                f"the {thing.element} cannot become this", ["rainy", "night"]
+            )
         if noun is not None:
             self.at = noun[1]
             if lemma == "cover":
@@ -162,6 +187,7 @@ class WeatherReader(Reader):
                 self.exchange_environment(thing, noun[0])
             self.leftover(self.tail(), allow_environment=True)
             return
+        after = self.at
         tail = self.tail()
         new = next(
             (
@@ -178,7 +204,13 @@ class WeatherReader(Reader):
             self.exchange_environment(thing, new.thing)
             return
         if thing.element in ("weather", "time"):
-            raise words.refuse(f"what the {thing.element} becomes is not said", ["rainy", "night"])
+            if wrong := self._misspelt(after):
+                raise wrong
+            if self.over() or self.lower() in AND:
+                raise words.refuse(f"what the {thing.element} becomes is not said", ["rainy", "night"])
+            raise self.words[self.at : self.at + 1].refuse(
+                f"the {thing.element} cannot become this", ["rainy", "night"]
+            )
         if lemma in _COMES | PRESENCE_VERBS | ADD_VERBS | SEE_VERBS:
             more = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from roadworthy.cases import Status
+from roadworthy.cases import OutcomeStatus, Status, rate_status
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.sums import SUMS, Differences, digest_of, read_sums
 from roadworthy.runs.store import StoredPair, StoredRun, image_path
 
-__all__ = ["Finding", "Verification", "opened_bundle", "verify"]
+__all__ = ["Finding", "Verification", "verify"]
 
 Progress = Callable[[str, int], None]
+
+_BY_RATE = ("rules", "bbsl", "driving", "coverage")
+"""The methods that conclude from the rate of failures; others need more than the numbers of cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +66,24 @@ class Verification:
         return not self.findings
 
 
-def verify(folder: Path, *, digest: str = "", progress: Progress | None = None) -> Verification:
+def verify(
+    folder: Path,
+    *,
+    digest: str = "",
+    damaged: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Verification:
     """Check a run or the folder of a bundle.
 
     Every file is hashed and compared with SHA256SUMS. Images must hash to their names and be there for every
-    row that names one, and outcomes must have the counts that the rows have. A run that was never bundled has
-    no SHA256SUMS, which is noted.
+    row that names one. Outcomes must have the counts that the rows have, and where a method concludes from
+    the rate of failures, be what that rate makes them. A run that was never bundled has no SHA256SUMS, which
+    is noted.
 
     Args:
         folder: The folder.
         digest: What the SHA-256 of SHA256SUMS was when the bundle was made, if that was kept.
+        damaged: What could not be unpacked, and why; see `opened_bundle`.
         progress: Called with what is done and how many of it are.
 
     Raises:
@@ -84,13 +91,14 @@ def verify(folder: Path, *, digest: str = "", progress: Progress | None = None) 
     """
     told = progress or (lambda *_: None)
     found = Verification()
+    for path, why in (damaged or {}).items():
+        found.findings.append(Finding("changed", path, f"it cannot be unpacked: {why}"))
     _check_sums(folder, digest, found, told)
-    damaged = {one.what for one in found.findings if one.kind == "changed"}
     try:
         run = StoredRun.open(folder)
         _check_rows(run, found, told)
     except InputError as error:
-        if not damaged and not any(one.kind == "missing" for one in found.findings):
+        if not any(one.kind in ("changed", "missing") for one in found.findings):
             raise
         # What is broken was named above; the rows cannot be read because of it.
         found.notes.append(f"the rows could not be read: {error}")
@@ -115,10 +123,13 @@ def _check_sums(folder: Path, digest: str, found: Verification, told: Progress) 
     listed = read_sums(sums)
     differences = Differences.of(folder, progress=lambda done: told("Hashing files", done))
     found.files = len(listed) - len(differences.missing)
+    told_before = {one.what for one in found.findings}
     for path in differences.changed:
         detail = f"its bytes are not those that were bundled (sha256 {listed[path][:16]}…)"
         found.findings.append(Finding("changed", path, detail))
     for path in differences.missing:
+        if path in told_before:
+            continue
         found.findings.append(Finding("missing", path, "it was bundled and is not there"))
     for path in differences.added:
         found.findings.append(Finding("added", path, f"it is not in {SUMS}"))
@@ -158,42 +169,16 @@ def _check_counts(pair: StoredPair, counts: Counter[Status], found: Verification
         found.notes.append(f"{where}: the run was stopped before it concluded")
         return
     for status in Status:
-        told = pair.outcome.counts.get(status, 0)
-        if told != counts[status]:
-            detail = f"the outcome says {told} cases are {status}, the rows say {counts[status]}"
+        number = pair.outcome.counts.get(status, 0)
+        if number != counts[status]:
+            detail = f"the outcome says {number} cases are {status}, the rows say {counts[status]}"
             found.findings.append(Finding("counts", where, detail))
-
-
-@contextmanager
-def opened_bundle(path: Path) -> Iterator[Path]:
-    """Give the folder of a bundle; a zip file is unpacked into a temporary one.
-
-    Raises:
-        InputError: There is nothing, or the zip file is damaged or leads out of its folder.
-    """
-    if path.is_dir():
-        yield path
+    told = pair.outcome.status
+    # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
+    if pair.requirement.method not in _BY_RATE or not pair.outcome.measures:
         return
-    if not path.is_file():
-        raise InputError(f"{path} must be the folder of a run or a bundle, or a .zip; there is none")
-    with TemporaryDirectory(prefix="roadworthy-evidence-") as name:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                entries = archive.infolist()
-                size, free = sum(entry.file_size for entry in entries), shutil.disk_usage(name).free
-                if size > free:
-                    raise InputError(
-                        f"{path} unpacks to {size:,} bytes, and {name} has room for {free:,}: unpack it "
-                        "where there is room, and give the folder"
-                    )
-                tops = {entry.filename.split("/")[0] for entry in entries}
-                if len(tops) != 1:
-                    raise InputError(
-                        f"{path} must hold one folder, as `roadworthy evidence bundle` writes it, got "
-                        f"{len(tops)}"
-                    )
-                # Names that lead out of the folder are made harmless by zipfile and then are added files.
-                archive.extractall(name)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError) as error:
-            raise InputError(f"{path} cannot be unpacked: {error}") from error
-        yield Path(name) / tops.pop()
+    rows_say = rate_status(counts, pair.requirement.acceptance)
+    # A search may fail for want of coverage, whatever its rate.
+    if told != rows_say and not (pair.requirement.method == "coverage" and told is OutcomeStatus.VIOLATED):
+        detail = f"it says {told}, and the rows say {rows_say} by the rate that is accepted"
+        found.findings.append(Finding("outcome", where, detail))

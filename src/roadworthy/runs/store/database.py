@@ -12,12 +12,14 @@ from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
 from roadworthy.runs.store.parts import opened_part
 from roadworthy.runs.store.reading import Snapshot
-from roadworthy.runs.store.rows import Row, table_of
+from roadworthy.runs.store.rows import CORE_COLUMNS, Row, table_of
 
 if TYPE_CHECKING:
     import duckdb
 
 __all__ = ["add_view", "answers", "connected", "quoted"]
+
+_IN_SQL = {"string": "VARCHAR", "double": "DOUBLE"}
 
 
 def connected(snapshots: Sequence[Snapshot]) -> duckdb.DuckDBPyConnection:
@@ -65,11 +67,15 @@ def add_view(connection: duckdb.DuckDBPyConnection, snapshots: Sequence[Snapshot
         if full:
             shards = connection.read_parquet([str(path) for path in full], union_by_name=True)
             shards.create_view(f"{name}_full")
+            kinds = dict(zip(shards.columns, map(str, shards.types), strict=True))
+            if any(kinds.get(column) != _IN_SQL[kind] for column, kind in CORE_COLUMNS.items()):
+                _check_shards(full)
             both = f"SELECT * FROM {quoted(f'{name}_full')} UNION ALL BY NAME {both}"
         connection.execute(f"CREATE VIEW {quoted(name)} AS {both}")
-    except duckdb.Error:
+    except duckdb.Error as error:
         _check_shards(full)
-        raise
+        told = str(error).splitlines()[0]
+        raise InputError(f"the rows in {full[0].parent} cannot be read: {told}") from error
 
 
 def answers(

@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from roadworthy._files import parse_json
 from roadworthy.cases import Scalar, Status
 from roadworthy.errors import InputError
-from roadworthy.runs.store.rows import Row
+from roadworthy.runs.store.rows import CORE_COLUMNS, Kinds, Row
 from roadworthy.runs.store.writing import clear_unfinished, write_whole
 
 if TYPE_CHECKING:
@@ -46,21 +47,46 @@ def decode_rows(content: bytes) -> tuple[list[Row], int]:
     bad line is left out: it is the end of what was written, and a rerun makes it again.
 
     Example:
-        >>> decode_rows(b'{"case":"c0"}\n{"case":"c')
-        ([{'case': 'c0'}], 14)
+        >>> decode_rows(b'{"case":"c0","status":"passed"}\n{"case":"c')
+        ([{'case': 'c0', 'status': 'passed'}], 32)
     """
     rows: list[Row] = []
+    kinds = Kinds()
     good = 0
     for line in content.splitlines(keepends=True):
         try:
-            row = json.loads(line) if line.endswith(b"\n") else None
+            row = parse_json(line) if line.endswith(b"\n") else None
         except ValueError:
             row = None
-        if not isinstance(row, dict) or "case" not in row:
+        if not _is_row(row, kinds):
             break
         rows.append(row)
         good += len(line)
     return rows, good
+
+
+def _is_row(row: object, kinds: Kinds) -> TypeGuard[Row]:
+    """Tell whether what a line holds is a row that fits those before it."""
+    if not isinstance(row, dict) or "case" not in row or row.get("status") not in list(Status):
+        return False
+    if not all(map(_fits, row, row.values())):
+        return False
+    try:
+        kinds.check(row)
+    except InputError:
+        return False
+    return True
+
+
+def _fits(name: str, value: object) -> bool:
+    """Tell whether a column can hold a value; each of them holds scalars, and some of one kind only."""
+    if CORE_COLUMNS.get(name) == "string":
+        return isinstance(value, str)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return False
+    return isinstance(value, bool | int | float | str) and not (
+        name in CORE_COLUMNS and isinstance(value, str)
+    )
 
 
 class Parts:
@@ -143,9 +169,19 @@ def opened_part(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
 
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            _check_columns(path, file.schema_arrow)
             yield file
     except (pyarrow.ArrowException, OSError) as error:
         raise damaged(path, error) from error
+
+
+def _check_columns(path: Path, schema: pyarrow.Schema) -> None:
+    """Refuse a table in which a column of every row is missing or of another kind."""
+    found = {field.name: str(field.type) for field in schema}
+    for name, kind in CORE_COLUMNS.items():
+        if found.get(name) != kind:
+            came = f"{found[name]} there" if name in found else "no such column"
+            raise damaged(path, ValueError(f"expected {kind} in the column {name}, got {came}"))
 
 
 def damaged(path: Path, error: Exception) -> InputError:
@@ -165,6 +201,8 @@ def columns_of(file: pyarrow.parquet.ParquetFile) -> dict[str, str]:
 def add_statuses(counts: dict[Status, int], file: pyarrow.parquet.ParquetFile) -> None:
     """Add the numbers of rows of each status in a full shard."""
     for one in file.read(columns=["status"])["status"].value_counts().to_pylist():
+        if one["values"] not in counts:
+            raise InputError(f"expected one of {', '.join(Status)} as status, got {one['values']!r}")
         counts[Status(one["values"])] += one["counts"]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from roadworthy._files import naming
 from roadworthy.cases import Scalar, Status, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs.store.parts import Parts, add_statuses, columns_of, opened_part
@@ -60,7 +61,7 @@ class Snapshot:
         """Return the number of rows of each status."""
         counts = dict.fromkeys(Status, 0)
         for path in self.full:
-            with opened_part(path) as file:
+            with naming(path), opened_part(path) as file:
                 add_statuses(counts, file)
         for row in self.newest:
             counts[Status(str(row["status"]))] += 1

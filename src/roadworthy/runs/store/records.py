@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import read_text
+from roadworthy._files import parse_json, read_text
 from roadworthy.cases import Acceptance, Outcome, Requirement, Scalar
 from roadworthy.errors import InputError
 
@@ -68,13 +68,13 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     records = []
     for number, line in enumerate(read_text(path).rstrip("\n").split("\n"), 1):
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except ValueError as error:
             raise InputError(
                 f"{path}, line {number}: expected a requirement as JSON: {error}; restore the file from a "
                 "copy, or delete the folder and run again"
             ) from error
-        if not isinstance(record, dict) or "id" not in record:
+        if not isinstance(record, dict) or not isinstance(record.get("id"), str):
             raise InputError(f"{path}, line {number}: expected a requirement with its id, got {line[:60]!r}")
         records.append(record)
     return records
@@ -96,7 +96,7 @@ def read_requirement(record: Mapping[str, Any]) -> Requirement:
             record.get("severity", "major"),
             acceptance=Acceptance(**record.get("acceptance", {})),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(
             f"expected a requirement with id, text and method, got {record!r:.200}: {error}"
         ) from error
@@ -115,7 +115,7 @@ def read_outcome(record: Mapping[str, Any]) -> Outcome | None:
         return Outcome(
             record["id"], told["status"], told["counts"], told["rate"], told["summary"], told["measures"]
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"the outcome of {record.get('id')!r} is not understood: {error}") from error
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._files import naming
 from roadworthy.cases import Outcome, Requirement, Scalar, Status
 from roadworthy.errors import InputError, suggest
 from roadworthy.runs.store.database import add_view, answers, connected
@@ -58,15 +59,13 @@ class _Found:
         return str(self.record.get("system") or self.folder.name)
 
     def pair(self) -> StoredPair:
-        outcome = read_outcome(self.record)
-        return StoredPair(
-            read_requirement(self.record),
-            self.system,
-            outcome,
-            self.snapshot.counts() if outcome is None else outcome.counts,
-            self.folder,
-            self.record.get("run", {}),
-        )
+        with naming(self.folder / "requirements.jsonl"):
+            outcome, requirement = read_outcome(self.record), read_requirement(self.record)
+            about = self.record.get("run", {})
+            if not isinstance(about, Mapping):
+                raise InputError(f"'run' must be a mapping, got {about!r:.80}")
+        counts = self.snapshot.counts() if outcome is None else outcome.counts
+        return StoredPair(requirement, self.system, outcome, counts, self.folder, about)
 
 
 class StoredRun:

@@ -63,5 +63,5 @@ def film(request: Request, name: str, file: Short, drive: Short = ".") -> Respon
     """Return a film that lies beside a drive."""
     room = room_of(request)
     place = find_drives(room.folders.folder(name)).get(drive) if name in room.folders.names else None
-    found = None if place is None or "/" in file else file_below(place, file)
+    found = None if place is None else file_below(place, file)
     return shown_file(found, films=True, otherwise="This drive has no such film.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy._files import read_json, read_text
+from roadworthy._files import parse_json, read_json, read_text
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.errors import InputError
 from roadworthy.frames import SignalUnits
@@ -77,13 +76,13 @@ def _records(folder: Path) -> Iterator[tuple[str, Any]]:
         try:
             yield file.name, read_json(file)
         except InputError as error:
-            yield file.name, error
+            yield file.name, InputError(str(error).replace(f"{file} ", "", 1))
     for file in sorted(folder.glob("catalog_*.catalog")):
         for number, line in enumerate(read_text(file).splitlines(), 1):
             if line.strip():
                 try:
-                    yield f"{file.name}:{number}", json.loads(line)
-                except json.JSONDecodeError as error:
+                    yield f"{file.name}:{number}", parse_json(line)
+                except ValueError as error:
                     yield f"{file.name}:{number}", error
 
 

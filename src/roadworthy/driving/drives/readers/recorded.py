@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from os import PathLike
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import numpy as np
 
-from roadworthy._files import replacing
+from roadworthy._files import naming, parse_json, replacing
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.errors import InputError
 
@@ -20,6 +21,13 @@ DRIVE_FILE = "drive.parquet"
 
 _KEY = b"roadworthy.drive"
 _VERSION = 1
+_ABOUT: dict[str, type | UnionType] = {
+    "name": str,
+    "sector_names": list,
+    "gap": int | float,
+    "notes": list,
+    "ended": str,
+}
 
 
 def write_drive(drive: Drive, path: str | PathLike[str]) -> None:
@@ -91,7 +99,8 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
     file = _file(path)
     try:
         table = parquet.read_table(file)
-    except (OSError, pa.ArrowInvalid) as error:
+        names = table.column_names
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read as a drive: {str(error).splitlines()[0]}") from None
     told = (table.schema.metadata or {}).get(_KEY)
     if told is None:
@@ -101,32 +110,33 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
     about = _about(told, file)
     signals: dict[str, Any] = {}
     events: dict[str, Any] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
+    for name, column in zip(names, table.columns, strict=True):
         if name not in ("time", "sector"):
             (events if pa.types.is_boolean(column.type) else signals)[name] = column.to_numpy()
-    missing = [name for name in ("time", "sector") if name not in table.column_names]
+    missing = [name for name in ("time", "sector") if name not in names]
     if missing:
         raise InputError(f"{file}: is a broken drive: it has no column {missing[0]}")
-    return Drive(
-        about["name"],
-        table["time"].to_numpy(),
-        signals,
-        events,
-        sectors=table["sector"].to_numpy(),
-        sector_names=about["sector_names"],
-        gap=about["gap"],
-        notes=about["notes"],
-        ended=about["ended"],
-    )
+    with naming(f"{file}: is a broken drive"):
+        return Drive(
+            about["name"],
+            table["time"].to_numpy(),
+            signals,
+            events,
+            sectors=table["sector"].to_numpy(),
+            sector_names=about["sector_names"],
+            gap=about["gap"],
+            notes=about["notes"],
+            ended=about["ended"],
+        )
 
 
 def _about(told: bytes, file: Path) -> dict[str, Any]:
     """Return what the metadata of a file says about the drive."""
     try:
-        about = json.loads(told)
+        about = parse_json(told)
         version = about["version"]
-        lacking = [key for key in ("name", "sector_names", "gap", "notes", "ended") if key not in about]
-    except (ValueError, TypeError, KeyError) as error:
+        lacking = [key for key, kind in _ABOUT.items() if not isinstance(about.get(key), kind)]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{file}: is a broken drive: its metadata cannot be read ({error!r})") from None
     if version != _VERSION:
         raise InputError(

@@ -122,8 +122,10 @@ def read_table(
         notes.extend([note] if note else [])
         return found
 
-    time = numbers(mapping.time.column) * _seconds(mapping.time, table, path)
-    signals = {name: _converted(name, one, numbers(one.column)) for name, one in mapping.signals.items()}
+    # What no unit can hold becomes infinite, and is then not known.
+    with np.errstate(over="ignore"):
+        time = numbers(mapping.time.column) * _seconds(mapping.time, table, path)
+        signals = {name: _converted(name, one, numbers(one.column)) for name, one in mapping.signals.items()}
     events = {name: np.nan_to_num(numbers(column)) != 0 for name, column in mapping.events.items()}
     drive = Drive.repaired(fspath(path), time, signals, events, gap=gap, from_zero=True, broken=broken)
     return drive.with_notes(list(dict.fromkeys(notes)))
@@ -143,7 +145,9 @@ def _table(path: Path) -> tuple[pa.Table, list[str]]:
 
     try:
         if path.suffix.lower() == ".parquet":
-            return parquet.read_table(path), broken
+            table = parquet.read_table(path)
+            table.column_names  # noqa: B018 - names that are no UTF-8 are noticed when they are asked for
+            return table, broken
         table = csv.read_csv(
             pa.py_buffer(read_text(path).encode()),
             # In one thread, the numbers of lines are known.
@@ -151,7 +155,7 @@ def _table(path: Path) -> tuple[pa.Table, list[str]]:
             parse_options=csv.ParseOptions(invalid_row_handler=leave_out),
             convert_options=csv.ConvertOptions(strings_can_be_null=True),
         )
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as a table: {str(error).splitlines()[0]}") from None
     return table, broken
 
@@ -187,7 +191,7 @@ def _numbers(table: pa.Table, name: str, path: str | PathLike[str]) -> tuple[NDA
             odd = [cell for cell in odd if cell.strip().lower() not in ("", "nan")]
             return found, f"{len(odd)} × no number in column {name}; the first: {odd[0]!r}" if odd else None
         return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64), None
-    except pa.ArrowException:
+    except (pa.ArrowException, UnicodeDecodeError):
         raise InputError(f"{path}: column {name!r} holds {column.type}, expected numbers") from None
 
 

@@ -34,7 +34,8 @@ def read_udacity_sim(path: str | PathLike[str], *, gap: float = 1.0) -> Drive:
         else:
             rows.append(row)
     if not rows:
-        raise InputError(f"{path}: no row of the log can be used; the first: {broken[0]}")
+        wrong = f"no row of the log can be used; the first: {broken[0]}" if broken else "the log has no rows"
+        raise InputError(f"{path}: {wrong}")
     columns = {
         name: np.array([_known(getattr(row, name)) for row in rows])
         for name in ("speed", "steering", "throttle", "brake")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import replacing
+from roadworthy._arrays import read_npz
+from roadworthy._files import parse_json, replacing
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.models.training import Samples, Settings, read_samples, task_for
@@ -71,9 +71,8 @@ class TrainingMaterial:
             InputError: The file is missing, broken, or none of these.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            header = json.loads(str(arrays["header"]))
+            arrays = read_npz(path)
+            header = parse_json(str(arrays["header"]))
             if header["format"] != _FORMAT:
                 raise ValueError(f"expected {_FORMAT!r}, got {header['format']!r}")
             parts = [
@@ -88,7 +87,7 @@ class TrainingMaterial:
             ]
             variant = architecture(header["network"]).variant(header["outputs"], header["options"])
             return cls(variant, Settings(**header["settings"]), *parts)
-        except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"{path} holds nothing to train mutants with ({type(error).__name__}: {error}): make it with "
                 "python -m roadworthy.driving.mutants prepare"

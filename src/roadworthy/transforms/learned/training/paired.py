@@ -7,7 +7,6 @@ difference, which says where things are. A discriminator may help, and a larger 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -26,28 +25,9 @@ from roadworthy.transforms.learned.training.losses import (
     masked_mean,
 )
 from roadworthy.transforms.learned.training.method import Column, Method
-from roadworthy.transforms.learned.training.settings import EngineSettings
+from roadworthy.transforms.learned.training.settings import EngineSettings, PairedWeights
 
-__all__ = ["Paired", "PairedWeights"]
-
-
-@dataclass(frozen=True)
-class PairedWeights:
-    """How much the losses count.
-
-    Attributes:
-        look: The look distance where the truth differs from the frame.
-        plain: The mean absolute difference there and where the engine paints.
-        adversarial: What a discriminator says; 0 for none.
-        matching: What it sees; it counts only where there is a discriminator.
-        teacher: The look distance and the difference to what a larger network makes; 0 for none.
-    """
-
-    look: float = 1.0
-    plain: float = 1.0
-    adversarial: float = 0.0
-    matching: float = 0.0
-    teacher: float = 0.0
+__all__ = ["Paired"]
 
 
 class Paired(Method):

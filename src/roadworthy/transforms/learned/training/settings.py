@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from roadworthy.errors import InputError
 
-__all__ = ["EngineSettings", "EngineWatcher", "Loss", "Measured", "Precision"]
+__all__ = ["EngineSettings", "EngineWatcher", "Loss", "Measured", "PairedWeights", "Precision"]
 
 Loss = Literal["lsgan", "hinge"]
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -97,6 +97,25 @@ class EngineSettings:
         if progress <= self.decay_from or self.decay_from == 1:
             return 1.0
         return max(0.0, (1 - progress) / (1 - self.decay_from))
+
+
+@dataclass(frozen=True)
+class PairedWeights:
+    """How much the losses of learning from pairs count.
+
+    Attributes:
+        look: The look distance where the truth differs from the frame.
+        plain: The mean absolute difference there and where the engine paints.
+        adversarial: What a discriminator says; 0 for none.
+        matching: What it sees; it counts only where there is a discriminator.
+        teacher: The look distance and the difference to what a larger network makes; 0 for none.
+    """
+
+    look: float = 1.0
+    plain: float = 1.0
+    adversarial: float = 0.0
+    matching: float = 0.0
+    teacher: float = 0.0
 
 
 @dataclass(frozen=True)
