@@ -114,7 +114,7 @@ def _read(text: str, analysis: Words) -> Rule:
 
 
 def _check_length(piece: Words) -> None:
-    """Refuse a sentence in which nobody would find the way: to read it would take longer than anybody waits."""
+    """Refuse a sentence in which nobody would find the way, and which takes longer to read than one waits."""
     if len(piece) > _MOST_WORDS:
         raise piece.refuse(f"a sentence may have {_MOST_WORDS} words at most: write several", [_EXAMPLE])
     if sum(1 for _ in _inner_markers(piece)) >= _MOST_CONDITIONS:
