@@ -61,6 +61,12 @@ def commands(document: str) -> list[str]:
     return found
 
 
+def test_the_home_page_leads_to_every_page() -> None:
+    home = (REPOSITORY / "docs/README.md").read_text("utf-8")
+    lost = [name for name in DOCUMENTS if name.startswith("docs/") and name.count("/") == 1]
+    assert [name for name in lost if f"]({Path(name).name}" not in home and name != "docs/README.md"] == []
+
+
 @cache
 def program() -> Any:
     return typer.main.get_command(app)

@@ -18,6 +18,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DOCS = REPOSITORY / "docs"
 FOLDER = "files"
 LANGUAGES = {".yaml": "yaml", ".yml": "yaml", ".py": "python", ".json": "json", ".toml": "toml"}
+LESS = "---\nsearch:\n  boost: 0.2\n---\n"
+"""Pages that explain are found before those that only show a file."""
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
 
 
@@ -60,9 +62,11 @@ def text_of(target: Path) -> str:
             f"- [{one.name}{'/' if one.is_dir() else ''}]({PurePosixPath(page_of(one)).relative_to(here)})"
             for one in members(target)
         ]
-        return f"# {name}/\n\n" + "\n".join(links) + "\n"
+        return f"{LESS}# {name}/\n\n" + "\n".join(links) + "\n"
     language = LANGUAGES.get(target.suffix, "text")
-    return f"# {target.name}\n\n`{name}`\n\n````{language}\n{target.read_text('utf-8').rstrip()}\n````\n"
+    return (
+        f"{LESS}# {target.name}\n\n`{name}`\n\n````{language}\n{target.read_text('utf-8').rstrip()}\n````\n"
+    )
 
 
 def linked(origin: Path) -> list[Path]:

@@ -101,7 +101,10 @@ def test_it_is_searched_from_the_disk(site: Path, chromium: Browser) -> None:
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto((site / "index.html").as_uri())
-    page.locator("input.md-search__input").fill("exclusionary")
+    words = page.locator("input.md-search__input")
+    words.click()
+    page.get_by_text("Type to start searching").wait_for(timeout=60_000)
+    words.press_sequentially("exclusionary")
     first = page.locator(".md-search-result__item a").first
     first.wait_for(timeout=60_000)
     assert "bbsl" in str(first.get_attribute("href"))

@@ -64,6 +64,13 @@ def test_drives_below_a_folder_are_found(drives: Path) -> None:
     assert "/drives/drives?drive=good/one" in page
 
 
+def test_none_is_looked_for_deeper_than_four_folders(tmp_path: Path) -> None:
+    for place in ("a/b/c/d", "a/b/c/d/e"):
+        (tmp_path / place).mkdir(parents=True)
+        write_drive(lap(), tmp_path / place / "drive.parquet")
+    assert list(find_drives(tmp_path)) == ["a/b/c/d"]
+
+
 def test_links_out_of_the_folder_are_not_followed(drives: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     write_drive(lap(), tmp_path / "secret" / "drive.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import re
@@ -9,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.web.client import Browser, Client
+from tests.web.client import Browser, Client, finished
 
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.worker import work_on
@@ -145,6 +146,28 @@ def test_jobs_that_are_none(browser: Browser) -> None:
     assert browser.get("/jobs/none/events").status == 422
     assert browser.post("/jobs/none/cancel", {}).status == 422
     assert browser.page("/runs/20261115-120000-aaaa").status == 404
+
+
+def test_a_full_disk_is_not_the_end_of_the_queue(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = create_app(settings)
+    seen: list[int] = []
+
+    def advance() -> None:
+        seen.append(1)
+        raise OSError("No space left on device")
+
+    async def served() -> None:
+        async with app.router.lifespan_context(app):
+            while len(seen) < 3:
+                await asyncio.sleep(0.01)
+
+    monkeypatch.setattr("roadworthy.web.app._PAUSE", 0.0)
+    monkeypatch.setattr(app.state.room.queue, "advance", advance)
+    monkeypatch.setattr(app.state.room, "warm_up", lambda: None)
+    finished(asyncio.wait_for(served(), 60))
+    assert caplog.text.count("No space left on device") == 1
 
 
 def test_more_pages_than_can_be_told_ask_again(settings: Settings) -> None:

@@ -170,6 +170,27 @@ class TestRefusals:
             with pytest.raises(InputError, match="there is no run"):
                 call(id)
 
+    def test_a_job_elsewhere_is_none(self, queue: ProcessQueue) -> None:
+        for place in (queue.out.parent / "elsewhere", queue.out / "other"):
+            place.mkdir(parents=True)
+            (place / "job.json").write_text(ask().model_dump_json())
+        for id in ("../elsewhere", "other"):
+            with pytest.raises(InputError, match="there is no run"):
+                queue.job(id)
+
+    def test_what_was_stopped_goes_on_only_where_it_is_allowed(self, tmp_path: Path) -> None:
+        def check(asked: object) -> None:
+            raise InputError("this server has no model 'dave2'")
+
+        folder = tmp_path / "20261115-120000-aaaa"
+        folder.mkdir()
+        (folder / "job.json").write_text(ask().model_dump_json())
+        write_state(folder, JobState(Stage.CANCELLED, 3, 6))
+        queue = ProcessQueue(tmp_path, check=check)
+        with pytest.raises(InputError, match="has no model"):
+            queue.resume(folder.name)
+        assert queue.job(folder.name).state == JobState(Stage.CANCELLED, 3, 6)
+
     def test_only_what_was_stopped_goes_on(self, tmp_path: Path) -> None:
         queue = ProcessQueue(tmp_path / "out")
         queue._began = lambda job: True  # type: ignore[method-assign]

@@ -174,3 +174,12 @@ def test_two_browsers_draw_at_once(run: Path) -> None:
         study = PairStudy(run / "studies" / one)
         assert all(study.file(path) is not None for path in study.shown_files)
     assert [one.name for one in (run / "studies").iterdir() if one.name.startswith(".")] == []
+
+
+def test_pictures_that_the_plan_does_not_show_stay_where_they_are(run: Path) -> None:
+    study = PairStudy(run / "studies" / draw_study(run, "dave2", count=16))
+    shown = study.folder / "raters" / sorted(study.shown_files)[0]
+    other = shown.with_name("other.png")
+    other.write_bytes(shown.read_bytes())
+    assert study.file(sorted(study.shown_files)[0]) == shown.resolve()
+    assert study.file(other.relative_to(study.folder / "raters").as_posix()) is None
