@@ -13,8 +13,9 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Peers to compare with have an environment of their own, so that nothing here can come to need them.
 BENCH := .venv-bench/bin
 PEERS := .venv-bench/.peers
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help demo test test-slow fuzz lint bench docs dist gallery clean
+.PHONY: help demo test test-slow fuzz lint bench bench-gate bench-record docs pictures site dist gallery clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -38,8 +39,14 @@ lint: $(ALL)  ## Check style, types, Dockerfile and action
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
 
-bench: $(PEERS)  ## Measure speed beside naive or peer versions
-	$(BENCH)/python -m benchmarks
+bench: $(PEERS)  ## Measure speed beside naive or peer versions and write docs/benchmarks.md
+	$(ONE_THREAD) $(BENCH)/python -m benchmarks --page
+
+bench-gate: $(ALL)  ## Tell in two minutes whether something has become slower
+	$(ONE_THREAD) $(BIN)/python -m benchmarks --gate
+
+bench-record: $(ALL)  ## Record the ratios that the gate compares with
+	$(ONE_THREAD) $(BIN)/python -m benchmarks --gate --record
 
 docs: pictures site  ## Draw the pictures, write the references, build the site into site/
 
@@ -90,6 +97,6 @@ $(PEERS): pyproject.toml constraints.txt english-pipeline.txt benchmarks/peers.t
 	@test -x $(BENCH)/python || $(PYTHON) -m venv .venv-bench
 	@$(BENCH)/python $(ENGLISH)
 	@$(BENCH)/python $(INSTALL) hatchling editables
-	@$(BENCH)/python $(INSTALL) --no-build-isolation --editable '.[torch]'
+	@$(BENCH)/python $(INSTALL) --no-build-isolation --editable '.[torch,ray,web]' playwright pytest
 	@$(BENCH)/python $(INSTALL) --no-deps --requirement benchmarks/peers.txt
 	@touch $@

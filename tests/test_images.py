@@ -1,3 +1,4 @@
+import struct
 from pathlib import Path
 
 import cv2
@@ -6,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
-from roadworthy.images import encode_image, read_ids, read_image, write_image
+from roadworthy.images import decode_image, encode_image, read_ids, read_image, write_image
 
 
 @pytest.fixture
@@ -94,6 +95,26 @@ def test_files_that_were_cut_short_are_refused_not_filled_with_grey(
         path.write_bytes(data[:length])
         with pytest.raises(FrameError, match=rf"a\.{ending}: .*(cut short|corrupt)"):
             read_image(path)
+
+
+@pytest.mark.parametrize("ending", [".png", ".jpg"])
+def test_a_header_that_tells_of_more_than_the_file_can_hold_is_refused(
+    picture: NDArray[np.uint8], ending: str
+) -> None:
+    data = bytearray(encode_image(picture, ending))
+    start = 16 if ending == ".png" else data.index(b"\xff\xc0") + 5
+    size = struct.pack(">II" if ending == ".png" else ">HH", 30000, 20000)
+    data[start : start + len(size)] = size
+    with pytest.raises(FrameError, match=r"cannot hold the \d+ × \d+ pixels that its header tells of"):
+        decode_image(bytes(data))
+
+
+def test_a_chunk_that_is_longer_than_the_file_is_refused(picture: NDArray[np.uint8]) -> None:
+    data = bytearray(encode_image(picture, ".png"))
+    start = data.index(b"IDAT")
+    data[start - 4 : start] = b"\x70\x00\x00\x00"
+    with pytest.raises(FrameError, match="cut short"):
+        decode_image(bytes(data))
 
 
 def test_wrong_images_and_endings_are_refused(picture: NDArray[np.uint8], tmp_path: Path) -> None:

@@ -123,6 +123,31 @@ def test_a_typing_error_gets_the_word_that_was_meant() -> None:
     assert caught.value.suggestions == ("pedestrian",)
 
 
+@pytest.mark.parametrize(
+    ("condition", "slip", "meant"),
+    [
+        ("it is fogy", "fogy", "foggy"),
+        ("it gets fogy and a pedestrian appears", "fogy", "foggy"),
+        ("the weather becomes raniy", "raniy", "rainy"),
+        ("the weather changes into fogy", "fogy", "foggy"),
+        ("the driving time changes into nigth", "nigth", "night"),
+    ],
+)
+def test_a_slip_in_the_weather_is_underlined_itself(condition: str, slip: str, meant: str) -> None:
+    with pytest.raises(RuleError) as caught:
+        parse(f"If {condition}, the ego-vehicle should slow down.")
+    start, stop = caught.value.span
+    assert caught.value.text[start:stop] == slip
+    assert caught.value.suggestions[0] == meant
+
+
+def test_what_is_no_slip_is_no_weather() -> None:
+    with pytest.raises(RuleError, match="'it' refers to nothing"):
+        parse("If it is a car, slow down.")
+    with pytest.raises(RuleError, match="the weather cannot become this"):
+        parse("If the sky turns gray, slow down.")
+
+
 def test_text_that_is_none() -> None:
     with pytest.raises(RuleError, match="the rule is empty"):
         parse(" \n ")

@@ -233,6 +233,26 @@ class TestFiles:
         with pytest.raises(InputError, match=message):
             suite(text)
 
+    def test_keys_that_are_written_twice_hide_no_other_mistake(self, suite: Read) -> None:
+        text = f"{HEAD}requirements:\n  R1: If it rains, stop.\n  R1: If it snows, stop.\nsead: 3\n"
+        assert complaints_of(suite, text) == [
+            "5:3: 'R1' is written twice, first on line 4: merge the two entries",
+            "6:1: unknown key 'sead': did you mean 'seed'?",
+        ]
+        with pytest.raises(SuiteError) as caught:
+            suite(text)
+        assert caught.value.complaints[0].shown.endswith("\n  5 |   R1: If it snows, stop.\n    |   ^^")
+
+    def test_broken_yaml_is_underlined_on_its_line(self, suite: Read) -> None:
+        with pytest.raises(SuiteError) as caught:
+            suite("models: a\nseed: [3, 2026-99-99]\n")
+        assert caught.value.complaints[0].line == 2
+        assert str(caught.value).endswith("\n  2 | seed: [3, 2026-99-99]\n    |           ^^^^^^^^^^")
+
+    def test_a_number_that_nothing_holds_is_refused(self, suite: Read) -> None:
+        with pytest.raises(InputError, match=r":2:7: broken YAML: the number is too large"):
+            suite(f"models: a\nseed: {'9' * 400}\n")
+
     def test_a_bomb_is_refused_before_it_grows(self, suite: Read) -> None:
         lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
         lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 20)]

@@ -1,0 +1,133 @@
+"""Readers of data and of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz.files import PICTURE, read_frames
+from tests.fuzz.harness import Target
+from tests.fuzz.mutating import Mutator, mutated_bytes, mutated_csv, mutated_json, mutated_text, mutated_yaml
+
+__all__ = ["TARGETS"]
+
+
+def _frames(name: str, **options: Any) -> Callable[[Path], None]:
+    return lambda folder: read_frames(f"{name}:{folder}", **options)
+
+
+def _kitti(folder: Path) -> None:
+    from roadworthy.datasets import load
+
+    data: Any = load(f"kitti:{folder}", results=folder / "results")
+    data.detections(0)
+    data.boxes(0)
+    data.dont_care(0)
+    list(data)
+
+
+def _image(folder: Path) -> None:
+    from roadworthy.images import read_image
+
+    image = read_image(folder / "image")
+    assert image.ndim == 3
+    assert image.shape[2] == 3
+
+
+def _ids(folder: Path) -> None:
+    from roadworthy.images import read_ids
+
+    assert read_ids(folder / "ids.png").ndim == 2
+
+
+def _voc(folder: Path) -> None:
+    from roadworthy._files import naming
+    from roadworthy.frames import Boxes
+
+    file = folder / "a.xml"
+    with naming(file):
+        boxes = Boxes.from_voc(file.read_bytes())
+        assert len(Boxes.from_voc(boxes.to_voc("a.png", 640, 480))) == len(boxes)
+
+
+_KITTI = {
+    "image_2/000001.png": PICTURE,
+    "label_2/000001.txt": b"Car 0.00 0 -1.5 1 1 6 5 1.5 1.6 4.0 0 1.7 20 -1.6\n",
+    "calib/000001.txt": b"P2: 7 0 6 4 0 7 1 0 0 0 1 0\n",
+    "results/000001.txt": b"Car -1 -1 -10 1 1 6 5 -1 -1 -1 -1000 -1000 -1000 -10 0.9\n",
+}
+_YOLO = {
+    "images/train/a.png": PICTURE,
+    "labels/train/a.txt": b"0 0.5 0.5 0.25 0.25\n",
+    "data.yaml": b"path: .\ntrain: images/train\nnames: [car, person]\n",
+}
+_A2D2 = {
+    "20180807145028_camera_frontcenter_000000091.png": PICTURE,
+    "20180807145028_bus_signals.json": b"[]",
+}
+_CITY = {
+    "leftImg8bit/val/ulm/ulm_000000_000019_leftImg8bit.png": PICTURE,
+    "vehicle/val/ulm/ulm_000000_000019_vehicle.json": b'{"speed": 10.0, "yawRate": 0.1}',
+}
+
+
+def _target(
+    name: str, file: str, around: dict[str, bytes], reader: str, mutate: Mutator, **options: Any
+) -> Target:
+    return Target(name, file, _frames(reader, **options), mutate, around)
+
+
+TARGETS = (
+    Target("kitti-labels", "label_2/000001.txt", _kitti, mutated_text, _KITTI),
+    Target("kitti-calibration", "calib/000001.txt", _kitti, mutated_text, _KITTI),
+    Target("kitti-results", "results/000001.txt", _kitti, mutated_text, _KITTI),
+    _target("coco", "annotations/instances_val.json", {"val/a.png": PICTURE}, "coco", mutated_json),
+    _target("yolo-labels", "labels/train/a.txt", _YOLO, "yolo", mutated_text),
+    _target("yolo-yaml", "data.yaml", _YOLO, "yolo", mutated_yaml),
+    _target(
+        "bdd100k", "labels/det_20/det_val.json", {"images/100k/val/a.png": PICTURE}, "bdd100k", mutated_json
+    ),
+    _target("a2d2-bus", "20180807145028_bus_signals.json", _A2D2, "a2d2", mutated_json),
+    _target(
+        "a2d2-classes",
+        "class_list.json",
+        {
+            "20180807145028_camera_frontcenter_000000091.png": PICTURE,
+            "20180807145028_label_frontcenter_000000091.png": PICTURE,
+        },
+        "a2d2",
+        mutated_json,
+        unknown_colors="void",
+    ),
+    _target(
+        "camvid-classes",
+        "class_dict.csv",
+        {"images/a.png": PICTURE, "labels/a_L.png": PICTURE},
+        "camvid",
+        mutated_csv,
+        unknown_colors="void",
+    ),
+    _target("udacity-ch2", "interpolated.csv", {"center/1.png": PICTURE}, "udacity-ch2", mutated_csv),
+    _target("udacity-sim", "driving_log.csv", {"IMG/center_1.png": PICTURE}, "udacity-sim", mutated_csv),
+    _target(
+        "cityscapes-vehicle",
+        "vehicle/val/ulm/ulm_000000_000019_vehicle.json",
+        _CITY,
+        "cityscapes",
+        mutated_json,
+    ),
+    _target(
+        "cityscapes-camera", "camera/val/ulm/ulm_000000_000019_camera.json", _CITY, "cityscapes", mutated_json
+    ),
+    _target(
+        "cityscapes-instances",
+        "gtFine/val/ulm/ulm_000000_000019_gtFine_instanceIds.png",
+        _CITY,
+        "cityscapes",
+        mutated_bytes,
+    ),
+    Target("voc", "a.xml", _voc, mutated_text),
+    Target("image", "image", _image),
+    Target("image-ids", "ids.png", _ids),
+)

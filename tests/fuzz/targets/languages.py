@@ -1,0 +1,99 @@
+"""Languages that users write: rules, BBSL, transforms as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.fuzz.harness import Target
+from tests.fuzz.mutating import mutated_yaml, of_words
+
+from roadworthy.errors import RuleError
+
+__all__ = ["TARGETS"]
+
+_ENGLISH = """
+if when a an the no not it he they this another pedestrian car truck bicyclist building tree line
+sign traffic light speed limit stop roadside sidewalk lane road rain rainy snow fog foggy night day
+sunny weather time ego-vehicle appears removed replaced with changes into becomes gets closer
+heavier slow down up turn left right keep same than at least most by between and or % km/h mph
+degrees 10 30% half twice should must decelerate accelerate steering then , . ; : ( ) - " ' in front
+of behind on beside near
+"""
+_BBSL = """
+case endcase precondition endprecondition condition endcondition exfunction endexfunction let in and
+or not forall exists bb interval real bool int BB RAT PROJ_x PROJ_y PROJ_xl PROJ_xu w ∀ ∃ ∈ ∧ ∨ ¬ ≈
+⊆ ∩ = < > ≤ ≥ <= >= ( ) [ ] { } , . : ; + - * / true false 0 1 0.5 IMG always eventually until next
+"""
+_TRANSFORMS = """
+rotation brightness contrast blur fog rain snow scale shear translation angle bias gain amount = ( )
++ , : deeptest-2 0 1 -1 0.5 nan inf 1e99 "a" seed compose
+"""
+
+
+def _rule(folder: Path) -> None:
+    from roadworthy.rules import parse
+    from roadworthy.rules.generation import plan_for
+
+    text = (folder / "rule.txt").read_bytes().decode("utf-8", "replace")
+    try:
+        rule = parse(text)
+    except RuleError as error:
+        _check_underlined(error, text)
+        raise
+    for block in rule.blocks:
+        assert block.changes
+        str(block.expectation)
+    plan_for(rule)
+
+
+def _check_underlined(error: RuleError, text: str) -> None:
+    start, stop = error.span
+    assert 0 <= start <= stop <= len(error.text), "the words that are underlined are words of the rule"
+    assert error.text == text, "the text of the error is the rule"
+
+
+def _rules_file(folder: Path) -> None:
+    from roadworthy.rules import read_rules
+
+    for rule in read_rules(folder / "mine.rules"):
+        assert rule.id
+        assert rule.text.strip()
+
+
+def _bbsl(folder: Path) -> None:
+    from roadworthy.bbsl import load, parse
+    from roadworthy.bbsl.formatting import format_spec
+
+    spec = load(folder / "stop.bbsl")
+    again = format_spec(spec)
+    assert format_spec(parse(again)) == again, "what is printed reads back"
+    spec.check_types()
+
+
+def _bindings(folder: Path) -> None:
+    from roadworthy.bbsl.binding_files import load_bindings
+
+    load_bindings(folder / "bindings.yaml")
+
+
+def _bbsl_suite(folder: Path) -> None:
+    from roadworthy.bbsl.testing.suites import load_suite
+
+    load_suite(folder / "tests.yaml")
+
+
+def _transform(folder: Path) -> None:
+    from roadworthy.transforms.making import parse_transform
+
+    made = parse_transform((folder / "transform.txt").read_bytes().decode("utf-8", "replace"))
+    assert parse_transform(str(made)) == made, "what is printed reads back"
+
+
+TARGETS = (
+    Target("rule-sentence", "rule.txt", _rule, of_words(_ENGLISH.split()), names="", examples=60),
+    Target("rules-file", "mine.rules", _rules_file, of_words(_ENGLISH.split())),
+    Target("bbsl", "stop.bbsl", _bbsl, of_words(_BBSL.split()), examples=60),
+    Target("bbsl-bindings", "bindings.yaml", _bindings, mutated_yaml, {"limits.csv": b"id,limit\na,3\n"}),
+    Target("bbsl-suite", "tests.yaml", _bbsl_suite, mutated_yaml),
+    Target("transform-text", "transform.txt", _transform, of_words(_TRANSFORMS.split()), names=""),
+)
