@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tokenize
+import warnings
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,8 +34,11 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     """
     try:
         # Opened here, because numpy leaves a broken file open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+        with path.open("rb") as file, warnings.catch_warnings():
+            # Of headers that only Python 2 writes; what they say is read or refused all the same.
+            warnings.simplefilter("ignore", UserWarning)
+            with np.load(file, allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files}
     except (*BROKEN_ZIP, *_BROKEN_ARRAY) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
 

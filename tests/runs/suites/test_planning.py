@@ -234,11 +234,11 @@ class TestComplaints:
             ),
             (
                 f"{HEAD}{DATA}requirements:\n  N: {{bbsl: near.bbsl, values: {{near: 2026-11-15}}}}",
-                ":4:3: the parameters of requirement 'N' must be what JSON can hold",
+                ":4:13: values, near: expected true, false, numbers, or a mapping that names a source",
             ),
             (
                 f"{HEAD}{DATA}requirements:\n  N: {{bbsl: near.bbsl, values: {{near: [.nan, 3]}}}}",
-                ":4:3: the parameters of requirement 'N' must be what JSON can hold",
+                ":4:13: values, near: expected true, false, numbers, or a mapping that names a source",
             ),
             (f"{HEAD}{DATA}requirements:\n  N: {{bbsl: no.bbsl}}", ":4:13: "),
             (f"{HEAD}{DATA}requirements:\n  N: {{bbsl: bad.bbsl}}", "bad.bbsl:"),
