@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._measured import Bar, Beside, Measured
 from roadworthy.bbsl import RaggedBoxes, Spec, load
 from roadworthy.seeding import rng_for
 
@@ -50,7 +51,8 @@ def measured(
     return count / best, ALONE / (time.perf_counter() - start)
 
 
-def main() -> None:
+def main() -> list[Measured]:
+    rows = []
     print(f"BBSL, {BOXES:,} boxes, or {FRAMES:,} frames with 4 vehicles and 3 lanes each\n")
     print(f"{'specification':38} {'rows/s together':>16} {'one by one':>11} {'ratio':>7}")
     boxes = some_boxes(BOXES)
@@ -64,6 +66,7 @@ def main() -> None:
     for path in sorted(EXAMPLES.glob("listing*.bbsl")):
         together, alone = measured(load(path), single, BOXES, {"vehicle": boxes[:ALONE].tolist()})
         slowest = min(slowest, together)
+        rows.append(_row(path.stem, "boxes/s", together, alone, Bar("value", "≥", BAR)))
         print(f"{path.stem:38} {together:16,.0f} {alone:11,.0f} {together / alone:7.0f}")
     flat = some_boxes(FRAMES * 4, "sets")
     lanes = [[560, 190, 680, 225], [500, 225, 740, 275], [420, 275, 821, 375]]
@@ -77,9 +80,15 @@ def main() -> None:
             "deceleratingArea": [420, 225, 821, 275],
         }
         together, alone = measured(spec, sets, FRAMES, {function: cars})
+        rows.append(_row(name, "frames/s", together, alone))
         print(f"{name:38} {together:16,.0f} {alone:11,.0f} {together / alone:7.0f}")
     verdict = "met" if slowest >= BAR else "MISSED"
     print(f"\nbar: {BAR:,.0f} boxes a second for S1 to S4 on one core: {slowest:,.0f}, {verdict}\n")
+    return rows
+
+
+def _row(name: str, unit: str, together: float, alone: float, bar: Bar | None = None) -> Measured:
+    return Measured(f"`{name}.bbsl`", together, unit, Beside("one by one", alone, together / alone), bar)
 
 
 if __name__ == "__main__":

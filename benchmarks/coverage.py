@@ -37,6 +37,7 @@ import torch
 from numpy.typing import NDArray
 from torch import fx, nn
 
+from benchmarks._measured import Bar, Beside, Measured, fastest
 from roadworthy.coverage import Observed, Recorder, recorder
 from roadworthy.coverage.criteria import (
     BoundaryCoverage,
@@ -59,6 +60,7 @@ from roadworthy.models.zoo import architecture
 IMAGES = 16
 _THRESHOLD = 0.2
 _SECONDS = 4.0
+FASTER, OVERHEAD = 20.0, 30.0  # times as fast as the public way, and percent over inference
 _MORE = 4  # times as many images as are different, in the largest batch: 64, as the commands have
 _SIZES = ((320, 160), (128, 128))  # ours, and the public code's
 
@@ -138,24 +140,6 @@ def module_input(module: Any) -> tuple[int, int, int]:
     return module.taken  # type: ignore[no-any-return]
 
 
-def fastest(
-    *works: Callable[[], object],
-    seconds: float = _SECONDS,
-    clock: Callable[[], float] = time.process_time,
-) -> list[float]:
-    """Return the seconds of the fastest call of each; they take turns, so that all are disturbed alike."""
-    for work in works:
-        work()
-    best = [float("inf")] * len(works)
-    end = time.perf_counter() + seconds * len(works)
-    while time.perf_counter() < end:
-        for number, work in enumerate(works):
-            start = clock()
-            work()
-            best[number] = min(best[number], clock() - start)
-    return best
-
-
 def _beside_the_public_code(
     label: str,
     counting: str,
@@ -163,7 +147,7 @@ def _beside_the_public_code(
     module: nn.Module,
     images: NDArray[np.float32],
     device: str,
-) -> None:
+) -> list[Measured]:
     watched = recorder(network, counting)
     ours = NeuronCoverage(watched.run(images)[1].layers, threshold=_THRESHOLD)
     whole = counting == "deeptest"
@@ -180,13 +164,17 @@ def _beside_the_public_code(
     )
     one, many = images[:1], np.concatenate([images] * _MORE)
     batches = [many[:count] for count in (1, len(images), len(many))]
-    as_public, as_kinder, tried, *rest = fastest(
+    works: list[Callable[[], object]] = [
         partial(public.update, one),
         partial(kinder.update, one),
         partial(_public_try, public, module, one, device),
         *(partial(_watch, watched, ours, batch) for batch in batches),
         *(partial(_our_try, watched, ours, batch) for batch in batches),
         *(partial(network.runtime.run, batch, ()) for batch in batches),
+    ]
+    as_public, as_kinder, tried, *rest = fastest(
+        *works,
+        seconds=_SECONDS * len(works),
         clock=time.process_time if device == "cpu" else time.perf_counter,
     )
     watches, tries, answers = (rest[place : place + len(batches)] for place in range(0, len(rest), 3))
@@ -194,6 +182,7 @@ def _beside_the_public_code(
         f"    one image: like the public code {_ms(as_public)}, kinder {_ms(as_kinder)}, a try of the search "
         f"{_ms(tried)}, plain inference {_ms(answers[0])}"
     )
+    rows = []
     for batch, seconds, trying, answer in zip(batches, watches, tries, answers, strict=True):
         count = len(batch)
         faster, kind = as_public * count / seconds, as_kinder * count / seconds
@@ -203,6 +192,17 @@ def _beside_the_public_code(
             f"{tried * count / trying:5.1f} times; overhead over inference "
             f"{100 * (seconds / answer - 1):+5.1f}%"
         )
+        rows.append((count, seconds, 100 * (seconds / answer - 1)))
+    # A batch of sixteen stands for all of them on the page.
+    count, seconds, overhead = rows[1]
+    name = f"Epoch {images.shape[3]}×{images.shape[2]}, {label}, counting `{counting}`, batches of {count}"
+    beside = Beside("layer by layer, as in public", 1e3 * as_public, as_public * count / seconds)
+    return [
+        Measured(
+            f"Coverage of {name}", 1e3 * seconds / count, "ms an image", beside, Bar("times", "≥", FASTER)
+        ),
+        Measured(f"Overhead over inference, {name}", overhead, "%", bar=Bar("value", "≤", OVERHEAD)),
+    ]
 
 
 def _ms(seconds: float) -> str:
@@ -259,7 +259,7 @@ def peak_memory(network: Network[Any], images: NDArray[np.float32], count: int) 
         tracemalloc.stop()
 
 
-def main(arguments: Sequence[str] = ()) -> None:
+def main(arguments: Sequence[str] = ()) -> list[Measured]:
     """Measure; on a GPU with ``--device cuda``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
@@ -267,6 +267,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     # More threads wait for each other where other work is done.
     torch.set_num_threads(1)
     frames = list(load("world:town", count=IMAGES))
+    rows: list[Measured] = []
     for width, height in _SIZES:
         variant = architecture("epoch").variant(["steering"], {"width": width, "height": height})
         module: Any = variant.build().to(device).eval()
@@ -277,11 +278,11 @@ def main(arguments: Sequence[str] = ()) -> None:
         print(f"Coverage of Epoch, {width}×{height}, {place}\n")
         for counting in ("deeptest", "distinct"):
             network = torch_model(module, spec=variant.spec, device=device)
-            _beside_the_public_code("torch", counting, network, module, images, device)
+            rows += _beside_the_public_code("torch", counting, network, module, images, device)
         if device == "cuda":
             many = np.concatenate([images] * 8)
             network = torch_model(module, spec=variant.spec, device=device)
-            _beside_the_public_code("torch, large batch", "distinct", network, module, many, device)
+            rows += _beside_the_public_code("torch, large batch", "distinct", network, module, many, device)
             print()
             continue
         with tempfile.TemporaryDirectory() as folder:
@@ -289,13 +290,17 @@ def main(arguments: Sequence[str] = ()) -> None:
             export(module, variant, file)
             onnx = onnx_model(file, spec=variant.spec, threads=1)
             for counting in ("deeptest", "distinct"):
-                _beside_the_public_code("ONNX Runtime", counting, onnx, module, images, device)
+                rows += _beside_the_public_code("ONNX Runtime", counting, onnx, module, images, device)
             if (width, height) == _SIZES[-1]:
                 _criteria(onnx, frames)
                 for count in (200, 2000):
                     peak = peak_memory(onnx, images, count)
                     print(f"  peak memory of Python, {count} images: {peak / 1e6:.2f} MB")
+                    rows.append(
+                        Measured(f"Memory of Python while {count} images are measured", peak / 1e6, "MB")
+                    )
         print()
+    return rows
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._measured import Beside, Measured
 from roadworthy.cases import Dataset, Requirement
 from roadworthy.datasets import load
 from roadworthy.errors import NotApplicable
@@ -160,7 +161,8 @@ def _seconds(change: Transform, frames: Sequence[Frame]) -> float | None:
     return None if math.isinf(best) else best
 
 
-def _print_speed(engines: Sequence[LearnedEngine]) -> None:
+def _print_speed(engines: Sequence[LearnedEngine]) -> list[Measured]:
+    rows = []
     print("Seconds for an image, one core, without measuring the visual change; on a GPU the network alone\n")
     heads = ("size", "learned", "built in", "GPU, 1 image", "GPU, of 32")
     print(f"{'':>24} " + " ".join(f"{head:>14}" for head in heads))
@@ -171,13 +173,20 @@ def _print_speed(engines: Sequence[LearnedEngine]) -> None:
                 continue
             for height, width in SIZES:
                 frames = list(load("world", count=TIMES, size=f"{width}x{height}"))
-                cells = [f"{width}×{height}"]
-                for change in (engine.transform(operation), transform_for(operation)):
-                    found = _seconds(change, frames)
-                    cells.append("none qualifies" if found is None else f"{found:.4f}")
+                changes = (engine.transform(operation), transform_for(operation))
+                found = [_seconds(change, frames) for change in changes]
+                told = ["none qualifies" if one is None else f"{one:.4f}" for one in found]
+                cells = [f"{width}×{height}", *told]
+                rows.append(_row(f"{engine.name}, {width}×{height}", *found))
                 cells += [_on_gpu(engine, height, width, batch) for batch in (1, 32)]
                 print(f"{engine.name:>24} " + " ".join(f"{cell:>14}" for cell in cells))
     print()
+    return rows
+
+
+def _row(name: str, learned: float | None, built_in: float | None) -> Measured:
+    beside = Beside("built in", built_in, built_in / learned) if learned and built_in else None
+    return Measured(name, learned, "s an image", beside, note="" if learned else "no frame qualifies")
 
 
 def _on_gpu(engine: LearnedEngine, height: int, width: int, batch: int) -> str:
@@ -206,15 +215,15 @@ def _on_gpu(engine: LearnedEngine, height: int, width: int, batch: int) -> str:
     return f"{np.min(spent) / batch:.5f}"
 
 
-def main() -> None:
+def main() -> list[Measured]:
     file = os.environ.get("ROADWORTHY_ENGINES", SHIPPED)
     if file == SHIPPED and not shipped_names():
         print("No learned engines are shipped: set ROADWORTHY_ENGINES to an engines file\n")
-        return
+        return [Measured("An image of a learned engine", None, "s", note="no learned engine is shipped")]
     engines = [one for one in read_engines(file) if isinstance(one, LearnedEngine)]
     _print_truth(engines)
     systems = [load_model(name, threads=1) for name in MODELS]
     data = load("world", count=FRAMES, history=4)
     _print_rules(engines, systems, data)
     _print_rain(engines, systems, data)
-    _print_speed(engines)
+    return _print_speed(engines)

@@ -25,6 +25,7 @@ from typing import Any
 import cv2
 import numpy as np
 
+from benchmarks._measured import Bar, Beside, Measured
 from roadworthy.errors import UnknownNameError
 from roadworthy.transforms import parse_transform
 from roadworthy.transforms._frost_texture import TEXTURES, frost_texture
@@ -360,7 +361,7 @@ def _burst(work: Work) -> tuple[float, float]:
     return best, total
 
 
-def main() -> None:
+def main() -> list[Measured]:
     cv2.setNumThreads(1)
     image = frame_of(make_scene("town", s=560.0, seed=5), Camera(WIDTH, HEIGHT)).image
     rng = np.random.default_rng(1)
@@ -377,7 +378,8 @@ def main() -> None:
         notes += [f"{name} is not measured, {why}" for name, why in peers.missing.items()]
         print(f"Transforms at {WIDTH}×{HEIGHT}, one thread, milliseconds (best of many)\n")
         print(f"  {'':46}{'ours':>8}" + "".join(f"{name:>18}" for name in PEERS) + "   times faster")
-        ratios = [ratio for row in ROWS if (ratio := _measured(row, peers, image, rng, notes))]
+        found = [_measured(row, peers, image, rng, notes) for row in ROWS]
+    ratios = [one.beside.times for one in found if one is not None and one.beside is not None]
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         slow = sum(ratio * MOST < 1 for ratio in ratios)
@@ -391,12 +393,21 @@ def main() -> None:
     for note in notes:
         print(f"  {note}")
     print()
+    rows = [one for one in found if one is not None]
+    return [_mean(ratios), *rows]
+
+
+def _mean(ratios: list[float]) -> Measured:
+    name, bar = "All transforms that a peer has too, geometric mean", Bar("value", "≥", MEAN)
+    if not ratios:
+        return Measured(name, None, "times as fast", bar=bar, note="no peer is installed")
+    return Measured(name, math.exp(sum(map(math.log, ratios)) / len(ratios)), "times as fast", bar=bar)
 
 
 def _measured(
     row: Row, peers: Peers, image: Image, rng: np.random.Generator, notes: list[str]
-) -> float | None:
-    """Print a row; return how many times faster than the best peer we are."""
+) -> Measured | None:
+    """Print a row and return it, beside the best peer."""
     try:
         ours = parse_transform(row.ours)
     except UnknownNameError:
@@ -423,4 +434,10 @@ def _measured(
     verdict = "" if ratio is None else f"{ratio:>9.2f}{'   SLOW' if ratio * MOST < 1 else ''}"
     shown = row.ours if len(row.ours) <= 45 else row.ours[:42] + "…)"
     print(f"  {shown:46}{best.get('ours', math.nan) * 1000:>8.3f}{cells}   {verdict}", flush=True)
-    return ratio
+    if "ours" not in best:
+        return None
+    beside = None
+    if ratio is not None:
+        peer = min((name for name in PEERS if name in best), key=best.__getitem__)
+        beside = Beside(peer, best[peer] * 1000, ratio)
+    return Measured(f"`{row.ours}`", best["ours"] * 1000, "ms", beside, Bar("times", "≥", 1 / MOST))

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks._measured import Measured
 from roadworthy.datasets import load
 from roadworthy.frames import Frame
 from roadworthy.models import Network, onnx_model, torch_model
@@ -48,20 +49,24 @@ def _rate(work: Callable[[], object], count: int) -> float:
     return count / fastest
 
 
-def _rates(network: Network[Any], frames: Sequence[Frame], batches: Sequence[int]) -> str:
-    cells = []
+def _rates(
+    network: Network[Any], frames: Sequence[Frame], batches: Sequence[int]
+) -> list[tuple[float, float]]:
+    """Return frames per second from frame to answer, and of the network alone, for each size of batch."""
+    rates = []
     for count in batches:
         part = (list(frames) * (count // len(frames) + 1))[:count]
         images = network.input.tensor([network.input.view(frame) for frame in part])
         whole = _rate(partial(network.predict, part), count)
         alone = _rate(partial(network.runtime.run, images, part), count)
-        cells.append(f"{f'{whole:.0f} ({alone:.0f})':>18}")
-    return " ".join(cells)
+        rates.append((whole, alone))
+    return rates
 
 
-def main() -> None:
+def main() -> list[Measured]:
     import torch
 
+    rows = []
     device = "cuda" if torch.cuda.is_available() else "cpu"
     where = torch.cuda.get_device_name() if device == "cuda" else "one CPU core"
     batches = BATCHES[device]
@@ -85,4 +90,8 @@ def main() -> None:
         label = ", ".join(
             [name, *(["small"] if small else []), *(f"{key} {one}" for key, one in options.items())]
         )
-        print(f"  {label:24} {parameters:12,} {megabytes:7.1f} {rates}")
+        cells = [f"{f'{whole:.0f} ({alone:.0f})':>18}" for whole, alone in rates]
+        print(f"  {label:24} {parameters:12,} {megabytes:7.1f} " + " ".join(cells))
+        best = max(whole for whole, _ in rates)
+        rows.append(Measured(f"{label}, from frame to answer, {where}", best, "frames/s"))
+    return rows

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from benchmarks._measured import Measured
 from benchmarks.driving import closed_loop, metrics, oracles
 
 
-def main() -> None:
-    metrics.main()
-    oracles.main()
-    closed_loop.main()
+def main() -> list[Measured]:
+    return [*metrics.main(), *oracles.main(), *closed_loop.main()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 
+from benchmarks._measured import Bar, Measured
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.simulators import Limits, WorldSimulator, drive
 from roadworthy.models import SystemUnderTest, load_model
@@ -27,7 +28,8 @@ def driven(system: SystemUnderTest, track: str, traffic: float, seconds: float) 
     return done, time.process_time() - processor, time.perf_counter() - clock
 
 
-def main() -> None:
+def main() -> list[Measured]:
+    rows = []
     # One core; where the platform cannot pin, processor time is still that of one.
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     if cores is not None:
@@ -44,7 +46,12 @@ def main() -> None:
                 f"{processor:5.2f} s of processor, {clock:5.2f} s of the clock; {ratio:4.1f} times real time "
                 f"({'ok' if ratio >= LEAST else 'SLOW'}, at least {LEAST:g})"
             )
+            name = (
+                f"DAVE-2 in closed loop, {track}, traffic {traffic:g}, {FRAMES_PER_SECOND:g} frames a second"
+            )
+            rows.append(Measured(name, ratio, "times real time", bar=Bar("value", "≥", LEAST)))
         print()
+        return rows
     finally:
         if cores is not None:
             os.sched_setaffinity(0, cores)

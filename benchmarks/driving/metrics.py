@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._measured import Bar, Beside, Measured
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import CATALOGUE, Metric, MetricSettings, compute, primitives
 
 ROWS, SECTORS, RATE = 1_000_000, 1000, 15.0
 PLAIN_SECTORS = 40
 LEAST = 10
+NAME = f"All {len(CATALOGUE)} metrics of a log of {ROWS:,} rows in {SECTORS:,} sectors"
 EVENTS = {
     "CR": "crash",
     "COL": "collision",
@@ -48,17 +50,17 @@ SIGNALS = {
 }
 
 
-def a_drive() -> Drive:
+def a_drive(rows: int = ROWS, sectors: int = SECTORS) -> Drive:
     """Return smooth noise as every signal and rare flags as every event."""
     rng = np.random.default_rng(0)
     smooth = np.ones(15) / np.sqrt(15)
     signals = {
-        name: middle + spread * np.convolve(rng.normal(size=ROWS), smooth, "same")
+        name: middle + spread * np.convolve(rng.normal(size=rows), smooth, "same")
         for name, middle, spread in SIGNALS.values()
     }
-    events = {name: rng.random(ROWS) < 0.01 for name in EVENTS.values()}
-    sectors = np.arange(ROWS) * SECTORS // ROWS
-    return Drive("million", np.arange(ROWS) / RATE, signals, events, sectors=sectors)
+    events = {name: rng.random(rows) < 0.01 for name in EVENTS.values()}
+    numbers = np.arange(rows)
+    return Drive("noise", numbers / RATE, signals, events, sectors=numbers * sectors // rows)
 
 
 def as_frame(drive: Drive) -> Any:
@@ -176,6 +178,16 @@ def plain_metric(name: str, told: MetricSettings) -> Callable[[Any], float]:
     return ways[operator]
 
 
+def plain_metrics(table: Any, told: MetricSettings) -> dict[str, Any]:
+    """Return the values of all metrics for each sector of a table."""
+    return {
+        str(entry.metric): table.groupby("sector")[table.columns.tolist()]
+        .apply(plain_metric(str(entry.metric), told))
+        .to_numpy()
+        for entry in CATALOGUE
+    }
+
+
 def _computed_alike(metric: Metric) -> bool:
     """Return whether the plain version computes a metric as ours does, so that the numbers must agree."""
     if metric.primitive in ("SP", "TPP", "LP", "HP", "HS", "DTP", "DTV", "SA", "BPP", "TO"):
@@ -183,12 +195,13 @@ def _computed_alike(metric: Metric) -> bool:
     return metric.operators == ("Count",) and primitives()[metric.primitive].event is not None
 
 
-def main() -> None:
+def main() -> list[Measured]:
+    bar = Bar("times", "≥", LEAST)
     try:
         import pandas  # noqa: F401
     except ImportError:
         print("Metrics of a drive: skipped, pandas is not installed\n")
-        return
+        return [Measured(NAME, None, "s", bar=bar, note="pandas is not installed")]
     drive = a_drive()
     told = MetricSettings.standard()
     start = time.perf_counter()
@@ -198,12 +211,7 @@ def main() -> None:
     frame = as_frame(drive)
     part = frame[frame["sector"] < PLAIN_SECTORS]
     start = time.perf_counter()
-    plain = {
-        str(entry.metric): part.groupby("sector")[part.columns.tolist()]
-        .apply(plain_metric(str(entry.metric), told))
-        .to_numpy()
-        for entry in CATALOGUE
-    }
+    plain = plain_metrics(part, told)
     theirs = (time.perf_counter() - start) * SECTORS / PLAIN_SECTORS
     alike = [str(entry.metric) for entry in CATALOGUE if _computed_alike(entry.metric)]
     for name in alike:
@@ -216,3 +224,4 @@ def main() -> None:
         f"  ours {ours:6.2f} s; plain pandas {theirs:6.1f} s; {ratio:5.1f} times "
         f"({'ok' if ratio >= LEAST else 'SLOW'}, at least {LEAST})\n"
     )
+    return [Measured(NAME, ours, "s", Beside("plain pandas", theirs, ratio), bar)]

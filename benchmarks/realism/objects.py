@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import adding
 from roadworthy.datasets import load
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import NotApplicable
@@ -80,7 +80,7 @@ def main() -> None:
     _print_places()
     _print_yields()
     _print_perspective()
-    _print_speed()
+    adding.main()
 
 
 def true_scene(scene: Scene, note: Note) -> Scene:
@@ -339,28 +339,4 @@ def _print_perspective() -> None:
                 f"{track + ', ' + name:>26}  median {np.median(apart):.1f}, nine of ten below "
                 f"{np.percentile(apart, 90):.1f}, most {apart.max():.1f}"
             )
-    print()
-
-
-def _print_speed() -> None:
-    """Print how many frames a second get a thing, each frame seen for the first time; the best of five."""
-    print("Adding a thing, 320×160, one core, without measuring the visual change\n")
-    frames = list(load("world", count=60, weather="all", time="all"))
-    for name, given in {
-        "with depth": frames,
-        "labels only": [one.replace(depth=None) for one in frames],
-    }.items():
-        for element in ("pedestrian", "car"):
-            transform = make_transform("add", element=element)
-            best = math.inf
-            for _ in range(5):
-                fresh = [frame.replace(id=frame.id) for frame in given]
-                start = time.process_time()
-                for number, frame in enumerate(fresh):
-                    try:
-                        transform(frame, number, measure=False)
-                    except NotApplicable:
-                        continue
-                best = min(best, time.process_time() - start)
-            print(f"  {element:>12}, {name:<12} {len(frames) / best:7.0f} frames per second")
     print()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from benchmarks._measured import Measured
 from benchmarks.runs import executors, store
 
 
-def main() -> None:
-    executors.main()
-    store.main()
+def main() -> list[Measured]:
+    return [*executors.main(), *store.main()]

@@ -6,6 +6,7 @@ slows all of them.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import tempfile
 import time
@@ -19,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from benchmarks._measured import Beside, Measured
 from roadworthy.cases import (
     Answers,
     AwaitVerdicts,
@@ -92,13 +94,12 @@ class Mean:
         return [Signals(speed=float(frame.image.mean())) for frame in frames]
 
 
-def main() -> None:
-    memory()  # before anything fills it
-    executors()
-    control()
+def main() -> list[Measured]:
+    flat = memory()  # before anything fills it
+    return [*executors(), control(), *flat]
 
 
-def executors() -> None:
+def executors() -> list[Measured]:
     """Print cases per second of a real task and of one that is nothing but overhead."""
     data = load("world:town", count=120)
     rule = Requirement("R1", RULE, "rules")
@@ -118,6 +119,11 @@ def executors() -> None:
         "processes 2": {"workers": 2},
         "ray 2": {"workers": 2},
     }
+    rows = []
+    if importlib.util.find_spec("ray") is None:
+        del options["ray 2"]
+        print("Executors: ray is not installed and not measured")
+        rows.append(Measured("Ray, 2 workers", None, "cases/s", note="ray is not installed"))
     with ExitStack() as stack:
         ready = {
             name: stack.enter_context(executor_for(name.split()[0], **chosen))
@@ -137,10 +143,14 @@ def executors() -> None:
                     f"  {name:12s} {rate:7.0f} cases/s {ratio:5.2f} × serial; processor time for a case: "
                     f"driver {driver * 1e3:6.2f} ms, workers {workers * 1e3:6.2f} ms"
                 )
+                serial = median(one["serial"][0] for one in rounds)
+                beside = Beside("serial", serial, ratio) if name != "serial" else None
+                rows.append(Measured(f"{title}: {name}", rate, "cases/s", beside))
     print()
+    return rows
 
 
-def control() -> None:
+def control() -> Measured:
     """Print what two processes that share nothing gain here and now: no executor can gain more."""
     with get_context("spawn").Pool(2) as pool:
         pool.map(_spin, [1, 1])
@@ -153,6 +163,7 @@ def control() -> None:
             pool.map(_spin, [SPINS, SPINS], 1)
             gains.append((middle - start) / (time.perf_counter() - middle))
     print(f"Control: two processes that do nothing but count are {median(gains):.2f} × one\n")
+    return Measured("Control: two processes that only count, beside one", median(gains), "times as fast")
 
 
 def _spin(count: int) -> int:
@@ -185,8 +196,9 @@ def _processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def memory() -> None:
+def memory() -> list[Measured]:
     """Print the resident memory of driver and workers as the number of cases grows."""
+    rows = []
     for name, options in {"serial": {}, "processes 2": {"workers": 2}}.items():
         seen: dict[int, tuple[float, float]] = {}
         with executor_for(name.split()[0], **options) as executor, tempfile.TemporaryDirectory() as folder:  # type: ignore[arg-type]
@@ -210,7 +222,9 @@ def memory() -> None:
         print(f"Memory: {name}, {POINTS[-1]} cases in {seconds:.0f} s, {size / POINTS[-1]:.0f} bytes per row")
         for point, (driver, worker) in seen.items():
             print(f"  after {point:7d} cases: driver {driver:6.0f} MB, largest worker {worker:6.0f} MB")
+            rows.append(Measured(f"Memory of the driver after {point:,} cases, {name}", driver, "MB"))
     print()
+    return rows
 
 
 if __name__ == "__main__":

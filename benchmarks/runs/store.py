@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks._measured import Bar, Beside, Measured, peak_mib
 from roadworthy.cases import Case, Drive, Requirement, Verdict
 from roadworthy.runs.store import RunStore, StoredRun
 
@@ -94,7 +94,7 @@ def writing(folder: Path) -> list[float | str]:
     taken = []
     for rows in (1000, 100_000):
         write_rows(folder / str(rows), 1, "dave2", rows)
-        taken.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        taken.append(peak_mib())
     return [*taken, ""]
 
 
@@ -115,10 +115,10 @@ def apart(way: str, folder: Path) -> dict[str, Any]:
         and the MiB that it took at most as ``memory``.
     """
     code = (
-        "import json, resource, sys, time; from pathlib import Path; from benchmarks.runs import store; "
-        "most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024; before = most(); "
+        "import json, sys, time; from pathlib import Path; from benchmarks.runs import store; "
+        "before = store.peak_mib(); "
         f"begun = time.process_time(); found = store.WAYS[{way!r}](Path(sys.argv[1])); "
-        "print(json.dumps([*found, time.process_time() - begun, most() - before]))"
+        "print(json.dumps([*found, time.process_time() - begun, store.peak_mib() - before]))"
     )
     told = subprocess.run(
         [sys.executable, "-c", code, str(folder)], check=True, capture_output=True, text=True
@@ -127,7 +127,7 @@ def apart(way: str, folder: Path) -> dict[str, Any]:
     return dict(zip(names, json.loads(told.stdout), strict=True))
 
 
-def main() -> None:
+def main() -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="roadworthy-bench-") as name:
         folder = Path(name)
         seconds = sum(
@@ -151,6 +151,17 @@ def main() -> None:
         print(f"  pyarrow and pandas:  {_told(plain)}: {times:.1f} times as long")
         print(f"  worst 50 of all:     {_told(apart('of_all', folder))}")
         print(f"  all rules by status: {_told(apart('everywhere', folder))}")
+    beside = Beside("reading all with pyarrow and pandas", plain["first"], times)
+    bar = Bar("value", "≤", 1.0)
+    return [
+        Measured(f"Rows written, of {rows:,}, flushed every 32", rows / seconds, "rows/s"),
+        Measured(f"The worst 50 failures of a rule over {rows:,} rows", one["first"], "s", beside, bar),
+        Measured("Processor time of that question", one["processor"], "s"),
+        Measured("Memory of that question", one["memory"], "MiB"),
+        Measured("Memory of reading all with pyarrow and pandas", plain["memory"], "MiB"),
+        Measured("Memory of a process that writes 1,000 rows", few, "MiB"),
+        Measured("Memory of a process that writes 100,000 rows", many, "MiB"),
+    ]
 
 
 def _told(one: dict[str, Any]) -> str:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import importlib
 
+from benchmarks._measured import Measured
+
 PARTS = ("peers", "plainly", "threads", "gpu")
 
 
-def main() -> None:
+def main() -> list[Measured]:
+    rows: list[Measured] = []
     for part in PARTS:
         try:
             module = importlib.import_module(f"benchmarks.vif.{part}")
         except ImportError as error:
             print(f"The part {part} of vif is not measured: {error}\n")
         else:
-            module.main()
+            rows += module.main()
+    return rows

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks._measured import Beside, Measured
 from benchmarks.vif.measuring import SIZES, picture
 from roadworthy.visual_change import vifs, vifs_pixel, visual_changes, vsnrs
 
@@ -61,20 +62,26 @@ def _differences(send: Callable[[Images], Any], references: Images, changes: Ima
     return ", ".join(told)
 
 
-def main() -> None:
+def main() -> list[Measured]:
+    rows = []
     torch = importlib.import_module("torch")
     if not torch.cuda.is_available():
         print("Visual change on a GPU is not measured: torch finds none\n")
-        return
+        return [Measured("Visual change on a GPU", None, "images/s", note="torch finds no GPU")]
     send = partial(torch.as_tensor, device="cuda")
     print(f"Visual change of grey images, {torch.cuda.get_device_name()}, torch {torch.__version__}")
     print(f"  {'images per second':28}{'there':>9}{'sent':>9}{'one':>9}")
     for width, height in SIZES:
+        best = 0.0
         for count in BATCHES:
             rates = _rates(send, *_batch(width, height, count))
             print(f"  {f'{width}x{height} batch of {count}':28}" + "".join(f"{rate:9.0f}" for rate in rates))
+            best = max(best, rates[0])
         pair = _batch(width, height, PICTURES)
         rate = _rate(partial(visual_changes, *pair), PICTURES)
         print(f"  {f'{width}x{height} one CPU thread':28}{'':9}{rate:9.0f}")
+        beside = Beside("one CPU thread", rate, best / rate)
+        rows.append(Measured(f"Visual change on the GPU, {width}×{height}", best, "images/s", beside))
         print(f"  largest differences from the CPU: {_differences(send, *pair)}")
     print(f"  most memory of the GPU: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB\n")
+    return rows

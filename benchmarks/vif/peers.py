@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._measured import Bar, Beside, Measured
 from benchmarks.vif.measuring import SIZES, Grey, Work, best, picture
 from roadworthy.visual_change import vif, vif_pixel
 
-THAN_WAVELETS, THAN_PIXELS = 5.0, 1.5  # times faster than pyiqa, and than torchmetrics
+LEAST = {"pyiqa (wavelets)": 5.0, "torchmetrics (pixels)": 1.5}  # times faster, at the larger size
 
 
 def _wavelets_of_pyiqa(torch: Any) -> Callable[[Grey, Grey], Work]:
@@ -74,7 +75,8 @@ def _peers(torch: Any) -> dict[str, Callable[[Grey, Grey], Work]]:
     return found
 
 
-def _measure(torch: Any) -> None:
+def _measure(torch: Any) -> list[Measured]:
+    rows = []
     print("Visual information fidelity of a pair of images, milliseconds, and the value found")
     peers = _peers(torch)
     for width, height in SIZES:
@@ -95,10 +97,24 @@ def _measure(torch: Any) -> None:
         for name, spent in times.items():
             label = f"{width}x{height} {name}"
             print(f"  {label:36}{spent:9.2f}{values[name]:9.4f}{_verdict(name, spent / ours, width)}")
+            if not name.startswith("ours"):
+                rows.append(_row(name, ours, spent, width, height))
+    return rows
+
+
+def _row(name: str, ours: float, spent: float, width: int, height: int) -> Measured:
+    least = LEAST.get(name) if width == SIZES[-1][0] else None
+    return Measured(
+        f"VIF of wavelets, {width}×{height}",
+        ours,
+        "ms",
+        Beside(name, spent, spent / ours),
+        None if least is None else Bar("times", "≥", least),
+    )
 
 
 def _verdict(name: str, ratio: float, width: int) -> str:
-    least = {"pyiqa (wavelets)": THAN_WAVELETS, "torchmetrics (pixels)": THAN_PIXELS}.get(name)
+    least = LEAST.get(name)
     if name.startswith("ours"):
         return ""
     if least is None or width != SIZES[-1][0]:
@@ -106,12 +122,17 @@ def _verdict(name: str, ratio: float, width: int) -> str:
     return f"{ratio:8.1f}x  {'ok' if ratio >= least else 'SLOW'} (wavelets at least {least:g}x faster)"
 
 
-def main() -> None:
+def main() -> list[Measured]:
     torch = importlib.import_module("torch")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        _measure(torch)
+        rows = _measure(torch)
     finally:
         torch.set_num_threads(threads)
     print()
+    missing = [name for name in LEAST if name not in {row.beside.name for row in rows if row.beside}]
+    for name in missing:
+        note = f"{name.split()[0]} is not installed"
+        rows.append(Measured("VIF of wavelets", None, "ms", bar=Bar("times", "≥", LEAST[name]), note=note))
+    return rows

@@ -8,13 +8,15 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks._measured import Beside, Measured
 from benchmarks.vif.measuring import SIZES, Work, best, picture
 from roadworthy.visual_change import visual_changes
 
 IMAGES = {224: 48, 1242: 12}  # of a batch, by width
 
 
-def main() -> None:
+def main() -> list[Measured]:
+    rows = []
     load = os.getloadavg()[0]
     print(f"Visual change of a batch of grey pairs, images per second; load of the machine {load:.1f}")
     for width, height in SIZES:
@@ -33,4 +35,7 @@ def main() -> None:
         one, two = rates.values()
         told = ", ".join(f"{name} {rate:.0f}" for name, rate in rates.items())
         print(f"  {f'{width}x{height}':12}{told}: {two / one:.2f}x")
+        beside = Beside("one thread", one, two / one)
+        rows.append(Measured(f"Visual change in two threads, {width}×{height}", two, "images/s", beside))
     print()
+    return rows
