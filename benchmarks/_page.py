@@ -35,7 +35,7 @@ own, and nothing of the project comes to need them. Ours stands beside a peer or
 the same work where there is one, measured in the same run, taking turns where the work is short. Ratios
 travel from machine to machine better than times do. The best of several rounds counts; where other work
 on the machine would disturb, processor time is taken rather than that of the clock. Bars are what the
-project set itself before the code was written, and a bar that is not reached is shown as such.
+project set itself, and a bar that is not reached is shown as such.
 """
 _GATE = """\
 ## Has something become slower?
@@ -78,7 +78,18 @@ def _summary(results: Results) -> str:
     lines = [f"{len(rows)} bars: {len(reached)} reached, {len(missed)} not, {len(unknown)} not measured."]
     for label, some in (("Not reached", missed), ("Not measured", unknown)):
         lines += ["", f"{label}:", "", *(f"- {title}: {row.name}" for title, row in some)] if some else []
+    areas = {**AREAS, GROWTH: "How time and memory grow"}
+    without = [title for name, title in areas.items() if _unfinished(results.areas.get(name))]
+    lines += (
+        ["", f"Whole parts without figures, whose bars are not counted: {', '.join(without)}."]
+        if without
+        else []
+    )
     return "\n".join([*lines, ""])
+
+
+def _unfinished(area: Area | None) -> bool:
+    return area is None or bool(area.error)
 
 
 def _rows(results: Results, name: str) -> Sequence[Measured]:

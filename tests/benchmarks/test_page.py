@@ -71,12 +71,16 @@ def test_the_page_counts_the_bars_and_names_those_not_reached() -> None:
     assert "3 bars: 1 reached, 1 not, 1 not measured." in text
     assert f"Not reached:\n\n- {AREAS['world']}: Slow\n" in text
     assert f"Not measured:\n\n- {AREAS['vif']}: Absent\n" in text
+    (without,) = [line for line in text.splitlines() if "bars are not counted" in line]
+    for name, title in AREAS.items():
+        assert (title in without) is (name not in RESULTS.areas), name
 
 
 def test_what_was_not_measured_or_broke_off_says_so() -> None:
     broken = RESULTS.joined({"bbsl": Area("2026-01-02 03:04 UTC", 0.5, 1.0, error="ValueError: no")})
     text = page(broken)
     assert "ValueError: no" in text.partition("## BBSL")[2].partition("##")[0]
+    assert "BBSL" in text.partition("bars are not counted")[2].splitlines()[0]
     assert "Not measured yet." in text.partition("## Rules")[2].partition("##")[0]
 
 
