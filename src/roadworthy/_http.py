@@ -102,15 +102,18 @@ class Endpoint:
             connection.request("POST", path, body, dict(headers))
             _wait(connection, end)
             response = connection.getresponse()
-            # Read in parts: a server that sends a byte now and then would never run into a socket's timeout.
-            found = bytearray()
-            while part := response.read1(2**20):
-                found += part
-                if len(found) > self.longest:
-                    raise UnusableAnswer(f"{self.url} answered with more than {self.longest} bytes")
-                _wait(connection, end)
-            if response.length:
-                raise http.client.IncompleteRead(bytes(found), response.length)
+            with response:
+                # Read in parts: a server that sends a byte now and then would never run into a socket's
+                # timeout.
+                found = bytearray()
+                while part := response.read1(2**20):
+                    found += part
+                    if len(found) > self.longest:
+                        raise UnusableAnswer(f"{self.url} answered with more than {self.longest} bytes")
+                    _wait(connection, end)
+                left = response.length
+            if left:
+                raise http.client.IncompleteRead(bytes(found), left)
             return response.status, bytes(found)
         finally:
             connection.close()

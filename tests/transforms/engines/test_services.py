@@ -23,8 +23,8 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import encode_image
 from roadworthy.transforms import read_engines, transform_for
-from roadworthy.transforms.engines import UserEngine
-from roadworthy.transforms.operations import Operation, RemoveOperation, ReplaceOperation
+from roadworthy.transforms.engines import UserEngine, services
+from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation, ReplaceOperation
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "engines"
 LINES = RemoveOperation("lane lines")
@@ -233,6 +233,22 @@ def test_what_goes_wrong_is_told(
     assert reason_of(engine, frame).startswith("engine 'mine': http://127.0.0.1:")
 
 
+@pytest.mark.parametrize("status", [201, 302])
+def test_other_answers_than_200_are_not_followed(
+    tmp_path: Path, frame: Frame, serve: Callable[[Answer], str], status: int
+) -> None:
+    engine = engine_of(tmp_path, serve(lambda *_: (status, grey(1, (24, 32)))))
+    assert f"answered with status {status}: " in reason_of(engine, frame)
+
+
+def test_an_answer_without_an_end_is_not_read(
+    tmp_path: Path, frame: Frame, serve: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "_LONGEST", 1000)
+    engine = engine_of(tmp_path, serve(lambda *_: (200, bytes(1001))))
+    assert reason_of(engine, frame).endswith("answered with more than 1000 bytes")
+
+
 def test_a_service_that_is_busy_is_asked_again(
     tmp_path: Path, frame: Frame, serve: Callable[[Answer], str]
 ) -> None:
@@ -258,6 +274,13 @@ def test_a_service_that_hangs_is_not_waited_for(
     engine = engine_of(tmp_path, serve(answer), "      retries: 0\n", "    timeout: 0.2\n")
     assert "gave no answer within 0.2 s (1 try)" in reason_of(engine, frame)
     done.set()
+
+
+def test_labels_are_needed_where_a_thing_is_masked() -> None:
+    service = services.Service("mine", "http://127.0.0.1:1/", fields={"mask": "{mask}"})
+    assert service.needs(LINES) == ("labels",)
+    for whole in (AddOperation("tree"), ReplaceOperation("weather", "rainy")):
+        assert service.needs(whole) == ()
 
 
 def test_nobody_is_called_unless_it_is_allowed(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import Keeps, make_transform, read_engines, transform_for
 from roadworthy.transforms.learned import LearnedEngine
 from roadworthy.transforms.learned.engine import Network
+from roadworthy.transforms.learned.network import EngineNetwork
 from roadworthy.transforms.operations import (
     AddOperation,
     Engine,
@@ -123,7 +124,10 @@ class TestSynthesis:
         painted = LearnedEngine.open(filled).transform(LINES)(road, 1, measure=False)
         assert np.abs(painted.image.astype(int) - classical.image).max() <= 1
 
-    def test_edges_are_where_things_meet(self, make_engine: Any, road: Frame) -> None:
+    @pytest.mark.parametrize("most", [None, [24, 32]])
+    def test_edges_are_where_things_meet_after_the_edit(
+        self, make_engine: Any, road: Frame, monkeypatch: pytest.MonkeyPatch, most: list[int] | None
+    ) -> None:
         nodes = [
             helper.make_node("Concat", ["edges", "edges", "edges"], ["three"], axis=1),
             helper.make_node("ReduceSum", ["labels", "axis"], ["one"], keepdims=1),
@@ -131,16 +135,28 @@ class TestSynthesis:
             helper.make_node("Add", ["three", "nothing"], ["result"]),
         ]
         constants = {"axis": np.array([1]), "zero": np.zeros((), np.float32)}
-        folder = make_engine("edges", "synthesis", nodes, constants, edges=True, context=False)
-        engine = LearnedEngine.open(folder, outside="free")
-        task = engine.transform(LINES).task(road, np.random.default_rng(0))
-        from roadworthy.transforms.learned.inputs import edges_of
+        folder = make_engine("edges", "synthesis", nodes, constants, edges=True, most=most)
+        seen: list[Any] = []
+        run = EngineNetwork.run
 
-        edges = edges_of(task.edited)[0]
-        # Without the line, only sky and road meet: rows 15 and 16.
-        assert np.flatnonzero(edges.all(axis=1)).tolist() == [15, 16]
-        assert edges.sum() == 2 * 64
-        assert engine.transform(LINES)(road, 0, measure=False).image.shape == road.image.shape
+        def noted(self: EngineNetwork, inputs: Any) -> Any:
+            seen.append(inputs["edges"][0, 0])
+            return run(self, inputs)
+
+        monkeypatch.setattr(EngineNetwork, "run", noted)
+        assert road.labels is not None
+        # The line is a thing of its own, and so is a part of the sky: where that ends stays an edge.
+        instances = np.where(road.labels.ids == 2, 1, 0).astype(np.int32)
+        instances[:4, :8] = 3  # the number of the class sky, which is another matter
+        LearnedEngine.open(folder).transform(LINES)(road.replace(instances=instances), 0, measure=False)
+        (edges,) = seen
+        wanted = np.zeros((48, 64), np.float32)
+        wanted[15:17] = 1
+        wanted[3:5, :8] = wanted[:4, 7:9] = 1
+        if most is not None:
+            # No edge is lost in a smaller image, and none is half an edge.
+            wanted = wanted.reshape(24, 2, 32, 2).max(axis=(1, 3))
+        assert np.array_equal(edges, wanted)
 
     @pytest.mark.parametrize("said", ["kept", "void"])
     def test_what_it_paints_does_not_depend_on_what_is_known_afterwards(
@@ -162,6 +178,9 @@ class TestSynthesis:
         assert changed.labels is not None
         assert isinstance(engine.backend, Network)
         assert engine.backend.unseen(changed.labels) == {"terrain": 64}
+        # Void is what it sees as void anyway.
+        blank = LabelMap(np.zeros((4, 4), np.uint8), ("void", "road"))
+        assert engine.backend.unseen(blank) == {}
         # Where the line was, it would have to be painted.
         ids = np.where(road.labels.ids == 1, np.uint8(4), road.labels.ids)
         strange = road.replace(labels=LabelMap(ids, labels.classes))
@@ -345,6 +364,14 @@ class TestBroken:
         ):
             LearnedEngine.open(night)
 
+    def test_another_engine_in_its_place(self, night: Path, make_engine: Any) -> None:
+        packed = pickle.dumps(LearnedEngine.open(night).transform(NIGHT))
+        other = make_engine("other", "translation", identity())
+        for name in ("card.json", "engine.onnx"):
+            (night / name).write_bytes((other / name).read_bytes())
+        with pytest.raises(InputError, match="was changed while it was in use: run again"):
+            pickle.loads(packed)
+
     def test_files_that_are_missing(self, night: Path, tmp_path: Path) -> None:
         (night / "engine.onnx").unlink()
         with pytest.raises(InputError, match=r"has a card but no engine\.onnx"):
@@ -399,6 +426,8 @@ class TestCard:
             ({"format": 2}, r"reads cards of format 1"),
             ({"name": "../up"}, r"name: "),
             ({"least": [64, 64], "most": [32, 64]}, r"most must not be smaller than least"),
+            ({"least": [30, 32], "most": [30, 32], "multiple": 4}, r"must be a multiple of `multiple`"),
+            ({"prefilled": True}, r"it needs context"),
             ({"sha256": "abc"}, r"sha256: "),
         ],
     )

@@ -64,6 +64,12 @@ def test_groups_of_other_sizes_take_turns_by_their_number() -> None:
     assert feed.part(8, 4, 1)["image"].shape == (2, 3, 8, 8)
 
 
+def test_what_is_measured_is_cut_out_of_the_middle() -> None:
+    pictures = numbered(2)
+    found = Feed([pictures], CPU, crop=(4, 4)).part(0, 2)["labels"]
+    assert np.array_equal(found[:, 0].numpy(), pictures.arrays["labels"][:, 1:5, 3:7])
+
+
 def test_a_crop_that_is_too_large() -> None:
     with pytest.raises(InputError, match="cannot cut"):
         Feed([numbered()], CPU, crop=(7, 4))
@@ -118,6 +124,9 @@ def test_frames_are_read_with_labels_and_edges(tmp_path: Path) -> None:
     assert np.array_equal(pictures.arrays["image"][1], frame.image)
     assert np.array_equal(pictures.arrays["labels"][1] == 0, frame.labels.mask("sky"))
     assert set(np.unique(pictures.arrays["edges"])) == {0, 1}
+    # No edge is lost in a smaller image.
+    smaller = read_pictures(data, (16, 32), classes=["sky", "road"], edges=True).arrays["edges"]
+    assert np.array_equal(smaller, pictures.arrays["edges"].reshape(3, 16, 2, 32, 2).max(axis=(2, 4)))
     again = read_pictures(data, (32, 64), classes=["sky", "road"], edges=True, folder=tmp_path / "one")
     assert again.sha256 == pictures.sha256
     with pytest.raises(InputError, match="holds pictures made from other data"):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,8 +21,13 @@ from roadworthy.errors import InputError
 from roadworthy.images import write_image
 from roadworthy.transforms import RemoveOperation, ReplaceOperation
 from roadworthy.transforms.learned import EngineCard, LearnedEngine, make_engines
+from roadworthy.transforms.learned.training import loop, making
 from roadworthy.transforms.learned.training.changes import CHANGES
 from roadworthy.transforms.learned.training.comparing import Comparison, interval
+from roadworthy.transforms.learned.training.loop import Fitted
+from roadworthy.transforms.learned.training.paired import Paired
+from roadworthy.transforms.learned.training.pictures import Pictures
+from roadworthy.transforms.learned.training.recipes import QUICK, RECIPES, Recipe
 from roadworthy.transforms.learned.training.settings import EngineSettings
 from roadworthy.transforms.learned.training.train import Folder, train_synthesis, train_translation
 from roadworthy.transforms.learned.training.writing import Purpose
@@ -66,10 +74,10 @@ def test_a_painting_engine_comes_out_and_is_used(tmp_path: Path) -> None:
 def test_a_translating_engine_comes_out_of_two_folders_and_is_used(
     tmp_path: Path, method: str, network: dict[str, object]
 ) -> None:
-    for time in ("day", "night"):
-        (tmp_path / time).mkdir()
-        for frame in load("world:meadow", count=4, size="64x32", time=time):
-            write_image(tmp_path / time / f"{frame.id}.png", frame.image)
+    for light in ("day", "night"):
+        (tmp_path / light).mkdir()
+        for frame in load("world:meadow", count=4, size="64x32", time=light):
+            write_image(tmp_path / light / f"{frame.id}.png", frame.image)
     out = tmp_path / "engine"
     given = ["translation", "--from", f"folder:{tmp_path / 'day'}", "--to", f"folder:{tmp_path / 'night'}"]
     given += ["--out", str(out), "--method", method, "--supports", "replace time by night", "--json"]
@@ -141,18 +149,81 @@ def test_an_engine_of_the_world_is_made_and_compared(tmp_path: Path) -> None:
 def test_the_fastest_way_is_one_of_those_that_were_tried(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(make_engines, "_WARMED", 1)
-    monkeypatch.setattr(make_engines, "_TIMED", 1)
-    chosen = make_engines.fastest(make_engines.QUICK, "cpu")
+    monkeypatch.setattr(making, "_WARMED", 1)
+    monkeypatch.setattr(making, "_TIMED", 1)
+    small = dataclasses.replace(QUICK, sizes=((32, 64),), batch=1)
+    chosen = making.fastest(small, "cpu")
     assert chosen == dataclasses.replace(
-        make_engines.QUICK, precision=chosen.precision, channels_last=chosen.channels_last
+        small, precision=chosen.precision, channels_last=chosen.channels_last
     )
     assert "a step: float32" in capsys.readouterr().out
 
 
-def test_recipes_are_those_of_the_changes() -> None:
-    assert set(make_engines.RECIPES) == set(CHANGES)
+@pytest.fixture
+def learning(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float, float]]:
+    """What variants learn, at which rate, for how long; the clock stands still, and nothing is rendered."""
+    seen: list[tuple[str, float, float]] = []
+    pictures = Pictures("grey", {key: np.full((4, 64, 128, 3), 99, np.uint8) for key in ("image", "truth")})
+    monkeypatch.setattr(making, "pairs", lambda *_given, **_more: pictures)
+    monkeypatch.setattr(making, "compared", lambda *_given, **_more: pytest.fail("compared too early"))
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+
+    def fit(method: Paired, *feeds: Any, **more: Any) -> Fitted:
+        settings = method.settings
+        way = "adversarial" if method.weights.adversarial else "truth"
+        assert settings.minutes is not None
+        seen.append((way, settings.learning_rate, 60 * settings.minutes))
+        if way == "adversarial":
+            raise InputError("the training diverged")
+        return loop.fit(method, *feeds, **more)
+
+    monkeypatch.setattr(making, "fit", fit)
+    return seen
+
+
+def test_a_variant_that_diverges_is_tried_slower_and_costs_no_other(
+    tmp_path: Path, learning: list[tuple[str, float, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # By then, rendering has left 50 of 600 seconds; 20 are kept for writing.
+    effort = dataclasses.replace(QUICK, minutes=10.0, until=1050.0, steps=1)
+    monkeypatch.setattr(making._Maker, "_compare", lambda *_: None)
+    folder = making.make("clear-to-rain", tmp_path, effort=effort, device="cpu")
+    assert learning == [("truth", 1e-3, 20.0), ("adversarial", 1e-3, 30.0), ("adversarial", 2.5e-4, 30.0)]
+    card = EngineCard.read(folder)
+    assert set(card.training.settings["validation_distances"]) == {"truth"}
+    told = (tmp_path / "clear-to-rain.log").read_text("utf-8")
+    assert "variant 'adversarial' comes to nothing: the training diverged" in told
+
+
+def test_where_nothing_can_be_learned_it_says_so(
+    tmp_path: Path, learning: list[tuple[str, float, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = RECIPES["clear-to-rain"]
+    monkeypatch.setitem(
+        cast("dict[str, Recipe]", RECIPES),
+        "clear-to-rain",
+        dataclasses.replace(recipe, variants=recipe.variants[1:]),
+    )
+    with pytest.raises(InputError, match="no variant of 'clear-to-rain' could be learned"):
+        making.make("clear-to-rain", tmp_path, effort=QUICK, device="cpu")
+    assert [one[0] for one in learning] == ["adversarial", "adversarial"]
+
+
+def test_processes_that_render_load_no_torch() -> None:
+    code = (
+        "import sys\n"
+        "import roadworthy.transforms.learned.make_engines\n"
+        "import roadworthy.transforms.learned.training.comparing\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_recipes_are_those_of_the_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(RECIPES) == set(CHANGES)
     assert make_engines.main(["--only", "remove-moon", "--out", "nowhere"]) == 2
+    assert make_engines.main(["--device", "abacus", "--out", "nowhere"]) == 2
+    assert "device 'abacus' cannot be used" in capsys.readouterr().err
 
 
 def test_a_comparison_says_whether_the_difference_is_more_than_chance() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,14 @@ from roadworthy.images import read_image
 from roadworthy.transforms.learned.networks import NetworkInputs, network_for, seeded
 from roadworthy.transforms.learned.training.feed import Batch, Feed
 from roadworthy.transforms.learned.training.loop import CHECKPOINT, HISTORY, SHEETS, Fitted, fit
-from roadworthy.transforms.learned.training.paired import Paired, PairedWeights
+from roadworthy.transforms.learned.training.paired import Paired
 from roadworthy.transforms.learned.training.pictures import Pictures
-from roadworthy.transforms.learned.training.settings import EngineSettings, EngineWatcher, Measured
+from roadworthy.transforms.learned.training.settings import (
+    EngineSettings,
+    EngineWatcher,
+    Measured,
+    PairedWeights,
+)
 
 SETTINGS: dict[str, Any] = {
     "steps": 8,
@@ -107,6 +113,20 @@ def test_it_ends_when_its_time_is_over_and_can_go_on(tmp_path: Path) -> None:
     assert more.steps == result.steps + 2
 
 
+def test_the_end_is_measured_also_if_time_runs_out_while_a_checkpoint_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter(range(10_000))  # each look at the clock takes a second
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(now)))
+    _, result = trained(tmp_path, steps=50, save_every=3, sheet_every=50, minutes=4 / 60)
+    # Started at 0; 1, 2 and 3 after the steps; 4 after the checkpoint.
+    assert result.steps == 3
+    (row,) = result.history
+    assert row.measures["look"] > 0
+    assert (tmp_path / HISTORY).read_text("utf-8").splitlines()[-1].count(",") == 2 + 1 + len(row.measures)
+    assert len(list((tmp_path / SHEETS).iterdir())) == 1
+
+
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     trained(tmp_path, steps=2)
     with pytest.raises(InputError, match=r"of another training: rate was 0\.003 and is 0\.1"):
@@ -140,6 +160,7 @@ def test_the_average_is_what_comes_out() -> None:
 
     settings = EngineSettings(**{**SETTINGS, "steps": 3, "average": 0.999})
     method = Paired(settings, network_for("small-translation", {"width": 8}), inputs=NetworkInputs())
+    learning = method.networks["generator"]
     average = next(method.networks["generator"].parameters()).detach().clone()
     feed = Feed([pictures()], torch.device("cpu"))
     fit(method, feed, feed, watcher=Weights())
@@ -148,6 +169,10 @@ def test_the_average_is_what_comes_out() -> None:
         average = share * average + (1 - share) * one
     assert torch.allclose(next(method.networks["generator"].parameters()), average, atol=1e-6)
     assert not method.networks["generator"].training
+    # What norms know of the data is not averaged, but taken as it is.
+    known = dict(method.networks["generator"].named_buffers())
+    assert known
+    assert all(torch.equal(one, known[name]) for name, one in learning.named_buffers())
 
 
 def test_the_rate_falls_in_a_straight_line() -> None:
@@ -162,6 +187,19 @@ def test_the_rate_falls_in_a_straight_line() -> None:
     feed = Feed([pictures()], torch.device("cpu"))
     fit(method, feed, feed, watcher=Rates())
     assert rates == pytest.approx([1e-3, 1e-3, 1e-3, 0.5e-3])
+
+
+def test_the_rate_falls_as_well_when_the_time_runs_out_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(10_000))
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(now)))
+    shares: list[float] = []
+
+    class Shares(EngineWatcher):
+        def step(self, step: int, progress: float) -> None:
+            shares.append(progress)
+
+    trained(watcher=Shares(), steps=1000, save_every=1000, minutes=4 / 60)
+    assert shares == pytest.approx([0.0, 0.25, 0.5, 0.75])
 
 
 def test_watchers_are_told() -> None:

@@ -16,11 +16,15 @@ from roadworthy.transforms.learned.networks import (
     network_for,
     seeded,
 )
-from roadworthy.transforms.learned.training.features import FeatureNetwork, feature_network
+from roadworthy.transforms.learned.training.features import (
+    FeatureNetwork,
+    feature_network,
+    perceptual_loss,
+)
 from roadworthy.transforms.learned.training.feed import Batch, DomainFeed, Feed
-from roadworthy.transforms.learned.training.paired import Paired, PairedWeights
+from roadworthy.transforms.learned.training.paired import Paired
 from roadworthy.transforms.learned.training.pictures import Pictures
-from roadworthy.transforms.learned.training.settings import EngineSettings
+from roadworthy.transforms.learned.training.settings import EngineSettings, PairedWeights
 from roadworthy.transforms.learned.training.synthesis import Synthesis
 from roadworthy.transforms.learned.training.translation import Ugatit, Unit
 
@@ -194,3 +198,104 @@ def test_discriminators_learn_nothing_from_what_the_generator_wants(features: Fe
     after = list(method.networks["discriminator"].parameters())
     assert all(torch.allclose(one, other, atol=1e-9) for one, other in zip(before, after, strict=True))
     assert all(one.requires_grad for one in after)
+
+
+@pytest.mark.parametrize("way", ["paired", "adversarial", "synthesis", "unit", "ugatit"])
+def test_all_ways_learn_in_mixed_precision(way: str, features: FeatureNetwork) -> None:
+    settings = EngineSettings(steps=2, batch=2, device="cpu", precision="bfloat16", clip=1.0)
+    single = Feed([scenes(4)], CPU)
+    double: Feed | DomainFeed = DomainFeed(single, Feed([scenes(4)], CPU, seed=1))
+    inputs = NetworkInputs(labels=4, context=True)
+    sizes = {"input_nc": inputs.channels, "context": True, "width": 8}
+    method: Any
+    if way in ("paired", "adversarial"):
+        weights = PairedWeights(adversarial=0.1, matching=1.0) if way == "adversarial" else None
+        network = network_for("small-synthesis", sizes)
+        method = Paired(settings, network, inputs=inputs, weights=weights, discriminator=4)
+    elif way == "synthesis":
+        network = network_for("small-synthesis", sizes)
+        method = Synthesis(settings, network, inputs=inputs, features=features, ndf=4)
+    elif way == "unit":
+        method = Unit.fresh(settings, UnitSettings(dim=4, n_res=1), features=features, dim=4, scales=1)
+    else:
+        network_settings = UgatitSettings(ngf=4, n_blocks=1, light=True, img_size=(32, 64))
+        method = Ugatit(settings, network_settings, features=features, ndf=4, layers=(4, 4))
+    feed = double if way in ("unit", "ugatit") else single
+    before = {
+        name: [one.detach().clone() for one in network.parameters()]
+        for name, network in method.networks.items()
+    }
+    learn(method, feed, 2)
+    for name, network in method.networks.items():
+        # The weights stay in full precision, are numbers, and all networks learn.
+        assert all(one.dtype == torch.float32 and one.isfinite().all() for one in network.parameters())
+        assert any(not torch.equal(*pair) for pair in zip(before[name], network.parameters(), strict=True))
+    with torch.inference_mode():
+        assert all(np.isfinite(value) for value in method.measures([feed.part(0, 2)]).values())
+
+
+def test_the_perceptual_loss_weighs_stages_as_pix2pixhd_does() -> None:
+    stages = [torch.nn.Identity() for _ in range(5)]
+    one, other = torch.zeros(1, 3, 4, 4), torch.full((1, 3, 4, 4), 0.5)
+    wanted = 0.5 * (1 / 32 + 1 / 16 + 1 / 8 + 1 / 4 + 1)
+    assert float(perceptual_loss(FeatureNetwork(stages, "plain"), one, other)) == pytest.approx(wanted)
+
+
+def test_pix2pixhd_keeps_what_is_outside_the_hole(features: FeatureNetwork) -> None:
+    inputs = NetworkInputs(labels=4, context=True)
+    sizes = {"input_nc": inputs.channels, "ngf": 4, "n_downsampling": 2, "n_blocks": 1}
+    method = Synthesis(
+        SETTINGS, network_for("pix2pixhd-global", sizes), inputs=inputs, features=features, ndf=4
+    )
+    batch = Feed([scenes(2)], CPU).part(0, 2)
+    hole = torch.zeros(2, 1, 32, 64)
+    hole[..., 8:16, 8:16] = 1
+    with torch.no_grad():
+        made = method.made(batch, hole)
+    same = (made == batch["image"]).all(1, keepdim=True)
+    assert torch.equal(same, hole == 0)
+
+
+def two_images_each() -> Batch:
+    generator = torch.Generator().manual_seed(0)
+    return {name: torch.rand(2, 3, 32, 64, generator=generator) - 0.5 for name in ("a", "b")}
+
+
+def test_the_ways_of_unit_lead_back(features: FeatureNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shift:
+        """Its images are its codes, shifted: what was made of them leads back exactly."""
+
+        def __init__(self, by: float) -> None:
+            self.by = by
+
+        def encode(self, images: torch.Tensor) -> torch.Tensor:
+            return images - self.by
+
+        def decode(self, codes: torch.Tensor) -> torch.Tensor:
+            return codes + self.by
+
+    method = Unit.fresh(SETTINGS, UnitSettings(dim=4, n_res=1), features=features, dim=4, scales=1)
+    monkeypatch.setattr(method, "_network", lambda name: Shift({"a": 0.1, "b": 0.3}[name]))
+    monkeypatch.setattr(method, "learn", lambda *_: None)
+    monkeypatch.setattr(torch, "randn_like", torch.zeros_like)
+    losses = method.step(two_images_each())
+    assert float(losses["reconstruction"]) == pytest.approx(0, abs=1e-6)
+    assert float(losses["cycle"]) == pytest.approx(0, abs=1e-6)
+
+
+def test_what_the_losses_of_ugatit_compare(features: FeatureNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = UgatitSettings(ngf=4, n_blocks=1, light=True, img_size=(32, 64))
+    method = Ugatit(SETTINGS, network, features=features, ndf=4, layers=(4, 4))
+    batch = two_images_each()
+
+    def attended(into: str, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        # The attention knows images of its own domain, which need no change.
+        sure = -20.0 if images is batch[into] else 20.0
+        return images + {"a": 0.1, "b": 0.3}[into], torch.full((2, 2), sure)
+
+    monkeypatch.setattr(method, "_attended", attended)
+    monkeypatch.setattr(method, "learn", lambda *_: None)
+    losses = method.step(batch)
+    assert float(losses["cycle"]) == pytest.approx(0.4 + 0.4, abs=1e-5)
+    assert float(losses["identity"]) == pytest.approx(0.1 + 0.3, abs=1e-5)
+    assert float(losses["attention"]) == pytest.approx(0, abs=1e-5)

@@ -35,11 +35,16 @@ def compare(
         int, typer.Option("--count", "-n", metavar="N", help="How many scenes of the world.")
     ] = 60,
     tracks: Annotated[
-        str, typer.Option(metavar="NAMES", help="Tracks of the world, joined by commas, or all.")
-    ] = "all",
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Tracks of the world, joined by commas, or all; when left out, those that nothing shipped "
+            "was trained on.",
+        ),
+    ] = None,
     size: Annotated[str, typer.Option(metavar="WIDTHxHEIGHT", help="Of the frames.")] = "320x160",
     seed: Annotated[
-        int, typer.Option(metavar="N", help="Of the scenes; those that engines learn from have small seeds.")
+        int, typer.Option(metavar="N", help="Of the scenes; not one that an engine learned from.")
     ] = 9001,
     workers: Annotated[int, typer.Option(metavar="N", help="How many processes.")] = 1,
     as_json: AsJson = False,
@@ -52,11 +57,12 @@ def compare(
     """
     from roadworthy.transforms.learned.training.comparing import compared, interval
     from roadworthy.transforms.learned.training.pairs import PairSource
+    from roadworthy.world import HELD_OUT_TRACK_NAMES
 
     if count < 2 or workers < 1:
         raise InputError(f"--count must be 2 or more and --workers 1 or more, got {count} and {workers}")
     width, height = two_numbers(size, "--size must be WIDTHxHEIGHT, such as 320x160")
-    source = PairSource(tracks, (seed,), count, (int(height), int(width)))
+    source = PairSource(tracks or ",".join(HELD_OUT_TRACK_NAMES), (seed,), count, (int(height), int(width)))
     rows: list[dict[str, Any]] = []
     asked = [(engine, change) for engine in map(opened_engine, which) for change in _changes(engine)]
     for engine, change in asked:

@@ -75,17 +75,17 @@ class Feed:
         return tuple(self._counts)
 
     def _batch(self, group: int, numbers: np.ndarray[Any, Any], rng: np.random.Generator | None) -> Batch:
-        chosen = torch.from_numpy(numbers).to(self.device)
+        chosen = self._sent(numbers)
         flipped = np.zeros(len(numbers), np.bool_) if rng is None else rng.random(len(numbers)) < self.mirror
-        mirrored = torch.from_numpy(flipped).to(self.device)
+        mirrored = self._sent(flipped).view(-1, 1, 1, 1) if flipped.any() else None
         window = self._window(group, len(numbers), rng)
-        found: Batch = {"number": chosen}
+        found: Batch = {}
         for key, array in self._groups[group].items():
             one = array[chosen] if window is None else array[(chosen[:, None, None], *window)]
             one = one.permute(0, 3, 1, 2) if key in _COLORS else one[:, None]
             one = one.float().div_(127.5).sub_(1) if key in _COLORS else one
-            if flipped.any():
-                one = torch.where(mirrored.view(-1, 1, 1, 1), one.flip(-1), one)
+            if mirrored is not None:
+                one = torch.where(mirrored, one.flip(-1), one)
             found[key] = one.contiguous(memory_format=self._layout)
         return found
 
@@ -98,11 +98,15 @@ class Feed:
             return None
         most = np.array([height - self.crop[0], width - self.crop[1]])
         corners = np.tile(most // 2, (count, 1)) if rng is None else rng.integers(most + 1, size=(count, 2))
-        rows, columns = (
-            torch.from_numpy(corners[:, axis, None] + np.arange(self.crop[axis])).to(self.device)
-            for axis in (0, 1)
-        )
+        rows, columns = (self._sent(corners[:, axis, None] + np.arange(self.crop[axis])) for axis in (0, 1))
         return rows[:, :, None], columns[:, None, :]
+
+    def _sent(self, numbers: np.ndarray[Any, Any]) -> torch.Tensor:
+        """Return numbers on the device; a GPU does not wait for them, as it would for plain memory."""
+        found = torch.from_numpy(numbers)
+        if self.device.type == "cuda":
+            return found.pin_memory().to(self.device, non_blocking=True)
+        return found.to(self.device)
 
 
 class DomainFeed:

@@ -7,6 +7,8 @@ levels between the scales, and roots are flattened at 0, where they have no grad
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 from torch.nn import functional
@@ -43,13 +45,13 @@ def look_distances(one: torch.Tensor, other: torch.Tensor, part: torch.Tensor | 
     one, other = ((image.float().clamp(-1, 1) + 1) / 2 for image in (one, other))
     share = torch.ones_like(one[:, :1]) if part is None else part.float()
     total = torch.zeros(len(one), device=one.device)
+    units = _constants(one.device).units
     # Windows must fit into the smallest image.
     scales = max(1, min(_SCALES, int(math.log2(min(one.shape[2:]) / _WINDOW)) + 2))
     for scale in range(scales):
         if scale:
             one, other = _half(one), _half(other)
             share = functional.adaptive_avg_pool2d(share, (one.shape[2], one.shape[3]))
-        units = torch.tensor(_UNITS, device=one.device).view(1, 4, 1, 1) * len(_UNITS)
         apart = sum(
             ((mine - yours).abs() / units).sum(1, keepdim=True)
             for mine, yours in zip(_local(_features(one)), _local(_features(other)), strict=True)
@@ -61,8 +63,7 @@ def look_distances(one: torch.Tensor, other: torch.Tensor, part: torch.Tensor | 
 def _features(image: torch.Tensor) -> torch.Tensor:
     """Return brightness, two axes of colour and the strength of edges: batch × 4 × height × width."""
     linear = torch.where(image > 0.04045, ((image.clamp(min=0.04045) + 0.055) / 1.055) ** 2.4, image / 12.92)
-    matrix = torch.tensor(_TO_XYZ, device=image.device) / torch.tensor(_WHITE, device=image.device)[:, None]
-    xyz = torch.einsum("ij,njhw->nihw", matrix, linear)
+    xyz = torch.einsum("ij,njhw->nihw", _constants(image.device).to_xyz, linear)
     curved = torch.where(xyz > _DARK, xyz.clamp(min=_DARK) ** (1 / 3), 7.787 * xyz + 16 / 116)
     x, y, z = curved.unbind(1)
     bright = 2.55 * (116 * y - 16)
@@ -86,6 +87,23 @@ def _local(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _half(image: torch.Tensor) -> torch.Tensor:
     """Return images of half the size, as OpenCV's pyrDown makes them."""
-    line = torch.tensor(_BINOMIAL, device=image.device)
-    kernel = (line[:, None] * line).expand(3, 1, 5, 5)
+    kernel = _constants(image.device).kernel
     return functional.conv2d(functional.pad(image, (2,) * 4, mode="reflect"), kernel, stride=2, groups=3)
+
+
+class _Constants(NamedTuple):
+    units: torch.Tensor
+    to_xyz: torch.Tensor
+    kernel: torch.Tensor
+
+
+@lru_cache(maxsize=4)
+def _constants(device: torch.device) -> _Constants:
+    """Return numbers that are sent to a device once: to send them at each step would make a GPU wait."""
+    # What is made in inference mode could not be used for gradients later.
+    with torch.inference_mode(mode=False):
+        units = torch.tensor(_UNITS).view(1, 4, 1, 1) * len(_UNITS)
+        line = torch.tensor(_BINOMIAL)
+        kernel = (line[:, None] * line).expand(3, 1, 5, 5)
+        to_xyz = torch.tensor(_TO_XYZ) / torch.tensor(_WHITE)[:, None]
+        return _Constants(*(one.to(device) for one in (units, to_xyz, kernel)))

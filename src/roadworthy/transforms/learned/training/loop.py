@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from roadworthy.transforms.learned.training.method import Method
 from roadworthy.transforms.learned.training.settings import EngineWatcher, Measured
 from roadworthy.transforms.learned.training.sheets import write_sheet
 
-__all__ = ["CHECKPOINT", "HISTORY", "SHEETS", "Fitted", "fit"]
+__all__ = ["CHECKPOINT", "HISTORY", "SHEETS", "Fitted", "fast_convolutions", "fit"]
 
 CHECKPOINT = "checkpoint.pt"
 HISTORY = "history.csv"
@@ -93,7 +93,7 @@ def fit(
     if resume and folder is None:
         raise InputError("resume needs the folder of the training to go on with")
     devices = [method.device] if method.device.type == "cuda" else []
-    with torch.random.fork_rng(devices), _fast_convolutions():
+    with torch.random.fork_rng(devices), fast_convolutions():
         run = _Run(method, feed, validation, folder, dict(identity or {}), watcher or EngineWatcher())
         if resume and folder is not None:
             run.restore(read_checkpoint(folder / CHECKPOINT, identity or {}))
@@ -105,7 +105,7 @@ def fit(
 
 
 @contextmanager
-def _fast_convolutions() -> Iterator[None]:
+def fast_convolutions() -> Iterator[None]:
     """Let cuDNN try which of its ways is the fastest for each size: all batches have one of a few."""
     before = torch.backends.cudnn.benchmark
     torch.backends.cudnn.benchmark = True
@@ -146,6 +146,7 @@ class _Run:
         limit = math.inf if settings.minutes is None else 60 * settings.minutes
         while self.step < settings.steps:
             if self.seconds >= limit:
+                # Also where it was over while the last checkpoint was written: the end is always measured.
                 self.save()
                 return f"{settings.minutes:g} minutes were over"
             progress = max(self.step / settings.steps, self.seconds / limit)
@@ -189,8 +190,27 @@ class _Run:
 
     def save(self) -> None:
         """Note the losses, measure where it is time to, and write the checkpoint and the history."""
-        if not self.since:
+        fresh = self.since > 0
+        if fresh:
+            self.history.append(Measured(self.step, self.seconds, self._mean_losses(), {}))
+        row = self.history[-1]
+        ended = self.step >= self.settings.steps or self._time_is_over()
+        due = self.step % self.settings.sheet_every < self.settings.save_every
+        if (ended or due) and not row.measures:
+            row = self.history[-1] = replace(row, measures=self.measured())
+        elif not fresh:
             return
+        if self.folder is not None:
+            write_checkpoint(self.folder / CHECKPOINT, self.state())
+            write_text(self.folder / HISTORY, history_text(self.history))
+        self.watcher.measured(row)
+
+    def _mean_losses(self) -> dict[str, float]:
+        """Return the mean of each loss since the last time, and start anew.
+
+        Raises:
+            InputError: One is no number.
+        """
         losses = {name: float(total) / self.since for name, total in self.sums.items()}
         for name, value in losses.items():
             if not math.isfinite(value):
@@ -198,16 +218,8 @@ class _Run:
                     f"the loss {name!r} became {value} by step {self.step}: the training diverged. Use a "
                     f"smaller learning rate than {self.settings.learning_rate:g}, or clip the gradients"
                 )
-        ended = self.step >= self.settings.steps or self._time_is_over()
-        due = self.step % self.settings.sheet_every < self.settings.save_every
-        measures = self.measured() if ended or due else {}
         self.sums, self.since = {}, 0
-        row = Measured(self.step, self.seconds, losses, measures)
-        self.history.append(row)
-        if self.folder is not None:
-            write_checkpoint(self.folder / CHECKPOINT, self.state())
-            write_text(self.folder / HISTORY, history_text(self.history))
-        self.watcher.measured(row)
+        return losses
 
     def _time_is_over(self) -> bool:
         return self.settings.minutes is not None and self.seconds >= 60 * self.settings.minutes
