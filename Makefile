@@ -74,7 +74,7 @@ $(CORE): pyproject.toml constraints.txt english-pipeline.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python $(ENGLISH)
 	@$(PIP) hatchling editables
-	@$(PIP) --no-build-isolation --editable .
+	@$(PIP) --no-build-isolation --editable '.[web]'
 	@touch $@
 
 $(ALL): $(CORE) tests/real/third-party.txt

@@ -67,7 +67,7 @@ def demo(
 def _print_next_steps() -> None:
     """Tell what the violations mean, and where to go after the report."""
     console().print(
-        "The networks are small ones from the papers: what is violated below are faults that they really "
+        "The networks are small ones from the papers: what is violated above are faults that they really "
         "have. After the report, try a sentence of your own, or a page to look at failures:\n"
         "  roadworthy rules run --model dave2 --rule "
         '"If a pedestrian appears on the roadside, the ego-vehicle should slow down."\n'

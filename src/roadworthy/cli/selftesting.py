@@ -44,7 +44,7 @@ def self_test(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer sizes of each fault and less data: some seconds.")
+        bool, typer.Option("--quick", help="Fewer sizes of each fault and less data: half a minute.")
     ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of all random numbers.")] = 0,
     as_json: AsJson = False,

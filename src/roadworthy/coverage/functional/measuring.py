@@ -167,14 +167,19 @@ class FunctionalCoverage:
         made.frames = int(state["frames"][0])
         return made
 
-    def holes(self) -> list[str]:
-        """Return the bins that were never tried in plain words, those of the crosses last."""
+    def holes(self, alone: str = "was never tried", together: str = "were never tried together") -> list[str]:
+        """Return the bins without a frame in plain words, those of the crosses last.
+
+        Args:
+            alone: What is said of a bin of one dimension.
+            together: What is said of a bin of a cross.
+        """
         holes = []
         for group, hits in zip(self.domain.groups(), self._hits, strict=True):
             for cell in np.argwhere(hits == 0).tolist():
                 words = ", ".join(one.names[index] for one, index in zip(group, cell, strict=True))
-                tried = "was never tried" if len(group) == 1 else "were never tried together"
-                holes.append(f"{_title(group)}: {words} {tried}")
+                said = alone if len(group) == 1 else together
+                holes.append(f"{_title(group)}: {words} {said}")
         return holes
 
     def rows(self) -> list[Row]:

@@ -11,6 +11,11 @@ from roadworthy.coverage.functional import FunctionalCoverage
 
 __all__ = ["functional_coverage", "functional_document"]
 
+_NOTE = (
+    "Of the frames as they were recorded or made. What requirements change in them, such as the weather, "
+    "is in triggering_conditions.csv."
+)
+
 
 def functional_coverage(
     data: Iterable[Dataset],
@@ -43,8 +48,9 @@ def functional_coverage(
 
 
 def functional_document(found: FunctionalCoverage, data: Iterable[str]) -> dict[str, Any]:
-    """Return it as JSON can hold it, with every cell that was never touched."""
+    """Return it as JSON can hold it, with every cell in which there is no frame."""
     return {
+        "note": _NOTE,
         "domain": found.domain.path.name,
         "data": list(data),
         "frames": found.frames,
@@ -52,5 +58,5 @@ def functional_document(found: FunctionalCoverage, data: Iterable[str]) -> dict[
         "total": found.total,
         "share": found.value,
         "rows": [row._asdict() for row in found.rows()],
-        "never_touched": found.holes(),
+        "never_touched": found.holes("is in no recorded frame", "are in no recorded frame together"),
     }

@@ -30,6 +30,7 @@ class Functional:
         total: How many there are.
         rows: For each dimension or cross: its name, how many bins were tried, and how many there are.
         holes: For each dimension or cross, what was never tried.
+        note: What its frames are, if the file says so.
     """
 
     file: str
@@ -37,6 +38,7 @@ class Functional:
     total: int
     rows: tuple[tuple[str, int, int], ...]
     holes: Mapping[str, tuple[str, ...]]
+    note: str = ""
 
 
 def functional_of(folder: Path) -> list[Functional]:
@@ -72,6 +74,7 @@ def functional_of(folder: Path) -> list[Functional]:
                         for row in (told[rows] if rows else ())
                     ),
                     _grouped([str(one) for one in told[holes]]),
+                    str(told.get("note", "")),
                 )
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
