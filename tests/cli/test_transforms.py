@@ -127,7 +127,8 @@ def broken_gallery(folder: Path, trouble: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "why"), [("missing", "No such file or directory"), ("corrupt", "it is corrupt or no image")]
+    ("trouble", "why"),
+    [("missing", "No such file or directory"), ("cut short", "the file is cut short after 200 bytes")],
 )
 @pytest.mark.parametrize("change", ["add(element=pedestrian", "replace(element=vehicle, by=pedestrian"])
 def test_apply_goes_on_when_a_cut_out_is_broken(

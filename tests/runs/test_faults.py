@@ -152,7 +152,7 @@ if __name__ == "__main__":
 """
 
 
-STOPPED = 2000  # cases; so many that a fast machine is not through before it is stopped
+STOPPED = 2000  # cases, whose lines do not fit into the pipe
 
 
 def start(folder: Path, name: str, cases: int) -> subprocess.Popen[str]:
@@ -163,6 +163,7 @@ def start(folder: Path, name: str, cases: int) -> subprocess.Popen[str]:
         [sys.executable, "-W", "error", str(script), name, str(folder / "out"), str(cases)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,
+        pipesize=4096,  # it waits for whoever reads, so it is never through before it is stopped
     )  # fmt: skip
 
 
