@@ -136,12 +136,14 @@ def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
 
 
 SCRIPT = """
+import signal
 import sys
 from pathlib import Path
 from tests.runs.executing import REQUIREMENT, Bright, Frames, Slow
 from roadworthy.runs import run
 from roadworthy.runs.executors import executor_for
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in what they start with &
     name, out, cases = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     workers = {} if name == "serial" else {"workers": 2}
     with executor_for(name, **workers) as executor:
