@@ -1,5 +1,13 @@
+from __future__ import annotations
+
+import json
 import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -22,3 +30,34 @@ def real_data() -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return folder
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Callable[[bytes, Any], Any]], str]]:
+    """Starts servers that answer a POST with what a function returns: a document, or status and bytes."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def start(answer: Callable[[bytes, Any], Any]) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                found = answer(body, self.headers)
+                status, content = found if isinstance(found, tuple) else (200, json.dumps(found).encode())
+                with suppress(ConnectionError):  # the client may have given up
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(content)))
+                    self.end_headers()
+                    self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_address[1]}/answer"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()

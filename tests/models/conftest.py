@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -127,37 +124,6 @@ def frames() -> list[Frame]:
         image = np.kron(coarse, np.ones((size[0] // 6, size[1] // 9, 1), np.uint8))
         found.append(Frame(f"f{number:02d}", image, signals=Signals(steering=0.5, speed=5.0)))
     return found
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[[Callable[[bytes, Any], Any]], str]]:
-    """Starts servers that answer a POST with what a function returns: a document, or status and bytes."""
-    servers: list[ThreadingHTTPServer] = []
-
-    def start(answer: Callable[[bytes, Any], Any]) -> str:
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                found = answer(body, self.headers)
-                status, content = found if isinstance(found, tuple) else (200, json.dumps(found).encode())
-                with suppress(ConnectionError):  # the client may have given up
-                    self.send_response(status)
-                    self.send_header("Content-Length", str(len(content)))
-                    self.end_headers()
-                    self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_address[1]}/predict"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture

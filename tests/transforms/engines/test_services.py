@@ -8,10 +8,8 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from email.parser import BytesParser
 from email.policy import HTTP
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -30,36 +28,6 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "engines"
 LINES = RemoveOperation("lane lines")
 
 Answer = Callable[[bytes, Any], tuple[int, bytes]]
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[[Answer], str]]:
-    """Starts servers that answer a POST with the status and bytes that a function returns."""
-    servers: list[ThreadingHTTPServer] = []
-
-    def start(answer: Answer) -> str:
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                status, content = answer(body, self.headers)
-                with suppress(ConnectionError):
-                    self.send_response(status)
-                    self.send_header("Content-Length", str(len(content)))
-                    self.end_headers()
-                    self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_address[1]}/edit"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture
