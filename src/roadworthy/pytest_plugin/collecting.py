@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,9 @@ class RequirementFile(pytest.File):
         for one in planned:
             yield RequirementItem.from_parent(self, name=f"{one.id}[{one.model}]", planned=one)
 
+    @abstractmethod
     def _planned(self, bench: Bench) -> Iterator[PlannedTest]:
-        raise NotImplementedError
+        """Return the tests of the file."""
 
     def _models(self, bench: Bench) -> tuple[str, ...]:
         if not bench.settings.models:

@@ -6,6 +6,7 @@ Nothing here needs torch, so that a card can be read where torch is not installe
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -97,21 +98,21 @@ class NetworkInputs:
 
 
 @dataclass(frozen=True)
-class NetworkSettings:
+class NetworkSettings(ABC):
     """The sizes of a generator; one class per layout."""
 
     architecture: ClassVar[str]
     kind: ClassVar[Kind]
 
     @property
+    @abstractmethod
     def channels(self) -> int:
         """Channels of the network's input."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def multiple(self) -> int:
         """What height and width must be multiples of. Networks do not pad; who uses them does."""
-        raise NotImplementedError
 
     @property
     def least(self) -> tuple[int, int]:
