@@ -34,6 +34,8 @@ STAND_IN = """
 
         @classmethod
         def from_pretrained(cls, folder, **given):
+            if "broken" in answer:
+                raise OSError(answer["broken"])
             return cls(cls.__name__, folder, given)
 
         def to(self, device):
@@ -140,6 +142,35 @@ def test_what_goes_wrong_is_told(example: Path, stand_in: Any, town: Frame) -> N
     assert reason() == "engine 'inpainting' gave an image with numbers that are not finite"
     stand_in.answer["error"] = "CUDA out of memory\nand more"
     assert reason() == "engine 'inpainting' raised RuntimeError: CUDA out of memory"
+
+
+def test_a_folder_that_is_not_whole(example: Path, stand_in: Any, town: Frame) -> None:
+    folder = example.parent / "pipelines" / "inpainting"
+    index = {
+        "_class_name": "SomePipeline",
+        "unet": ["diffusers", "UNet2DConditionModel"],
+        "vae": ["diffusers", "AutoencoderKL"],
+        "safety_checker": [None, None],
+        "requires_safety_checker": False,
+    }
+    (folder / "model_index.json").write_text(json.dumps(index))
+    (folder / "vae").mkdir()
+    engines = read_engines(example, allow_commands=True)
+    with pytest.raises(InputError, match=r"is no whole pipeline: model_index\.json names unet, which is not"):
+        transform_for(TREES, engines)
+    (folder / "unet").mkdir()
+    # What else is wrong shows when it is opened, and no frame could be painted.
+    stand_in.answer["broken"] = "no file named diffusion_pytorch_model.safetensors\nin it"
+    change = transform_for(TREES, engines)
+    told = (
+        r"cannot open the pipeline .*inpainting on cpu: OSError: no file named \S+; it must be a whole folder"
+    )
+    with pytest.raises(InputError, match=told):
+        change(town, 1, measure=False)
+    for text, told in (("[]", "must name the parts of a pipeline, got list"), ("{", "must be JSON")):
+        (folder / "model_index.json").write_text(text)
+        with pytest.raises(InputError, match=told):
+            transform_for(TREES, engines)
 
 
 def test_larger_frames_are_made_smaller(example: Path, stand_in: Any, town: Frame) -> None:

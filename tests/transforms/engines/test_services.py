@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
 import json
 import re
 import threading
@@ -16,9 +15,10 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from tests.loading import load_file
 
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.frames import Frame, LabelMap
+from roadworthy.frames import Frame
 from roadworthy.images import encode_image
 from roadworthy.transforms import read_engines, transform_for
 from roadworthy.transforms.engines import UserEngine, services
@@ -28,16 +28,6 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "engines"
 LINES = RemoveOperation("lane lines")
 
 Answer = Callable[[bytes, Any], tuple[int, bytes]]
-
-
-@pytest.fixture
-def frame() -> Frame:
-    ids = np.full((24, 32), 1, np.uint8)
-    ids[:8] = 3
-    ids[10:, 14:17] = 2
-    image = np.full((24, 32, 3), 90, np.uint8)
-    image[ids == 2] = 230
-    return Frame("drive/7", image, labels=LabelMap(ids, ("void", "road", "line", "sky")))
 
 
 def engine_of(folder: Path, url: str, http: str = "", more: str = "") -> UserEngine:
@@ -285,12 +275,7 @@ def test_mistakes_in_the_file_are_found_with_their_line(tmp_path: Path, http: st
 @pytest.fixture
 def example_service() -> Iterator[int]:
     """The example's service, running; its port."""
-    spec = importlib.util.spec_from_file_location("edit_service", EXAMPLES / "edit_service.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    server = module.server()
+    server = load_file(EXAMPLES / "edit_service.py").server()
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
     yield server.server_address[1]
     server.shutdown()

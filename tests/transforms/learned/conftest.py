@@ -73,7 +73,6 @@ def make_engine(tmp_path: Path) -> MakeEngine:
             "architecture": "by hand",
             "supports": [REMOVE_LINE] if kind == "synthesis" else [NIGHT],
             "classes": list(CLASSES) if kind == "synthesis" else [],
-            "trained_at": [160, 320],
             **more,
         }
         card = EngineCard.of_dict(facts)

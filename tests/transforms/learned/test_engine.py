@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from roadworthy.transforms import Keeps, make_transform, read_engines, transform
 from roadworthy.transforms.learned import LearnedEngine
 from roadworthy.transforms.learned.engine import Network
 from roadworthy.transforms.learned.network import EngineNetwork
+from roadworthy.transforms.learned.training.changes import CHANGES
 from roadworthy.transforms.operations import (
     AddOperation,
     Engine,
@@ -145,17 +147,19 @@ class TestSynthesis:
 
         monkeypatch.setattr(EngineNetwork, "run", noted)
         assert road.labels is not None
+        ids = road.labels.ids.copy()
+        ids[:17] = 3
         # The line is a thing of its own, and so is a part of the sky: where that ends stays an edge.
-        instances = np.where(road.labels.ids == 2, 1, 0).astype(np.int32)
-        instances[:4, :8] = 3  # the number of the class sky, which is another matter
-        LearnedEngine.open(folder).transform(LINES)(road.replace(instances=instances), 0, measure=False)
+        instances = np.where(ids == 2, 1, 0).astype(np.int32)
+        instances[:5, :9] = 3  # the number of the class sky, which is another matter
+        frame = road.replace(labels=LabelMap(ids, road.labels.classes), instances=instances)
+        LearnedEngine.open(folder).transform(LINES)(frame, 0, measure=False)
         (edges,) = seen
-        wanted = np.zeros((48, 64), np.float32)
-        wanted[15:17] = 1
-        wanted[3:5, :8] = wanted[:4, 7:9] = 1
-        if most is not None:
-            # No edge is lost in a smaller image, and none is half an edge.
-            wanted = wanted.reshape(24, 2, 32, 2).max(axis=(1, 3))
+        # Every second pixel is seen in the smaller image; in both, edges are two pixels wide.
+        sky, right, low = (17, 9, 5) if most is None else (9, 5, 3)
+        wanted = np.zeros((48, 64) if most is None else (24, 32), np.float32)
+        wanted[sky - 1 : sky + 1] = 1
+        wanted[low - 1 : low + 1, :right] = wanted[:low, right - 1 : right + 1] = 1
         assert np.array_equal(edges, wanted)
 
     @pytest.mark.parametrize("said", ["kept", "void"])
@@ -190,6 +194,21 @@ class TestSynthesis:
         )
         with pytest.raises(InputError, match=r"'colours' never saw terrain: it knows road, line"):
             engine.transform(ReplaceOperation("road", "terrain"))
+
+    def test_what_it_never_saw_stays_where_the_region_reaches_onto_it(self, colours: Path) -> None:
+        ids = np.full((48, 64), 1, np.uint8)
+        ids[30:] = 2
+        ids[10:30, 20:44] = 3
+        image = np.full((48, 64, 3), 180, np.uint8)
+        image[ids == 2] = 120
+        image[ids == 3] = 70
+        frame = Frame("a", image, labels=LabelMap(ids, ("void", "sky", "terrain", "building")))
+        change = LearnedEngine.open(colours).transform(TREES)
+        region = change.region(frame)
+        changed = change(frame, 1, measure=False)
+        assert (region & (ids == 2)).any()
+        assert (changed.image[ids == 2] == 120).all()
+        assert (changed.image[ids == 3] != 70).all()
 
     def test_frames_that_do_not_qualify(self, colours: Path, road: Frame) -> None:
         assert road.labels is not None
@@ -279,11 +298,78 @@ class TestSizes:
             "engine 'small' gave an image of 1 × 3 × 80 × 160 instead of 1 × 3 × 160 × 320"
         )
 
+    def test_smaller_ones_than_it_was_trained_with_are_made_larger(
+        self, make_engine: Any, road: Frame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        nodes = [helper.make_node("Neg", ["image"], ["result"])]
+        folder = make_engine("known", "translation", nodes, trained_at=[144, 160], multiple=16)
+        seen: list[Any] = []
+        run = EngineNetwork.run
+
+        def noted(self: EngineNetwork, inputs: Any) -> Any:
+            seen.append(inputs["image"].shape)
+            return run(self, inputs)
+
+        monkeypatch.setattr(EngineNetwork, "run", noted)
+        changed = LearnedEngine.open(folder).transform(NIGHT)(road, 1, measure=False)
+        # Two and a half times as large fits into it, and is padded.
+        assert seen == [(1, 3, 128, 160)]
+        assert changed.image.shape == road.image.shape
+        assert np.abs(changed.image.astype(int) - (255 - road.image.astype(int))).mean() < 2
+        # One that is larger in one direction is left as it is.
+        wide = Frame("a", np.full((48, 176, 3), 90, np.uint8))
+        LearnedEngine.open(folder).transform(NIGHT)(wide, 1, measure=False)
+        assert seen[1:] == [(1, 3, 48, 176)]
+
     def test_too_small_is_said(self, make_engine: Any, road: Frame) -> None:
         folder = make_engine("large", "translation", identity(), least=[64, 64])
         assert reason_of(folder, road, NIGHT) == (
             "the image is 64 × 48 pixels, and the engine 'large' takes 64 × 64 or more"
         )
+
+    def test_too_small_after_it_was_made_smaller_is_said(self, make_engine: Any) -> None:
+        folder = make_engine("wide", "translation", identity(), least=[32, 32], most=[64, 128], multiple=16)
+        strip = Frame("a", np.full((40, 640, 3), 90, np.uint8))
+        assert reason_of(folder, strip, NIGHT) == (
+            "the image is 640 × 40 pixels, made smaller to 128 × 8, and the engine 'wide' takes 32 × 32 or "
+            "more"
+        )
+
+    def test_a_size_at_which_the_network_fails_does_not_qualify(self, make_engine: Any, town: Frame) -> None:
+        nodes = [helper.make_node("Add", ["image", "one"], ["result"])]
+        folder = make_engine("fixed", "translation", nodes, {"one": np.zeros((1, 3, 32, 32), np.float32)})
+        assert "engine 'fixed': " in (told := reason_of(folder, town, NIGHT))
+        assert "the network failed" in told
+
+    def test_what_was_filled_in_before_keeps_its_detail(self, make_engine: Any) -> None:
+        """Of a frame that is made smaller for the network, which here gives back what was filled in."""
+        rng = np.random.default_rng(0)
+        ids = np.full((96, 128), 1, np.uint8)
+        ids[:32] = 3
+        ids[40:, 60:68] = 2
+        image = np.clip(rng.normal(100, 12, (96, 128, 3)), 0, 255).astype(np.uint8)
+        image[ids == 2] = 230
+        frame = Frame("a", image, labels=LabelMap(ids, ("void", "road", "line", "sky")))
+        nodes = [
+            helper.make_node("Slice", ["context", "from", "to", "axis"], ["seen"]),
+            helper.make_node("ReduceSum", ["labels", "axis"], ["one"], keepdims=1),
+            helper.make_node("Mul", ["one", "zero"], ["nothing"]),
+            helper.make_node("Add", ["seen", "nothing"], ["result"]),
+        ]
+        constants = {
+            "from": np.array([0]),
+            "to": np.array([3]),
+            "axis": np.array([1]),
+            "zero": np.zeros((), np.float32),
+        }
+        folder = make_engine(
+            "filled", "synthesis", nodes, constants, context=True, prefilled=True, most=[24, 32]
+        )
+        painted = LearnedEngine.open(folder).transform(LINES)(frame, 1, measure=False)
+        classical = make_transform("remove", element="line")(frame, 1, measure=False)
+        line = ids == 2  # at the edge of the region, both are blended with the frame
+        assert np.abs(painted.image[line].astype(int) - classical.image[line]).max() <= 1
+        assert np.std(painted.image[line]) > 6
 
     def test_larger_ones_are_made_smaller_and_keep_their_detail(self, make_engine: Any) -> None:
         rng = np.random.default_rng(0)
@@ -355,6 +441,32 @@ def test_using_one_needs_no_torch(night: Path) -> None:
     assert found.stdout.strip() == "False"
 
 
+def test_a_gpu_that_is_not_there_is_said_before_the_first_frame(
+    night: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import onnxruntime
+
+    engine = LearnedEngine.open(night, device="cuda")
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
+    with pytest.raises(
+        InputError, match=r"'cuda' needs onnxruntime-gpu, which is not installed; use .*'cpu'"
+    ):
+        engine.transform(NIGHT)
+    # Where it is installed and cannot start CUDA, ONNX Runtime goes on without it and tells nobody.
+    both = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    asked = []
+
+    def opened(*_: object, providers: list[str], **__: object) -> SimpleNamespace:
+        asked.append(providers)
+        return SimpleNamespace(get_providers=lambda: ["CPUExecutionProvider"])
+
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: both)
+    monkeypatch.setattr(onnxruntime, "InferenceSession", opened)
+    with pytest.raises(InputError, match=r"'cuda' cannot be used: ONNX Runtime could not start CUDA"):
+        engine.transform(NIGHT)
+    assert asked == [both]
+
+
 class TestBroken:
     def test_a_network_that_was_changed(self, night: Path) -> None:
         network = night / "engine.onnx"
@@ -408,6 +520,36 @@ class TestBroken:
         ]
         folder = make_engine("nan", "translation", nodes)
         assert reason_of(folder, town, NIGHT) == "engine 'nan' gave an image with numbers that are not finite"
+
+
+class TestDomain:
+    def test_frames_of_other_cameras_do_not_qualify_where_that_is_asked_for(
+        self, make_engine: Any, town: Frame
+    ) -> None:
+        nodes = [helper.make_node("Neg", ["image"], ["result"])]
+        folder = make_engine("world-night", "translation", nodes, domain="world")
+        photo = Frame("photo", town.image)
+        change = LearnedEngine.open(folder, only_its_domain=True).transform(NIGHT)
+        assert change(town, 1, measure=False).metadata["time"] == "night"
+        with pytest.raises(NotApplicable, match="'world-night' learned from the built-in world alone"):
+            change(photo, 1, measure=False)
+        # What was changed once is still a frame of the world.
+        assert change.engine.misfit(make_transform("fog")(town, 1, measure=False)) == ""
+        asked_by_name = LearnedEngine.open(folder)
+        assert (asked_by_name.is_for(town), asked_by_name.is_for(photo)) == (True, False)
+        assert asked_by_name.transform(NIGHT)(photo, 1, measure=False).metadata["time"] == "night"
+
+    def test_of_other_engines_nothing_is_known(self, night: Path, town: Frame) -> None:
+        engine = LearnedEngine.open(night, only_its_domain=True)
+        assert engine.is_for(Frame("photo", town.image))
+        assert engine.misfit(Frame("photo", town.image)) == ""
+
+    def test_engines_of_the_world_claim_no_level_that_they_did_not_learn(self, make_engine: Any) -> None:
+        supports = [CHANGES["clear-to-rain"].supports]
+        engine = LearnedEngine.open(make_engine("rain", "translation", identity(), supports=supports))
+        assert engine.supports(CHANGES["clear-to-rain"].operation)
+        assert not engine.supports(ReplaceOperation("weather", "heavy rain"))
+        assert not engine.supports(ReplaceOperation("weather", "light rain"))
 
 
 class TestCard:

@@ -320,8 +320,10 @@ def test_any_depth_of_pix2pixhd_is_told(halvings: int, blocks: int) -> None:
 
 def test_a_network_for_other_than_squares_must_be_told_its_size() -> None:
     weights = shaped(ugatit_table(8, 2, cells=10 * 20))
-    with pytest.raises(InputError, match=r"FC\.0\.weight has shape \(32, 6400\)"):
+    with pytest.raises(InputError, match=r"one size alone and was not trained on squares.*img_size"):
         architecture_of(weights)
+    with pytest.raises(InputError, match=r"FC\.0\.weight has shape \(32, 6400\)"):
+        architecture_of(weights, {"img_size": [40, 40]})
     assert architecture_of(weights, {"img_size": [40, 80]}).size == (40, 80)
 
 
@@ -383,6 +385,71 @@ def test_discriminators_have_the_public_layout_and_are_no_generators(
     assert {name: tuple(one.shape) for name, one in module.state_dict().items()} == table
     with pytest.raises(InputError, match=r"weights of a discriminator of .*generator"):
         architecture_of(shaped(table))
+
+
+def test_the_discriminators_of_pix2pixhd_judge_as_in_the_public_code() -> None:
+    module = MultiscaleDiscriminator(5, ndf=4, num_D=2)
+    state = filled(discriminator_table(5, 4))
+    module.load_state_dict(state)
+    images = torch.rand(2, 5, 32, 48, generator=torch.Generator().manual_seed(1)) * 2 - 1
+    with torch.inference_mode():
+        found = module(images)
+        halved = F.avg_pool2d(images, 3, stride=2, padding=1, count_include_pad=False)
+        # The last scale sees the whole image, the one before it half of it.
+        for features, scale, seen in zip(found, (1, 0), (images, halved), strict=True):
+            for layer, stride in enumerate((2, 2, 2, 1, 1)):
+                name = f"scale{scale}_layer{layer}.0"
+                weight, bias = state[f"{name}.weight"], state[f"{name}.bias"]
+                seen = F.conv2d(seen, weight, bias, stride=stride, padding=2)
+                if layer in (1, 2, 3):
+                    seen = instance(seen)
+                if layer < 4:
+                    seen = F.leaky_relu(seen, 0.2)
+                torch.testing.assert_close(features[layer], seen, atol=1e-4, rtol=0)
+
+
+def test_the_discriminators_of_unit_judge_as_in_the_public_code() -> None:
+    module = MsImageDis(dim=4)
+    state = filled(unit_discriminator_table(4))
+    module.load_state_dict(state)
+    seen = torch.rand(2, 3, 64, 96, generator=torch.Generator().manual_seed(1)) * 2 - 1
+    with torch.inference_mode():
+        for scale, score in enumerate(module(seen)):
+            expected = seen
+            for layer in range(4):
+                name = f"cnns.{scale}.{layer}.conv"
+                expected = F.leaky_relu(padded(expected, state, name, stride=2, pad=1), 0.2)
+            expected = padded(expected, state, f"cnns.{scale}.4", pad=0)
+            torch.testing.assert_close(score, expected, atol=1e-4, rtol=0)
+            seen = F.avg_pool2d(seen, 3, stride=2, padding=1, count_include_pad=False)
+
+
+def test_the_discriminators_of_ugatit_judge_as_in_the_public_code() -> None:
+    module = Discriminator(ndf=4).eval()
+    state = filled(ugatit_discriminator_table(4))
+    module.load_state_dict(state)
+
+    def divided(name: str) -> State:
+        """The weight over its largest singular value, as far as that is known."""
+        weight = state[f"{name}.weight_orig"]
+        largest = state[f"{name}.weight_u"] @ weight.flatten(1) @ state[f"{name}.weight_v"]
+        return {**state, f"{name}.weight": weight / largest}
+
+    found = torch.rand(2, 3, 32, 48, generator=torch.Generator().manual_seed(1)) * 2 - 1
+    with torch.inference_mode():
+        score, logits, heat = module(found)
+        for place, stride in ((1, 2), (4, 2), (7, 2), (10, 1)):
+            found = F.leaky_relu(
+                padded(found, divided(f"model.{place}"), f"model.{place}", stride=stride, pad=1), 0.2
+            )
+        pooled = {"gap_fc": found.mean((2, 3)), "gmp_fc": found.amax((2, 3))}
+        expected = [one @ divided(name)[f"{name}.weight"].T for name, one in pooled.items()]
+        torch.testing.assert_close(logits, torch.cat(expected, 1), atol=1e-3, rtol=1e-4)
+        weighted = [found * state[f"{name}.weight_orig"].view(1, -1, 1, 1) for name in pooled]
+        found = F.leaky_relu(padded(torch.cat(weighted, 1), state, "conv1x1", pad=0), 0.2)
+        torch.testing.assert_close(heat, found.sum(1, keepdim=True), atol=1e-3, rtol=1e-4)
+        expected_score = padded(found, divided("conv"), "conv", pad=1)
+        torch.testing.assert_close(score, expected_score, atol=1e-3, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

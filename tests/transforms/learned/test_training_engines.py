@@ -27,8 +27,8 @@ from roadworthy.transforms.learned.training.comparing import Comparison, interva
 from roadworthy.transforms.learned.training.loop import Fitted
 from roadworthy.transforms.learned.training.paired import Paired
 from roadworthy.transforms.learned.training.pictures import Pictures
-from roadworthy.transforms.learned.training.recipes import QUICK, RECIPES, Recipe
-from roadworthy.transforms.learned.training.settings import EngineSettings
+from roadworthy.transforms.learned.training.recipes import QUICK, RECIPES, Recipe, Variant
+from roadworthy.transforms.learned.training.settings import EngineSettings, PairedWeights
 from roadworthy.transforms.learned.training.train import Folder, train_synthesis, train_translation
 from roadworthy.transforms.learned.training.writing import Purpose
 
@@ -49,7 +49,7 @@ def test_a_painting_engine_comes_out_and_is_used(tmp_path: Path) -> None:
     assert card == EngineCard.read(tmp_path)
     assert card.classes[:2] == ("road", "line")
     assert (card.context, card.edges, card.multiple) == (True, False, 4)
-    assert (card.trained_at, card.most) == ((64, 96), (128, 192))
+    assert (card.trained_at, card.most) == ((64, 96), (96, 144))
     assert [(one.role, one.frames) for one in card.data] == [("training", 3), ("validation", 2)]
     assert card.training.method == "pix2pixhd"
     assert set(card.training.losses) == {"adversarial", "discriminator", "matching", "perceptual", "plain"}
@@ -86,6 +86,11 @@ def test_a_translating_engine_comes_out_of_two_folders_and_is_used(
     result = CliRunner().invoke(app, given, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
+    # In a pipe, as here, a line tells each time how far it is.
+    lines = result.stderr.splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["step 1", "step 2"]
+    assert "loss cycle " in lines[0]
+    assert "cycle error, grey levels " in lines[1]
     card = EngineCard.read(out)
     assert told["name"] == card.name == "engine"
     assert (card.kind, card.architecture, card.training.method) == ("translation", method, method)
@@ -142,6 +147,7 @@ def test_an_engine_of_the_world_is_made_and_compared(tmp_path: Path) -> None:
     assert distance.low <= distance.value
     # Three steps from what the classical transform makes: nearly as good.
     assert distance.value < 1.5 * distance.classical
+    assert card.notes[-1].startswith("Weights have 16 bits: on random inputs that changed a pixel by ")
     assert not (tmp_path / "pairs").exists()
     assert (tmp_path / "remove-line.log").is_file()
 
@@ -178,7 +184,17 @@ def learning(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float, float]]:
         return loop.fit(method, *feeds, **more)
 
     monkeypatch.setattr(making, "fit", fit)
+    _let_rain_learn(monkeypatch, _TRUTH, _ADVERSARIAL)
     return seen
+
+
+_TRUTH = Variant("truth", share=2.0)
+_ADVERSARIAL = Variant("adversarial", weights=PairedWeights(adversarial=0.02, matching=0.2))
+
+
+def _let_rain_learn(monkeypatch: pytest.MonkeyPatch, *variants: Variant) -> None:
+    changed = dataclasses.replace(RECIPES["clear-to-rain"], variants=variants, rate=1e-3)
+    monkeypatch.setitem(cast("dict[str, Recipe]", RECIPES), "clear-to-rain", changed)
 
 
 def test_a_variant_that_diverges_is_tried_slower_and_costs_no_other(
@@ -198,12 +214,7 @@ def test_a_variant_that_diverges_is_tried_slower_and_costs_no_other(
 def test_where_nothing_can_be_learned_it_says_so(
     tmp_path: Path, learning: list[tuple[str, float, float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = RECIPES["clear-to-rain"]
-    monkeypatch.setitem(
-        cast("dict[str, Recipe]", RECIPES),
-        "clear-to-rain",
-        dataclasses.replace(recipe, variants=recipe.variants[1:]),
-    )
+    _let_rain_learn(monkeypatch, _ADVERSARIAL)
     with pytest.raises(InputError, match="no variant of 'clear-to-rain' could be learned"):
         making.make("clear-to-rain", tmp_path, effort=QUICK, device="cpu")
     assert [one[0] for one in learning] == ["adversarial", "adversarial"]

@@ -12,6 +12,7 @@ import torch
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.transforms import make_transform
+from roadworthy.transforms.learned.networks.pix2pixhd import MultiscaleDiscriminator
 from roadworthy.transforms.learned.training.features import (
     feature_network,
     frechet_distance,
@@ -65,10 +66,46 @@ def test_feature_matching_leaves_out_the_score_and_real_features_get_no_gradient
     real = [[torch.full((1, 1, 2, 2), 3.0, requires_grad=True), torch.ones(1, 1, 1, 1)]]
     fake = [[torch.full((1, 1, 2, 2), 1.0, requires_grad=True), torch.zeros(1, 1, 1, 1)]]
     loss = feature_matching(real, fake)
-    assert float(loss.detach()) == pytest.approx(2.0 * 4 / 2)
+    assert float(loss.detach()) == pytest.approx(2.0 * 4 / 1)
     loss.backward()  # type: ignore[no-untyped-call]
     assert real[0][0].grad is None
     assert fake[0][0].grad is not None
+
+
+def test_feature_matching_weighs_layers_and_scales_as_the_public_code_does() -> None:
+    """There each of the layers of the public discriminator, 3 + 1 of them, counts 4 / (3 + 1), each of two
+    scales one half."""
+    judge = MultiscaleDiscriminator(3, ndf=2, n_layers=3, num_D=2).requires_grad_(requires_grad=False)
+    real, fake = (judge(torch.rand(1, 3, 32, 32, generator=torch.Generator().manual_seed(n))) for n in (0, 1))
+    expected = sum(
+        0.5 * 4 / (3 + 1) * float((fake[scale][layer] - real[scale][layer]).abs().mean())
+        for scale in range(2)
+        for layer in range(3 + 1)
+    )
+    assert float(feature_matching(real, fake).detach()) == pytest.approx(expected, rel=1e-5)
+
+
+def test_only_the_part_that_was_made_is_judged() -> None:
+    """Elsewhere real and made are the same: what is asked about that drowns what is asked about the hole."""
+    part = torch.zeros(1, 1, 8, 16)
+    part[:, :, 2:4, 4:6] = 1  # one of 4 × 8 cells of two pixels
+    score = torch.full((1, 1, 4, 8), 0.5)
+    sure, unsure = score.clone(), score.clone()
+    sure[0, 0, 1, 2], unsure[0, 0, 1, 2] = 1.0, 0.0
+    assert float(discriminator_loss("lsgan", [sure], [unsure], part)) == 0
+    assert float(discriminator_loss("lsgan", [sure], [unsure])) == pytest.approx(31 / 32 * 0.5)
+    assert float(discriminator_loss("hinge", [2 * sure], [unsure - 1], part)) == 0
+    assert float(generator_loss("lsgan", [unsure], part)) == 1
+    assert float(generator_loss("hinge", [sure], part)) == -1
+    features = [[torch.ones(1, 3, 4, 8), torch.ones(1, 1, 4, 8)]]
+    others = [[torch.ones(1, 3, 4, 8), torch.ones(1, 1, 4, 8)]]
+    others[0][0][0, :, 1, 2] = 3.0
+    assert float(feature_matching(features, others, part)) == pytest.approx(4 * 2.0)
+    assert float(feature_matching(features, others)) == pytest.approx(4 * 2.0 / 32)
+    # A part that is smaller than a cell still counts.
+    speck = torch.zeros(1, 1, 8, 16)
+    speck[0, 0, 3, 5] = 1
+    assert float(generator_loss("lsgan", [unsure], speck)) == 1
 
 
 def test_means() -> None:

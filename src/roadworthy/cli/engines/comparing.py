@@ -9,7 +9,7 @@ import typer
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, plain_table, print_json, progress
 from roadworthy.cli._datasets import AsJson
-from roadworthy.cli.bbsl._inputs import two_numbers
+from roadworthy.cli._values import two_numbers
 from roadworthy.cli.engines._group import app, opened_engine
 from roadworthy.errors import InputError
 
@@ -24,15 +24,15 @@ __all__ = ["compare"]
     cls=Command,
     epilog=examples(
         "roadworthy engines compare day-to-night clear-to-rain",
-        "roadworthy engines compare my-engine --count 200 --seed 900 --workers 8",
+        "roadworthy engines compare my-engine --sample 200 --seed 900 --workers 8",
     ),
 )
 def compare(
     which: Annotated[
         list[str], typer.Argument(metavar="ENGINE…", help="Learned engines: their folders or names.")
     ],
-    count: Annotated[
-        int, typer.Option("--count", "-n", metavar="N", help="How many scenes of the world.")
+    sample: Annotated[
+        int, typer.Option("--sample", "-n", metavar="N", help="How many scenes of the world.")
     ] = 60,
     tracks: Annotated[
         str | None,
@@ -59,10 +59,10 @@ def compare(
     from roadworthy.transforms.learned.training.pairs import PairSource
     from roadworthy.world import HELD_OUT_TRACK_NAMES
 
-    if count < 2 or workers < 1:
-        raise InputError(f"--count must be 2 or more and --workers 1 or more, got {count} and {workers}")
+    if sample < 2 or workers < 1:
+        raise InputError(f"--sample must be 2 or more and --workers 1 or more, got {sample} and {workers}")
     width, height = two_numbers(size, "--size must be WIDTHxHEIGHT, such as 320x160")
-    source = PairSource(tracks or ",".join(HELD_OUT_TRACK_NAMES), (seed,), count, (int(height), int(width)))
+    source = PairSource(tracks or ",".join(HELD_OUT_TRACK_NAMES), (seed,), sample, (int(height), int(width)))
     rows: list[dict[str, Any]] = []
     asked = [(engine, change) for engine in map(opened_engine, which) for change in _changes(engine)]
     for engine, change in asked:

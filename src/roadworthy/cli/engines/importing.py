@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, parse_options, print_json
+from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson
-from roadworthy.cli.bbsl._inputs import two_numbers
+from roadworthy.cli._values import two_numbers
 from roadworthy.cli.engines._group import app
+from roadworthy.cli.engines._settings import network_settings
 from roadworthy.cli.engines._supports import Supports, parse_supports
 from roadworthy.errors import InputError
 
@@ -100,7 +100,7 @@ def import_engine(
             channels=channels_of(channels) if channels else (),
             edges=edges,
             direction=direction,  # type: ignore[arg-type]  # checked above
-            overrides={key: _value(str(value)) for key, value in parse_options(setting or []).items()},
+            overrides=network_settings(setting),
             trained_at=_size("--size", size),
             most=_size("--most", most),
             half=half,
@@ -125,8 +125,3 @@ def _size(option: str, text: str) -> tuple[int, int] | None:
         return None
     width, height = two_numbers(text, f"{option} must be WIDTHxHEIGHT, such as 512x256")
     return int(height), int(width)
-
-
-def _value(text: str) -> object:
-    """Return a setting as the network takes it: a number or a word."""
-    return int(text) if re.fullmatch(r"\d+", text) else text

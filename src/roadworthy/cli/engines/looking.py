@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["list_engines", "show"]
 
+_NEARER = {True: "yes", False: "no", None: "not measured"}
+
 
 @app.command(
     "list",
@@ -36,7 +38,8 @@ def list_engines(
 ) -> None:
     """List the learned engines that come with Roadworthy, and those of an engines file, in its order.
 
-    Nothing in the file is run.
+    Nothing in the file is run. `--engines shipped` takes those that come with Roadworthy and were measured to
+    be nearer to the world's truth than what is built in.
     """
     from roadworthy.transforms import read_engines
     from roadworthy.transforms.engines import SHIPPED
@@ -57,9 +60,10 @@ def list_engines(
             soft_wrap=True,
         )
         return
-    table = plain_table("engine", "from", "what it does", "how")
+    table = plain_table("engine", "from", "what it does", "how", "nearer than built in")
     for row in rows:
-        table.add_row(row["name"], row["from"], ", ".join(row["supports"]), row["how"])
+        nearer = _NEARER[row["is_nearer"]] if "is_nearer" in row else ""
+        table.add_row(row["name"], row["from"], ", ".join(row["supports"]), row["how"], nearer)
     console().print(table)
 
 
@@ -77,6 +81,7 @@ def _row(source: str, engine: UserEngine) -> dict[str, Any]:
         card = engine.card
         row["how"] = f"learned: {card.architecture}" + (f", for {card.domain}" if card.domain else "")
         row |= {"card": card.name, "kind": card.kind, "domain": card.domain, "sha256": card.sha256}
+        row["is_nearer"] = card.is_nearer
     return row
 
 
@@ -128,9 +133,9 @@ def _facts(card: EngineCard, engine: UserEngine) -> Iterator[tuple[str, str]]:
     for title, value in (("for", card.domain), ("license", card.license), ("source", card.source)):
         if value:
             yield title, value
-    for one in card.data:
-        told = [one.name, f"{one.frames} frames", one.license, one.source]
-        yield one.role, ", ".join(word for word in told if word)
+    for role in dict.fromkeys(one.role for one in card.data):
+        data = [one for one in card.data if one.role == role]
+        yield role, "; ".join(f"{one.name}, {one.frames} frames" for one in data)
     if card.training.method:
         facts = card.training
         told = [facts.method, f"{facts.steps} steps" if facts.steps else "", facts.device, facts.date]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from roadworthy.cli._commands import Command, Group
-from roadworthy.cli._console import console, examples, make_folder, parse_options, print_json, print_rows
+from roadworthy.cli._console import bars, console, examples, print_json, print_rows
 from roadworthy.cli._datasets import AsJson, Data, Options, opened
+from roadworthy.cli._training import Device, Precision, Resume, Workers, processes, training_folder
+from roadworthy.cli._values import two_numbers
+from roadworthy.cli.engines._settings import network_settings
 from roadworthy.cli.engines._supports import Supports, parse_supports
 from roadworthy.errors import InputError
 
@@ -28,7 +29,6 @@ app = typer.Typer(
 )
 
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the engine.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with the training in the folder.")]
 Name = Annotated[
     str | None, typer.Option(metavar="NAME", help="What to call it; as its folder when left out.")
 ]
@@ -55,16 +55,6 @@ Share = Annotated[
     float, typer.Option("--val-share", metavar="SHARE", help="How much of the data is measured on.")
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Chooses all that is random.")]
-Device = Annotated[
-    str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto for a GPU if there is one.")
-]
-Precision = Annotated[
-    str,
-    typer.Option(metavar="HOW", help="auto: mixed precision on a GPU; float32: none; bfloat16: anywhere."),
-]
-Workers = Annotated[
-    int | None, typer.Option(metavar="N", help="Processes that read; one per core when left out.")
-]
 Half = Annotated[
     bool, typer.Option("--half", help="Store the weights with 16 bits, which halves the engine's file.")
 ]
@@ -72,6 +62,7 @@ Domain = Annotated[str, typer.Option(metavar="WORDS", help="What the engine is f
 License = Annotated[str, typer.Option(metavar="WORDS", help="Under which terms the data may be used.")]
 Source = Annotated[str, typer.Option(metavar="WORDS", help="Where the data come from.")]
 
+_STATE = "the state of the last checkpoint"
 _WIDTH = 320
 _ROUND = 32  # what sizes are rounded to when none is given; all networks take multiples of it
 
@@ -130,6 +121,7 @@ def synthesis(
     as_json: AsJson = False,
 ) -> None:
     """Train an engine that paints what a label map says, in the manner of Pix2pixHD."""
+    from roadworthy.transforms.learned.training.loop import CHECKPOINT
     from roadworthy.transforms.learned.training.train import Folder, train_synthesis
     from roadworthy.transforms.learned.training.writing import Purpose
 
@@ -145,11 +137,11 @@ def synthesis(
         precision=precision,
     )
     done = parse_supports(supports or ("remove line", "replace building by tree"))
-    with _folder(out) as folder, _watching() as watcher:
+    with training_folder(out, CHECKPOINT, _STATE) as folder, _watching() as watcher:
         card = train_synthesis(
             frames,
             Purpose(name or folder.name, done, domain or data, license, source),
-            Folder(folder, resume, workers=_workers(workers)),
+            Folder(folder, resume, workers=processes(workers)),
             size=_size(size, frames),
             architecture=architecture,
             network=_network(network_option, {"ngf": 16, "n_blocks": 4} if small else {}, architecture),
@@ -211,6 +203,7 @@ def translation(
     as_json: AsJson = False,
 ) -> None:
     """Train an engine that turns one kind of images into another, from images that are no pairs."""
+    from roadworthy.transforms.learned.training.loop import CHECKPOINT
     from roadworthy.transforms.learned.training.train import Folder, train_translation
     from roadworthy.transforms.learned.training.writing import Purpose
 
@@ -230,12 +223,12 @@ def translation(
         precision=precision,
     )
     narrow = {"unit": {"dim": 16, "n_res": 2}, "ugatit": {"ngf": 16, "n_blocks": 2, "light": True}}[method]
-    with _folder(out) as folder, _watching() as watcher:
+    with training_folder(out, CHECKPOINT, _STATE) as folder, _watching() as watcher:
         card = train_translation(
             before,
             after,
             Purpose(name or folder.name, done, domain or f"{source_data} to {target_data}", license, source),
-            Folder(folder, resume, workers=_workers(workers)),
+            Folder(folder, resume, workers=processes(workers)),
             size=_size(size, before),
             method=method,
             network=_network(network_option, narrow if small else {}, method),
@@ -256,80 +249,44 @@ def _settings(**given: Any) -> EngineSettings:
     return EngineSettings(**given, save_every=often, sheet_every=4 * often)
 
 
-def _workers(given: int | None) -> int:
-    return (os.cpu_count() or 1) if given is None else given
-
-
 def _network(given: list[str] | None, narrow: dict[str, Any], architecture: str) -> dict[str, Any]:
-    """Return settings of the network; the numbers among those that were given as text."""
+    """Return settings of the network: those that were given, and those of a narrow one."""
     if architecture == "small-synthesis":
         narrow = {"width": 16} if narrow else {}
     elif architecture == "pix2pixhd-local" and narrow:
         narrow = {"ngf": 16, "n_blocks_global": 4}
-    found: dict[str, Any] = dict(narrow)
-    for key, value in parse_options(given or []).items():
-        text = str(value)
-        words = {"true": True, "false": False}
-        found[key] = int(text) if re.fullmatch(r"-?\d+", text) else words.get(text.lower(), text)
-    return found
+    return {**narrow, **network_settings(given)}
 
 
 def _size(given: str | None, data: Any) -> tuple[int, int]:
     """Return height and width to train at."""
     if given is not None:
-        found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", given)
-        if found is None:
-            raise InputError(f"size must be width and height in pixels such as '320x160', got {given!r}")
-        return int(found[2]), int(found[1])
+        width, height = two_numbers(given, "--size must be WIDTHxHEIGHT, such as 320x160")
+        return height, width
     height, width = data[0].image.shape[:2]
     wide = min(_WIDTH, max(_ROUND, width // _ROUND * _ROUND))
     return max(_ROUND, round(height * wide / width / _ROUND) * _ROUND), wide
 
 
 @contextmanager
-def _folder(path: Path) -> Iterator[Path]:
-    """Make the folder of a training, leave no empty one behind, and say how to go on after Ctrl-C."""
-    folder = make_folder(path)
-    try:
-        yield folder
-    except KeyboardInterrupt:
-        if (folder / "checkpoint.pt").is_file():
-            hint = f"Stopped. {folder} has the state of the last checkpoint: go on with --resume"
-            console(stderr=True).print(hint, markup=False, soft_wrap=True)
-        raise
-    finally:
-        with suppress(OSError):  # a folder that holds something stays
-            folder.rmdir()
-
-
-@contextmanager
 def _watching() -> Iterator[EngineWatcher]:
-    """Show a training on a terminal, and nothing in a pipe."""
-    from rich.progress import Progress
-
+    """Tell how a training goes on: by bars on a terminal, and by a line each time that it is measured."""
     from roadworthy.transforms.learned.training.settings import EngineWatcher
 
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
-        bars: dict[str, Any] = {}
-
-        def advance(what: str, done: float, total: float) -> None:
-            if what not in bars:
-                bars[what] = progress.add_task(what, total=total)
-            progress.update(bars[what], completed=done, total=total)
+    with bars() as shown:
 
         class Shown(EngineWatcher):
             def reading(self, done: int, total: int) -> None:
-                advance("Reading frames", done, total)
+                shown.show("Reading frames", done, total)
 
             def step(self, step: int, progress: float) -> None:  # noqa: ARG002
-                advance("Training", progress, 1.0)
+                shown.show("Training", progress, 1.0)
 
             def measured(self, result: Measured) -> None:
-                if err.is_terminal:
-                    told = {**{f"loss {key}": one for key, one in result.losses.items()}, **result.measures}
-                    line = ", ".join(f"{key} {value:.4g}" for key, value in told.items())
-                    progress.console.print(f"step {result.step}: {line}", markup=False)
+                told = {**{f"loss {key}": one for key, one in result.losses.items()}, **result.measures}
+                numbers = ", ".join(f"{key} {value:.4g}" for key, value in told.items())
+                # In a pipe too: it goes on for hours, and whoever reads a log wants to know how.
+                shown.tell(f"step {result.step}, {result.seconds:.0f} s: {numbers}", in_pipes=True)
 
         yield Shown()
 

@@ -6,13 +6,14 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, listed, make_folder, print_json
-from roadworthy.cli._datasets import AsJson, Data, Options, counted, opened, spread_frames
+from roadworthy.cli._datasets import AsJson, Data, FewFrames, Options, counted, opened, spread_frames
 from roadworthy.cli.engines._group import Which, app, opened_engine
 from roadworthy.errors import InputError, NotApplicable
 
@@ -32,16 +33,14 @@ _MOST_FRAMES = 50
     cls=Command,
     epilog=examples(
         "roadworthy engines try day-to-night",
-        "roadworthy engines try my-engine --data camvid:path/to/camvid --count 6 --out sheet.png",
+        "roadworthy engines try my-engine --data camvid:path/to/camvid --sample 6 --out sheet.png",
     ),
 )
 def try_engine(
     which: Which,
     data: Data = "world:town",
     option: Options = None,
-    count: Annotated[
-        int, typer.Option("--count", "-n", metavar="N", help="How many frames, spread over the data set.")
-    ] = 4,
+    sample: FewFrames = 4,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of all random numbers.")] = 0,
     device: Annotated[str, typer.Option(metavar="DEVICE", help="Where it runs: cpu or cuda.")] = "cpu",
     out: Annotated[
@@ -57,14 +56,14 @@ def try_engine(
     from roadworthy.images import write_image
     from roadworthy.report import transform_strip
 
-    if not 1 <= count <= _MOST_FRAMES:
-        raise InputError(f"--count must be between 1 and {_MOST_FRAMES}, got {count}")
+    if not 1 <= sample <= _MOST_FRAMES:
+        raise InputError(f"--sample must be between 1 and {_MOST_FRAMES}, got {sample}")
     engine = opened_engine(which, device=device)
     asked = {str(support): one for support in engine.supported if (one := support.asked()) is not None}
     if not asked:
         raise InputError(f"the engine {engine.name!r} does not say what it replaces things by")
-    dataset = opened(data, option, count=count)
-    frames, _ = spread_frames(dataset, count)
+    dataset = opened(data, option, count=sample)
+    frames, _ = spread_frames(dataset, sample)
     changes: dict[str, Transform] = {}
     for words, operation in asked.items():
         changes[f"{words}, learned"] = engine.transform(operation)
@@ -124,7 +123,7 @@ def _tried(
                 spent.append(time.perf_counter() - start)
             except NotApplicable as error:
                 reasons[error.reason] += 1
-        seconds = min(spent) if spent else None
+        seconds = median(spent) if spent else None
         rows.append({"operation": words, "changed": len(spent), "seconds": seconds, "reasons": dict(reasons)})
     unseen: Counter[str] = Counter()
     assert isinstance(engine.backend, Network)

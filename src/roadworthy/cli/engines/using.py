@@ -47,6 +47,7 @@ def use(
     """
     from roadworthy.transforms import read_engines
     from roadworthy.transforms.engines.editing import put_engine
+    from roadworthy.transforms.learned.card import WORLD
 
     engine = opened_engine(which, device=device)
     called = name or engine.name
@@ -60,6 +61,10 @@ def use(
     found = read_engines(file)
     (mine,) = (one for one in found if one.name == called)
     notes = _hidden(mine, found)
+    if engine.card.domain == WORLD:
+        notes.append(
+            f"{called} learned from the built-in world alone; on other frames, look at what it makes"
+        )
     if as_json:
         does = [str(one) for one in mine.supported]
         print_json(

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError, NotApplicable
 from roadworthy.frames import LabelMap
-from roadworthy.images import read_ids, read_image, write_image
+from roadworthy.images import read_ids, read_image, read_pixels, write_image
 from roadworthy.transforms.engines.backend import Backend, Made, Task
 from roadworthy.transforms.engines.pictures import labels_png, mask_png
 from roadworthy.transforms.engines.placeholders import WORDS, filled, placeholders
@@ -104,13 +103,13 @@ class Command(Backend):
         try:
             image = read_image(path)
             # Reading makes 8 bits of 16, and a program that writes 16 means something else by them.
-            raw = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
+            depth = read_pixels(path).dtype
         except FrameError as error:
             reason = str(error).partition(f"{path}: ")[2] or "it is no image"
             raise NotApplicable(
                 f"engine {self.name!r} wrote an image that cannot be read: {reason}"
             ) from error
-        if raw is None or raw.dtype != np.uint8:
+        if depth != np.uint8:
             raise NotApplicable(f"engine {self.name!r} wrote an image that has not 8 bits a channel")
         return image
 

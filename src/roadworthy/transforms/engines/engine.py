@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from roadworthy.errors import InputError
+from roadworthy.frames import Frame
 from roadworthy.transforms.engines.backend import Backend
 from roadworthy.transforms.engines.support import Support
 from roadworthy.transforms.engines.transform import EngineTransform
@@ -52,6 +53,24 @@ class UserEngine:
     def keeps_outside(self) -> bool:
         """Whether pixels that the operation is not about stay as they are."""
         return self.backend.keeps_outside if self.outside is None else self.outside == "kept"
+
+    def is_for(self, frame: Frame) -> bool:
+        """Return whether it was made for frames such as this one, as far as that is known.
+
+        Args:
+            frame: A frame of the data.
+        """
+        del frame
+        return True
+
+    def misfit(self, frame: Frame) -> str:
+        """Return why it is not used on frames such as this one; empty if it is.
+
+        Args:
+            frame: A frame of the data.
+        """
+        del frame
+        return ""
 
     def supports(self, operation: Operation) -> bool:
         """Return whether it does an operation."""

@@ -76,7 +76,8 @@ class Entry(Backend):
             found = self.entry_point()(task.frame, task.operation, task.rng)
         except NotApplicable:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            # A script that was made a function may still call sys.exit, which must not end a run as passed.
             raise NotApplicable(f"engine {self.name!r} raised {type(error).__name__}: {error}") from error
         if isinstance(found, Frame):
             return Made(found.image, found.labels, found)

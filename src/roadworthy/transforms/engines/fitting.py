@@ -18,7 +18,9 @@ Size = tuple[int, int]
 
 @dataclass(frozen=True)
 class Fit:
-    """How the pictures of a frame are made smaller and padded for an engine; sizes are (height, width).
+    """How the pictures of a frame are made smaller or larger for an engine, and padded.
+
+    Sizes are (height, width).
 
     Padding is at the right and at the bottom, and goes on with what is at the edge.
 
@@ -32,6 +34,8 @@ class Fit:
         Fit(size=(720, 960), scaled=(360, 480), padded=(368, 480))
         >>> Fit.of((100, 90))
         Fit(size=(100, 90), scaled=(100, 90), padded=(100, 90))
+        >>> Fit.of((80, 120), usual=(160, 320)).scaled
+        (160, 240)
     """
 
     size: Size
@@ -39,17 +43,21 @@ class Fit:
     padded: Size
 
     @classmethod
-    def of(cls, size: Size, *, most: Size | None = None, multiple: int = 1) -> Fit:
-        """Return how a frame of a size is fitted.
+    def of(cls, size: Size, *, most: Size | None = None, multiple: int = 1, usual: Size | None = None) -> Fit:
+        """Return how a frame of a size is fitted. It keeps its proportions.
 
         Args:
             size: Of the frame.
-            most: The largest size that the engine takes; None for any. The frame keeps its proportions.
+            most: The largest size that the engine takes; None for any. Larger frames are made smaller.
             multiple: What height and width must be multiples of.
+            usual: The size that the engine knows; None for any. A frame that is smaller, in height and in
+                width, is made as large as fits into it.
         """
         scale = 1.0
+        if usual is not None:
+            scale = max(scale, min(whole / side for whole, side in zip(usual, size, strict=True)))
         if most is not None:
-            scale = min(1.0, *(limit / side for limit, side in zip(most, size, strict=True)))
+            scale = min(scale, *(limit / side for limit, side in zip(most, size, strict=True)))
         height, width = (max(1, round(scale * side)) for side in size)
         return cls(
             size, (height, width), (-(-height // multiple) * multiple, -(-width // multiple) * multiple)
@@ -57,7 +65,8 @@ class Fit:
 
     def image(self, image: Numbers) -> Numbers:
         """Return a picture as the engine sees it; one of ids or a mask must go through :meth:`ids`."""
-        return self._padded(image if self.scaled == self.size else self._resized(image, cv2.INTER_AREA))
+        how = cv2.INTER_AREA if self._is_smaller else cv2.INTER_CUBIC
+        return self._padded(image if self.scaled == self.size else self._resized(image, how))
 
     def ids(self, ids: Numbers) -> Numbers:
         """Return a map whose pixels are numbers as the engine sees it: no number is mixed with another."""
@@ -69,7 +78,13 @@ class Fit:
         cut = image[:height, :width]
         if self.scaled == self.size:
             return cut
-        return np.asarray(cv2.resize(cut, self.size[::-1], interpolation=cv2.INTER_CUBIC), image.dtype)
+        how = cv2.INTER_CUBIC if self._is_smaller else cv2.INTER_AREA
+        return np.asarray(cv2.resize(cut, self.size[::-1], interpolation=how), image.dtype)
+
+    @property
+    def _is_smaller(self) -> bool:
+        """Whether the engine sees fewer pixels than the frame has."""
+        return self.scaled[0] * self.scaled[1] < self.size[0] * self.size[1]
 
     def _resized(self, picture: Numbers, how: int) -> Numbers:
         resized: Any = cv2.resize(picture, self.scaled[::-1], interpolation=how)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from roadworthy._files import read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.transforms.engines.backend import Backend, Image, Made, Task
@@ -81,12 +82,17 @@ class Pipeline(Backend):
                 f"the engine {self.name!r}: {self.folder} is no pipeline: it has no {_INDEX}; nothing is "
                 "downloaded, so put the whole pipeline there"
             )
+        if missing := _missing_parts(self.folder):
+            raise InputError(
+                f"the engine {self.name!r}: {self.folder} is no whole pipeline: {_INDEX} names "
+                f"{', '.join(missing)}, which is not there; nothing is downloaded, so copy the whole folder"
+            )
         _diffusers()
 
     def made(self, task: Task) -> Made:
         paints = self._painting(task.operation)
         fit = Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
-        pipeline = _opened(self.folder, paints, self.device, self.dtype)
+        pipeline = self._opened(paints)
         from PIL.Image import fromarray
 
         given: dict[str, Any] = {
@@ -108,9 +114,26 @@ class Pipeline(Backend):
             found = np.asarray(pipeline(**given).images[0])
         except Exception as error:
             # What pipelines raise is not documented; out of memory is a RuntimeError, for one.
-            told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-            raise NotApplicable(f"engine {self.name!r} raised {told}") from error
+            raise NotApplicable(f"engine {self.name!r} raised {_told(error)}") from error
         return Made(fit.back(self._image(found, fit)))
+
+    def _opened(self, paints: Paints) -> Any:
+        """Return the pipeline, ready to be called.
+
+        Raises:
+            InputError: It cannot be opened: no frame could be painted, so that the run ends.
+        """
+        try:
+            return _opened(self.folder, paints, self.device, self.dtype)
+        except InputError:
+            raise
+        except Exception as error:
+            # Likewise; a file that is missing, broken or no safetensors, or a device that is not there.
+            raise InputError(
+                f"the engine {self.name!r}: cannot open the pipeline {self.folder} on {self.device}: "
+                f"{_told(error)}; it must be a whole folder as save_pretrained writes it, with weights as "
+                "safetensors"
+            ) from error
 
     def _painting(self, operation: Operation) -> Paints:
         if self.paints is not None:
@@ -127,6 +150,24 @@ class Pipeline(Backend):
         if not np.isfinite(found).all():
             raise NotApplicable(f"engine {self.name!r} gave an image with numbers that are not finite")
         return np.asarray(np.rint(np.clip(found, 0, 1) * 255), np.uint8)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+def _missing_parts(folder: Path) -> list[str]:
+    """Return which parts of a pipeline its folder should have and has not.
+
+    Raises:
+        InputError: What says so is no JSON, or something else.
+    """
+    index = read_json(folder / _INDEX)
+    if not isinstance(index, dict):
+        raise InputError(f"{folder / _INDEX} must name the parts of a pipeline, got {type(index).__name__}")
+    # A part is named with its library and its class; both are null for one that was left out.
+    named = [key for key, one in index.items() if isinstance(one, list) and one and one[0] is not None]
+    return [key for key in named if not key.startswith("_") and not (folder / key).is_dir()]
 
 
 def _diffusers() -> Any:

@@ -114,8 +114,10 @@ class EngineTransform(Transform):
 
         Raises:
             NotApplicable: What is to be removed or replaced is not there, or too small; or the weather or the
-                time is already what it should become.
+                time is already what it should become; or the engine is for other frames.
         """
+        if reason := self.engine.misfit(frame):
+            raise NotApplicable(reason)
         self._check_news(frame)
         return Task(frame, self.operation, self._selected(frame), rng, self.labels == "written")
 

@@ -5,14 +5,13 @@ An engine is a folder with two files, ``card.json`` and ``engine.onnx``. Here th
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from roadworthy._files import read_json, write_text
+from roadworthy._files import read_json, sha256_of, write_text
 from roadworthy._yaml import explained
 from roadworthy.errors import InputError
 from roadworthy.ontology import ontology
@@ -23,6 +22,10 @@ __all__ = ["CARD", "NETWORK", "DataNote", "EngineCard", "Metric", "TrainingNote"
 
 CARD = "card.json"
 NETWORK = "engine.onnx"
+APART = "look distance, learned minus classical"
+"""How the names of metrics begin that say how much nearer to the truth it comes than what is built in."""
+WORLD = "world"
+"""The domain of engines that learned from the built-in world alone."""
 FORMAT = 1
 """Of the card. A later one that an older program cannot use gets another number."""
 
@@ -132,7 +135,8 @@ class EngineCard(Form):
         edges: For synthesis: whether it also takes ``edges``, the boundaries between instances.
         noise: Channels of the input ``noise``, standard normal numbers drawn anew for each seed; 0 for none.
         multiple: Height and width must be multiples of this; images are padded.
-        trained_at: The size of the images that it was trained with; nothing where it is not known.
+        trained_at: The size of the images that it was trained with; nothing where it is not known. Smaller
+            images are made larger for it.
         least: The smallest size that it takes.
         most: The largest size that it is run at; nothing for any. Larger images are made smaller for it. If
             it equals `least`, the network takes this size alone, and images are stretched to it.
@@ -219,6 +223,24 @@ class EngineCard(Form):
         }
         return {name: channels for name, channels in every.items() if channels}
 
+    @property
+    def is_nearer(self) -> bool | None:
+        """Whether it was measured to come nearer to the truth than what is built in, at all sizes.
+
+        Beyond chance: all of each interval must say so. None where it was not measured.
+
+        Example:
+            >>> card = EngineCard(
+            ...     name="night", kind="translation", architecture="small-translation",
+            ...     supports=[{"operation": "replace", "element": "time", "by": "night"}],
+            ...     metrics=[{"name": f"{APART}, 320x160", "value": -0.1, "low": -0.2, "high": -0.05}],
+            ... )
+            >>> card.is_nearer, card.replace(metrics=[]).is_nearer
+            (True, None)
+        """
+        found = [one for one in self.metrics if one.name.startswith(APART)]
+        return all(one.high is not None and one.high < 0 for one in found) if found else None
+
     def operations(self, where: str = CARD) -> tuple[Support, ...]:
         """Return the operations that it does.
 
@@ -274,16 +296,3 @@ class EngineCard(Form):
         if not path.is_file():
             raise InputError(f"{folder} is no learned engine: it needs the files {CARD} and {NETWORK}")
         return cls.of_dict(read_json(path), str(path))
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits.
-
-    Raises:
-        InputError: It cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error

@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.frames import LabelMap
+from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import VOID
 from roadworthy.transforms.engines.backend import Backend, Image, Made, Task
 from roadworthy.transforms.engines.engine import Labels, UserEngine
 from roadworthy.transforms.engines.fitting import Fit
 from roadworthy.transforms.engines.support import Support
-from roadworthy.transforms.learned.card import CARD, NETWORK, EngineCard, sha256_of
+from roadworthy.transforms.learned.card import CARD, NETWORK, WORLD, EngineCard, sha256_of
 from roadworthy.transforms.learned.inputs import (
     channel_table,
     context_of,
@@ -55,7 +55,8 @@ class Network(Backend):
     """A learned network that makes the images of an engine.
 
     A frame larger than `card.most` is made smaller for it, and what it paints is made larger again; of a
-    weather or a time, the detail that is lost by that is put back. Sizes that are no multiple of
+    weather or a time, the detail that is lost by that is put back. A frame smaller than those that it was
+    trained with is made larger for it: at another scale it knows nothing. Sizes that are no multiple of
     `card.multiple` are padded at the right and at the bottom. For a network that takes one size alone, the
     frame is stretched to it.
 
@@ -139,11 +140,11 @@ class Network(Backend):
             transform_for(operation)
 
     def made(self, task: Task) -> Made:
-        fit = self._fit(task.frame.height, task.frame.width)
+        fit = self.fit(task.frame.height, task.frame.width)
         paint = self._translated if self.card.kind == "translation" else self._synthesised
         return Made(paint(task, fit))
 
-    def _fit(self, height: int, width: int) -> Fit:
+    def fit(self, height: int, width: int) -> Fit:
         """Return how a frame is made to fit the network.
 
         Raises:
@@ -153,12 +154,15 @@ class Network(Backend):
         if least == most:
             # It takes one size alone, and was trained with images that were stretched to it.
             return Fit((height, width), most, most)
-        if height < least[0] or width < least[1]:
+        fit = Fit.of((height, width), most=most, multiple=self.card.multiple, usual=self.card.trained_at)
+        # One that is much wider than high may become too small when it is made smaller.
+        if min(height, fit.padded[0]) < least[0] or min(width, fit.padded[1]) < least[1]:
+            at = "" if fit.scaled == fit.size else f", made smaller to {fit.scaled[1]} × {fit.scaled[0]}"
             raise NotApplicable(
-                f"the image is {width} × {height} pixels, and the engine {self.name!r} takes {least[1]} × "
-                f"{least[0]} or more"
+                f"the image is {width} × {height} pixels{at}, and the engine {self.name!r} takes {least[1]} "
+                f"× {least[0]} or more"
             )
-        return Fit.of((height, width), most=most, multiple=self.card.multiple)
+        return fit
 
     def _translated(self, task: Task, fit: Fit) -> Image:
         given = fit.image(task.frame.image)
@@ -171,28 +175,48 @@ class Network(Backend):
         seen = LabelMap(fit.ids(labels.ids), labels.classes)
         inputs = {"labels": one_hot(seen, self.card.classes)}
         if self.card.edges:
-            edges = edges_of(labels, self._instances(task))[0]
-            # An edge that falls between two pixels of a smaller image must not be lost.
-            inputs["edges"] = np.asarray(fit.image(edges) > 0, np.float32)[None]
+            # At the size that the network sees, as in the public code: there an edge is two pixels wide.
+            inputs["edges"] = edges_of(seen, self._instances(task, fit))
         if self.card.context:
-            image = self._prefilled(task) if self.card.prefilled else task.frame.image
-            inputs["context"] = context_of(
-                fit.image(image), fit.ids(task.mask), prefilled=self.card.prefilled
-            )
-        made = fit.back(self._painted(inputs, task, fit))
-        return made if self.card.context else _toned(task.frame.image, made, task.opacity, labels.ids)
+            made = self._in_context(inputs, task, fit)
+        else:
+            made = fit.back(self._painted(inputs, task, fit))
+            made = _toned(task.frame.image, made, task.opacity, labels.ids)
+        return self._without_strange(task, made)
 
-    def _instances(self, task: Task) -> NDArray[np.integer] | None:
-        """Return the numbers of the things that are left."""
+    def _in_context(self, inputs: dict[str, Floats], task: Task, fit: Fit) -> Image:
+        """Return what the network paints that sees the image around the hole."""
+        image = self._prefilled(task) if self.card.prefilled else task.frame.image
+        given = fit.image(image)
+        inputs["context"] = context_of(given, fit.ids(task.mask), prefilled=self.card.prefilled)
+        painted = self._painted(inputs, task, fit)
+        # What it improves has detail of its own, which would be lost where a frame is made smaller for it.
+        return _sharpened(image, given, painted, fit) if self.card.prefilled else fit.back(painted)
+
+    def _without_strange(self, task: Task, made: Image) -> Image:
+        """Return an image in which classes that the network never saw, round what it painted, are as before.
+
+        What is to be painted is of none of them; see `_check_classes`.
+        """
         assert task.selection is not None
-        instances = task.frame.instances
-        return None if instances is None else np.where(task.selection.mask, 0, instances)
+        strange = self._strange(task.edited.classes)[task.edited.ids] & ~task.selection.mask
+        return np.where(strange[..., None], task.frame.image, made) if strange.any() else made
+
+    def _instances(self, task: Task, fit: Fit) -> NDArray[np.int32] | None:
+        """Return the numbers of the things that are left, as the network sees them."""
+        assert task.selection is not None
+        if task.frame.instances is None:
+            return None
+        return fit.ids(np.where(task.selection.mask, 0, task.frame.instances).astype(np.int32))
 
     def _painted(self, inputs: dict[str, Floats], task: Task, fit: Fit) -> Image:
         if self.card.noise:
             shape = (self.card.noise, *fit.padded)
             inputs["noise"] = task.rng.standard_normal(shape, np.float32)
-        found = self.network().run({name: array[None] for name, array in inputs.items()})
+        try:
+            found = self.network().run({name: array[None] for name, array in inputs.items()})
+        except InputError as error:
+            raise NotApplicable(f"engine {self.name!r}: {error}") from error
         if found.shape != (1, 3, *fit.padded):
             came, wanted = (" × ".join(map(str, one)) for one in (found.shape, (1, 3, *fit.padded)))
             raise NotApplicable(f"engine {self.name!r} gave an image of {came} instead of {wanted}")
@@ -228,9 +252,13 @@ class Network(Backend):
         """
         ids = labels.ids if where is None else labels.ids[where]
         pixels = np.bincount(ids.ravel(), minlength=len(labels.classes))
-        strange = channel_table(labels.classes, self.card.classes) == len(self.card.classes)
-        counts = zip(labels.classes, pixels.tolist(), strange.tolist(), strict=True)
-        return {name: count for name, count, new in counts if count and new and name != VOID}
+        counts = zip(labels.classes, pixels.tolist(), self._strange(labels.classes).tolist(), strict=True)
+        return {name: count for name, count, new in counts if count and new}
+
+    def _strange(self, classes: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Return which classes the network never saw; void is known to all."""
+        unnamed = channel_table(classes, self.card.classes) == len(self.card.classes)
+        return np.asarray(unnamed & np.array([name != VOID for name in classes]), np.bool_)
 
 
 @lru_cache(maxsize=16)
@@ -280,7 +308,30 @@ def _bytes(levels: Floats) -> Image:
 
 @dataclass(frozen=True)
 class LearnedEngine(UserEngine):
-    """An engine whose images a learned network makes; its backend is a `Network`."""
+    """An engine whose images a learned network makes; its backend is a `Network`.
+
+    Attributes:
+        only_its_domain: Whether it is used only on frames of what it was trained for, where that is the
+            built-in world; see `UserEngine` for the others.
+    """
+
+    only_its_domain: bool = False
+
+    def is_for(self, frame: Frame) -> bool:
+        """Return whether it was trained for frames such as this one, as far as that is known.
+
+        Of engines that learned from the built-in world alone it is known, for frames of that say so.
+        """
+        return self.card.domain != WORLD or _is_of_world(frame)
+
+    def misfit(self, frame: Frame) -> str:
+        """Return why it is not used on frames such as this one; empty if it is."""
+        if not self.only_its_domain or self.is_for(frame):
+            return ""
+        return (
+            f"the engine {self.name!r} learned from the built-in world alone, and this is no frame of it: "
+            "train or import one for such frames, or name it in an engines file"
+        )
 
     @property
     def card(self) -> EngineCard:
@@ -302,6 +353,7 @@ class LearnedEngine(UserEngine):
         threads: int = 1,
         where: str = "",
         file: Path | None = None,
+        only_its_domain: bool = False,
     ) -> LearnedEngine:
         """Open an engine.
 
@@ -316,6 +368,8 @@ class LearnedEngine(UserEngine):
             threads: How many threads it uses. With another number, the last bits of an image may differ.
             where: Where it is described, for messages.
             file: The file that describes it.
+            only_its_domain: Whether frames of other cameras than it learned from do not qualify; see the
+                class.
 
         Raises:
             InputError: There is no such engine, it is broken, or it does not do what it shall be used for.
@@ -331,8 +385,23 @@ class LearnedEngine(UserEngine):
                     f"{', '.join(map(str, does))}"
                 )
         return cls(
-            name or backend.name, supported or does, backend, labels, outside, where, file, allowed=True
+            name or backend.name,
+            supported or does,
+            backend,
+            labels,
+            outside,
+            where,
+            file,
+            allowed=True,
+            only_its_domain=only_its_domain,
         )
+
+
+def _is_of_world(frame: Frame) -> bool:
+    """Return whether a frame says that it is one of the built-in world."""
+    from roadworthy.world.tracks import HELD_OUT_TRACK_NAMES, TRACK_NAMES
+
+    return frame.metadata.get("track") in (*TRACK_NAMES, *HELD_OUT_TRACK_NAMES)
 
 
 def _within(one: Support, other: Support) -> bool:

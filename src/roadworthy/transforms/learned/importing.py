@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["LAYOUTS", "Import", "channels_of", "import_checkpoint"]
 
 LAYOUTS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    # Pix2pixHD has one channel more than Cityscapes has classes above 0: that of license plates.
-    "cityscapes": (*CITYSCAPES, ("license plate", "vehicle")),
+    # Pix2pixHD has 35 channels for the 34 ids of Cityscapes; no label map switches on the last.
+    "cityscapes": (*CITYSCAPES, ("-", VOID)),
 }
 """Label channels of public networks: the name that each has there, and the ontology's class for it."""
 
@@ -121,10 +121,10 @@ def import_checkpoint(path: Path, folder: Path, said: Import) -> EngineCard:
     except OSError as error:
         raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
     network = folder / NETWORK
-    export_onnx(found.network(), network, inputs=inputs, half=said.half)
+    exported = export_onnx(found.network(), network, inputs=inputs, half=said.half)
     if inputs.labels:
         _take_our_labels(network, _table(said.channels, classes))
-    card = card.replace(sha256=sha256_of(network))
+    card = card.replace(sha256=sha256_of(network), notes=[*card.notes, *exported.notes])
     card.write(folder)
     return card
 

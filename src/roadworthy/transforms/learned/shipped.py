@@ -8,7 +8,7 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.transforms.learned.card import CARD
 from roadworthy.transforms.learned.engine import LearnedEngine
 
-__all__ = ["engine_folder", "shipped_engines", "shipped_folder", "shipped_names"]
+__all__ = ["engine_folder", "nearer_engines", "shipped_engines", "shipped_folder", "shipped_names"]
 
 
 def shipped_folder() -> Path:
@@ -22,12 +22,31 @@ def shipped_names() -> tuple[str, ...]:
 
 
 def shipped_engines() -> tuple[LearnedEngine, ...]:
-    """Open all engines that come with this installation.
+    """Open all engines that come with this installation, for frames of the built-in world.
 
     Raises:
         InputError: One is broken.
     """
-    return tuple(LearnedEngine.open(shipped_folder() / name) for name in shipped_names())
+    return tuple(
+        LearnedEngine.open(shipped_folder() / name, only_its_domain=True) for name in shipped_names()
+    )
+
+
+def nearer_engines() -> tuple[LearnedEngine, ...]:
+    """Open those of them that were measured to come nearer to the truth than what is built in.
+
+    Raises:
+        InputError: There is none, or one is broken.
+    """
+    if not (every := shipped_engines()):
+        raise InputError("this installation comes with no learned engines: give a file of engines")
+    found = tuple(one for one in every if one.card.is_nearer)
+    if not found:
+        raise InputError(
+            "none of the learned engines that come with this installation was measured to be nearer to the "
+            "truth than what is built in: name those that you want in an engines file"
+        )
+    return found
 
 
 def engine_folder(which: str | Path, beside: Path | None = None) -> Path:

@@ -7,6 +7,7 @@ a network is built or a checkpoint read, not before.
 from __future__ import annotations
 
 from roadworthy.transforms.learned.networks.building import network_for, seeded
+from roadworthy.transforms.learned.networks.channels import NetworkInputs
 from roadworthy.transforms.learned.networks.checkpoint import (
     Direction,
     NetworkCheckpoint,
@@ -20,7 +21,6 @@ from roadworthy.transforms.learned.networks.settings import (
     CycleganSettings,
     GlobalSettings,
     LocalSettings,
-    NetworkInputs,
     NetworkSettings,
     SmallSynthesisSettings,
     SmallTranslationSettings,

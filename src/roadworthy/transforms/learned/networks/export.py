@@ -21,7 +21,8 @@ from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.training.export import OPSET, write_onnx
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.learned.networks.building import settings_of
-from roadworthy.transforms.learned.networks.settings import NetworkInputs, NetworkSettings
+from roadworthy.transforms.learned.networks.channels import NetworkInputs
+from roadworthy.transforms.learned.networks.settings import NetworkSettings
 
 if TYPE_CHECKING:
     import onnx
@@ -63,6 +64,23 @@ class Exported:
     bytes: int
     difference: float
     rounding: float
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a card says about it, a sentence each.
+
+        Example:
+            >>> Exported(Path("engine.onnx"), "", 9, 1e-6, 0.25).notes
+            ('Weights have 16 bits: on random inputs that changed a pixel by 0.25 grey levels at most.',)
+            >>> Exported(Path("engine.onnx"), "", 9, 1e-6, 0.0).notes
+            ()
+        """
+        if not self.rounding:
+            return ()
+        return (
+            f"Weights have 16 bits: on random inputs that changed a pixel by {self.rounding:.2g} grey levels "
+            "at most.",
+        )
 
 
 def export_onnx(

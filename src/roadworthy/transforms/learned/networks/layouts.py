@@ -53,8 +53,12 @@ def architecture_of(
         UnitSettings(input_dim=3, dim=8, n_downsample=2, n_res=3, activ='relu', pad_type='reflect')
     """
     shapes = {name: tuple(one.shape) for name, one in without_leftovers(state).items()}
-    found = _recognised(shapes)
-    chosen = {**found, **(overrides or {})}
+    chosen = {**_recognised(shapes), **(overrides or {})}
+    if chosen.get("light") is False and "img_size" not in chosen:
+        raise InputError(
+            "these weights are of a U-GAT-IT that takes one size alone and was not trained on squares, and "
+            "do not tell which: say it by the setting img_size (--setting img_size=WIDTHxHEIGHT)"
+        )
     architecture = str(chosen.pop("architecture"))
     settings = settings_for(architecture, chosen)
     check_shapes(shapes, settings)
@@ -65,7 +69,8 @@ def without_leftovers(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return weights under their plain names, without what no network here has.
 
     Names of networks that ran on several GPUs start with ``module.``, those of compiled ones with
-    ``_orig_mod.``. Instance norms of torch before 0.4 kept running means that were never used.
+    ``_orig_mod.``. Instance norms of torch before 0.4 kept running means that were never used; the public
+    code throws them away when it loads such files.
 
     Example:
         >>> sorted(without_leftovers({"module.model.1.weight": 1, "module.model.2.running_mean": 2}))
@@ -209,8 +214,10 @@ def _read_ugatit(shapes: Shapes) -> dict[str, object]:
     }
     if not light:
         # The weights tell how many pixels there were, not how they lay; the public code has squares.
-        side = isqrt(max(flat // max(dim, 1), 1))
-        found["img_size"] = 4 * side
+        cells = flat // max(dim, 1)
+        side = isqrt(cells)
+        if side**2 == cells and side > 1:
+            found["img_size"] = 4 * side
     return found
 
 
@@ -229,7 +236,8 @@ _OTHERS = {
     "cnns.": f"a discriminator of UNIT or MUNIT; {_GIVE}, gen_….pt",
     "gap_fc.weight_orig": f"a discriminator of U-GAT-IT; {_GIVE}, genA2B or genB2A",
     "model.0.": f"a discriminator of Pix2pix or CycleGAN, or a network that is not known here; {_GIVE}",
-    "model.model.": "the U-Net of Pix2pix, which is not known here; train with --netG resnet_9blocks",
+    "model.model.": "the U-Net of Pix2pix, which is not known here; train with --netG resnet_9blocks --norm "
+    "instance --no_dropout",
     "enc_content.": "MUNIT, which makes many images of one and has to be told which; train UNIT with the "
     "same code (--trainer UNIT) and give its gen_….pt",
     "encode_A.": "the first version of UNIT (2017), which is not known here; train with the second and give "

@@ -5,7 +5,7 @@ The parameters have the names of the public code, so that its state dicts can be
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import torch
 from torch import nn
@@ -202,10 +202,9 @@ class MultiscaleDiscriminator(nn.Module):
     def _judged(self, number: int, inputs: torch.Tensor) -> list[torch.Tensor]:
         if not self.features:
             return [self.get_submodule(f"layer{number}")(inputs)]
-        found = [inputs]
-        for place in range(self.n_layers + 2):
-            found.append(self.get_submodule(f"scale{number}_layer{place}")(found[-1]))
-        return found[1:]
+        layers = (self.get_submodule(f"scale{number}_layer{place}") for place in range(self.n_layers + 2))
+        _, *found = accumulate(layers, lambda seen, layer: layer(seen), initial=inputs)
+        return found
 
 
 class _ResnetBlock(nn.Module):
@@ -264,7 +263,7 @@ def _last(before: int, after: int) -> list[nn.Module]:
 
 
 def _judging(input_nc: int, ndf: int, n_layers: int, norm: str) -> list[list[nn.Module]]:
-    channels = [min(ndf * 2**number, max(ndf, _MOST_CHANNELS)) for number in range(n_layers + 1)]
+    channels = [ndf, *(min(ndf * 2**number, _MOST_CHANNELS) for number in range(1, n_layers + 1))]
     layers: list[list[nn.Module]] = [[nn.Conv2d(input_nc, ndf, 4, stride=2, padding=2), nn.LeakyReLU(0.2)]]
     for number, (before, after) in enumerate(pairwise(channels), 1):
         stride = 2 if number < n_layers else 1

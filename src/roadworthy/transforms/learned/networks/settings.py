@@ -9,17 +9,25 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from roadworthy.errors import InputError, suggest
+from roadworthy.transforms.learned.networks._checks import (
+    MOST_CHANNELS,
+    MOST_NOISE,
+    check_one_of,
+    check_switch,
+    check_whole,
+    is_whole,
+    listed,
+)
+from roadworthy.transforms.learned.networks.channels import Kind
 
 __all__ = [
     "ARCHITECTURES",
     "CycleganSettings",
     "GlobalSettings",
-    "Kind",
     "LocalSettings",
-    "NetworkInputs",
     "NetworkSettings",
     "SmallSynthesisSettings",
     "SmallTranslationSettings",
@@ -28,73 +36,12 @@ __all__ = [
     "settings_for",
 ]
 
-Kind = Literal["synthesis", "translation"]
-
-_MOST_CHANNELS = 4096
 _MOST_LAYERS = 64
 _MOST_HALVINGS = 8
 _MOST_PIXELS = 16384
-_MOST_NOISE = 16
 _NORMS = ("instance", "batch")
 _ACTIVATIONS = ("relu", "lrelu", "prelu", "selu", "tanh", "none")
 _PADDINGS = ("reflect", "replicate", "zero")
-
-
-@dataclass(frozen=True)
-class NetworkInputs:
-    """What a network sees of a frame, in the order of its channels.
-
-    Attributes:
-        labels: Channels of the label map, one per class and the last for anything else. 0 for a network that
-            translates: it sees the image in their place.
-        edges: Whether a channel marks the boundaries of things.
-        context: Whether the image comes as well, black inside the hole, and the hole as a mask.
-        noise: Channels of noise, from which textures such as drops of rain can be made.
-
-    Example:
-        >>> inputs = NetworkInputs(labels=9, context=True)
-        >>> inputs.kind, inputs.channels, inputs.names
-        ('synthesis', 13, ('labels', 'context'))
-        >>> NetworkInputs(noise=2).counts
-        {'image': 3, 'noise': 2}
-    """
-
-    labels: int = 0
-    edges: bool = False
-    context: bool = False
-    noise: int = 0
-
-    def __post_init__(self) -> None:
-        _whole(self, "labels", 0, _MOST_CHANNELS)
-        _switch(self, "edges")
-        _switch(self, "context")
-        _whole(self, "noise", 0, _MOST_NOISE)
-        if not self.labels and (self.edges or self.context):
-            raise InputError(
-                "edges and context go with labels: a network that translates sees the image alone"
-            )
-
-    @property
-    def kind(self) -> Kind:
-        """What the network does."""
-        return "synthesis" if self.labels else "translation"
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The inputs that there are, with the channels of each."""
-        first = {"labels": self.labels} if self.labels else {"image": 3}
-        found = {**first, "edges": int(self.edges), "context": 4 * self.context, "noise": self.noise}
-        return {name: count for name, count in found.items() if count}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The inputs that there are."""
-        return tuple(self.counts)
-
-    @property
-    def channels(self) -> int:
-        """Channels of all of them together."""
-        return sum(self.counts.values())
 
 
 @dataclass(frozen=True)
@@ -157,12 +104,12 @@ class GlobalSettings(NetworkSettings):
     norm: str = "instance"
 
     def __post_init__(self) -> None:
-        _whole(self, "input_nc", 1, _MOST_CHANNELS)
-        _whole(self, "output_nc", 3, 3)
-        _whole(self, "ngf", 1, _MOST_CHANNELS)
-        _whole(self, "n_downsampling", 1, _MOST_HALVINGS)
-        _whole(self, "n_blocks", 1, _MOST_LAYERS)
-        _one_of(self, "norm", _NORMS)
+        check_whole(self, "input_nc", 1, MOST_CHANNELS)
+        check_whole(self, "output_nc", 3, 3)
+        check_whole(self, "ngf", 1, MOST_CHANNELS)
+        check_whole(self, "n_downsampling", 1, _MOST_HALVINGS)
+        check_whole(self, "n_blocks", 1, _MOST_LAYERS)
+        check_one_of(self, "norm", _NORMS)
 
     @property
     def channels(self) -> int:
@@ -195,7 +142,7 @@ class CycleganSettings(GlobalSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _whole(self, "input_nc", 3, 3)
+        check_whole(self, "input_nc", 3, 3)
 
 
 @dataclass(frozen=True)
@@ -230,14 +177,14 @@ class LocalSettings(NetworkSettings):
     norm: str = "instance"
 
     def __post_init__(self) -> None:
-        _whole(self, "input_nc", 1, _MOST_CHANNELS)
-        _whole(self, "output_nc", 3, 3)
-        _whole(self, "ngf", 1, _MOST_CHANNELS)
-        _whole(self, "n_downsample_global", 1, _MOST_HALVINGS)
-        _whole(self, "n_blocks_global", 1, _MOST_LAYERS)
-        _whole(self, "n_local_enhancers", 1, 4)
-        _whole(self, "n_blocks_local", 0, _MOST_LAYERS)
-        _one_of(self, "norm", _NORMS)
+        check_whole(self, "input_nc", 1, MOST_CHANNELS)
+        check_whole(self, "output_nc", 3, 3)
+        check_whole(self, "ngf", 1, MOST_CHANNELS)
+        check_whole(self, "n_downsample_global", 1, _MOST_HALVINGS)
+        check_whole(self, "n_blocks_global", 1, _MOST_LAYERS)
+        check_whole(self, "n_local_enhancers", 1, 4)
+        check_whole(self, "n_blocks_local", 0, _MOST_LAYERS)
+        check_one_of(self, "norm", _NORMS)
 
     @property
     def channels(self) -> int:
@@ -278,12 +225,12 @@ class UnitSettings(NetworkSettings):
     pad_type: str = "reflect"
 
     def __post_init__(self) -> None:
-        _whole(self, "input_dim", 3, 3)
-        _whole(self, "dim", 1, _MOST_CHANNELS)
-        _whole(self, "n_downsample", 1, _MOST_HALVINGS)
-        _whole(self, "n_res", 1, _MOST_LAYERS)
-        _one_of(self, "activ", _ACTIVATIONS)
-        _one_of(self, "pad_type", _PADDINGS)
+        check_whole(self, "input_dim", 3, 3)
+        check_whole(self, "dim", 1, MOST_CHANNELS)
+        check_whole(self, "n_downsample", 1, _MOST_HALVINGS)
+        check_whole(self, "n_res", 1, _MOST_LAYERS)
+        check_one_of(self, "activ", _ACTIVATIONS)
+        check_one_of(self, "pad_type", _PADDINGS)
 
     @property
     def channels(self) -> int:
@@ -327,15 +274,15 @@ class UgatitSettings(NetworkSettings):
     light: bool = False
 
     def __post_init__(self) -> None:
-        _whole(self, "input_nc", 3, 3)
-        _whole(self, "output_nc", 3, 3)
-        _whole(self, "ngf", 1, _MOST_CHANNELS)
-        _whole(self, "n_blocks", 1, _MOST_LAYERS)
-        _switch(self, "light")
+        check_whole(self, "input_nc", 3, 3)
+        check_whole(self, "output_nc", 3, 3)
+        check_whole(self, "ngf", 1, MOST_CHANNELS)
+        check_whole(self, "n_blocks", 1, _MOST_LAYERS)
+        check_switch(self, "light")
         given: Any = self.img_size
-        sides = (given, given) if isinstance(given, int) else tuple(given) if _listed(given) else ()
+        sides = (given, given) if isinstance(given, int) else tuple(given) if listed(given) else ()
         fits = len(sides) == 2 and all(
-            _is_whole(one) and 2 * self.multiple <= one <= _MOST_PIXELS and one % self.multiple == 0
+            is_whole(one) and 2 * self.multiple <= one <= _MOST_PIXELS and one % self.multiple == 0
             for one in sides
         )
         if not fits:
@@ -372,10 +319,10 @@ class _SmallSettings(NetworkSettings):
     position: bool = True
 
     def __post_init__(self) -> None:
-        _switch(self, "position")
-        _whole(self, "noise", 0, _MOST_NOISE)
-        _whole(self, "width", 8, 512)
-        _whole(self, "blocks", 1, 16)
+        check_switch(self, "position")
+        check_whole(self, "noise", 0, MOST_NOISE)
+        check_whole(self, "width", 8, 512)
+        check_whole(self, "blocks", 1, 16)
 
     @property
     def multiple(self) -> int:
@@ -408,8 +355,8 @@ class SmallSynthesisSettings(_SmallSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _switch(self, "context")
-        _whole(self, "input_nc", 1 + 4 * self.context + self.noise, _MOST_CHANNELS)
+        check_switch(self, "context")
+        check_whole(self, "input_nc", 1 + 4 * self.context + self.noise, MOST_CHANNELS)
 
     @property
     def channels(self) -> int:
@@ -490,34 +437,3 @@ def settings_for(architecture: str, settings: Mapping[str, object]) -> NetworkSe
         raise InputError(f"{architecture!r} needs the setting {', '.join(missing)}")
     given: dict[str, Any] = dict(settings)
     return kind(**given)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _listed(value: object) -> bool:
-    return isinstance(value, list | tuple)
-
-
-def _called(settings: object) -> str:
-    return repr(settings.architecture) if isinstance(settings, NetworkSettings) else "the inputs"
-
-
-def _whole(settings: object, name: str, least: int, most: int) -> None:
-    value = getattr(settings, name)
-    if not (_is_whole(value) and least <= value <= most):
-        allowed = f"{least}" if least == most else f"a whole number from {least} to {most}"
-        raise InputError(f"{name} of {_called(settings)} must be {allowed}, got {value!r}")
-
-
-def _switch(settings: object, name: str) -> None:
-    value = getattr(settings, name)
-    if not isinstance(value, bool):
-        raise InputError(f"{name} of {_called(settings)} must be true or false, got {value!r}")
-
-
-def _one_of(settings: object, name: str, allowed: tuple[str, ...]) -> None:
-    value = getattr(settings, name)
-    if value not in allowed:
-        raise InputError(f"{name} of {_called(settings)} must be one of {', '.join(allowed)}, got {value!r}")

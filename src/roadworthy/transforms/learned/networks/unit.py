@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
+from itertools import chain, pairwise
 
 import torch
 from torch import nn
@@ -34,7 +36,7 @@ class VAEGen(nn.Module):
     def __init__(self, settings: UnitSettings) -> None:
         super().__init__()
         self.settings = settings
-        self.enc = _ContentEncoder(settings)
+        self.enc = _Encoder(settings)
         self.dec = _Decoder(settings)
         self.apply(_initial)
 
@@ -95,14 +97,16 @@ class MsImageDis(nn.Module):
         pad_type: str = "reflect",
     ) -> None:
         super().__init__()
-        self.cnns = nn.ModuleList()
-        for _ in range(num_scales):
-            layers: list[nn.Module] = [_Conv2dBlock(input_dim, dim, 4, 2, 1, "none", activ, pad_type)]
-            for number in range(n_layer - 1):
-                before = dim * 2**number
-                layers.append(_Conv2dBlock(before, 2 * before, 4, 2, 1, norm, activ, pad_type))
-            layers.append(nn.Conv2d(dim * 2 ** (n_layer - 1), 1, 1))
-            self.cnns.append(nn.Sequential(*layers))
+        widths = [dim * 2**level for level in range(n_layer)]
+        layer = partial(_Layer, kernel=4, stride=2, activ=activ, pad=pad_type)
+        self.cnns = nn.ModuleList(
+            nn.Sequential(
+                layer(input_dim, dim, norm="none"),
+                *(layer(before, after, norm=norm) for before, after in pairwise(widths)),
+                nn.Conv2d(widths[-1], 1, 1),
+            )
+            for _ in range(num_scales)
+        )
         self.downsample = nn.AvgPool2d(3, stride=2, padding=1, count_include_pad=False)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
@@ -120,15 +124,17 @@ class MsImageDis(nn.Module):
         return found
 
 
-class _ContentEncoder(nn.Module):
+class _Encoder(nn.Module):
+    """Halves width and height some times, and looks again at the smallest size."""
+
     def __init__(self, settings: UnitSettings) -> None:
         super().__init__()
-        dim, activ, pad = settings.dim, settings.activ, settings.pad_type
-        layers: list[nn.Module] = [_Conv2dBlock(settings.input_dim, dim, 7, 1, 3, "in", activ, pad)]
-        for _ in range(settings.n_downsample):
-            layers.append(_Conv2dBlock(dim, 2 * dim, 4, 2, 1, "in", activ, pad))
-            dim *= 2
-        self.model = nn.Sequential(*layers, _ResBlocks(settings.n_res, dim, activ, pad))
+        widths, layer = _widths(settings), _layers_of(settings)
+        self.model = nn.Sequential(
+            layer(settings.input_dim, widths[0], kernel=7, norm="in"),
+            *(layer(before, after, kernel=4, stride=2, norm="in") for before, after in pairwise(widths)),
+            _Blocks(settings, widths[-1]),
+        )
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = self.model(images)
@@ -136,53 +142,58 @@ class _ContentEncoder(nn.Module):
 
 
 class _Decoder(nn.Module):
+    """Looks again at the smallest size, and doubles width and height as often as they were halved."""
+
     def __init__(self, settings: UnitSettings) -> None:
         super().__init__()
-        dim = settings.dim * 2**settings.n_downsample
-        activ, pad = settings.activ, settings.pad_type
-        layers: list[nn.Module] = [_ResBlocks(settings.n_res, dim, activ, pad)]
-        for _ in range(settings.n_downsample):
-            layers += [nn.Upsample(scale_factor=2), _Conv2dBlock(dim, dim // 2, 5, 1, 2, "ln", activ, pad)]
-            dim //= 2
-        layers.append(_Conv2dBlock(dim, settings.input_dim, 7, 1, 3, "none", "tanh", pad))
-        self.model = nn.Sequential(*layers)
+        widths, layer = _widths(settings)[::-1], _layers_of(settings)
+        grown = (
+            (nn.Upsample(scale_factor=2), layer(*both, kernel=5, norm="ln")) for both in pairwise(widths)
+        )
+        self.model = nn.Sequential(
+            _Blocks(settings, widths[0]),
+            *chain.from_iterable(grown),
+            layer(widths[-1], settings.input_dim, kernel=7, norm="none", activ="tanh"),
+        )
 
     def forward(self, latent: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = self.model(latent)
         return found
 
 
-class _ResBlocks(nn.Module):
-    def __init__(self, count: int, dim: int, activ: str, pad: str) -> None:
+class _Blocks(nn.Module):
+    """Residual blocks, one after the other."""
+
+    def __init__(self, settings: UnitSettings, width: int) -> None:
         super().__init__()
-        self.model = nn.Sequential(*(_ResBlock(dim, activ, pad) for _ in range(count)))
+        self.model = nn.Sequential(*(_Block(settings, width) for _ in range(settings.n_res)))
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = self.model(inputs)
         return found
 
 
-class _ResBlock(nn.Module):
-    def __init__(self, dim: int, activ: str, pad: str) -> None:
+class _Block(nn.Module):
+    """Adds what two convolutions find."""
+
+    def __init__(self, settings: UnitSettings, width: int) -> None:
         super().__init__()
-        self.model = nn.Sequential(
-            _Conv2dBlock(dim, dim, 3, 1, 1, "in", activ, pad),
-            _Conv2dBlock(dim, dim, 3, 1, 1, "in", "none", pad),
-        )
+        layer = partial(_layers_of(settings), width, width, kernel=3, norm="in")
+        self.model = nn.Sequential(layer(), layer(activ="none"))
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = inputs + self.model(inputs)
         return found
 
 
-class _Conv2dBlock(nn.Module):
-    """Padding, convolution, normalisation and activation, in the order of the public code."""
+class _Layer(nn.Module):
+    """Padding by half of the kernel, a convolution, a norm and an activation."""
 
     def __init__(
-        self, before: int, after: int, kernel: int, stride: int, padding: int, norm: str, activ: str, pad: str
+        self, before: int, after: int, *, kernel: int, stride: int = 1, norm: str, activ: str, pad: str
     ) -> None:
         super().__init__()
-        self.pad = _PADDINGS[pad](padding)
+        self.pad = _PADDINGS[pad]((kernel - 1) // 2)
         self.conv = nn.Conv2d(before, after, kernel, stride)
         self.norm = _NORMS[norm](after)
         self.activation = _ACTIVATIONS[activ]()
@@ -193,7 +204,7 @@ class _Conv2dBlock(nn.Module):
 
 
 class _LayerNorm(nn.Module):
-    """Normalises each image over all channels and pixels, by its deviation as the public code takes it."""
+    """Normalises each image over all channels and pixels; the small number is added to the deviation."""
 
     def __init__(self, channels: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -204,12 +215,20 @@ class _LayerNorm(nn.Module):
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         # 16 bits overflow where so many numbers are summed.
         wide = inputs.float()
-        flat = wide.flatten(1)
-        shape = (-1, 1, 1, 1)
-        mean, deviation = flat.mean(1).view(shape), flat.std(1).view(shape)
-        found = (wide - mean) / (deviation + self.eps)
-        found = found * self.gamma.view(1, -1, 1, 1) + self.beta.view(1, -1, 1, 1)
-        return found.to(inputs.dtype)
+        image = (1, 2, 3)
+        apart = wide - wide.mean(image, keepdim=True)
+        found = apart / (wide.std(image, keepdim=True) + self.eps)
+        return (found * self.gamma[:, None, None] + self.beta[:, None, None]).to(inputs.dtype)
+
+
+def _widths(settings: UnitSettings) -> list[int]:
+    """Return the channels at each size, the largest size first."""
+    return [settings.dim * 2**level for level in range(settings.n_downsample + 1)]
+
+
+def _layers_of(settings: UnitSettings) -> Callable[..., _Layer]:
+    """Return what makes the layers of a network."""
+    return partial(_Layer, activ=settings.activ, pad=settings.pad_type)
 
 
 _PADDINGS: dict[str, Callable[[int], nn.Module]] = {

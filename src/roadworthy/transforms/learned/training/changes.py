@@ -16,6 +16,8 @@ from roadworthy.world import Scene, remove, replace, with_conditions
 
 __all__ = ["CHANGES", "Change"]
 
+_LEVEL = "normal"  # of a weather that is drawn
+
 
 @dataclass(frozen=True)
 class Change:
@@ -42,9 +44,17 @@ class Change:
 
     @property
     def supports(self) -> dict[str, str]:
-        """The operation as a card has it."""
+        """The operation as a card has it: of a weather, the level that is drawn, and no other.
+
+        Example:
+            >>> CHANGES["clear-to-rain"].supports["by"]
+            'normal rainy'
+        """
         said = {"operation": self.operation.kind, "element": self.operation.element}
-        return said | ({"by": self.operation.by} if isinstance(self.operation, ReplaceOperation) else {})
+        if isinstance(self.operation, RemoveOperation):
+            return said
+        level = f"{_LEVEL} " if self.operation.element == "weather" else ""
+        return {**said, "by": f"{level}{self.operation.by}"}
 
     def after(self, scene: Scene) -> Scene:
         """Return the scene after the change.
@@ -61,7 +71,7 @@ class Change:
         if element == "time":
             return with_conditions(scene, time=by)
         if element == "weather":
-            return with_conditions(scene, weather=by, level="normal")
+            return with_conditions(scene, weather=by, level=_LEVEL)
         return replace(scene, element, by)
 
     def transform(self) -> Transform:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
+from roadworthy.intervals import Interval, bootstrap_mean
 from roadworthy.seeding import rng_for
-from roadworthy.transforms.learned.card import Metric
+from roadworthy.transforms.learned.card import APART, Metric
 from roadworthy.transforms.learned.engine import LearnedEngine
 from roadworthy.transforms.learned.training.changes import Change
 from roadworthy.transforms.learned.training.pairs import PairSource, pair_of
@@ -26,22 +27,11 @@ __all__ = ["Comparison", "compared", "interval"]
 Floats = NDArray[np.float64]
 
 _CHUNK = 8  # scenes per job
-_RESAMPLES = 2000
-_CONFIDENCE = 0.95
 
 
-def interval(values: Floats, confidence: float = _CONFIDENCE) -> tuple[float, float]:
-    """Return the bootstrap interval of a mean: percentiles of the means of samples drawn with replacement.
-
-    Example:
-        >>> low, high = interval(np.arange(100.0))
-        >>> 40 < low < 49.5 < high < 60
-        True
-    """
-    rng = rng_for(0, "bootstrap", len(values))
-    means = values[rng.integers(len(values), size=(_RESAMPLES, len(values)))].mean(1)
-    low, high = np.percentile(means, [50 * (1 - confidence), 50 * (1 + confidence)])
-    return float(low), float(high)
+def interval(values: Floats) -> Interval:
+    """Return the bootstrap interval of a mean at 95%, the same for the same values."""
+    return bootstrap_mean(values, rng_for(0, "bootstrap", len(values)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +63,7 @@ class Comparison:
         return [
             self._metric("look distance to the world's truth", self.distances),
             Metric(
-                name="look distance, learned minus classical",
+                name=APART,
                 value=_rounded(float(apart.mean())),
                 low=_rounded(low),
                 high=_rounded(high),

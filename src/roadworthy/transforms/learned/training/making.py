@@ -18,6 +18,7 @@ from torch import nn
 
 from roadworthy.errors import InputError, suggest
 from roadworthy.models.training import chosen_device
+from roadworthy.models.training.log import TrainingLog
 from roadworthy.transforms.learned.card import DataNote, EngineCard, Metric
 from roadworthy.transforms.learned.networks import NetworkInputs, network_for, seeded
 from roadworthy.transforms.learned.training.changes import CHANGES, Change
@@ -368,22 +369,11 @@ def _notes(change: Change, variant: Variant) -> tuple[str, ...]:
     return tuple(found)
 
 
-class _Log(EngineWatcher):
+class _Log(TrainingLog, EngineWatcher):
     """Writes how it goes on, line by line."""
 
-    def __init__(self, name: str, files: Sequence[TextIO]) -> None:
-        self._name, self._files = name, files
-        self._start = self._told = time.perf_counter()
-
-    def line(self, text: str) -> None:
-        for file in self._files:
-            print(f"{time.perf_counter() - self._start:7.1f} s  {self._name}: {text}", file=file, flush=True)
-
     def reading(self, done: int, total: int) -> None:
-        now = time.perf_counter()
-        if now - self._told > 10:
-            self._told = now
-            self.line(f"{done} of {total} jobs rendered")
+        self.line_every(10, f"{done} of {total} jobs rendered")
 
     def measured(self, result: Measured) -> None:
         numbers = ", ".join(f"{name} {value:.4f}" for name, value in {**result.losses}.items())

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 from roadworthy.errors import InputError
+from roadworthy.transforms.learned.networks.channels import NetworkInputs
 from roadworthy.transforms.learned.networks.inputs import joined
 from roadworthy.transforms.learned.networks.pix2pixhd import MultiscaleDiscriminator
-from roadworthy.transforms.learned.networks.settings import NetworkInputs
 from roadworthy.transforms.learned.training.feed import Batch, one_hot
 from roadworthy.transforms.learned.training.holes import with_hole
 from roadworthy.transforms.learned.training.looks import look_distances
@@ -103,11 +103,15 @@ class Paired(Method):
             return batch["differs"].float()
         return torch.ones_like(batch["image"][:, :1])
 
+    def _painted(self, batch: Batch, part: torch.Tensor) -> torch.Tensor:
+        """Return where the truth differs or something is painted."""
+        return torch.maximum(part, (batch["opacity"] > 0).float()) if "opacity" in batch else part
+
     def step(self, batch: Batch) -> dict[str, torch.Tensor]:
         """Learn from a batch."""
         weights, truth = self.weights, batch["truth"]
         part = self._part(batch)
-        painted = torch.maximum(part, (batch["opacity"] > 0).float()) if "opacity" in batch else part
+        painted = self._painted(batch, part)
         made = self.made(batch)
         losses = {
             "look": look_distances(made, truth, part).mean(),
@@ -122,17 +126,17 @@ class Paired(Method):
             )
             total = total + weights.teacher * losses["teacher"]
         if weights.adversarial:
-            losses |= self._judged(batch, made)
+            losses |= self._judged(batch, made, painted)
             total = (
                 total + weights.adversarial * losses["adversarial"] + weights.matching * losses["matching"]
             )
         self.learn("generator", total)
         if weights.adversarial:
-            losses["discriminator"] = self._discriminate(batch, made.detach())
+            losses["discriminator"] = self._discriminate(batch, made.detach(), painted)
         return {name: one.detach() for name, one in losses.items()}
 
-    def _judged(self, batch: Batch, made: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return what the discriminator says about made images."""
+    def _judged(self, batch: Batch, made: torch.Tensor, part: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return what the discriminator says about a part of made images."""
         network = self.networks["discriminator"]
         self.freeze("discriminator")
         with self.autocast():
@@ -142,18 +146,18 @@ class Paired(Method):
         self.freeze("discriminator", frozen=False)
         scores = [one[-1] for one in fake]
         return {
-            "adversarial": generator_loss(self.settings.loss, scores),
-            "matching": feature_matching(real, fake),
+            "adversarial": generator_loss(self.settings.loss, scores, part),
+            "matching": feature_matching(real, fake, part),
         }
 
-    def _discriminate(self, batch: Batch, made: torch.Tensor) -> torch.Tensor:
+    def _discriminate(self, batch: Batch, made: torch.Tensor, part: torch.Tensor) -> torch.Tensor:
         network = self.networks["discriminator"]
         with self.autocast():
             real, fake = (
                 [one[-1] for one in network(torch.cat([batch["image"], image], 1))]
                 for image in (batch["truth"], made)
             )
-        loss = discriminator_loss(self.settings.loss, real, fake)
+        loss = discriminator_loss(self.settings.loss, real, fake, part)
         self.learn("discriminator", loss)
         return loss
 

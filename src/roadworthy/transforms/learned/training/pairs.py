@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,7 +51,8 @@ class PairSource:
     Attributes:
         tracks: Of the world, joined by commas, or "all".
         seeds: Of the data set: each has its own scenery, traffic and places.
-        count: Scenes, before those are left out that show nothing of the change.
+        count: Scenes, before those are left out that show nothing of the change; divided over the seeds and
+            the skies of the change.
         size: Height and width.
         jitter: How far from the middle of the lane the camera is.
     """
@@ -63,10 +65,12 @@ class PairSource:
 
     def data(self, change: Change) -> list[tuple[int, WorldDataset]]:
         """Return data sets with how many of their scenes to use: for each seed one for each sky."""
+        wanted = [(seed, sky, share / len(self.seeds)) for seed in self.seeds for share, sky in change.skies]
+        # What is rounded off here comes in there: together they are as many as were asked for.
+        ends = [round(self.count * done) for done in accumulate(share for _, _, share in wanted)]
         found = []
-        for seed in self.seeds:
-            for share, sky in change.skies:
-                count = max(1, round(self.count * share / len(self.seeds)))
+        for (seed, sky, _), (start, end) in zip(wanted, pairwise([0, *ends]), strict=True):
+            if count := end - start:
                 options: dict[str, Any] = {**sky, "count": count, "seed": seed, "jitter": self.jitter}
                 found.append((count, WorldDataset(self.tracks, size=self.size[::-1], **options)))
         return found

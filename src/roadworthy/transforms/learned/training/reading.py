@@ -113,11 +113,13 @@ class _Reader:
             raise InputError(
                 f"frame {frame.id} has no label map: an engine that paints from labels needs data with them"
             )
-        found["labels"] = resized(channels_of(frame.labels, self.classes), self.size, cv2.INTER_NEAREST)
+        labels = LabelMap(resized(frame.labels.ids, self.size, cv2.INTER_NEAREST), frame.labels.classes)
+        found["labels"] = channels_of(labels, self.classes)
         if self.edges:
-            edges = edges_of(frame.labels, frame.instances)[0]
-            # An edge that falls between two pixels of a smaller image must not be lost.
-            found["edges"] = (resized(edges, self.size) > 0).astype(np.uint8)
+            things = frame.instances
+            if things is not None:
+                things = resized(things.astype(np.int32), self.size, cv2.INTER_NEAREST)
+            found["edges"] = edges_of(labels, things)[0].astype(np.uint8)
         return found
 
 

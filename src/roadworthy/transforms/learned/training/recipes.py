@@ -66,18 +66,20 @@ RECIPES: Mapping[str, Recipe] = {
     for one in (
         # The classical transform is hard to beat here, so what starts from it gets the most time.
         Recipe("remove-line", (Variant("prefilled", prefilled=True, share=3.0), Variant("own"))),
-        Recipe("building-to-tree", (Variant("own", share=2.0), Variant("prefilled", prefilled=True))),
+        Recipe(
+            "building-to-tree",
+            (Variant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.1, matching=1.0)),),
+            rate=5e-4,
+        ),
         Recipe(
             "day-to-night",
             (Variant("truth"), Variant("taught", weights=PairedWeights(teacher=0.5))),
         ),
         Recipe(
             "clear-to-rain",
-            (
-                Variant("truth", share=2.0),
-                Variant("adversarial", weights=PairedWeights(adversarial=0.02, matching=0.2)),
-            ),
+            (Variant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.05, matching=0.5)),),
             noise=2,
+            rate=5e-4,
         ),
     )
 }

@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from roadworthy.transforms.learned.networks.channels import NetworkInputs
 from roadworthy.transforms.learned.networks.inputs import joined
 from roadworthy.transforms.learned.networks.pix2pixhd import MultiscaleDiscriminator
-from roadworthy.transforms.learned.networks.settings import NetworkInputs
 from roadworthy.transforms.learned.training.features import (
     FeatureNetwork,
     frechet_distance,
@@ -123,7 +123,9 @@ class Synthesis(Method):
             false = network(torch.cat([described, made.detach()], 1))
         losses = {
             "discriminator": 0.5
-            * discriminator_loss(self.settings.loss, [one[-1] for one in truth], [one[-1] for one in false])
+            * discriminator_loss(
+                self.settings.loss, [one[-1] for one in truth], [one[-1] for one in false], hole
+            )
         }
         self.learn("discriminator", losses["discriminator"])
         self.freeze("discriminator")
@@ -132,8 +134,8 @@ class Synthesis(Method):
                 truth = network(torch.cat([described, real], 1))
             fake = network(torch.cat([described, made], 1))
             losses["perceptual"] = perceptual_loss(self.features, made, real)
-        losses["adversarial"] = generator_loss(self.settings.loss, [one[-1] for one in fake])
-        losses["matching"] = feature_matching(truth, fake)
+        losses["adversarial"] = generator_loss(self.settings.loss, [one[-1] for one in fake], hole)
+        losses["matching"] = feature_matching(truth, fake, hole)
         total = (
             weights.adversarial * losses["adversarial"]
             + weights.matching * losses["matching"]

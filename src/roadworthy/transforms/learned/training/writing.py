@@ -22,7 +22,7 @@ from roadworthy.transforms.learned.training.settings import EngineSettings
 __all__ = ["Purpose", "checked_purpose", "data_notes", "training_note", "write_engine"]
 
 _NOT_OF_THE_RESULT = frozenset({"device", "minutes", "save_every", "sheet_every", "channels_last"})
-_LARGEST = 2  # times the size that it was trained at: as large an engine is run
+_LARGEST = 1.5  # times the size that it was trained at: as large an engine is run
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def checked_purpose(purpose: Purpose, network: NetworkSettings, classes: Sequenc
     Raises:
         InputError: It could not.
     """
-    size = network.size or (network.multiple, network.multiple)
+    size = network.size or network.least
     _card(purpose, network, NetworkInputs(labels=len(classes) + 1 if classes else 0), classes, size)
 
 
@@ -78,8 +78,8 @@ def _card(
             "multiple": network.multiple,
             "trained_at": list(size),
             "least": list(network.least),
-            # Far above it, textures and streaks would have the wrong scale.
-            "most": list(network.size or (_LARGEST * size[0], _LARGEST * size[1])),
+            # Above it, textures and streaks have the wrong scale: at twice the size it is farther off.
+            "most": list(network.size or (int(_LARGEST * size[0]), int(_LARGEST * size[1]))),
             "domain": purpose.domain,
             "license": purpose.license,
             "source": purpose.source,
@@ -170,7 +170,7 @@ def write_engine(
     folder.mkdir(parents=True, exist_ok=True)
     exported = export_onnx(module, folder / NETWORK, inputs=inputs, half=half)
     card = _card(
-        purpose,
+        dataclasses.replace(purpose, notes=(*purpose.notes, *exported.notes)),
         network,
         inputs,
         classes,
