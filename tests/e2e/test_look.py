@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
 
+from roadworthy.images import read_image
+from roadworthy.runs import image_path
+from roadworthy.runs.store import StoredRun
 from roadworthy.web.jobs.worker import work_on
 
 if TYPE_CHECKING:
@@ -74,6 +79,128 @@ def test_a_failure_is_opened_compared_and_marked(
     page.wait_for_selector("dialog .marking :text('Stored.')")
     page.fill("#note", "")
     page.get_by_role("button", name="Close").click()
+
+
+BOXES = """(scope) => [...document.querySelectorAll(`${scope} .changed rect`)].map((one) =>
+    ["x", "y", "width", "height"].map((name) => Number(one.getAttribute(name))))"""
+
+
+def boxes(page: Page, scope: str) -> list[list[float]]:
+    found: list[list[float]] = page.evaluate(BOXES, scope)
+    return found
+
+
+def test_what_was_placed_is_outlined_until_that_is_switched_off(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?requirement=R3&system=epoch&status=all&case=town-000003")
+    page.wait_for_selector("dialog .changed rect")
+    (row,) = (row for row in StoredRun.open(run / "run").rows("R3", "epoch") if row["case"] == "town-000003")
+    before, after = (
+        read_image(image_path(run / "run" / "images", one)).astype(int) for one in str(row["images"]).split()
+    )
+    # Everything that anybody sees of the change lies inside, and little else does.
+    rows, columns = np.nonzero((np.abs(before - after) > 8).any(axis=2))
+    inside = np.zeros(before.shape[:2], bool)
+    found = boxes(page, "dialog figure:last-child")
+    assert found == boxes(page, "dialog figure:first-child")
+    for x, y, wide, tall in found:
+        inside[int(y) : int(y + tall), int(x) : int(x + wide)] = True
+    assert inside[rows, columns].all()
+    largest = (np.ptp(rows) + 10) * (np.ptp(columns) + 10)
+    assert inside.sum() <= largest < 0.3 * inside.size
+    for way in ("Slider", "Flicker"):
+        page.get_by_role("button", name=way).click()
+        page.wait_for_selector(".layers .changed rect")
+        assert page.locator(".layers .changed").count() == 1
+    page.get_by_role("button", name="Difference").click()
+    wait_for_pictures(page)
+    assert page.locator("dialog .changed").count() == 0
+    page.get_by_role("button", name="Side by side").click()
+    page.wait_for_selector("dialog .changed rect")
+    page.locator("dialog").get_by_role("button", name="Outline the change").click()
+    assert not page.locator("dialog .changed").first.is_visible()
+    page.get_by_role("button", name="Close").click()
+    page.goto(f"/look/{run.name}")
+    switch = page.get_by_role("button", name="Outline the change")
+    assert switch.get_attribute("aria-pressed") == "false"
+    page.wait_for_selector(".tile .changed rect", state="attached")
+    assert not page.locator(".tile .changed").first.is_visible()
+    switch.click()
+    assert page.locator(".tile .changed").first.is_visible()
+
+
+def test_a_card_of_a_run_is_outlined_too(page: Page, run: Path) -> None:
+    page.goto(f"/runs/{run.name}")
+    page.wait_for_selector("#worst .changed rect")
+    assert page.locator("#worst .changed").count() == 12
+    for wide, tall in (one[2:] for one in boxes(page, "#worst")):
+        assert 0 < wide < 320
+        assert 0 < tall < 160
+
+
+PICTURES = """async ([first, second]) => {
+  const { changedBoxes } = await import("/static/change.js");
+  const pictures = [first, second].map(({ wide, tall, spots }) => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: wide, height: tall });
+    const context = canvas.getContext("2d");
+    context.fillStyle = "rgb(100 110 120)";
+    context.fillRect(0, 0, wide, tall);
+    for (const [x, y, w, h, by] of spots) {
+      context.fillStyle = `rgb(${100 + by} 110 120)`;
+      context.fillRect(x, y, w, h);
+    }
+    return Object.assign(canvas, { naturalWidth: wide, naturalHeight: tall });
+  });
+  return changedBoxes(...pictures);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("spots", "expected"),
+    [
+        ([], []),
+        ([[100, 60, 10, 20, 90]], [[96, 56, 114, 84]]),
+        # At the edge, and two of them.
+        ([[0, 0, 4, 4, 90], [200, 100, 20, 10, 40]], [[0, 0, 8, 8], [196, 96, 224, 114]]),
+        # What nobody sees counts where there is nothing else.
+        ([[100, 60, 10, 20, 3]], [[96, 56, 114, 84]]),
+        ([[10, 10, 300, 140, 3], [100, 60, 10, 20, 90]], [[96, 56, 114, 84]]),
+        # Many things have one outline, and most of a picture has none.
+        ([[20 * n, 10, 2, 2, 90] for n in range(9)], [[0, 6, 166, 16]]),
+        ([[0, 0, 320, 90, 90]], None),
+        ([[7 * x, 9 * y, 2, 2, 90] for x in range(46) for y in range(18)], None),
+    ],
+)
+def test_where_two_pictures_differ(page: Page, run: Path, spots: list[list[int]], expected: object) -> None:
+    page.goto(f"/look/{run.name}")
+    size = {"wide": 320, "tall": 160}
+    found = page.evaluate(PICTURES, [{**size, "spots": []}, {**size, "spots": spots}])
+    assert (sorted(found) if found else found) == expected
+
+
+def test_of_a_large_picture_the_outline_is_in_its_own_pixels(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}")
+    size = {"wide": 1920, "tall": 960}
+    spot = [1000, 400, 80, 160, 90]
+    ((x1, y1, x2, y2),) = page.evaluate(PICTURES, [{**size, "spots": []}, {**size, "spots": [spot]}])
+    # Compared at a quarter of the size, with four pixels more on each side.
+    assert (x1, y1) == (pytest.approx(984, abs=8), pytest.approx(384, abs=8))
+    assert (x2, y2) == (pytest.approx(1096, abs=8), pytest.approx(576, abs=8))
+
+
+def test_failures_are_sorted_by_how_much_the_answer_changed(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?system=epoch")
+    page.wait_for_selector(".tile .answer-line")
+    for order, worst in (("deviating", True), ("steady", False)):
+        page.select_option("#order", order)
+        wait_until(page, lambda order=order: f"order={order}" in page.url)  # type: ignore[misc]
+        page.wait_for_selector(".tile .answer-line")
+        told = page.locator(".tile .answer-line").all_inner_texts()
+        by = [
+            abs(float(re.findall(r"\(([+−±][\d.]+)\)", one)[0].translate({8722: "-", 177: "+"})))
+            for one in told
+        ]
+        assert by == sorted(by, reverse=worst)
+        assert len(set(by)) > 3
 
 
 def test_a_failure_is_copied_as_a_test(window: Callable[..., Page], run: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from tests.web.studies.planned import clip_study, glance_experiment, rule_run
 from roadworthy.datasets import load
 from roadworthy.frames import Frame
 from roadworthy.report.films import Film
+from roadworthy.web.pages import Pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -63,6 +64,43 @@ def test_two_runs_are_compared(window: Window, picture: Picture, width: int, the
     page.wait_for_url("**/look/after?**")
     page.wait_for_selector("dialog[open]")
     assert "town-" in page.inner_text("dialog")
+
+
+def test_a_comparison_that_takes_long_is_cancelled_and_begun_again(page: Page) -> None:
+    """The server is played: what its part of it does is tested without a browser."""
+    waiting = Pages(())._templates.get_template("_parts.html").module.waiting  # type: ignore[attr-defined]
+    script = '<script type="module" src="/static/working.js"></script></head>'
+    asked: list[str] = []
+    cancels: list[str] = []
+
+    def compare(route: Any) -> None:
+        asked.append(route.request.url)
+        answer = route.fetch()
+        body = answer.text().replace("</h1>", f"</h1>{waiting('The runs are being compared', 'abc')}", 1)
+        route.fulfill(response=answer, body=body.replace("</head>", script, 1))
+
+    def cancel(route: Any) -> None:
+        cancels.append(route.request.headers["x-csrf-token"])
+        route.fulfill(json={})
+
+    def working(route: Any) -> None:
+        now = {"over": False, "cancelled": bool(cancels), "said": "Counting.", "share": None, "seconds": 3.0}
+        route.fulfill(json=now)
+
+    page.route("**/compare?first=*", compare)
+    page.route("**/working/abc", working)
+    page.route("**/working/abc/cancel", cancel)
+    page.goto("/compare?first=before&second=before")
+    page.wait_for_selector("#working :text('Counting.')")
+    page.get_by_role("button", name="Cancel").click()
+    page.wait_for_selector("#working :text('It was cancelled.')")
+    assert len(cancels) == len(asked) == 1
+    assert cancels[0]
+    assert page.locator("#working progress").count() == 0
+    cancels.clear()
+    page.get_by_role("button", name="Begin again").click()
+    page.wait_for_selector("#working :text('Counting.')")
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])

@@ -205,3 +205,67 @@ def test_the_last_answer_counts_however_fast_one_types(page: Page, watch: Watch)
     page.wait_for_selector("#rule-reading:has-text('snowy')")
     page.wait_for_timeout(600)
     assert "rainy" not in page.inner_text("#rule-reading")
+
+
+def test_what_was_chosen_is_there_again(page: Page) -> None:
+    page.goto("/write")
+    page.fill("#rule-text", RIGHT)
+    for model, checked in (("dave2", False), ("epoch", True), ("chauffeur", True)):
+        page.locator(f'[name=model][value="{model}"]').set_checked(checked)
+    page.select_option("#data", "world:meadow")
+    page.fill("#frames", "17")
+    page.get_by_text("Thresholds and chance").click()
+    page.fill("#seed", "5")
+    page.reload()
+    page.wait_for_selector("#rule-state.good")
+    chosen = "[...document.querySelectorAll('[name=model]:checked')].map((one) => one.value)"
+    assert page.evaluate(chosen) == ["epoch", "chauffeur"]
+    values = [page.input_value(one) for one in ("#data", "#frames", "#seed", "#rule-text")]
+    assert values == ["world:meadow", "17", "5", RIGHT]
+
+
+def test_what_functions_of_a_specification_stand_for_is_there_again(page: Page) -> None:
+    page.goto("/write?kind=bbsl")
+    page.select_option("#spec-examples", label="Stop for a vehicle")
+    page.wait_for_selector("#function-stoppingDistance")
+    page.fill('[data-function="stoppingDistance"]', "90, 150")
+    page.fill("#classes", "truck")
+    page.reload()
+    page.wait_for_selector("#function-stoppingDistance")
+    assert page.input_value('[data-function="stoppingDistance"]') == "90, 150"
+    assert page.input_value("#function-vehicle") == "object"
+    assert page.input_value("#classes") == "truck"
+
+
+def test_choices_of_another_server_are_left_alone(page: Page) -> None:
+    page.goto("/write")
+    kept = {"model": ["gone"], "fields": {"data": "gone", "frames": "9"}}
+    page.evaluate("(kept) => localStorage.setItem('roadworthy-choices', JSON.stringify(kept))", kept)
+    page.reload()
+    assert page.locator("[name=model]:checked").count() == 1
+    assert (page.input_value("#data"), page.input_value("#frames")) == ("world:town", "9")
+    page.evaluate("localStorage.setItem('roadworthy-choices', '{')")
+    page.reload()
+    page.fill("#rule-text", RIGHT)
+    page.wait_for_selector("#rule-state.good")
+
+
+def test_what_the_words_ask_for_and_is_not_tested_is_told(page: Page) -> None:
+    page.goto("/write")
+    page.fill("#rule-text", "If a red light appears, the car must stop.")
+    page.wait_for_selector("#rule-reading .state.warn")
+    assert "tested as slowing down" in page.inner_text("#rule-reading .state.warn")
+
+
+@pytest.mark.parametrize("width", [320, 390, 700, 900, 1280])
+def test_every_page_can_be_seen_in_the_menu(window: Window, width: int) -> None:
+    page = window(width)
+    page.goto("/write")
+    assert overhang(page) == 0
+    links = page.locator(".top nav a")
+    assert links.count() == 8
+    for number in range(8):
+        assert fits(links.nth(number).bounding_box(), width)
+    # Nothing of it is cut off and must be scrolled to.
+    scrolls = "(one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight"
+    assert not page.locator(".top nav").evaluate(scrolls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 
 import pytest
@@ -43,9 +44,13 @@ def test_the_numbers_are_those_of_the_command(runs: tuple[Path, Path]) -> None:
     (line,) = as_document(found)["comparisons"]
     assert as_document(found)["sentence"] in page
     assert (line["broken"], line["fixed"], line["verdict"]) == (9, 0, "regression")
-    for cell in (percent(line["rate_before"]), percent(line["rate_after"]), f"{line['p_adjusted']:.2g}"):
-        assert f'<td class="number">{cell}</td>' in page
-    assert '<td class="number">9</td><td class="number">0</td>' in page
+    cells = dict(re.findall(r'<td class="number" data-label="([^"]*)">([^<]*)', page))
+    assert (cells["Failing before"], cells["After"]) == (
+        percent(line["rate_before"]),
+        percent(line["rate_after"]),
+    )
+    assert (cells["p"], cells["Broken"], cells["Fixed"]) == (f"{line['p_adjusted']:.2g}", "9", "0")
+    assert 'class="state bad"' in page
 
 
 def test_what_broke_leads_to_look(runs: tuple[Path, Path]) -> None:
@@ -94,6 +99,16 @@ def test_other_seeds_are_refused_unless_asked_for(tmp_path: Path) -> None:
     opened = browser(one, two)
     assert "tick the box above" in opened.settled("/compare?first=one&second=two").text
     assert "No regression" in opened.settled("/compare?first=one&second=two&anyway=true").text
+
+
+def test_where_nothing_is_in_both_runs_nothing_is_good(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    add(one, rows(1))
+    add(two, rows(1), requirement=requirement_of("R2"))
+    page = browser(one, two).settled("/compare?first=one&second=two").text
+    assert '<p class="state warn" id="sentence" role="status">Nothing could be compared.</p>' in page
+    add(two, rows(1))
+    assert 'class="state good"' in browser(one, two).settled("/compare?first=one&second=two").text
 
 
 def test_a_run_that_is_none(runs: tuple[Path, Path]) -> None:

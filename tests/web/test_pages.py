@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 from tests.web.client import Browser, Client, finished
 
+from roadworthy.models.zoo import weights_folder
+from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
+from roadworthy.web.jobs.states import JobState, Stage, write_state
 from roadworthy.web.jobs.worker import work_on
 from roadworthy.web.settings import Settings
 
@@ -38,6 +41,71 @@ def test_a_model_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
     page = Browser(Client(create_app(settings))).page("/write").text
     assert "missing.onnx" in page
     assert 'value="onnx:missing.onnx" data-outputs="" disabled' in page
+
+
+def test_a_model_has_one_name_before_and_after_the_run(tmp_path: Path) -> None:
+    """A description gives the model a name: what is chosen is called as it is in rows and tables."""
+    card = json.loads((weights_folder() / "dave2.json").read_text())
+    described = {"name": "careful", "model": f"onnx:{weights_folder() / 'dave2.onnx'}"}
+    described |= {part: card[part] for part in ("input", "output")}
+    (tmp_path / "model.yaml").write_text(json.dumps(described))
+    reference = str(tmp_path / "model.yaml")
+    settings = Settings(tmp_path / "out", models=(reference,))
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps({**ASK, "models": [reference]}))
+    work_on(folder)
+    browser = Browser(Client(create_app(settings)))
+    row = json.loads(browser.get(f"/look/{folder.name}/cases?status=all").text)["cases"][0]
+    assert row["system"] == "careful"
+    assert f"<b>{row['system']}</b>" in browser.page("/write").text
+    assert f'<td data-label="Models">{row["system"]}</td>' in browser.page("/runs").text
+    assert f"{row['system']} on 4 frames" in browser.page(f"/runs/{folder.name}").text
+    assert f"({row['system']}, {folder.name})" in browser.page("/look").text
+    assert f'value="{reference}"' in browser.page("/write").text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [(NIGHT, "passed"), (f"{NIGHT[:-1]} at least 99%.", "violated"), ("nothing", "")]
+)
+def test_the_list_of_runs_says_what_they_found(settings: Settings, text: str, said: str) -> None:
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps({**ASK, "text": text, "allow": 0 if "%" in text else 1}))
+    work_on(folder)
+    page = Browser(Client(create_app(settings))).page("/runs").text
+    (cell,) = re.findall(r'<td data-label="Outcome">(.*?)</td>', page)
+    assert re.findall(r'class="chip (\w*)"', cell) == ([said] if said else [])
+    if said:
+        (number, judged) = map(int, re.findall(r"<small>(\d+) of (\d+)</small>", cell)[0])
+        rows = list(StoredRun.open(folder / "run").rows())
+        assert number == sum(row["status"] == "violated" for row in rows)
+        assert judged == sum(row["status"] in ("violated", "passed") for row in rows)
+
+
+def test_a_run_that_was_stopped_is_unfinished(settings: Settings) -> None:
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps(ASK))
+    write_state(folder, JobState(Stage.CANCELLED, done=2, total=4))
+    page = Browser(Client(create_app(settings))).page("/runs").text
+    assert '<td data-label="Outcome"><span class="chip unfinished">unfinished</span></td>' in page
+
+
+def test_where_less_is_tested_than_the_words_say_it_is_told(settings: Settings) -> None:
+    text = "If a red light appears, the car must stop."
+    browser = Browser(Client(create_app(settings)))
+    (note,) = browser.post("/write/rule", {"text": text}).json()["notes"]
+    assert "tested as slowing down" in note
+    assert browser.post("/write/rule", {"text": NIGHT}).json()["notes"] == []
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps({**ASK, "text": text}))
+    work_on(folder)
+    page = html.unescape(browser.page(f"/runs/{folder.name}").text)
+    assert f'<small class="note">{note}</small>' in page
+    (outcome,) = browser.get(f"/jobs/{folder.name}").json()["outcomes"]
+    assert note in outcome["notes"]
 
 
 def test_an_empty_page_of_runs_says_what_to_do(tmp_path: Path) -> None:

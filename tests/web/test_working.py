@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from threading import Event
+from typing import Any
 
+import duckdb
 import pytest
 from tests.report.runs_for_reports import add
 from tests.web.client import Browser, Client
@@ -32,7 +34,7 @@ def test_it_is_made_once_however_many_ask() -> None:
     assert first == second
     work = bench.get(first)
     assert work.result(0.0) is None
-    while work.share is None:
+    while work.progress.share is None:
         pass
     told = work.as_dict()
     assert (told["over"], told["said"], told["share"]) == (False, "half of it", 0.5)
@@ -60,6 +62,75 @@ def test_what_cannot_be_made_says_why_and_what_broke_is_tried_again() -> None:
         with pytest.raises(OSError, match="full"):
             bench.get(bench.ask(("broken",), broken)).result(LONG)
     assert sorted(tries) == ["broken", "broken", "refused"]
+
+
+def test_what_is_cancelled_ends_and_is_made_anew_when_it_is_asked_for_again() -> None:
+    bench, begun, ended = Workbench(), Event(), []
+
+    def endless(progress: Progress) -> str:
+        begun.set()
+        try:
+            while True:
+                progress("on and on", None)
+        finally:
+            ended.append(1)
+
+    id = bench.ask(("a",), endless)
+    assert begun.wait(LONG)
+    work = bench.get(id)
+    work.cancel()
+    assert work.as_dict()["cancelled"]
+    with pytest.raises(InputError, match="it was cancelled: ask for it again"):
+        work.result(LONG)
+    assert ended == [1]
+    assert bench.ask(("a",), lambda progress: "done") == id
+    assert bench.get(id) is not work
+    assert bench.get(id).result(LONG) == "done"
+    # What is over stays as it is.
+    bench.get(id).cancel()
+    assert not bench.get(id).as_dict()["cancelled"]
+    assert bench.get(bench.ask(("a",), endless)).result(LONG) == "done"
+
+
+def test_what_waits_for_its_turn_is_cancelled_without_ever_beginning() -> None:
+    bench, go, begun = Workbench(at_a_time=1), Event(), []
+    first = bench.get(bench.ask(("first",), lambda progress: go.wait(LONG)))
+    second = bench.get(bench.ask(("second",), lambda progress: begun.append(1)))
+    second.cancel()
+    with pytest.raises(InputError, match="cancelled"):
+        second.result(LONG)
+    assert not first.is_over
+    go.set()
+    assert first.result(LONG)
+    assert begun == []
+
+
+def test_something_that_says_nothing_is_interrupted_again_and_again_until_it_ends() -> None:
+    """A database hears an interruption only while a query goes on, not between two of them."""
+    bench, begun, heard = Workbench(), Event(), []
+
+    def deaf(progress: Progress) -> None:
+        end = Event()
+
+        def stop() -> None:
+            heard.append(1)
+            if len(heard) == 3:
+                end.set()
+
+        with progress.interrupted_by(stop):
+            begun.set()
+            assert end.wait(LONG)
+        raise OSError("interrupted")
+
+    work = bench.get(bench.ask(("a",), deaf))
+    assert begun.wait(LONG)
+    work.cancel()
+    # What it says of itself is nothing that anybody wants to read.
+    with pytest.raises(InputError, match="cancelled"):
+        work.result(LONG)
+    assert len(heard) >= 3
+    with pytest.raises(InputError, match="cancelled"), work.progress.interrupted_by(lambda: None):
+        pass
 
 
 def test_there_is_a_limit_to_what_is_asked_for_and_to_what_is_kept() -> None:
@@ -111,6 +182,35 @@ def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest
     assert "No regression" in done
     assert "working" not in done
     assert browser.get("/working/none").status == 404
+
+
+def test_a_comparison_is_cancelled_by_whoever_looks_at_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roadworthy.web.routes.compare._PATIENCE", 0.0)
+    for name in ("before", "after"):
+        add(tmp_path / name, [(f"town-{one}", 0.5, {"frame": f"f{one}"}, {}) for one in range(3)])
+    begun = Event()
+
+    def endless(*runs: object, stoppable: Any, **settings: object) -> None:
+        """A query without an end, which only an interruption ends."""
+        with duckdb.connect() as connection, stoppable(connection.interrupt):
+            begun.set()
+            connection.execute("SELECT count(*) FROM range(1000000000000) AS a, range(1000000) AS b")
+
+    monkeypatch.setattr("roadworthy.web.routes.compare.compare", endless)
+    app = create_app(Settings(tmp_path / "out", (tmp_path / "before", tmp_path / "after")))
+    browser = Browser(Client(app))
+    page = browser.page("/compare?first=before&second=after").text
+    id = page.split('data-work="')[1].split('"')[0]
+    assert begun.wait(LONG)
+    assert browser.post(f"/working/{id}/cancel", {}, x_csrf_token="no").status == 403
+    assert not browser.get(f"/working/{id}").json()["cancelled"]
+    work = app.state.room.bench.get(id)
+    assert browser.post(f"/working/{id}/cancel", {}).json()["cancelled"]
+    with pytest.raises(InputError, match="cancelled"):
+        work.result(LONG)
+    assert browser.post("/working/none/cancel", {}).status == 404
 
 
 def test_a_few_wait_for_their_turn_and_others_come_again() -> None:

@@ -29,7 +29,8 @@ class Choice:
     """Something that a form may choose.
 
     Attributes:
-        reference: What names it, also in forms.
+        reference: What opens it, also in forms.
+        name: What rows, reports and pages call it; of a model that is its own name.
         summary: What it is.
         task: Of a model, what it is for: regression, detection, ….
         outputs: Of a model that predicts signals, which.
@@ -37,6 +38,7 @@ class Choice:
     """
 
     reference: str
+    name: str
     summary: str = ""
     task: str = ""
     outputs: tuple[str, ...] = ()
@@ -107,9 +109,24 @@ chauffeur, classifier, dave2, ...
             found = [self._model_choice(reference) for reference in self._summaries["models"]]
         return [one for one in found if one.task in ("", task)]
 
+    def names(self, references: Sequence[str]) -> list[str]:
+        """Return what models are called in results; one that cannot be opened any more, as it was declared.
+
+        Example:
+            >>> Declared((), ()).names(["dave2", "gone"])
+            ['dave2', 'gone']
+        """
+        with self._lock:
+            return [
+                self._model_choice(one).name if one in self._summaries["models"] else one
+                for one in references
+            ]
+
     def data(self) -> list[Choice]:
         """Return the data sets."""
-        return [Choice(reference, summary) for reference, summary in self._summaries["data"].items()]
+        return [
+            Choice(reference, reference, summary) for reference, summary in self._summaries["data"].items()
+        ]
 
     def _model_choice(self, reference: str) -> Choice:
         from roadworthy.models import Network
@@ -120,14 +137,14 @@ chauffeur, classifier, dave2, ...
             try:
                 system = self.model(reference)
             except (RoadworthyError, OSError) as error:
-                choice = Choice(reference, summary, problem=str(error))
+                choice = Choice(reference, reference, summary, problem=str(error))
             else:
                 task, outputs = "", tuple[str, ...]()
                 if isinstance(system, Network):
                     task = system.task
                     if isinstance(system.output, RegressionOutput):
                         outputs = tuple(system.output.signals)
-                choice = Choice(reference, summary, task, outputs)
+                choice = Choice(reference, system.name, summary, task, outputs)
             self._choices[reference] = choice
         return self._choices[reference]
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock, Semaphore, Thread
@@ -13,16 +14,81 @@ from typing import Any, Generic, TypeVar
 
 from roadworthy.errors import InputError
 
-__all__ = ["Progress", "Work", "Workbench", "quietly", "stamp_of"]
+__all__ = ["Progress", "Work", "Workbench", "stamp_of"]
 
 T = TypeVar("T")
-Progress = Callable[[str, float | None], None]
-"""Takes what is done just now, and which share is done already where that is known."""
+_CANCELLED = "it was cancelled: ask for it again"
+_PAUSE = 0.2  # seconds between two looks whether whoever waits for a turn still wants it
 
 
-def quietly(said: str, share: float | None) -> None:
-    """Tell nobody how far a computation has come."""
-    del said, share
+class Progress:
+    """How far a computation has come; by it, the computation is also told to end.
+
+    Example:
+        >>> progress = Progress()
+        >>> progress("Reading.", 0.5)
+        >>> progress.said, progress.share
+        ('Reading.', 0.5)
+    """
+
+    def __init__(self) -> None:
+        self.said = ""
+        self.share: float | None = None
+        self._cancelled = Event()
+        self._lock = Lock()
+        self._stops: list[Callable[[], None]] = []
+
+    def __call__(self, said: str, share: float | None) -> None:
+        """Say what is done just now, and which share is done already where that is known.
+
+        Raises:
+            InputError: Nobody wants the result any more.
+        """
+        self.check()
+        self.said, self.share = said, share
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody wants the result any more."""
+        return self._cancelled.is_set()
+
+    def check(self) -> None:
+        """End the computation where nobody wants its result any more.
+
+        Raises:
+            InputError: Nobody does.
+        """
+        if self.is_cancelled:
+            raise InputError(_CANCELLED)
+
+    @contextmanager
+    def interrupted_by(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Let something that takes long, such as a query, be interrupted while it goes on."""
+        with self._lock:
+            self.check()
+            self._stops.append(stop)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stops.remove(stop)
+
+    def cancel(self) -> None:
+        """Let the computation end as soon as it can."""
+        with self._lock:
+            self._cancelled.set()
+        Thread(target=self._insist, name="cancelling", daemon=True).start()
+
+    def _insist(self) -> None:
+        """Interrupt what goes on until nothing does: between two queries an interruption is not heard."""
+        while True:
+            with self._lock:
+                stops = list(self._stops)
+                for stop in stops:
+                    stop()
+            if not stops:
+                return
+            time.sleep(_PAUSE)
 
 
 class Work(Generic[T]):
@@ -34,8 +100,8 @@ class Work(Generic[T]):
     """
 
     def __init__(self, make: Callable[[Progress], T], turn: Semaphore) -> None:
-        self.said = "It waits for its turn."
-        self.share: float | None = None
+        self.progress = Progress()
+        self.progress("It waits for its turn.", None)
         self._make = make
         self._turn = turn
         self._began = time.monotonic()
@@ -52,8 +118,9 @@ class Work(Generic[T]):
 
     @property
     def is_broken(self) -> bool:
-        """Whether it ended by an error that may not come again, such as a full disk."""
-        return self.is_over and self._error is not None and not isinstance(self._error, InputError)
+        """Whether it was cancelled, or ended by an error that may not come again, such as a full disk."""
+        failed = self.is_over and self._error is not None and not isinstance(self._error, InputError)
+        return failed or self.progress.is_cancelled
 
     def result(self, seconds: float) -> T | None:
         """Return the result; None where it takes longer than so many seconds.
@@ -70,19 +137,34 @@ class Work(Generic[T]):
     def as_dict(self) -> dict[str, Any]:
         """Return how far it has come, as JSON can hold it."""
         seconds = round(time.monotonic() - self._began, 1)
-        return {"over": self.is_over, "said": self.said, "share": self.share, "seconds": seconds}
+        now = self.progress
+        return {
+            "over": self.is_over,
+            "cancelled": now.is_cancelled,
+            "said": now.said,
+            "share": now.share,
+            "seconds": seconds,
+        }
+
+    def cancel(self) -> None:
+        """Let it end without a result; one that is over stays as it is."""
+        if not self.is_over:
+            self.progress.cancel()
 
     def _work(self) -> None:
-        with self._turn:
+        try:
+            while not self._turn.acquire(timeout=_PAUSE):
+                self.progress.check()
             try:
-                self._found = self._make(self._say)
-            except Exception as error:  # told to whoever asks for the result
-                self._error = error
+                self.progress.check()
+                self._found = self._make(self.progress)
             finally:
-                self._over.set()
-
-    def _say(self, said: str, share: float | None) -> None:
-        self.said, self.share = said, share
+                self._turn.release()
+        except Exception as error:  # told to whoever asks for the result
+            # What is interrupted says so in words of its own.
+            self._error = InputError(_CANCELLED) if self.progress.is_cancelled else error
+        finally:
+            self._over.set()
 
 
 class Workbench:

@@ -88,6 +88,27 @@ def test_windows_join_without_a_gap(folder: Path) -> None:
         ),
         (Choice(requirement="R1", system="epoch", amount="measure.distance.1", most=11.0), ["R1 epoch a"]),
         (Choice(requirement="'; DROP TABLE cases; --"), []),
+        (
+            Choice(system="epoch", requirement="R1", status="all", order="deviating"),
+            [f"R1 epoch {x}" for x in "cba"],
+        ),
+        (
+            Choice(system="epoch", requirement="R1", status="all", order="steady"),
+            [f"R1 epoch {x}" for x in "abc"],
+        ),
+        (
+            Choice(system="epoch", requirement="R1", status="all", order="near"),
+            [f"R1 epoch {x}" for x in "bac"],
+        ),
+        (
+            Choice(system="epoch", requirement="R1", status="all", order="far"),
+            [f"R1 epoch {x}" for x in "cab"],
+        ),
+        (
+            Choice(system="epoch", requirement="R1", status="all", amount="deviation", least=1.5, most=2.5),
+            ["R1 epoch b"],
+        ),
+        (Choice(system="epoch", requirement="R1", amount="margin", least=-2.0), ["R1 epoch a"]),
     ],
 )
 def test_cases_are_chosen_and_sorted(folder: Path, choice: Choice, expected: list[str]) -> None:
@@ -110,6 +131,7 @@ def test_a_case_has_its_place_among_the_chosen(folder: Path) -> None:
         Choice(order="margin; DROP TABLE cases"),
         Choice(status="1=1"),
         Choice(amount='x" = 1; DROP TABLE cases'),
+        Choice(amount="measure.strength", least=0.0),
     ],
 )
 def test_what_is_no_choice_is_refused(folder: Path, choice: Choice) -> None:
@@ -125,7 +147,58 @@ def test_choices_come_with_their_failures(folder: Path) -> None:
         "tag": [("urban", 8), ("R1", 4), ("R2", 4)],
     }
     found = [(one.name, one.least, one.most) for one in Wall(folder).amounts()]
-    assert found == [("visual_change", pytest.approx(0.1), 0.3), ("measure.distance.1", 7.0, 12.0)]
+    assert found == [
+        ("visual_change", pytest.approx(0.1), 0.3),
+        ("measure.distance.1", 7.0, 12.0),
+        ("deviation", 1.0, 3.0),
+        ("margin", -3.0, 2.0),
+    ]
+
+
+def stored(folder: Path, id: str, method: str, rows: dict[str, dict[str, float]]) -> None:
+    place = folder / "runs" / id / "dave2"
+    with RunStore(place, Requirement(id, "…", method), system="dave2", images=folder / "images") as store:
+        for name, measures in rows.items():
+            case = Case(name, id, (Drive("x"),), {})
+            store.append(case, Verdict.from_margin(case, -1.0, measures=measures))
+
+
+def test_the_answer_that_decides_says_by_how_much_it_deviates(tmp_path: Path) -> None:
+    """Of several relations that of the least margin; of a search the error; of reliability the loss."""
+    rules = {
+        "both": {
+            "before.1": 8.0,
+            "after.1": 1.0,
+            "margin.1": 5.0,
+            "before.2": 3.0,
+            "after.2": 1.0,
+            "margin.2": -1.0,
+        },
+        "one": {"before.1": 8.0, "after.1": 12.0, "margin.1": -4.0},
+    }
+    stored(tmp_path, "rules", "rules", rules)
+    stored(tmp_path, "search", "coverage", {"tried": {"label": 1.0, "prediction": -5.0, "error": -6.0}})
+    stored(tmp_path, "fog", "reliability", {"blurred": {"before": 1.0, "after": 0.25}})
+    wall = Wall(tmp_path)
+    assert [one.split()[-1] for one in names(wall, Choice(order="deviating"))] == [
+        "tried",
+        "one",
+        "both",
+        "blurred",
+    ]
+    assert [(one.least, one.most) for one in wall.amounts() if one.name == "deviation"] == [(0.75, 6.0)]
+    assert "near" not in wall.orders()
+    assert "deviating" in wall.orders()
+
+
+def test_an_infinite_margin_is_no_end_of_a_range(tmp_path: Path) -> None:
+    with RunStore(tmp_path, Requirement("R1", "…", "bbsl"), system="dave2") as store:
+        for name, margin in (("a", -math.inf), ("b", -2.0), ("c", 3.0)):
+            case = Case(name, "R1", (Drive("x"),), {})
+            store.append(case, Verdict.from_margin(case, margin))
+    wall = Wall(tmp_path)
+    assert [(one.name, one.least, one.most) for one in wall.amounts()] == [("margin", -2.0, 3.0)]
+    assert "deviating" not in wall.orders()
 
 
 def test_cases_are_chosen_by_what_people_said(folder: Path) -> None:

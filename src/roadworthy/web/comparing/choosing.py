@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +34,9 @@ class Known:
 def known_runs(room: Room) -> tuple[Known, ...]:
     """Return the runs with rows, those that were given first."""
     given = (Known(name, name, room.folders.folder(name)) for name in room.folders.names)
-    started = (Known(job.id, _title(job), job.run) for job in room.queue.jobs())
+    started = (
+        Known(job.id, _title(job, room.declared.names(job.ask.models)), job.run) for job in room.queue.jobs()
+    )
     return tuple(one for one in (*given, *started) if _has_rows(one.folder))
 
 
@@ -50,8 +53,8 @@ def _has_rows(folder: Path) -> bool:
     return (folder / "runs").is_dir() or (folder / "requirements.jsonl").is_file()
 
 
-def _title(job: Job) -> str:
+def _title(job: Job, models: Sequence[str]) -> str:
     text = job.ask.text if job.ask.kind == "rules" else "a specification in BBSL"
     named = f"{job.ask.name}: {text}" if job.ask.name else text
     short = named if len(named) <= _LONGEST else f"{named[: _LONGEST - 1]}…"
-    return f"{short} ({', '.join(job.ask.models)}, {job.id})"
+    return f"{short} ({', '.join(models)}, {job.id})"

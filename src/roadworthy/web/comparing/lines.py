@@ -7,19 +7,21 @@ from urllib.parse import urlencode
 
 from roadworthy.report.comparison import sentence
 from roadworthy.report.html.formats import count, percent, signed
-from roadworthy.runs.comparison import Changed, Comparison, Difference, Verdict
+from roadworthy.runs.comparison import Changed, Comparison, ComparisonVerdict, Difference
 
 __all__ = ["Line", "Moved", "Shown", "shown"]
 
 _MOST = 300
 _CHIPS = {
-    Verdict.REGRESSION: "violated",
-    Verdict.GONE: "interrupted",
-    Verdict.NEW: "running",
-    Verdict.NOT_COMPARED: "quiet",
-    Verdict.SAME: "quiet",
-    Verdict.IMPROVEMENT: "passed",
+    ComparisonVerdict.REGRESSION: "violated",
+    ComparisonVerdict.GONE: "interrupted",
+    ComparisonVerdict.NEW: "running",
+    ComparisonVerdict.NOT_COMPARED: "quiet",
+    ComparisonVerdict.SAME: "quiet",
+    ComparisonVerdict.IMPROVEMENT: "passed",
 }
+_APART = (ComparisonVerdict.GONE, ComparisonVerdict.NEW, ComparisonVerdict.NOT_COMPARED)
+"""Verdicts on what is in one run only, or was judged in one only."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Shown:
     Attributes:
         sentence: What it comes to.
         worse: Whether something got worse.
+        compared: Whether anything could be compared at all.
         lines: The worst first.
         left_out: How many lines are not shown.
         warnings: What should be known first.
@@ -102,6 +105,7 @@ class Shown:
 
     sentence: str
     worse: bool
+    compared: bool
     lines: tuple[Line, ...]
     left_out: int
     warnings: tuple[str, ...]
@@ -125,6 +129,7 @@ def shown(comparison: Comparison, first: str, second: str) -> Shown:
     return Shown(
         sentence(comparison),
         bool(comparison.regressions),
+        any(one.verdict not in _APART for one in found),
         tuple(_line(one, first, second) for one in found[:_MOST]),
         max(0, len(found) - _MOST),
         comparison.warnings,

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy.errors import InputError
 from roadworthy.runs.store import locked
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
@@ -89,8 +89,7 @@ class ProcessQueue:
         try:
             write_state(folder, JobState())
             # Last, for a folder counts as a job with it.
-            with replacing(folder / ASK) as unfinished:
-                unfinished.write_text(ask.model_dump_json(indent=2), encoding="utf-8")
+            write_text(folder / ASK, ask.model_dump_json(indent=2))
         except InputError:
             shutil.rmtree(folder, ignore_errors=True)
             raise

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import read_json, replacing
+from roadworthy._files import read_json, write_text
 from roadworthy.errors import InputError
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk, read_ask
 
@@ -110,8 +110,7 @@ class Job:
 
 def write_state(folder: Path, state: JobState) -> None:
     """Write how far a job has come, whole or not at all."""
-    with replacing(folder / STATE) as unfinished:
-        unfinished.write_text(json.dumps(state.as_dict()), encoding="utf-8")
+    write_text(folder / STATE, json.dumps(state.as_dict()))
 
 
 def read_state(folder: Path) -> JobState:

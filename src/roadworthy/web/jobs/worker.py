@@ -133,6 +133,7 @@ def _outcomes(found: SeveralResults) -> tuple[dict[str, Any], ...]:
             "system": system,
             "status": str(result.outcome.status),
             "summary": result.outcome.summary,
+            "notes": list(result.outcome.notes),
             "counts": {str(status): number for status, number in result.counts.items()},
         }
         for (_, system), result in found.results.items()

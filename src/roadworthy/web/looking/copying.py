@@ -16,21 +16,28 @@ from roadworthy.errors import InputError
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.runs.store import StoredPair, StoredRun
 from roadworthy.runs.store.records import read_records
-from roadworthy.runs.suites.forms import BbslForm, DataForm, EntryForm, ReliabilityForm, RuleForm, RulesForm
+from roadworthy.runs.suites.forms import (
+    BbslForm,
+    CoverageForm,
+    DataForm,
+    DrivingForm,
+    EntryForm,
+    ReliabilityForm,
+    RuleForm,
+    RulesForm,
+)
 from roadworthy.runs.suites.reading import read_suite
 from roadworthy.runs.suites.running import REQUIREMENTS, SUITE_FILE
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
 from roadworthy.web.jobs.trials import classes_of, object_of, values_of
+from roadworthy.web.looking.remaking import image_entry, sector_entry
 
 __all__ = ["CopiedTest", "copied_test"]
 
 _RESULT_FILE = "result.json"
 """What `roadworthy rules run` writes for scripts."""
-_WHOLE = {
-    "coverage": "a search makes its images one from another, so none of them can be made alone",
-    "driving": "a drive is tried as a whole, not in cases",
-}
-"""Why cases of some methods cannot be tried alone."""
+_SEARCH_FILE = "search.json"
+"""What `roadworthy coverage search` writes for scripts."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +71,22 @@ def copied_test(
         InputError: There is none; says why.
     """
     pair = _pair_of(folder, case)
-    if pair.requirement.method in _WHOLE:
-        raise InputError(f"This case cannot be copied as a test: {_WHOLE[pair.requirement.method]}.")
     if "track" in case["parameters"]:
         raise InputError("This case cannot be copied as a test: it is about all frames of a track.")
     if ask is not None:
         document, where = _of_form(ask, case, opened), "Paths count from where the server was started."
     elif (folder / SUITE_FILE).is_file():
         document, where = _of_suite(folder, pair, case)
-    elif (asked := _asked_of_command(folder)) is not None:
-        document = _of_command(asked, case)
+    elif (asked := _asked_of_rules(folder)) is not None:
+        document = _of_rules(asked, case)
         where = "Paths count from where `roadworthy rules run` was started."
+    elif (search := _asked_of_search(folder)) is not None:
+        document = _of_search(folder, search, case)
+        where = "Paths count from where `roadworthy coverage search` was started."
     else:
         raise InputError(
             "This case cannot be copied as a test: the run does not say how its models and data were opened. "
-            "Runs from here, runs of suites and `roadworthy rules run` do."
+            "Runs from here, runs of suites, `roadworthy rules run` and `roadworthy coverage search` do."
         )
     return CopiedTest(_text(document, case, where), f"{_name(case['case'])}.suite.yaml")
 
@@ -122,24 +130,31 @@ def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[
         if (one["id"], one.get("system")) == (pair.requirement.id, pair.system)
     )
     entry = suite.form.requirements[str(about["entry"])]
-    data = suite.form.data[str(about["data"])]
-    sample: Any = manifest.get("settings", {}).get("sample")
+    chosen: dict[str, DataForm] = {}
+    # Nothing is opened for a drive: its frames are those that the simulator shows.
+    if about["data"]:
+        sample: Any = manifest.get("settings", {}).get("sample")
+        chosen[str(about["data"])] = _chosen(suite.form.data[str(about["data"])], entry, sample, case)
+    model = suite.form.models[pair.system].model_dump(exclude_defaults=True)
+    if isinstance(entry, CoverageForm):
+        told = image_entry(entry, StoredRun.open(folder), case)
+    else:
+        told = _entry(entry, case)
+    if pair.requirement.tags:
+        told["tags"] = list(pair.requirement.tags)
+    document = _document(int(manifest.get("seed", 0)), {pair.system: model}, chosen, told, case)
+    name = next(iter(manifest.get("suite", {})), SUITE_FILE)
+    return document, f"Keep it beside {name}: paths count from there."
+
+
+def _chosen(data: DataForm, entry: EntryForm, sample: int | None, case: Mapping[str, Any]) -> DataForm:
+    """Return as much of the data of a suite as one of its cases needs."""
     count = min((one for one in (data.sample, sample) if one is not None), default=None)
     if isinstance(entry, ReliabilityForm):
         # How much a frame is changed depends on how many there are: the data is opened as it was.
-        chosen = data.model_copy(update={"sample": count})
-    else:
-        options = _data(data.data, data.options, count=count).options
-        chosen = _only(data.model_copy(update={"options": options, "sample": None}), case)
-    model = suite.form.models[pair.system].model_dump(exclude_defaults=True)
-    told = _entry(entry, case)
-    if pair.requirement.tags:
-        told["tags"] = list(pair.requirement.tags)
-    document = _document(
-        int(manifest.get("seed", 0)), {pair.system: model}, {str(about["data"]): chosen}, told, case
-    )
-    name = next(iter(manifest.get("suite", {})), SUITE_FILE)
-    return document, f"Keep it beside {name}: paths count from there."
+        return data.model_copy(update={"sample": count})
+    options = _data(data.data, data.options, count=count).options
+    return _only(data.model_copy(update={"options": options, "sample": None}), case)
 
 
 class _Asked(BaseModel):
@@ -156,7 +171,19 @@ class _Asked(BaseModel):
     seed: int
 
 
-def _asked_of_command(folder: Path) -> _Asked | None:
+class _Search(BaseModel):
+    """What `roadworthy coverage search` was asked for, as its search.json has it."""
+
+    model: str
+    data: str
+    options: dict[str, Any]
+    count: int | None
+    criterion: str
+    output: str
+    counting: str
+
+
+def _asked_of_rules(folder: Path) -> _Asked | None:
     try:
         found = read_json(folder / _RESULT_FILE)
         return _Asked(**found["asked"], seed=found["seed"])
@@ -165,7 +192,25 @@ def _asked_of_command(folder: Path) -> _Asked | None:
         return None
 
 
-def _of_command(asked: _Asked, case: Mapping[str, Any]) -> dict[str, Any]:
+def _asked_of_search(folder: Path) -> _Search | None:
+    try:
+        found = read_json(folder / _SEARCH_FILE)
+        settings = {name: found["settings"][name] for name in ("criterion", "output")}
+        return _Search(**found["asked"], **settings)
+    except (InputError, ValidationError, KeyError, TypeError):
+        return None
+
+
+def _of_search(folder: Path, asked: _Search, case: Mapping[str, Any]) -> dict[str, Any]:
+    search = CoverageForm.model_validate(
+        {"coverage": asked.criterion, "output": asked.output, "counting": asked.counting}
+    )
+    entry = image_entry(search, StoredRun.open(folder), case)
+    data = _only(_data(asked.data, asked.options, count=asked.count), case)
+    return _document(0, {_name(case["system"]): asked.model}, {_name(asked.data): data}, entry, case)
+
+
+def _of_rules(asked: _Asked, case: Mapping[str, Any]) -> dict[str, Any]:
     if case["system"] not in asked.models:
         raise InputError(f"The model {case['system']!r} is not one that this run was asked for.")
     usual: dict[str, Any] = {"same": {}, "gallery": "shipped", "traffic": "right", "engines": None}
@@ -204,6 +249,8 @@ def _entry(entry: EntryForm, case: Mapping[str, Any]) -> dict[str, Any]:
         parameters = case["parameters"]
         which = {"reliability": parameters["transformation"], "preserve": parameters["preserve"]}
         return {**told, **which, "measure": parameters["measure"], "only": [case["case"]]}
+    if isinstance(entry, DrivingForm):
+        return sector_entry(entry, case)
     assert isinstance(entry, BbslForm)
     return told
 

@@ -10,19 +10,12 @@ from typing import Any
 
 from roadworthy.errors import InputError
 from roadworthy.runs.store import Row, StoredRun
+from roadworthy.web.looking.amounts import Amount, orders_of, quantities_of
 from roadworthy.web.looking.marks import Key, Mark, read_marks
 from roadworthy.web.looking.showing import shown
 
-__all__ = ["Amount", "Choice", "Wall", "Walls"]
+__all__ = ["Choice", "Wall", "Walls"]
 
-_ORDERS = {
-    "margin": "margin NULLS LAST",
-    "best": "margin DESC NULLS LAST",
-    "seen": "visual_change DESC NULLS LAST, margin",
-    "unseen": "visual_change NULLS LAST, margin",
-    "case": '"case"',
-}
-"""How cases may be sorted; what is chosen is looked up here and never put into a question as it is."""
 _STATUSES = {
     "failures": "status IN ('violated', 'error')",
     "violated": "status = 'violated'",
@@ -33,12 +26,6 @@ _STATUSES = {
 }
 _CHANGES = ("param.change.1", "param.transform", "param.transformation", "param.change")
 """Columns that say what was changed, the first that a run has."""
-_AMOUNTS = {
-    "visual_change": "Δv: how much of it is seen",
-    "measure.strength": "strength of the change",
-    "measure.distance.1": "distance of what was added, in m",
-}
-"""Columns that say how much was changed, with what the page says of them."""
 _FIELD, _RECORD = "\x1f", "\x1e"
 
 
@@ -52,11 +39,11 @@ class Choice:
         status: Failures (violations and errors), one status, or all.
         change: What was changed; anything when empty.
         tag: A tag of the requirement; any when empty.
-        amount: What says how much was changed: one of the wall's amounts.
+        amount: What least and most are about: one of the wall's amounts.
         least: The smallest amount.
         most: The largest amount.
         mark: What people said of it; "none" for what nobody has marked; anything when empty.
-        order: By margin, by how well the change is seen, or by case.
+        order: One of the wall's orders.
     """
 
     requirement: str = ""
@@ -69,23 +56,6 @@ class Choice:
     amount: str = "visual_change"
     least: float | None = None
     most: float | None = None
-
-
-@dataclass(frozen=True)
-class Amount:
-    """What says how much was changed.
-
-    Attributes:
-        name: The column.
-        words: What it is.
-        least: The smallest of a run.
-        most: The largest.
-    """
-
-    name: str
-    words: str
-    least: float
-    most: float
 
 
 class Wall:
@@ -104,6 +74,9 @@ class Wall:
         self._lock = Lock()  # a database is for one thread at a time
         self._columns = {str(row["name"]) for row in self._ask(_COLUMNS)}
         self._change = next((one for one in _CHANGES if one in self._columns), None)
+        # What is chosen is looked up here, and never put into a question as it is.
+        self._quantities = quantities_of(self._columns)
+        self._orders = orders_of(self._columns)
 
     def _ask(self, sql: str, parameters: tuple[str | float, ...] = ()) -> list[Row]:
         with self._lock:
@@ -143,14 +116,22 @@ class Wall:
         return found
 
     def amounts(self) -> list[Amount]:
-        """Return what says how much was changed, with the smallest and the largest of this run."""
-        made = []
-        for name, words in _AMOUNTS.items():
-            if name in self._columns:
-                (row,) = self._ask(f'SELECT min("{name}") AS least, max("{name}") AS most FROM cases')
-                if row["least"] is not None and row["most"] is not None:
-                    made.append(Amount(name, words, float(str(row["least"])), float(str(row["most"]))))
-        return made
+        """Return what cases can be chosen by the size of, with the smallest and the largest of this run."""
+        ends = ", ".join(
+            f"{end}({one.expression}) FILTER (isfinite({one.expression})) AS {end}_{number}"
+            for number, one in enumerate(self._quantities.values())
+            for end in ("min", "max")
+        )
+        (row,) = self._ask(f"SELECT {ends} FROM cases")
+        return [
+            Amount(one.name, one.words, float(str(row[f"min_{number}"])), float(str(row[f"max_{number}"])))
+            for number, one in enumerate(self._quantities.values())
+            if row[f"min_{number}"] is not None
+        ]
+
+    def orders(self) -> dict[str, str]:
+        """Return how cases can be sorted, with what the page says of it."""
+        return {name: one.words for name, one in self._orders.items()}
 
     def window(self, choice: Choice, offset: int, limit: int) -> dict[str, Any]:
         """Return some of the chosen cases, and how many there are."""
@@ -195,10 +176,11 @@ class Wall:
 
     def _chosen(self, choice: Choice, marks: Mapping[Key, Mark]) -> tuple[str, str, tuple[str | float, ...]]:
         """Return which cases are chosen, in which order, and the values that the former speaks of."""
-        if choice.amount not in _AMOUNTS:
-            raise InputError(f"cases are not chosen by {choice.amount!r}: known are {', '.join(_AMOUNTS)}")
-        if choice.order not in _ORDERS or choice.status not in _STATUSES:
+        if choice.order not in self._orders or choice.status not in _STATUSES:
             raise InputError(f"cases are not sorted by {choice.order!r} or chosen by {choice.status!r} here")
+        if choice.amount not in self._quantities:
+            known = ", ".join(self._quantities)
+            raise InputError(f"cases are not chosen by {choice.amount!r} here: known are {known}")
         conditions, values = [_STATUSES[choice.status]], list[str | float]()
 
         def equals(column: str, value: str) -> None:
@@ -215,16 +197,16 @@ class Wall:
             values.append(_RECORD.join(self._tagged().get(choice.tag, ())))
             conditions.append(f"requirement IN (SELECT unnest(string_split(${len(values)}, chr(30))))")
         for limit, sign in ((choice.least, ">="), (choice.most, "<=")):
-            if limit is not None and choice.amount in self._columns:
+            if limit is not None:
                 values.append(limit)
-                conditions.append(f'"{choice.amount}" {sign} ${len(values)}')
+                conditions.append(f"{self._quantities[choice.amount].expression} {sign} ${len(values)}")
         if choice.mark:
             marked = [one.key for one in marks.values() if choice.mark in ("none", one.mark)]
             values.append(_RECORD.join(map(_FIELD.join, marked)))
             named = 'requirement || chr(31) || system || chr(31) || "case"'
             among = f"({named}) IN (SELECT unnest(string_split(${len(values)}, chr(30))))"
             conditions.append(f"NOT {among}" if choice.mark == "none" else among)
-        order = f'{_ORDERS[choice.order]}, requirement, system, "case"'
+        order = f'{self._orders[choice.order].expression}, requirement, system, "case"'
         return " AND ".join(conditions), order, tuple(values)
 
 

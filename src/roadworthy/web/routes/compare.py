@@ -72,7 +72,8 @@ def _asked(room: Room, first: str, second: str, old: str, new: str, anyway: bool
         cases = sum(sum(pair.counts.values()) for run in (before, after) for pair in run.pairs)
         progress(f"Putting {count(cases)} cases side by side.", None)
         systems = {old: new} if old else None
-        return shown(compare(before, after, systems=systems, anyway=anyway), first, second)
+        found = compare(before, after, systems=systems, anyway=anyway, stoppable=progress.interrupted_by)
+        return shown(found, first, second)
 
     key = ("compare", first, second, old, new, anyway, *map(stamp_of, folders))
     return room.bench.ask(key, compared)

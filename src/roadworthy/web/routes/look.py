@@ -79,6 +79,7 @@ def page(request: Request, name: str) -> Response:
         shrinks=bool(ID.fullmatch(name)) and room.queue.job(name).ask.kind == "rules",
         facets=wall.facets(),
         amounts=wall.amounts(),
+        orders=wall.orders(),
         texts=wall.texts,
         marks=MARKS,
         has_report=file_below(folder, REPORT) is not None,

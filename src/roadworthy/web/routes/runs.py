@@ -9,7 +9,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import FileResponse
 
+from roadworthy.cases import Status
 from roadworthy.errors import InputError
+from roadworthy.report.results import Standing
 from roadworthy.web.drives.finding import find_drives
 from roadworthy.web.folders import REPORT, REPORT_POLICY, RunFolders, file_below
 from roadworthy.web.jobs.states import ID, Job
@@ -57,12 +59,40 @@ class _Given:
         return sum(self.found.whole.cases.values()) if self.found else 0
 
 
+@dataclass(frozen=True)
+class _Started:
+    """A run that was started here, as the list of runs shows it."""
+
+    job: Job
+    models: tuple[str, ...]
+
+    @property
+    def standing(self) -> Standing | None:
+        """What it found, the worst of all models; None while it has nothing to say."""
+        if self.job.state.outcomes:
+            found = {str(one["status"]) for one in self.job.state.outcomes}
+            return next(one for one in Standing if one in found)
+        return Standing.UNFINISHED if self.job.state.stage.is_over and self.job.state.done else None
+
+    @property
+    def violations(self) -> int:
+        """How many cases violate, of all models together."""
+        return sum(one["counts"].get(Status.VIOLATED, 0) for one in self.job.state.outcomes)
+
+    @property
+    def judged(self) -> int:
+        """How many cases say something about a model, of all models together."""
+        judged = (Status.PASSED, Status.VIOLATED, Status.ERROR)
+        return sum(one["counts"].get(status, 0) for one in self.job.state.outcomes for status in judged)
+
+
 @router.get("")
 def page(request: Request) -> Response:
     """Return the list of runs."""
     room = room_of(request)
     given = [_Given.of(name, room.folders.folder(name)) for name in room.folders.names]
-    return room.pages.page(request, "runs.html", jobs=room.queue.jobs(), given=given, out=room.settings.out)
+    started = [_Started(job, tuple(room.declared.names(job.ask.models))) for job in room.queue.jobs()]
+    return room.pages.page(request, "runs.html", started=started, given=given, out=room.settings.out)
 
 
 @router.get("/{name}")
@@ -78,6 +108,7 @@ def run(request: Request, name: str) -> Response:
         name=name,
         folder=folder,
         job=job,
+        models=[] if job is None else room.declared.names(job.ask.models),
         state=None if job is None else document(job),
         found=found,
         has_report=file_below(folder, REPORT) is not None,

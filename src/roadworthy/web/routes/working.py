@@ -1,4 +1,4 @@
-"""How far a computation has come that a page waits for."""
+"""How far a computation has come that a page waits for, and its end when nobody wants it any more."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fastapi import APIRouter, HTTPException, Request
 
 from roadworthy.errors import InputError
 from roadworthy.web.room import room_of
+from roadworthy.web.working import Work
 
 __all__ = ["router"]
 
@@ -17,7 +18,19 @@ router = APIRouter(prefix="/working")
 @router.get("/{id}")
 def working(request: Request, id: str) -> dict[str, Any]:
     """Return how far a computation has come."""
+    return _work(request, id).as_dict()
+
+
+@router.post("/{id}/cancel")
+def cancel(request: Request, id: str) -> dict[str, Any]:
+    """Let a computation end; one that is over stays as it is."""
+    work = _work(request, id)
+    work.cancel()
+    return work.as_dict()
+
+
+def _work(request: Request, id: str) -> Work[Any]:
     try:
-        return room_of(request).bench.get(id).as_dict()
+        return room_of(request).bench.get(id)
     except InputError as error:
         raise HTTPException(404, str(error)) from error

@@ -1,4 +1,5 @@
 // One case: pictures, answers drawn as arrows and bars, boxes, and numbers.
+import { outline } from "/static/change.js";
 import { chip, fill, hint, make } from "/static/page.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
@@ -45,9 +46,16 @@ function drawing({ output, before, after, words }) {
   return picture;
 }
 
+// By how much the answer changed, with its sign.
+function deviation({ before, after }) {
+  if (before === null || after === null || isInfinite(before) || isInfinite(after)) return "";
+  const by = after - before;
+  return ` (${by > 0 ? "+" : by < 0 ? "" : "±"}${number(by)})`;
+}
+
 export function answersOf(one) {
   return one.answers.map((answer) => {
-    const told = answer.words[0] === "before" ? `${number(answer.before)} → ${number(answer.after)}${answer.unit}` : `${number(answer.after)}${answer.unit}, ${answer.words[0]} ${number(answer.before)}${answer.unit}`;
+    const told = answer.words[0] === "before" ? `${number(answer.before)} → ${number(answer.after)}${answer.unit}${deviation(answer)}` : `${number(answer.after)}${answer.unit}, ${answer.words[0]} ${number(answer.before)}${answer.unit}`;
     return make("div.answer-line", {}, drawing(answer), make("span", {}, `${answer.output} ${told}`));
   });
 }
@@ -96,6 +104,7 @@ export function fillCard(card, run, one, texts, open) {
     const image = make("img", { src: pictureOf(run, digest), alt: one.pictures.length > 1 ? (place ? "after" : "before") : "frame", decoding: "async" });
     return make("div.boxed", {}, image, boxesOver(image, one.boxes));
   });
+  outline(pictures.map((one) => one.firstChild));
   const told = [...one.lines, one.reason].filter(Boolean).join(": ");
   open.classList.add("open");
   open.setAttribute("aria-label", `Open ${one.case} of ${one.requirement}, ${one.system}, ${SAID[one.status]}${one.margin === null ? "" : `, margin ${measured(one.margin, one.unit)}`}`);

@@ -1,5 +1,6 @@
 // One case closely: two pictures compared in four ways, everything that is known, and what people say of it.
 import { alertAbout, ask, fill, hint, make, worded } from "/static/page.js";
+import { outline, outlineSwitch } from "/static/change.js";
 import { answersOf, boxesOver, headingOf, measured, number, numbersOf, pictureOf, requirementOf, UNITS } from "/static/case.js";
 
 const WAYS = { beside: "Side by side", slider: "Slider", flicker: "Flicker", difference: "Difference" };
@@ -52,7 +53,7 @@ export class CaseDialog {
     const stage = make("div.stage", {});
     const several = one.pictures.length > 1;
     const ways = several ? make("div.ways", { role: "group", "aria-label": "How to compare" }, Object.entries(WAYS).map(([way, words]) =>
-      make("button.quiet.way", { type: "button", "data-way": way, "aria-pressed": String(way === this.way), onclick: () => { this.way = way; this.draw(one); this.box.querySelector(`[data-way="${way}"]`).focus(); } }, words))) : null;
+      make("button.quiet.way", { type: "button", "data-way": way, "aria-pressed": String(way === this.way), onclick: () => { this.way = way; this.draw(one); this.box.querySelector(`[data-way="${way}"]`).focus(); } }, words)), outlineSwitch()) : null;
     fill(this.box,
       make("div.head", {}, make("h2", { id: "case-title", tabindex: -1 }, one.case), make("div.actions", {}, step(-1, "Previous"), step(1, "Next"), make("button", { type: "button", onclick: () => this.box.close() }, "Close"))),
       headingOf(one, { named: false }), requirementOf(one, this.source.texts, "p.asked"),
@@ -67,12 +68,15 @@ export class CaseDialog {
     const images = one.pictures.map((digest, place) => make("img", { src: pictureOf(this.source.run, digest), alt: one.pictures.length > 1 ? (place ? "after" : "before") : "frame" }));
     if (!images.length) return fill(stage, make("p.empty", {}, "No pictures were kept of this case: runs keep those of failures, or of all with --images all."));
     if (images.length === 1 || this.way === "beside") {
-      return fill(stage, make("div.frames", {}, images.map((image, place) => make("figure", {}, make("div.boxed", {}, image, boxesOver(image, one.boxes)),
+      fill(stage, make("div.frames", {}, images.map((image, place) => make("figure", {}, make("div.boxed", {}, image, boxesOver(image, one.boxes)),
         images.length > 1 ? make("figcaption", {}, place ? "after" : "before") : null))));
+      return outline(images, { everywhere: () => stage.append(make("p.small.changed", {}, "Most of the picture changed, so nothing is outlined.")) });
     }
     const [under, over] = images;
     over.classList.add("over");
     fill(stage, make("div.layers", {}, under, over));
+    // The difference itself shows where it is.
+    if (this.way !== "difference") outline([under, over]);
     if (this.way === "difference") {
       stage.firstChild.classList.add("difference");
       stage.append(make("p.small", {}, "Where nothing changed it is black; brightened, so that little changes are seen."));
@@ -95,8 +99,9 @@ export class CaseDialog {
         const found = await ask(`/look/${encodeURIComponent(this.source.run)}/least`, { requirement: one.requirement, system: one.system, case: one.case });
         const answers = Object.entries(found.answers).map(([output, values]) => `${output} ${values.map((value) => number(value)).join(" → ")}${UNITS[output] ?? ""}`);
         fill(box, make("p", {}, found.amount >= 1 ? "Nothing less of the change fails." : `${Math.round(100 * found.amount)}% of the change is enough: `, make("code", {}, found.changes.join("; "))),
-          make("div.frames", {}, found.pictures.map((digest, place) => make("figure", {}, make("img", { src: `/write/pictures/${digest}.png`, alt: place ? "after the least change" : "before" }), make("figcaption", {}, place ? "after the least change" : "before")))),
+          make("div.frames", {}, found.pictures.map((digest, place) => make("figure", {}, make("div.boxed", {}, make("img", { src: `/write/pictures/${digest}.png`, alt: place ? "after the least change" : "before" })), make("figcaption", {}, place ? "after the least change" : "before")))),
           make("p.small", {}, `${answers.join(", ")}, margin ${measured(found.margin, one.unit)}`));
+        outline([...box.querySelectorAll("img")]);
       } catch (error) {
         fill(box, make("p.state.bad", {}, error.message));
       }

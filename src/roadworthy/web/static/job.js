@@ -108,7 +108,9 @@ function outcomes(job) {
     return make("li", {},
       chip(one.status, one.status), " ", make("b", {}, one.system),
       `: ${counts.violated ?? 0} violations of ${judged} judged${share}, ${counts["not applicable"] ?? 0} not applicable`,
-      counts.error ? `, ${counts.error} errors` : "");
+      counts.error ? `, ${counts.error} errors` : "",
+      // Runs of earlier versions have none.
+      (one.notes ?? []).map((note) => make("div.small.note", {}, note)));
   });
   return make("div", {}, make("ul.plain.outcomes", {}, rows),
     make("p.small", {}, "What the numbers mean ", hint("violations, judged, not applicable",

@@ -1,5 +1,6 @@
 // The page Look: a wall of which only what is seen is drawn, and one case at a time in a dialog.
 import { alertAbout, ask, fill, make } from "/static/page.js";
+import { outlineSwitch } from "/static/change.js";
 import { fillCard } from "/static/case.js";
 import { CaseDialog } from "/static/detail.js";
 
@@ -72,6 +73,9 @@ async function begin() {
     const [one, several] = COUNTED[filters.elements.status.value];
     document.getElementById("count").textContent = total === 1 ? `1 ${one}` : `${total.toLocaleString("en")} ${several}`;
     drawn.clear();
+    const switches = document.getElementById("switches");
+    // Of single pictures nothing can be outlined.
+    if (!switches.querySelector(".outlines") && first.cases.some((one) => one.pictures.length > 1)) switches.append(outlineSwitch());
     if (total) wall.replaceChildren();
     else fill(wall, make("p.card.empty", {}, "No case is like this. Choose others above."));
     wall.style.height = "";

@@ -85,10 +85,6 @@ button.addEventListener("click", () => {
 });
 showTheme();
 
-// On a phone the pages do not fit beside each other; the one that is shown is seen first.
-const here = document.querySelector(".top nav [aria-current]");
-if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 12;
-
 // An explanation closes by a click elsewhere, by Escape, and when another one opens.
 const opened = () => document.querySelectorAll("details.hint[open]");
 document.addEventListener("click", (event) => {

@@ -1,4 +1,5 @@
 // What a run would do, on a few frames.
+import { outline, outlineSwitch } from "/static/change.js";
 import { chip, fill, hint, make } from "/static/page.js";
 import { measured, number, SAID, UNITS } from "/static/case.js";
 
@@ -11,7 +12,9 @@ export function showPreview(box, preview) {
     make("div.head", {}, make("h2", {}, "Preview"), make("small", {}, `${preview.frames.length} of ${preview.of} frames of ${preview.data}, answers of ${preview.model}`)),
     boxes ? make("p.small", {}, "An object holds when its detection leads to the case that its true box leads to. ", hint("margin in pixels",
       "By how many pixels the edges of the detection may move before the verdict changes. Below 0 it is violated, and by how much.")) : null,
+    boxes ? null : make("p", {}, outlineSwitch()),
     make("div.pairs", {}, frames));
+  for (const one of box.querySelectorAll(".frames:not(.one)")) outline([...one.querySelectorAll("img")]);
 }
 
 function image(digest, size, name) {
@@ -21,7 +24,7 @@ function image(digest, size, name) {
 function pair(one) {
   const names = ["as it is", "changed", "changed once more", "changed a third time"];
   const pictures = one.pictures.map((digest, place) =>
-    make("figure", {}, image(digest, one.size, `${one.frame}, ${names[place] ?? "changed"}`), make("figcaption", {}, names[place] ?? "changed")));
+    make("figure", {}, make("div.boxed", {}, image(digest, one.size, `${one.frame}, ${names[place] ?? "changed"}`)), make("figcaption", {}, names[place] ?? "changed")));
   const answers = one.answers.map((answer) => {
     const unit = UNITS[answer.output] ?? "";
     return make("div.answer", {}, make("p", {}, `${answer.output} ${number(answer.before)} → ${number(answer.after)}${unit}`),

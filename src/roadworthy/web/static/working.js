@@ -1,12 +1,23 @@
-// A page that waits for a computation: tells how far it has come, and is made again when it is over.
-import { ask, make } from "/static/page.js";
+// A page that waits for a computation: tells how far it has come, is made again when it is over, and can cancel it.
+import { alertAbout, ask, fill, make } from "/static/page.js";
 
 const box = document.getElementById("working"), bar = box.querySelector("progress"), line = box.querySelector(".line");
-const PAUSE = 400; // milliseconds
+const button = document.getElementById("cancel"), PAUSE = 400; // milliseconds
+
+function cancelled() {
+  bar.remove();
+  fill(line, "It was cancelled.");
+  const again = make("button", { type: "button", onclick: () => location.reload() }, "Begin again");
+  const focused = document.activeElement === button;
+  button.replaceWith(again);
+  if (focused) again.focus();
+}
 
 async function look() {
   try {
     const now = await ask(`/working/${box.dataset.work}`);
+    // By whoever looks at the same page elsewhere, too.
+    if (now.cancelled) return cancelled();
     if (now.over) return location.reload();
     line.replaceChildren(`${now.said} `, make("small", {}, `${now.seconds.toFixed(0)} s`));
     if (now.share === null) bar.removeAttribute("value");
@@ -19,4 +30,12 @@ async function look() {
   setTimeout(look, PAUSE);
 }
 
+button.addEventListener("click", async () => {
+  try {
+    await ask(`/working/${box.dataset.work}/cancel`, {});
+  } catch (error) {
+    alertAbout(error);
+  }
+});
+button.hidden = false;
 look();

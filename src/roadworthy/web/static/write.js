@@ -94,7 +94,8 @@ function showRule(answer) {
   if (answer.state === "refused") return say(box, "bad", make("p", {}, answer.trouble.reason), ...fixes(answer.trouble, ruleEditor));
   if (answer.state === "untried") say(box, "warn", make("p", {}, "Understood, but nothing here can make this change: ", answer.reason));
   else say(box, "good", "Understood.");
-  reading.replaceChildren(...answer.blocks.map((block, number) =>
+  // First, what the words seem to ask for and is not tested.
+  fill(reading, answer.notes.map((note) => make("p.state.warn", { role: "note" }, note)), answer.blocks.map((block, number) =>
     make("dl.reading", {},
       answer.blocks.length > 1 ? make("div.part", {}, `Part ${number + 1}`) : null,
       make("dt", {}, "In every frame"), make("dd.role-object", {}, block.changes.join(" and ")),
@@ -266,6 +267,7 @@ for (const [id, editor] of [["rule-examples", ruleEditor], ["spec-examples", spe
     if (option.dataset.bindings) $("classes").value = option.dataset.text.includes("pedestrian") ? "pedestrian" : "vehicle";
     editor.text = option.dataset.text;
     event.target.value = "";
+    remember();
     editor.field.focus();
   });
 }
@@ -288,7 +290,37 @@ $("preview").addEventListener("click", async () => {
   }
 });
 
-$("choices").addEventListener("input", ready);
+// What is chosen is there again when the page is opened again, as what was typed is.
+const CHOSEN = "roadworthy-choices";
+const boxes = () => [...document.querySelectorAll('#choices input[type="checkbox"]')];
+const fields = () => [...document.querySelectorAll('#choices .field > :is(input, select)[id]')];
+
+function remember() {
+  const kept = { fields: Object.fromEntries(fields().map((one) => [one.id, one.value])), bindings };
+  for (const name of ["model", "detector"]) kept[name] = boxes().filter((one) => one.name === name && one.checked).map((one) => one.value);
+  localStorage.setItem(CHOSEN, JSON.stringify(kept));
+}
+
+function recall() {
+  let kept;
+  try {
+    kept = JSON.parse(localStorage.getItem(CHOSEN) ?? "{}");
+  } catch {
+    return;
+  }
+  bindings = kept.bindings ?? {};
+  for (const one of fields()) {
+    const value = kept.fields?.[one.id];
+    // Another server may not have the data.
+    if (value !== undefined && (!one.options || [...one.options].some((option) => option.value === value))) one.value = value;
+  }
+  for (const name of ["model", "detector"]) {
+    const some = boxes().filter((one) => one.name === name), there = (kept[name] ?? []).filter((value) => some.some((one) => one.value === value && !one.disabled));
+    if (there.length) for (const one of some) one.checked = there.includes(one.value);
+  }
+}
+
+for (const kind of ["input", "change"]) $("choices").addEventListener(kind, () => { ready(); remember(); });
 $("choices").addEventListener("submit", async (event) => {
   event.preventDefault();
   if (!ready()) return;
@@ -311,6 +343,7 @@ document.addEventListener("keydown", (event) => {
 
 $("rule-text").value = localStorage.getItem("roadworthy-draft-rules") ?? "";
 $("spec-text").value = localStorage.getItem("roadworthy-draft-bbsl") ?? "";
+recall();
 choose(new URLSearchParams(location.search).get("kind") === "bbsl" ? "bbsl" : "rules");
 ruleEditor.paint();
 specEditor.paint();

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy._tables import Table
 from roadworthy.errors import InputError
 
@@ -94,5 +94,4 @@ class AnswerFiles:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot write {self.folder}: {error.strerror}; answers go there") from error
-        with replacing(self.folder / f"{rater_name(rater)}.csv") as unfinished:
-            unfinished.write_text(text.getvalue(), "utf-8")
+        write_text(self.folder / f"{rater_name(rater)}.csv", text.getvalue())

@@ -12,7 +12,7 @@ from roadworthy.errors import InputError
 from roadworthy.reliability.human import Threshold, estimate_threshold, read_human, rule_named
 from roadworthy.report.html.charts import Chart
 from roadworthy.web.studies.answer_files import AnswerFiles
-from roadworthy.web.working import Progress, quietly
+from roadworthy.web.working import Progress
 
 __all__ = ["Found", "ShownThreshold", "find_thresholds", "has_answers", "threshold_chart"]
 
@@ -74,7 +74,7 @@ def find_thresholds(
     rule: str,
     samples: int,
     width: float | None = None,
-    progress: Progress = quietly,
+    progress: Progress | None = None,
 ) -> Found:
     """Return the thresholds of a folder: the numbers of ``roadworthy reliability thresholds``.
 
@@ -83,11 +83,12 @@ def find_thresholds(
         rule: How a threshold is read off.
         samples: How often the experiment is repeated in silico; 0 for no intervals.
         width: Of the intervals of visual change, for single answers.
-        progress: Is told how far it has come.
+        progress: Is told how far it has come, and may end it.
 
     Raises:
         InputError: There are no answers, or too few.
     """
+    told = progress or Progress()
     chosen = rule_named(rule)
     own = AnswerFiles(folder, ()).paths
     by_hand = folder / "answers.csv"
@@ -97,7 +98,7 @@ def find_thresholds(
     thresholds: list[Threshold] = []
     troubles = list(data.without)
     for number, bins in enumerate(data.bins):
-        progress(f"Threshold {number + 1} of {len(data.bins)}.", number / len(data.bins))
+        told(f"Threshold {number + 1} of {len(data.bins)}.", number / len(data.bins))
         try:
             thresholds.append(estimate_threshold(bins, rule=chosen, samples=samples))
         except InputError as error:

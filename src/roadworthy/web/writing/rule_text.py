@@ -48,6 +48,7 @@ def read_rule(text: str) -> dict[str, Any]:
         "marks": [asdict(one) for one in utf16(text, roles_of(rule))],
         "blocks": _blocks(rule),
         "outputs": sorted({block.expectation.output for block in rule.blocks}),
+        "notes": list(rule.notes),
     }
     try:
         plan_for(rule)
