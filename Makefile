@@ -55,6 +55,7 @@ pictures: $(CORE)  ## Draw the pictures of README and docs, write what docs have
 	@ls -r docs/make_*.py | OMP_NUM_THREADS=1 xargs -P $(CORES) -n 1 sh -c 'echo $$0; exec $(BIN)/python $$0'
 
 site: $(SITE)  ## Build the documentation site into site/; a warning is an error
+	@# The silenced notice tells how long the theme is maintained; CONTRIBUTING.md says it, too.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open site/index.html"
 

@@ -49,6 +49,8 @@ One part alone: `python -m benchmarks world`, or several names; with `--page` it
 What the benchmarks measure besides speed is on other pages: `realism` in
 [transforms](transforms.md#measured-against-the-truth), `coverage_search` in [the
 search](coverage-search.md), learned engines in [engines](engines.md).
+
+**Next:** [known limitations](limitations.md#speed-and-size).
 """
 
 

@@ -284,6 +284,8 @@ def suite_forms() -> dict[str, type[BaseModel]]:
         "`rule`": forms.RuleForm,
         "`rules`": forms.RulesForm,
         "`coverage`": forms.CoverageForm,
+        "An image of `only`": forms.ImageForm,
+        "A change of `made`": forms.StepForm,
         "`reliability`": forms.ReliabilityForm,
         "`bbsl`": forms.BbslForm,
         "`driving`": forms.DrivingForm,
@@ -310,7 +312,11 @@ def _takes(kind: Any) -> str:
     if origin is dict:
         return "a mapping"
     if origin is list:
-        return "a word, or a list"
+        return (
+            "a list"
+            if isinstance(inner[0], type) and issubclass(inner[0], BaseModel)
+            else "a word, or a list"
+        )
     named = [one for one in inner if one is not type(None)]
     if origin is not None and str(origin).endswith("Literal"):
         return ", ".join(f"`{one}`" for one in inner)

@@ -1,6 +1,5 @@
 """The Python in the documents runs as it is printed, and their links lead somewhere."""
 
-import importlib.util
 import re
 import shlex
 import subprocess
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 import typer.main
 
+import make_transforms as made
 from roadworthy.cli import app
 from roadworthy.registry import transforms
 
@@ -51,20 +51,31 @@ def test_links_to_files_lead_somewhere(document: str) -> None:
 
 
 def commands(document: str) -> list[str]:
-    """Return the commands of ours in the console blocks of a document, each in one line."""
+    """Return the commands of ours in the console blocks and the prose of a document, each in one line."""
     text = (REPOSITORY / document).read_text("utf-8")
     found = []
     for block in _CONSOLE.finditer(text):
         whole = re.sub(r"\\\n\s*", " ", block[2] or block[3])
         lines = [line.strip().removeprefix("$ ") for line in whole.splitlines()]
         found += [line for line in lines if line.startswith("roadworthy ") and "…" not in line]
-    return found
+    prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S)
+    spans = (" ".join(span.split()) for span in re.findall(r"(?<!`)`(roadworthy [^`]*)`", prose))
+    return found + [span for span in spans if "…" not in span and "|" not in span]
 
 
 def test_the_home_page_leads_to_every_page() -> None:
     home = (REPOSITORY / "docs/README.md").read_text("utf-8")
     lost = [name for name in DOCUMENTS if name.startswith("docs/") and name.count("/") == 1]
     assert [name for name in lost if f"]({Path(name).name}" not in home and name != "docs/README.md"] == []
+
+
+@pytest.mark.parametrize(
+    "document", [name for name in DOCUMENTS if name.startswith("docs/") and name != "docs/README.md"]
+)
+def test_a_page_says_what_to_read_next(document: str) -> None:
+    lines = re.findall(r"^\*\*Next:\*\* .*\]\(([^)#]+)", (REPOSITORY / document).read_text("utf-8"), re.M)
+    assert len(lines) == 1
+    assert (REPOSITORY / document).parent.joinpath(lines[0]).resolve() != REPOSITORY / document
 
 
 @cache
@@ -98,11 +109,6 @@ def test_a_wrong_command_is_found() -> None:
 
 
 def test_the_reference_of_transforms_is_what_they_declare() -> None:
-    spec = importlib.util.spec_from_file_location("make_transforms", REPOSITORY / "docs/make_transforms.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
     _, _, written = made.PAGE.read_text("utf-8").partition(made.START)
     assert written.strip() == made.reference().strip(), "run make docs"
     assert all(made.strip_path(name).is_file() for name in transforms.names()), "run make docs"

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -48,22 +49,34 @@ def squeezed(text: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", FILES)
 def test_they_print_what_the_page_says(page: str, tmp_path: Path) -> None:
-    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
-    names = iter(FILES[page])
+    follow((REPOSITORY / page).read_text("utf-8"), FILES[page], tmp_path)
+
+
+@pytest.mark.slow
+def test_the_first_failure_of_the_readme(tmp_path: Path) -> None:
+    first, _, _ = (REPOSITORY / "README.md").read_text("utf-8").partition("\n## What you get\n")
+    follow(first, (), tmp_path)
+    assert [path.name for path in (tmp_path / "brakes/sheets").iterdir()] == ["rule-1-dave2.png"]
+
+
+def follow(text: str, files: Sequence[str], folder: Path) -> None:
+    """Do what a page says, as a reader who saves its YAML under these names, and compare what is printed."""
+    (folder / "examples").symlink_to(REPOSITORY / "examples")
+    names = iter(files)
     settings = {"COLUMNS": "250", "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    for kind, text in _BLOCK.findall((REPOSITORY / page).read_text("utf-8")):
+    for kind, block in _BLOCK.findall(text):
         if kind == "yaml":
             name = next(names)
-            (tmp_path / name).write_text(text, "utf-8")
+            (folder / name).write_text(block, "utf-8")
             if name == "old.suite.yaml":
-                (tmp_path / "new.suite.yaml").write_text(text.replace("dave2", "epoch"), "utf-8")
+                (folder / "new.suite.yaml").write_text(block.replace("dave2", "epoch"), "utf-8")
             continue
-        for command, lines in transcript(text):
+        for command, lines in transcript(block):
             if not command.startswith(_OURS):
                 continue
             done = subprocess.run(
                 shlex.split(command),
-                cwd=tmp_path,
+                cwd=folder,
                 env=os.environ | settings,
                 capture_output=True,
                 text=True,
