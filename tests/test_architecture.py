@@ -8,44 +8,21 @@ import importlib.util
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
+from rooms import FACES, METHODS, ROOT, SAME_ROOM, Module, floor_of, imports_of, modules, room_of, rooms
+
 REPOSITORY = Path(__file__).resolve().parents[1]
-SOURCE = REPOSITORY / "src"
 
-ROOT = "roadworthy"
-METHODS = {"rules", "coverage", "reliability", "bbsl", "driving"}
-FLOORS = (
-    {"cli", "web", "pytest_plugin", "__main__", ROOT},
-    {"report", "selftest"},
-    {"runs"},
-    METHODS,
-    {"models", "transforms", "datasets", "world"},
-    {
-        "frames", "cases", "visual_change", "ontology", "registry", "errors", "result_tables",
-        "seeding", "images", "_arrays", "_excerpts", "_files", "_frozen", "_http", "_importing", "_options",
-        "_tables", "_version", "_yaml",
-    },
-)  # fmt: skip
-"""The rooms from top to bottom; imports point down only.
-
-The root counts as the top floor for those that import it, because it re-exports from every floor: a room
-below that took `Frame` from it would load what lies above. What the root imports itself is not checked, for
-it is the public face; nor is `__main__`, which does nothing but start the command line.
-"""
 NO_NEIGHBOURS = METHODS | {"world"}
 """Rooms that import nothing from their own floor."""
-SAME_ROOM = {"_ontology_file": "ontology"}
-"""Modules that are the inside of a room which is itself a module."""
 
 HEAVY = (
     "cv2",  # OpenCV: images in and out, drawing; loads at the first image
@@ -66,62 +43,8 @@ LONGEST_MODULE = 600
 OPENCV = canonicalize_name("opencv-python-headless")
 
 
-class Module(NamedTuple):
-    name: str
-    path: Path
-
-
-class Import(NamedTuple):
-    """One imported name: `from roadworthy.frames import Boxes` imports roadworthy.frames.Boxes."""
-
-    line: int
-    target: str
-
-
-def _modules() -> list[Module]:
-    found = []
-    for path in sorted((SOURCE / ROOT).rglob("*.py")):
-        parts = path.relative_to(SOURCE).with_suffix("").parts
-        found.append(Module(".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
-    return found
-
-
-MODULES = _modules()
+MODULES = modules()
 EVERY_MODULE = pytest.mark.parametrize("module", MODULES, ids=[module.name for module in MODULES])
-
-
-def imports_of(module: str, source: str, *, is_package: bool = False) -> Iterator[Import]:
-    """Yield every import of something of ours: inside functions and under TYPE_CHECKING too."""
-    for node in ast.walk(ast.parse(source)):
-        targets: list[str]
-        if isinstance(node, ast.Import):
-            targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                package = module.split(".") if is_package else module.split(".")[:-1]
-                package = package[: len(package) - node.level + 1]
-                base = ".".join([*package, base] if base else package)
-            targets = [f"{base}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
-            targets = [str(ast.literal_eval(one)) for one in node.args[:1] if isinstance(one, ast.Constant)]
-        else:
-            continue
-        yield from (Import(node.lineno, target) for target in targets if target.split(".")[0] == ROOT)
-
-
-def room_of(target: str) -> str:
-    """Return the room of a module, or of a name imported from one."""
-    parts = target.split(".")
-    name = parts[1] if len(parts) > 1 else ROOT
-    name = SAME_ROOM.get(name, name)
-    # `from roadworthy import Frame` takes a name that is no room from the root.
-    return name if len(parts) != 2 or any(name in floor for floor in FLOORS) else ROOT
-
-
-def floor_of(room: str) -> int | None:
-    """Return the floor of a room, counted from the top."""
-    return next((index for index, floor in enumerate(FLOORS) if room in floor), None)
 
 
 def offences(module: str, source: str, *, is_package: bool = False) -> list[str]:
@@ -130,8 +53,8 @@ def offences(module: str, source: str, *, is_package: bool = False) -> list[str]
     room = SAME_ROOM.get(parts[1], parts[1]) if len(parts) > 1 else ROOT
     floor = floor_of(room)
     if floor is None:
-        return [f"{module} fits no floor: add {room!r} to FLOORS, and to docs/architecture.md"]
-    if room in (ROOT, "__main__"):
+        return [f"{module} fits no floor: add {room!r} to FLOORS in docs/rooms.py"]
+    if room in FACES:
         return []
     found = []
     for line, target in imports_of(module, source, is_package=is_package):
@@ -154,21 +77,12 @@ def offences(module: str, source: str, *, is_package: bool = False) -> list[str]
 @EVERY_MODULE
 def test_arrows_point_down(module: Module) -> None:
     source = module.path.read_text("utf-8")
-    assert offences(module.name, source, is_package=module.path.name == "__init__.py") == []
+    assert offences(module.name, source, is_package=module.is_package) == []
 
 
 def test_rooms_do_not_import_each_other_in_a_circle() -> None:
-    graph: dict[str, set[str]] = {}
-    for module in MODULES:
-        room = room_of(module.name)
-        if room in (ROOT, "__main__"):
-            continue
-        package = module.path.name == "__init__.py"
-        for _, target in imports_of(module.name, module.path.read_text("utf-8"), is_package=package):
-            if room_of(target) not in (room, ROOT):
-                graph.setdefault(room, set()).add(room_of(target))
     try:
-        TopologicalSorter(graph).prepare()
+        TopologicalSorter(rooms()).prepare()
     except CycleError as error:
         pytest.fail(f"these rooms import each other in a circle: {' -> '.join(error.args[1])}")
 
@@ -178,7 +92,7 @@ def test_rooms_do_not_import_each_other_in_a_circle() -> None:
     [
         ("frames.boxes", "from roadworthy.models import Truth", "'models' lies above 'frames'"),
         ("frames.boxes", "import roadworthy.cli.main", "'cli' lies above 'frames'"),
-        ("runs.serial", "from roadworthy.report import html", "'report' lies above 'runs'"),
+        ("runs.single", "from roadworthy.report import html", "'report' lies above 'runs'"),
         (
             "report.html",
             "def draw():\n    from roadworthy import web",
@@ -202,11 +116,11 @@ def test_rooms_do_not_import_each_other_in_a_circle() -> None:
         ("bbsl", "import roadworthy.driving", "'bbsl' imports nothing from its own floor"),
         ("world.truth", "from roadworthy import datasets", "'world' imports nothing from its own floor"),
         ("world.truth", "from roadworthy.models import Truth", "'world' imports nothing from its own floor"),
-        ("runs.serial", "from roadworthy import Frame", "'roadworthy' lies above 'runs'"),
-        ("runs.serial", "import roadworthy", "'roadworthy' lies above 'runs'"),
-        ("runs.serial", "from roadworthy.frames._box_checks import x", "which is private to 'frames'"),
-        ("runs.serial", "from roadworthy.frames.boxes import _COLUMNS", "which is private to 'frames'"),
-        ("runs.serial", "import roadworthy.garage.door", "which fits no floor"),
+        ("runs.single", "from roadworthy import Frame", "'roadworthy' lies above 'runs'"),
+        ("runs.single", "import roadworthy", "'roadworthy' lies above 'runs'"),
+        ("runs.single", "from roadworthy.frames._box_checks import x", "which is private to 'frames'"),
+        ("runs.single", "from roadworthy.frames.boxes import _COLUMNS", "which is private to 'frames'"),
+        ("runs.single", "import roadworthy.garage.door", "which fits no floor"),
         ("garage.door", "", "roadworthy.garage.door fits no floor: add 'garage' to FLOORS"),
         ("garage", "", "roadworthy.garage fits no floor: add 'garage' to FLOORS"),
     ],

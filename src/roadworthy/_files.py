@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import lzma
 import os
+import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import file_digest
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,14 +21,21 @@ from roadworthy.errors import FrameError, InputError
 __all__ = [
     "BROKEN_ZIP",
     "as_record",
+    "file_name",
     "is_file",
     "is_folder",
+    "make_writable",
     "naming",
+    "numbered",
     "parse_json",
+    "plain_name",
     "read_json",
     "read_text",
     "replacing",
+    "sha256_of",
+    "write_json",
     "write_text",
+    "writing",
 ]
 
 BROKEN_ZIP = (
@@ -78,6 +88,19 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:
         return False
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -171,6 +194,40 @@ def naming(where: Path | str) -> Iterator[None]:
 
 
 @contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn the system's complaint about a file or folder that is written inside into one that names it.
+
+    Raises:
+        InputError: It cannot be written.
+
+    Example:
+        >>> with writing(Path("nets/dave2.onnx")):
+        ...     raise OSError(28, "No space left on device")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: cannot write nets/dave2.onnx: No space left on device; choose another place
+    """
+    try:
+        yield
+    except OSError as error:
+        told = error.strerror or str(error) or type(error).__name__
+        raise InputError(f"cannot write {path}: {told}; choose another place") from error
+
+
+def make_writable(folder: Path) -> None:
+    """Make a folder, and make sure that files can be written into it: better now than after hours of work.
+
+    Raises:
+        InputError: They cannot.
+    """
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".part-probe"
+        probe.touch()
+        probe.unlink()
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a place to write a file, and move what was written there to its path at the end.
 
@@ -190,11 +247,9 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     unfinished = path.with_name(f".part-{os.getpid()}-{path.name}")
     try:
-        yield unfinished
-        unfinished.replace(path)
-    except OSError as error:
-        told = error.strerror or str(error) or type(error).__name__
-        raise InputError(f"cannot write {path}: {told}; choose another place") from error
+        with writing(path):
+            yield unfinished
+            unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -216,3 +271,55 @@ def write_text(path: Path, text: str) -> None:
     """
     with replacing(path) as unfinished:
         unfinished.write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write a document as JSON, whole or not at all; what JSON does not know becomes text.
+
+    Raises:
+        InputError: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_json(Path(folder, "found.json"), {"folder": Path("out"), "cases": 3})
+        ...     read_json(Path(folder, "found.json"))
+        {'folder': 'out', 'cases': 3}
+    """
+    write_text(path, json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def plain_name(text: str) -> str:
+    """Return words as a file may be called on every system; empty where there is nothing to call it by.
+
+    Example:
+        >>> plain_name("Night drive (2)"), plain_name("onnx:nets/dave2.onnx")
+        ('Night-drive-2', 'onnx-nets-dave2.onnx')
+    """
+    return re.sub(r"[^\w.]+", "-", text).strip("-.")
+
+
+def file_name(name: str) -> str:
+    """Return a name as a folder or file may have it that lies beside others, in small letters.
+
+    Some systems do not tell capital letters from small ones, so two names that differ in these only would
+    be one there.
+
+    Example:
+        >>> file_name("Rule 1"), file_name("onnx:nets/dave2.onnx")
+        ('rule-1', 'onnx-nets-dave2.onnx')
+    """
+    return plain_name(name.lower()) or "unnamed"
+
+
+def numbered(path: Path) -> Iterator[Path]:
+    """Yield a path, and then the same with 2, 3 and so on at the end of its name.
+
+    Example:
+        >>> from itertools import islice
+        >>> [one.as_posix() for one in islice(numbered(Path("runs/night-run")), 3)]
+        ['runs/night-run', 'runs/night-run-2', 'runs/night-run-3']
+    """
+    yield path
+    for number in count(2):
+        yield path.with_name(f"{path.name}-{number}")

@@ -12,7 +12,7 @@ from typing import Any
 
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["imported"]
+__all__ = ["imported", "module_name"]
 
 
 def imported(reference: str, prefix: str, what: str) -> Any:
@@ -44,6 +44,14 @@ def imported(reference: str, prefix: str, what: str) -> Any:
     return found
 
 
+def module_name(path: Path) -> str:
+    """Return the name under which the module in a user's file is known: its stem and a hash of its path.
+
+    One name per file: a file that is named twice gives the same classes, two files with one stem do not.
+    """
+    return f"{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+
+
 def _by_name(name: str) -> ModuleType:
     here = str(Path.cwd())
     # The program that pip installs does not look in the current folder, where users have their modules.
@@ -64,8 +72,7 @@ def _by_name(name: str) -> ModuleType:
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    # One name per file: a file that is named twice gives the same classes, two files with one stem do not.
-    name = f"{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    name = module_name(path)
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, path)

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
 
-__all__ = ["decode_image", "encode_image", "read_ids", "read_image", "read_pixels", "write_image"]
+__all__ = [
+    "decode_image",
+    "decode_pixels",
+    "encode_image",
+    "read_ids",
+    "read_image",
+    "read_pixels",
+    "write_image",
+]
 
 _MOST_PIXELS = 8 * 1032
 """The most pixels of a byte: PNG has 8 grey ones in a byte and packs 1032 bytes into one; JPEG packs less."""
@@ -129,6 +137,21 @@ def decode_image(data: bytes, name: str = "image") -> NDArray[np.uint8]:
     import cv2
 
     return np.asarray(cv2.cvtColor(_pixels(data, name, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def decode_pixels(data: bytes, name: str = "image") -> NDArray[Any]:
+    """Return the content of an image file as it is: any channels of any depth, as `read_pixels` does.
+
+    Args:
+        data: The content of the file.
+        name: What it is called in messages.
+
+    Raises:
+        FrameError: It is empty, cut short or no image that OpenCV reads.
+    """
+    import cv2
+
+    return _pixels(data, name, cv2.IMREAD_UNCHANGED)
 
 
 def _decoded(path: Path, how: int, what: str = "image") -> NDArray[Any]:

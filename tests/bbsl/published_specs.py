@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from roadworthy.bbsl import load, parse
-from roadworthy.bbsl.syntax import Spec
+from roadworthy.bbsl.specification import Spec
 
 HERE = Path(__file__).parent
 LETS = (

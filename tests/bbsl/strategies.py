@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from roadworthy.bbsl.specification import Case, ExternalFunction, Let, Spec
 from roadworthy.bbsl.syntax import (
     Always,
     And,
     Bounds,
     BoxLiteral,
     Call,
-    Case,
     Combination,
     Eventually,
     Expression,
-    ExternalFunction,
     Image,
     IntervalLiteral,
-    Let,
     Name,
     Not,
     Number,
@@ -28,7 +26,6 @@ from roadworthy.bbsl.syntax import (
     Ratio,
     Relation,
     SetLiteral,
-    Spec,
     Truth,
     Type,
     Until,

@@ -14,7 +14,8 @@ from roadworthy.bbsl import Box, Interval, parse
 from roadworthy.bbsl.array_areas import areas
 from roadworthy.bbsl.array_doors import RaggedBoxes, many_values
 from roadworthy.bbsl.arrays import Sets
-from roadworthy.bbsl.syntax import Spec, Type
+from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.values import area
 from roadworthy.errors import InputError
 

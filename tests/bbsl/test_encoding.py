@@ -14,7 +14,8 @@ from roadworthy.bbsl.checking.areas import ExactAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
 from roadworthy.bbsl.coverage.borders import pinned
 from roadworthy.bbsl.doors import Door
-from roadworthy.bbsl.syntax import Call, Case, Expression, Spec, walk
+from roadworthy.bbsl.specification import Case, Spec
+from roadworthy.bbsl.syntax import Call, Expression, walk
 
 # Whole numbers, so that evaluation, which rounds, and z3, which does not, agree on borders too.
 WHOLE = st.integers(0, 8).map(float)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.bbsl.strategies import SPECS
 
 from roadworthy.bbsl import load, parse
-from roadworthy.bbsl.syntax import Spec
+from roadworthy.bbsl.specification import Spec
 
 LISTINGS = sorted((Path(__file__).parent / "listings").glob("*.bbsl"))
 

@@ -10,7 +10,8 @@ from tests.bbsl.typed_strategies import HEIGHT, WIDTH
 from roadworthy.bbsl.doors import Door
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Context, Margins
-from roadworthy.bbsl.syntax import Call, Case, Expression, Ratio, Spec, walk
+from roadworthy.bbsl.specification import Case, Spec
+from roadworthy.bbsl.syntax import Call, Expression, Ratio, walk
 from roadworthy.bbsl.values import Interval
 
 MOVING = ("box", "boxes", "others")

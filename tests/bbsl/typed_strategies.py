@@ -6,17 +6,15 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
+from roadworthy.bbsl.specification import Case, ExternalFunction, Let, Spec
 from roadworthy.bbsl.syntax import (
     And,
     BoxLiteral,
     Call,
-    Case,
     Combination,
     Expression,
-    ExternalFunction,
     Image,
     IntervalLiteral,
-    Let,
     Name,
     Not,
     Number,
@@ -27,7 +25,6 @@ from roadworthy.bbsl.syntax import (
     Ratio,
     Relation,
     SetLiteral,
-    Spec,
     Truth,
     Type,
     Width,

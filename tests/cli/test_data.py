@@ -14,7 +14,7 @@ from roadworthy.images import read_image
 
 def test_show_writes_a_sheet_and_says_what_is_on_it(roadworthy: Callable[..., Result]) -> None:
     result = roadworthy(
-        "data", "show", "world:town", "-o", "weather=rain", "-o", "time=night", "--count", "4"
+        "data", "show", "world:town", "-o", "weather=rain", "-o", "time=night", "--sample", "4"
     )
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("world:town, 4 frames\n")
@@ -30,7 +30,7 @@ def test_show_writes_a_sheet_and_says_what_is_on_it(roadworthy: Callable[..., Re
 
 def test_json_is_one_document_and_nothing_else(roadworthy: Callable[..., Result]) -> None:
     result = roadworthy(
-        "data", "show", "world", "-o", "weather=all", "-o", "time=all", "--count", "15", "--json",
+        "data", "show", "world", "-o", "weather=all", "-o", "time=all", "--sample", "15", "--json",
         "-o", "size=64x32", "--out", "deep/er/sheet.png",
     )  # fmt: skip
     document = json.loads(result.stdout)
@@ -45,7 +45,7 @@ def test_json_is_one_document_and_nothing_else(roadworthy: Callable[..., Result]
 
 
 def test_frames_are_chosen_evenly_from_more(roadworthy: Callable[..., Result]) -> None:
-    args = ("data", "show", "world:town", "-o", "count=100", "-o", "size=64x32", "--count", "5", "--json")
+    args = ("data", "show", "world:town", "-o", "count=100", "-o", "size=64x32", "--sample", "5", "--json")
     document = json.loads(roadworthy(*args).stdout)
     assert [frame["id"] for frame in document["shown"]] == [f"town-{i:06d}" for i in (0, 20, 40, 60, 80)]
     assert document["frames"] == 100
@@ -115,7 +115,7 @@ def test_overlays_and_columns(roadworthy: Callable[..., Result], overlay: str) -
         (["world", "-o", "time=day", "-o", "time=night"], "option 'time' is given twice"),
         (["world:twon"], "did you mean 'town'?"),
         (["wrld"], "did you mean 'world'?"),
-        (["world", "--count", "0"], "--count must be between 1 and 400, got 0"),
+        (["world", "--sample", "0"], "--sample must be between 1 and 400, got 0"),
         (["world", "--columns", "0"], "columns must be 1 or more, got 0"),
         (["world", "--overlay", "box"], "did you mean 'boxes'?"),
         (["world", "--out", "sheet.txt", "-n", "1"], "expected an ending such as .png"),

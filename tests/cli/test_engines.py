@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.loading import load_file
 from typer.testing import Result
 
-from roadworthy.images import read_image
+from roadworthy.datasets import load
+from roadworthy.images import read_image, write_image
 from roadworthy.transforms import read_engines
 from roadworthy.transforms.learned import EngineCard
 
@@ -23,12 +24,7 @@ NIGHT = "If the driving time changes into night, the steering angle should stay 
 @pytest.fixture
 def darker(tmp_path: Path) -> Path:
     """An engine in the folder of the command."""
-    spec = importlib.util.spec_from_file_location("wrap_network", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.write_engine(tmp_path / "nets" / "darker")
+    load_file(EXAMPLE).write_engine(tmp_path / "nets" / "darker")
     return tmp_path / "nets" / "darker"
 
 
@@ -86,6 +82,11 @@ def test_show_and_list_for_people(roadworthy: Run) -> None:
     assert shown.exit_code == 0, shown.output
     for words in ("darker: replace time by night", "image (3)", "trained at 320x160", "Apache-2.0"):
         assert words in shown.stdout
+    card = EngineCard.read(Path("nets/darker"))
+    notes = [{"role": "training", "name": f"data {number}", "frames": number} for number in (3, 4)]
+    card.replace(data=notes).write(Path("nets/darker"))
+    shown = roadworthy("engines", "show", "nets/darker")
+    assert "data 3, 3 frames; data 4, 4 frames" in " ".join(shown.stdout.split())
     document = json.loads(roadworthy("engines", "show", "nets/darker", "--json").stdout)
     assert EngineCard.of_dict(document).name == "darker"
     roadworthy("engines", "use", "nets/darker")
@@ -94,7 +95,7 @@ def test_show_and_list_for_people(roadworthy: Run) -> None:
 
 @pytest.mark.usefixtures("darker")
 def test_a_sheet_with_the_frames_before_and_after(roadworthy: Run) -> None:
-    tried = roadworthy("engines", "try", "nets/darker", "--count", "2", "--json")
+    tried = roadworthy("engines", "try", "nets/darker", "--sample", "2", "--json")
     assert tried.exit_code == 0, tried.output
     document = json.loads(tried.stdout)
     assert document["sheet"] == "darker.png"
@@ -103,16 +104,17 @@ def test_a_sheet_with_the_frames_before_and_after(roadworthy: Run) -> None:
     sheet = read_image("darker.png")
     # Unchanged, learned and built in side by side.
     assert sheet.shape[1] > 3 * 400
-    dark = roadworthy("engines", "try", "nets/darker", "-o", "time=night", "--count", "2")
+    dark = roadworthy("engines", "try", "nets/darker", "-o", "time=night", "--sample", "2")
     assert "2 did not qualify: the time is already night" in dark.stdout
 
 
 @pytest.mark.usefixtures("darker")
 def test_beside_the_truth_of_the_world(roadworthy: Run) -> None:
-    told = roadworthy("engines", "compare", "nets/darker", "--count", "3", "--size", "160x80", "--json")
+    told = roadworthy("engines", "compare", "nets/darker", "--sample", "3", "--size", "160x80", "--json")
     assert told.exit_code == 0, told.output
     (row,) = json.loads(told.stdout)["comparisons"]
     assert (row["engine"], row["change"], row["learned_is_nearer"]) == ("darker", "day-to-night", False)
+    assert row["frames"] == 3
     assert row["distance"]["unchanged"] > row["distance"]["learned"] > row["distance"]["classical"] > 0
     low, high = row["learned_minus_built_in"]["interval"]
     assert low <= row["learned_minus_built_in"]["mean"] <= high
@@ -124,7 +126,7 @@ def test_beside_the_truth_of_the_world(roadworthy: Run) -> None:
         (("show", "nowhere"), "there is no folder nowhere and no learned engine 'nowhere'"),
         (("use", "nets/darker", "--supports", "remove line"), "does not remove line: its card says"),
         (("use", "nets/darker", "--device", "tpu"), "--device must be cpu or cuda, got 'tpu'"),
-        (("try", "nets/darker", "--count", "0"), "--count must be between 1 and 50, got 0"),
+        (("try", "nets/darker", "--sample", "0"), "--sample must be between 1 and 50, got 0"),
         (("compare", "nets/darker", "--size", "big"), "--size must be WIDTHxHEIGHT, such as 320x160"),
         (("import", "nothing.pth", "--out", "x"), 'say what it does, by --supports "replace time by night"'),
         (
@@ -141,16 +143,27 @@ def test_bad_input_says_what_to_do(roadworthy: Run, words: tuple[str, ...], told
     assert not Path("engines.yaml").exists()
 
 
+def measured(high: float) -> dict[str, object]:
+    name = "look distance, learned minus classical, 320x160"
+    return {"name": name, "value": high - 0.1, "low": high - 0.2, "high": high, "frames": 9}
+
+
 class TestShipped:
     @pytest.fixture(autouse=True)
     def ship(self, darker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The engine is one that comes with Roadworthy, for this test."""
         monkeypatch.setattr("roadworthy.transforms.learned.shipped.shipped_folder", lambda: darker.parent)
+        EngineCard.read(darker).replace(metrics=[measured(-0.01)], domain="world").write(darker)
 
     def test_they_are_used_by_name(self, roadworthy: Run) -> None:
         listed = json.loads(roadworthy("engines", "list", "--json").stdout)["engines"]
-        assert [(one["name"], one["from"]) for one in listed] == [("darker", "shipped")]
-        assert roadworthy("engines", "use", "darker").exit_code == 0
+        assert [(one["name"], one["from"], one["is_nearer"]) for one in listed] == [
+            ("darker", "shipped", True)
+        ]
+        assert "yes" in roadworthy("engines", "list").stdout
+        used = roadworthy("engines", "use", "darker")
+        assert used.exit_code == 0
+        assert "Note: darker learned from the built-in world alone" in used.stdout
         assert "    learned: darker\n" in Path("engines.yaml").read_text()
         assert [one.name for one in read_engines("engines.yaml")] == ["darker"]
         wrong = roadworthy("engines", "show", "darkre")
@@ -166,6 +179,39 @@ class TestShipped:
         manifest = json.loads(Path("out/manifest.json").read_text())
         assert set(manifest["engines"]["darker"]["sums"]) == {"card.json", "engine.onnx"}
         assert [one.name for one in read_engines("shipped")] == ["darker"]
+
+    @pytest.mark.parametrize("metrics", [[], [measured(-0.01), measured(0.002)]])
+    def test_those_that_are_not_nearer_to_the_truth_are_left_out(
+        self, roadworthy: Run, darker: Path, metrics: list[dict[str, object]]
+    ) -> None:
+        EngineCard.read(darker).replace(metrics=metrics).write(darker)
+        ran = roadworthy("rules", "run", "--rule", NIGHT, "--engines", "shipped", "--sample", "2")
+        assert ran.exit_code == 2
+        assert "was measured to be nearer to the truth than what is built in" in " ".join(ran.output.split())
+
+    def test_they_are_for_frames_of_the_world(self, roadworthy: Run) -> None:
+        Path("photos").mkdir()
+        for frame in load("world:town", count=2):
+            write_image(Path("photos", f"{frame.id}.png"), frame.image)
+        rule = ("rules", "run", "--rule", NIGHT, "--data", "folder:photos", "--allow", "100%")
+        ran = roadworthy(*rule, "--engines", "shipped")
+        assert ran.exit_code == 2
+        told = "rule 1 on folder:photos: the engine 'darker' learned from the built-in world alone"
+        assert told in " ".join(ran.output.split())
+        assert not Path("rules-out").exists()
+        # So it is in suites.
+        Path("night.suite.yaml").write_text(
+            "models: dave2\ndata: {photos: {data: 'folder:photos'}}\n"
+            f"requirements: {{N: {{rule: '{NIGHT}', engines: shipped}}}}\n"
+        )
+        ran = roadworthy("run", "night.suite.yaml", "--out", "out")
+        assert ran.exit_code == 2
+        assert "'darker' learned from the built-in world alone" in " ".join(ran.output.split())
+        # Who names it is free to use it, and is told.
+        roadworthy("engines", "use", "darker")
+        ran = roadworthy(*rule, "--engines", "engines.yaml")
+        assert ran.exit_code == 0, ran.output
+        assert "darker was not made for frames such as those of folder:photos" in " ".join(ran.output.split())
 
 
 def test_none_are_shipped(roadworthy: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +240,7 @@ def test_a_public_checkpoint_becomes_an_engine_that_needs_no_torch(roadworthy: R
     card = EngineCard.read(Path("city"))
     assert (card.kind, card.edges, card.training.method) == ("synthesis", True, "imported")
     assert card.classes[:4] == ("ego-vehicle", "terrain", "road", "sidewalk")
-    tried = roadworthy("engines", "try", "city", "--count", "2", "--json")
+    tried = roadworthy("engines", "try", "city", "--sample", "2", "--json")
     assert tried.exit_code == 0, tried.output
     document = json.loads(tried.stdout)
     assert document["unseen"].keys() <= {"line", "crosswalk", "stop and yield line"}
@@ -257,3 +303,22 @@ def test_weights_go_out_and_come_in_again(roadworthy: Run) -> None:
     assert again.exit_code == 0, again.output
     # The same weights make the same network, to the last byte.
     assert Path("one/engine.onnx").read_bytes() == Path("two/engine.onnx").read_bytes()
+    halved = roadworthy("engines", "import", "out/night.pt", "--out", "half", "--half", *night)
+    assert "Note: Weights have 16 bits: on random inputs that changed a pixel by" in halved.stdout
+    assert "Weights have 16 bits" in roadworthy("engines", "show", "half").stdout
+
+
+def test_a_size_that_the_weights_do_not_tell_is_said(roadworthy: Run) -> None:
+    import torch
+
+    from roadworthy.transforms.learned.networks import network_for
+
+    module = network_for("ugatit", {"ngf": 4, "n_blocks": 1, "img_size": [16, 48]})
+    torch.save(module.state_dict(), "night_params_0001000.pt")
+    given = ("engines", "import", "night_params_0001000.pt", "--supports", "replace time by night", "--out")
+    untold = roadworthy(*given, "one")
+    assert untold.exit_code == 2
+    assert "(--setting img_size=WIDTHxHEIGHT)" in " ".join(untold.output.split())
+    made = roadworthy(*given, "two", "--setting", "img_size=48x16")
+    assert made.exit_code == 0, made.output
+    assert EngineCard.read(Path("two")).most == (16, 48)

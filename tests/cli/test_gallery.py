@@ -102,7 +102,7 @@ def test_nothing_to_cut_out_is_an_error(roadworthy: Run, tmp_path: Path) -> None
         (("-e", "building"), "cannot harvest 'building'"),
         (("-e", "unicorn"), "'unicorn' is not in the ontology"),
         (("--smallest", "0"), "--smallest must be 1 or more"),
-        (("-n", "0"), "--count must be 1 or more"),
+        (("-n", "0"), "--sample must be 1 or more"),
     ],
 )
 def test_bad_options(roadworthy: Run, options: tuple[str, ...], message: str) -> None:

@@ -45,11 +45,45 @@ def test_a_conversion_of_units_is_noticed(factor: float, words: str) -> None:
 
 @pytest.mark.parametrize("factor", [0.05, 0.9, 1.5, 5.0, 12.0])
 def test_other_factors_are_no_units(factor: float) -> None:
-    assert noted(framed(), [Signals(speed=factor * speed) for speed in SPEEDS]) == []
+    told = noted(framed(), [Signals(speed=factor * speed) for speed in SPEEDS])
+    assert not any("look like" in one for one in told)
 
 
 def test_a_network_that_varies_by_chance_has_no_unit() -> None:
-    assert noted(framed(), [Signals(speed=40 + speed / 3.6) for speed in SPEEDS]) == []
+    (note,) = noted(framed(), [Signals(speed=40 + speed / 3.6) for speed in SPEEDS])
+    assert note.endswith("the model is worse than a constant")
+
+
+def test_a_model_that_is_worse_than_a_constant_is_told_with_both_errors() -> None:
+    answers: list[Prediction] = [Signals(speed=14.0 - speed / 2) for speed in SPEEDS]
+    error = float(np.sqrt(np.mean([(14.0 - 1.5 * speed) ** 2 for speed in SPEEDS])))
+    # Each frame answered by the mean of the others.
+    others = [np.mean([*SPEEDS[:n], *SPEEDS[n + 1 :]]) - SPEEDS[n] for n in range(len(SPEEDS))]
+    constant = float(np.sqrt(np.mean(np.square(others))))
+    assert error > constant
+    assert noted(framed(), answers) == [
+        f"speed is off by {error:.3g} m/s (RMSE of 6 frames), and always answering {np.mean(SPEEDS):.3g} m/s "
+        f"would be off by {constant:.3g}: the model is worse than a constant"
+    ]
+    better: list[Prediction] = [Signals(speed=10.0 + (speed - 10.0) / 3) for speed in SPEEDS]
+    assert noted(framed(), better) == []
+    assert noted(framed(4), answers[:4]) == []
+
+
+def test_answers_that_hardly_vary_and_negative_speeds_are_noticed() -> None:
+    hardly: list[Prediction] = [Signals(speed=8.0 + speed / 100) for speed in SPEEDS]
+    assert noted(framed(), hardly) == ["speed hardly varies, from 8.04 to 8.14 m/s in 6 frames"]
+    # Without truth only answers that are nearly the same are told.
+    unknown = [Frame(str(n), np.zeros((4, 6, 3), np.uint8)) for n in range(6)]
+    assert noted(unknown, hardly) == []
+    assert noted(unknown, [Signals(speed=8.0 + speed / 200) for speed in SPEEDS]) == [
+        "speed hardly varies, from 8.02 to 8.07 m/s in 6 frames"
+    ]
+    backwards: list[Prediction] = [Signals(speed=speed - 7.0) for speed in SPEEDS]
+    assert noted(unknown, backwards) == ["speed is negative in 2 of 6 frames, down to -3 m/s"]
+    # Where the truth hardly varies either, that is as it should be.
+    still = [Frame(str(n), unknown[0].image, signals=Signals(speed=8.0)) for n in range(6)]
+    assert noted(still, hardly) == []
 
 
 def test_radians_and_a_turned_sign_are_noticed() -> None:
@@ -63,7 +97,8 @@ def test_radians_and_a_turned_sign_are_noticed() -> None:
     assert noted(frames[:4], against[:4]) == []
     # Weakly against it, and hardly reacting: both may be chance.
     assert noted(frames, [Signals(steering=value) for value in (1.0, -3.0, 2.0, -2.0, 0.0, 3.0)]) == []
-    assert noted(frames, [Signals(steering=-angle / 1000) for angle in ANGLES]) == []
+    (hardly,) = noted(frames, [Signals(steering=-angle / 1000) for angle in ANGLES])
+    assert hardly.startswith("steering hardly varies, from -0.008 to 0.006° in 6 frames")
 
 
 def test_the_input_is_asked_about_only_where_there_is_one() -> None:

@@ -64,7 +64,7 @@ def test_a_bug_of_ours_is_a_short_message_and_not_exit_code_1(
         raise ZeroDivisionError("by [nothing]")
 
     monkeypatch.setattr("roadworthy.images.write_image", broken)
-    result = roadworthy("data", "show", "world", "--count", "1", "-o", "size=32x16")
+    result = roadworthy("data", "show", "world", "--sample", "1", "-o", "size=32x16")
     assert result.exit_code == 2
     assert result.stdout == ""
     assert "ZeroDivisionError: by [nothing]" in result.stderr
@@ -77,7 +77,7 @@ def test_ctrl_c_ends_with_130(roadworthy: Callable[..., Result], monkeypatch: py
         raise KeyboardInterrupt
 
     monkeypatch.setattr("roadworthy.images.write_image", interrupted)
-    result = roadworthy("data", "show", "world", "--count", "1", "-o", "size=32x16")
+    result = roadworthy("data", "show", "world", "--sample", "1", "-o", "size=32x16")
     assert result.exit_code == 130
     assert "Traceback" not in result.output
 

@@ -55,3 +55,13 @@ def test_a_file_is_not_a_rule(tmp_path: Path) -> None:
     result = run("parse", str(file))
     assert result.exit_code == 2
     assert "is a file, and one rule is expected here" in " ".join(result.output.split())
+
+
+def test_parse_notes_that_stopping_is_tested_as_slowing_down() -> None:
+    rule = "If a red light appears, the ego-vehicle must stop."
+    told = run("parse", rule)
+    assert told.exit_code == 0
+    note = told.output.splitlines()[-1]
+    assert note.startswith("Note: 'stop' is tested as slowing down")
+    assert [f"Note: {one}" for one in json.loads(run("parse", rule, "--json").output)["notes"]] == [note]
+    assert json.loads(run("parse", RULE, "--json").output)["notes"] == []

@@ -52,6 +52,8 @@ def test_a_violated_rule_gives_tables_rows_images_and_a_sheet(roadworthy: Run) -
     words = " ".join(result.stdout.split())
     assert "rule 1 4 of 4 4 (100.00%) 0 (0.00%)" in words
     assert "Wrote out in" in words
+    assert words.endswith("Report: out/report.html")
+    assert RULE_1 in Path("out/report.html").read_text()
     (still,) = (path for path in Path("out/runs/rule-1").iterdir() if "still" in path.name)
     rows = list(read_rows(still))
     assert [row["status"] for row in rows] == ["violated"] * 4
@@ -78,7 +80,7 @@ def test_rules_that_hold_end_with_0_and_draw_nothing(roadworthy: Run) -> None:
     assert document["rules"]["rule 1"]["formulas"] == ["x1 > x2"]
     assert document["rules"]["rule 1"]["changes"] == ["add(element=pedestrian)"]
     assert json.loads(Path("rules-out/result.json").read_text()) == {
-        key: value for key, value in document.items() if key != "folder"
+        key: value for key, value in document.items() if key not in ("folder", "report")
     }
 
 
@@ -102,7 +104,6 @@ def test_several_rules_models_and_thresholds_in_one_run(roadworthy: Run) -> None
     pairs = [(one["rule"], one["model"].rpartition(":")[2]) for one in document["results"]]
     # A model that only steers is tested by the rule about steering alone.
     assert pairs == [("R1", "seeing"), ("R3", "seeing"), ("R4", "seeing"), ("R5", "seeing"), ("R5", "steers")]
-    assert len(document["notes"]) == 1
     assert document["notes"][0].endswith("does not predict speed, so it is not tested by R1, R3, R4.")
     by_rule = {one["rule"]: one for one in document["results"] if "seeing" in one["model"]}
     assert set(by_rule["R1"]["thresholds"]) == {"0", "0.1", "0.5"}
@@ -122,7 +123,8 @@ def test_several_rules_models_and_thresholds_in_one_run(roadworthy: Run) -> None
 def test_the_tables_read_well_on_a_terminal(roadworthy: Run) -> None:
     result = roadworthy("rules", "run", "--rule", RULE_4, "--rule", RAIN, "--model", STILL, *FEW)
     assert result.exit_code == 1, result.output
-    assert all(len(line) <= 80 for line in result.stdout.splitlines() if "Wrote" not in line)
+    sentences = ("Wrote", "Note: ", "Report: ")
+    assert all(len(line) <= 80 for line in result.stdout.splitlines() if not line.startswith(sentences))
     for words in ("Violations of composed rules", "generating images", "evaluating", "Seconds"):
         assert words in result.stdout
 
@@ -222,9 +224,56 @@ def test_what_cannot_be_run_is_said_and_ends_with_2(
 def test_a_folder_with_a_run_is_not_overwritten(roadworthy: Run) -> None:
     options = ("rules", "run", "--rule", RAIN, "--model", STILL, "--sample", "2")
     assert roadworthy(*options).exit_code == 0
-    again = roadworthy(*options)
-    assert again.exit_code == 2
-    assert "rules-out must be empty or new" in again.stderr
+    first = Path("rules-out/result.json").read_bytes()
+    refused = roadworthy(*options, "--out", "rules-out")
+    assert refused.exit_code == 2
+    assert "rules-out must be empty or new" in refused.stderr
+    again = roadworthy(*options, "--json")
+    assert again.exit_code == 0, again.output
+    assert again.stderr == (
+        "rules-out has something in it: writing to rules-out-2. --out FOLDER names another.\n"
+    )
+    assert json.loads(again.stdout)["folder"] == "rules-out-2"
+    assert Path("rules-out-2/result.json").is_file()
+    assert Path("rules-out/result.json").read_bytes() == first
+
+
+@pytest.mark.usefixtures("drivers")
+def test_a_model_that_hardly_reacts_and_close_calls_are_told_of(roadworthy: Run) -> None:
+    result = roadworthy(
+        "rules", "run", "--rule", RULE_1, "--model", STILL, "--sample", "6", "--worst", "0", "--out", "out"
+    )
+    notes = [line for line in result.stdout.splitlines() if line.startswith("Note: ")]
+    assert notes == [
+        f"Note: {STILL}: speed is the same for every frame",
+        f"Note: rule 1 on {STILL}: 6 of 6 verdicts were decided by less than 0.1 m/s.",
+    ]
+    assert "6 of 6 verdicts were decided by less than 0.1 m/s." in Path("out/report.html").read_text()
+    # What the rules do not speak of is no matter: this one steers by the brightness of the image.
+    other = roadworthy("rules", "run", "--rule", RULE_1, "--model", SEEING, *FEW, "--out", "b")
+    assert "steering" not in other.stdout
+
+
+@pytest.mark.usefixtures("drivers")
+def test_a_rule_that_says_stop_says_that_slowing_down_is_tested(roadworthy: Run) -> None:
+    rule = "If a pedestrian appears on the road, the ego-vehicle must stop."
+    result = roadworthy("rules", "run", "--rule", rule, "--model", SEEING, *FEW, "--json")
+    document = json.loads(result.stdout)
+    (told,) = document["rules"]["rule 1"]["notes"]
+    assert told.startswith("'stop' is tested as slowing down: a car that slows down and does not stop passes")
+    assert document["notes"].count(f"rule 1: {told}") == 1
+    assert not any("on callable" in one and "stop" in one for one in document["notes"])
+    page = Path("rules-out/report.html").read_text()
+    assert "is tested as slowing down" in page
+
+
+def test_truth_is_no_model_for_rules(roadworthy: Run) -> None:
+    for command in (("run",), ("compare", "--by", "rain"), ("compose", "--first", "rain")):
+        result = roadworthy("rules", *command, "--rule", RULE_1, "--model", "truth", "--sample", "2")
+        assert result.exit_code == 2, command
+        assert "`roadworthy rules truth` tries rules on drivers of the built-in world" in result.stderr
+        assert result.stdout == ""
+        assert not Path("rules-out").exists()
 
 
 @pytest.mark.usefixtures("drivers")

@@ -25,7 +25,7 @@ def _matrix(night_blind: int, careful: int) -> TruthMatrix:
 
 
 def test_it_prints_the_matrix() -> None:
-    result = _run("--frames", "30", "--seed", "3", "--reasons")
+    result = _run("--sample", "30", "--seed", "3", "--reasons")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
     assert all(len(line) <= 80 for line in lines if not line.startswith("  "))
@@ -37,7 +37,7 @@ def test_it_prints_the_matrix() -> None:
 
 
 def test_it_writes_json() -> None:
-    result = _run("--frames", "30", "--seed", "3", "--json")
+    result = _run("--sample", "30", "--seed", "3", "--json")
     assert result.exit_code == 0, result.output
     document = json.loads(result.output)
     assert (document["frames"], document["seed"], document["passed"]) == (30, 3, True)

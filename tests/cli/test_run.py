@@ -46,19 +46,21 @@ def test_a_suite_is_run_into_a_folder_with_a_report(roadworthy: Callable[..., Re
     result = roadworthy("run", str(suite), "--executor", "serial")
     assert result.exit_code == 0, result.output
     assert "passed        N1  careful  0 of 4 applicable cases failed" in result.stdout
-    out = Path("night-driving-run")
+    out = Path("Night-driving-run")
     digest = hashlib.sha256((out / "SHA256SUMS").read_bytes()).hexdigest()
     assert result.stdout.splitlines()[-3:] == [
         "2 requirements on 1 model: 1 passed, 1 inconclusive",
         f"SHA-256 of SHA256SUMS: {digest}",
-        "Report: night-driving-run/report.html",
+        "Report: Night-driving-run/report.html",
     ]
     assert json.loads((out / "evidence" / "functional_coverage.json").read_text())["frames"] == 4
     for name in ("report.html", "junit.xml", "results.csv", "summary.md", "trace.csv", "SHA256SUMS"):
         assert (out / name).stat().st_size, name
     again = roadworthy("run", str(suite), "--executor", "serial")
     assert again.exit_code == 0
-    assert again.stdout.startswith("night-driving-run is complete: nothing was left to run")
+    assert again.stdout.startswith("Night-driving-run is complete: nothing was left to run")
+    # What it says then is what it said the first time.
+    assert again.stdout.splitlines()[1:] == result.stdout.splitlines()
     # Four cases are too few for 50% with a confidence of 95%.
     assert roadworthy("run", str(suite), "--executor", "serial", "--strict").exit_code == 1
 
@@ -99,6 +101,68 @@ def test_another_run_in_the_folder_is_refused(roadworthy: Callable[..., Result],
     assert "out holds a run: choose another folder" in result.stderr
 
 
+def test_without_a_folder_another_run_gets_the_next_one(
+    roadworthy: Callable[..., Result], suite: Path
+) -> None:
+    command = ("run", str(suite), "--executor", "serial")
+    assert roadworthy(*command).stderr == ""
+    few = roadworthy(*command, "--sample", "2")
+    assert few.exit_code == 0, few.output
+    assert few.stderr == (
+        "Night-driving-run holds a run with settings sample not given, and it cannot go on with settings "
+        "sample 2: writing to Night-driving-run-2. --out FOLDER names another.\n"
+    )
+    assert few.stdout.splitlines()[-1].startswith("Report: Night-driving-run-2/report.html")
+    # Each goes on with its own.
+    assert roadworthy(*command).stdout.startswith("Night-driving-run is complete")
+    assert roadworthy(*command, "--sample", "2").stdout.startswith("Night-driving-run-2 is complete")
+    suite.write_text(SUITE.replace("50%", "60%"))
+    changed = roadworthy(*command, "--json")
+    assert json.loads(changed.stdout)["folder"] == "Night-driving-run-3"
+    anew = roadworthy(*command, "--no-resume", "--json")
+    assert json.loads(anew.stdout)["folder"] == "Night-driving-run-4"
+    assert anew.stderr.startswith("Night-driving-run holds a run: writing to Night-driving-run-4.")
+
+
+def test_results_come_in_one_order_whatever_was_known_before(
+    roadworthy: Callable[..., Result], suite: Path
+) -> None:
+    order = "models: {slow: python:drivers.py:careful, fast: python:drivers.py:heedless}"
+    suite.write_text(SUITE.replace("models: {careful: python:drivers.py:careful}", order))
+    command = ("run", str(suite), "--executor", "serial", "--json")
+    first = json.loads(roadworthy(*command, "--out", "a").stdout)["results"]
+    pairs = [(one["requirement"], one["model"]) for one in first]
+    assert pairs == [("N1", "slow"), ("N1", "fast"), ("N2", "slow"), ("N2", "fast")]
+    roadworthy(*command, "--out", "b", "--only", "N2")
+    for _ in range(2):
+        assert json.loads(roadworthy(*command, "--out", "b").stdout)["results"] == first
+
+
+def test_notes_about_models_and_close_calls_are_told(roadworthy: Callable[..., Result], suite: Path) -> None:
+    stop = SUITE.replace("  N1: ", "  N0: If a pedestrian appears on the road, the car must stop.\n  N1: ")
+    suite.write_text(stop.replace("careful: python:drivers.py:careful", "fast: python:drivers.py:heedless"))
+    result = roadworthy("run", str(suite), "--executor", "serial", "--out", "out")
+    notes = [line.removeprefix("Note: ") for line in result.stdout.splitlines() if line.startswith("Note: ")]
+    assert notes[0].startswith("N0: 'stop' is tested as slowing down")
+    assert notes[1:3] == [
+        "fast: steering is the same for every frame",
+        "fast: speed is the same for every frame",
+    ]
+    assert notes[3:] == [
+        f"{id} on fast: 4 of 4 verdicts were decided by less than 0.1 m/s." for id in ("N0", "N1", "N2")
+    ]
+    page = Path("out/report.html").read_text()
+    assert page.count("is tested as slowing down") == 1
+    assert "4 of 4 verdicts were decided by less than 0.1 m/s." in page
+
+
+def test_truth_is_left_out_of_rules_with_the_reason(roadworthy: Callable[..., Result], suite: Path) -> None:
+    suite.write_text(SUITE.replace("careful: python:drivers.py:careful", "driver: truth"))
+    result = roadworthy("run", str(suite))
+    assert result.exit_code == 2
+    assert "`roadworthy rules truth` tries rules on drivers" in " ".join(result.stderr.split())
+
+
 def test_what_is_wrong_is_underlined_and_ends_with_2(roadworthy: Callable[..., Result], suite: Path) -> None:
     suite.write_text(SUITE.replace("accept", "acept"))
     result = roadworthy("run", str(suite))
@@ -106,7 +170,7 @@ def test_what_is_wrong_is_underlined_and_ends_with_2(roadworthy: Callable[..., R
     assert "night.suite.yaml:7:" in result.stderr.replace("\n", "")
     assert "unknown key 'acept': did you mean 'accept'?" in result.stderr.replace("\n", "")
     assert "^^^^^" in result.stderr
-    assert not Path("night-driving-run").exists()
+    assert not Path("Night-driving-run").exists()
 
 
 def test_a_dry_run_says_what_would_run_and_writes_nothing(

@@ -154,13 +154,13 @@ def test_apply_goes_on_when_a_cut_out_is_broken(
     [
         (("show", "rotaton"), "did you mean 'rotation'"),
         (("show", "rotation", "--steps", "1"), "--steps must be between 2 and 20, got 1"),
-        (("show", "rotation", "-n", "0"), "--count must be between 1 and 50, got 0"),
+        (("show", "rotation", "-n", "0"), "--sample must be between 1 and 50, got 0"),
         (("show", "rotation", "-p", "angle=9999"), "angle must be between -180 and 180 degrees"),
         (("show", "rotation", "-p", "amount=0.5"), "a strip of rotation runs over its amounts"),
         (("apply", "pixelate(amount=1000)"), "pixelate: an amount must be between 0 and 1, got 1000"),
         (("show", "mirror", "--presets"), "mirror has no presets"),
         (("describe", "nothing-like-it"), "transforms has no 'nothing-like-it'"),
-        (("apply", "mirror", "-n", "0"), "--count must be 1 or more, got 0"),
+        (("apply", "mirror", "-n", "0"), "--sample must be 1 or more, got 0"),
         (("apply", "rotation(angle=)"), "option 'angle' of 'rotation' must be a number, got ''"),
     ],
 )

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
-import pytest
-
+import make_driving as made
 from roadworthy.driving.drives import EVENTS, SIGNALS
 from roadworthy.driving.metrics import CATALOGUE, MetricSettings, parse_metric, primitives
 from roadworthy.registry import simulators
@@ -19,28 +16,18 @@ from roadworthy.registry import simulators
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-@pytest.fixture(scope="module")
-def made() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_driving", DOCS / "make_driving.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _page() -> str:
     return (DOCS / "driving.md").read_text("utf-8")
 
 
-def test_the_reference_of_metrics_is_what_the_code_has(made: ModuleType) -> None:
+def test_the_reference_of_metrics_is_what_the_code_has() -> None:
     _, _, written = made.PAGE.read_text("utf-8").partition(made.START)
     assert written.strip() == made.reference().strip(), "run make docs"
     assert set(made.QUANTITIES) == set(primitives())
     assert made.PICTURE.is_file(), "run make docs"
 
 
-def test_every_metric_has_a_definition_with_its_numbers(made: ModuleType) -> None:
+def test_every_metric_has_a_definition_with_its_numbers() -> None:
     settings = MetricSettings.standard()
     definitions = {str(entry.metric): made.definition(entry.metric, settings) for entry in CATALOGUE}
     assert len(definitions) == 127

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
 from typing import get_args
 
 import pytest
 
+import make_languages as made
 from roadworthy.ontology import ontology
 from roadworthy.rules import parse
 from roadworthy.rules.expectation import ExpectedChange, Measure, Modifier
@@ -17,25 +15,13 @@ from roadworthy.rules.language.outcome_words import ENTRIES, REASONS
 from roadworthy.rules.reading import Comparative, Op, Position, Rule
 from roadworthy.rules.relation import Measured, Output
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
 
 @pytest.fixture(scope="module")
-def made() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_languages", DOCS / "make_languages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def rules(made: ModuleType) -> list[Rule]:
+def rules() -> list[Rule]:
     return [parse(one) for one in made.examples()]
 
 
-def test_the_page_is_what_the_code_says(made: ModuleType) -> None:
+def test_the_page_is_what_the_code_says() -> None:
     _, _, written = made.RULES.read_text("utf-8").partition(made.START)
     assert written.strip() == made.rules_reference().strip(), "run make docs"
 
@@ -64,7 +50,7 @@ def test_every_relation_is_shown(rules: list[Rule]) -> None:
     assert {one.relation.measured for one in expectations} == set(get_args(Measured))
 
 
-def test_every_kind_of_word_of_an_outcome_is_shown(made: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_of_word_of_an_outcome_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: set[tuple[str, str]] = set()
     scanned = outcome_parts._Scanner.items
 
@@ -82,7 +68,7 @@ def test_every_kind_of_word_of_an_outcome_is_shown(made: ModuleType, monkeypatch
     assert set(REASONS) <= {kind for kind, _ in seen}
 
 
-def test_every_list_of_words_is_on_the_page(made: ModuleType) -> None:
+def test_every_list_of_words_is_on_the_page() -> None:
     # Words that stand for something said before, or only lead to a noun, are no vocabulary of their own.
     helpers = {
         "words_of", "DETERMINERS", "SCENE_NOUNS", "MOTION_VERBS", "PARTICLES", "ONES", "ACTORS",

@@ -17,7 +17,7 @@ from roadworthy.images import read_image
 from roadworthy.rules import parse
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import Plan, plan_for
-from roadworthy.rules.method import RulesMethod, judged, mean_difference, rule_case
+from roadworthy.rules.method import RulesMethod, close_calls, judged, mean_difference, rule_case
 from roadworthy.rules.reading import Block, Change, Rule
 from roadworthy.runs import image_path, read_rows, run
 
@@ -240,3 +240,27 @@ def test_cases_do_not_depend_on_the_frames_around_them(tmp_path: Path) -> None:
     assert few == many[:3]
     other = tried(RULE_1, Driver(blind=True), tmp_path / "other", count=3, seed=1)
     assert [row["images"] for row in few] != [row["images"] for row in other]
+
+
+def test_close_calls_are_counted_and_told_with_their_unit() -> None:
+    """0.1 m/s is the border: what is decided by less is a close call, whichever way it went."""
+    speeds = {"a": (10.0, 9.95), "b": (10.0, 10.05), "c": (10.0, 9.0), "d": (10.0, 9.8), "e": (10.0, 11.0)}
+    plan = plan_for(RULE_1)
+    method = RulesMethod({"R1": plan})
+    image = np.zeros((4, 6, 3), np.uint8)
+    verdicts = []
+    for id, (before, after) in speeds.items():
+        frames = (Frame(id, image), Frame(id, image))
+        case = rule_case(plan, "R1", id, frames[0], 0)
+        answers = Answers((Predicted(frames, (Signals(speed=before), Signals(speed=after))),))
+        verdicts.append(judged(plan, case, answers))
+    outcome = method.conclude(Requirement("R1", "R1", "rules"), verdicts)
+    assert outcome.measures["close_calls"] == 2
+    assert outcome.notes == ("2 of 5 verdicts were decided by less than 0.1 m/s.",)
+    assert outcome.counts[Status.VIOLATED] == 2
+    clear = method.conclude(Requirement("R1", "R1", "rules"), verdicts[2:3])
+    assert clear.notes == ()
+    steering = plan_for(Rule("R5", (Block((PEDESTRIAN,), SAME),)))
+    assert close_calls(1, 1, steering.outputs) == "1 of 1 verdict was decided by less than 0.1 degrees."
+    both = plan_for(Rule("R6", (Block((PEDESTRIAN,), SLOWER), Block((CLOSER,), SAME))))
+    assert close_calls(3, 9, both.outputs).endswith("less than 0.1 m/s or degrees.")

@@ -173,7 +173,7 @@ def test_processes_and_batches_do_not_change_a_byte(tmp_path: Path) -> None:
 def test_rounds_of_very_many_requirements_are_parted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [WEAK, STRICT, OTHER]
     run_several(Brightness(), asked, Frames(5), [Meter()], out=tmp_path / "whole")
-    monkeypatch.setattr("roadworthy.runs.carrying.MAX_CASES", 2)
+    monkeypatch.setattr("roadworthy.runs.loop.MAX_CASES", 2)
     system = Meter()
     run_several(Brightness(), asked, Frames(5), [system], out=tmp_path / "parts", batch_size=1)
     assert max(len(batch) for batch in system.batches) == 1

@@ -97,7 +97,8 @@ def test_models_are_hashed_by_what_they_consist_of() -> None:
     (path,) = network.files  # type: ignore[attr-defined]
     found = digest_of_model(network)
     assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert "RegressionOutput" in found.settings, "what the numbers mean is no part of the file"
+    assert found.settings["output"] == {"task": "regression", "signals": ["steering", "speed"]}
+    assert found.settings["input"]["color"] == network.input.color  # type: ignore[attr-defined]
     here = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     assert digest_of_model(Careless()).sha256 == here
     assert digest_of_model(Careless()).hashed == "the file that defines it, and nothing of what that imports"

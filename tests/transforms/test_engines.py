@@ -30,16 +30,6 @@ LINES = RemoveOperation("lane lines")
 SUPPORTS = "[{operation: remove, element: line}]"
 
 
-@pytest.fixture
-def frame() -> Frame:
-    ids = np.full((24, 32), 1, np.uint8)
-    ids[:8] = 3
-    ids[10:, 14:17] = 2
-    image = np.full((24, 32, 3), 90, np.uint8)
-    image[ids == 2] = 230
-    return Frame("drive/7", image, labels=LabelMap(ids, ("void", "road", "line", "sky")))
-
-
 def engine_of(folder: Path, program: str, more: str = "", words: str = '"{image}", "{output}"') -> UserEngine:
     """An engine that runs a Python program, given as text, on the image and the output."""
     (folder / "program.py").write_text(dedent(program), "utf-8")
@@ -300,6 +290,9 @@ def test_an_entry_point_from_a_file(tmp_path: Path, frame: Frame) -> None:
 
             def nothing(frame, operation, rng): ...
 
+            def ending(frame, operation, rng):
+                raise SystemExit(0)
+
             def small(frame, operation, rng):
                 return frame.image[1:]
 
@@ -324,6 +317,8 @@ def test_an_entry_point_from_a_file(tmp_path: Path, frame: Frame) -> None:
     own = engine("relabelled").transform(LINES)(frame, 1, measure=False)
     assert own.labels == frame.labels
     assert reason_of(engine("wrong"), frame) == "engine 'e' raised ValueError: cannot do remove"
+    # It must not end a run as if all had passed.
+    assert reason_of(engine("ending"), frame) == "engine 'e' raised SystemExit: 0"
     nothing = "engine 'e' gave NoneType instead of a Frame or an image array"
     assert reason_of(engine("nothing"), frame) == nothing
     assert "another size than the frame's: 23 × 32 × 3" in reason_of(engine("small"), frame)

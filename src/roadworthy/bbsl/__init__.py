@@ -18,7 +18,7 @@ from roadworthy.bbsl.bindings import Bindings, PerFrame, Source, View
 from roadworthy.bbsl.evaluation import Outcome
 from roadworthy.bbsl.parsing import load, parse
 from roadworthy.bbsl.problems import Problem, SpecificationError
-from roadworthy.bbsl.syntax import Spec
+from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.values import Box, Interval
 
 __all__ = [

@@ -11,7 +11,8 @@ import numpy as np
 from roadworthy.bbsl.arrays import Array, BoxArrays, Intervals, Kleene, Many, Reals, Rows, Sets
 from roadworthy.bbsl.axes import Axis
 from roadworthy.bbsl.doors import Value, as_numbers, height_is_missing, size_is_missing
-from roadworthy.bbsl.syntax import ExternalFunction, Type
+from roadworthy.bbsl.specification import ExternalFunction
+from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from roadworthy.bbsl.specification import Case, Spec
 from roadworthy.bbsl.syntax import (
     BoxLiteral,
     Call,
-    Case,
     Combination,
     Expression,
     IntervalLiteral,
     Name,
     Projection,
     Relation,
-    Spec,
     Type,
     walk,
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from roadworthy.bbsl.binding_sources import BoxesOf
 from roadworthy.bbsl.bindings import Bindings, PerFrame
-from roadworthy.bbsl.syntax import Spec
+from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.testing.judging import Outside, check_outside
 from roadworthy.bbsl.testing.matching import Matching, check_matching
 from roadworthy.bbsl.testing.roles import ObjectRole

@@ -20,14 +20,13 @@ from roadworthy.bbsl.array_doors import ArrayDoor, many_values, one_value
 from roadworthy.bbsl.arrays import BoxArrays, Intervals, Kleene, Many, Reals, Rows, Sets, common, joined
 from roadworthy.bbsl.doors import Door, Value
 from roadworthy.bbsl.evaluation import Evaluator, Prepared, require_one_frame
+from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
 from roadworthy.bbsl.syntax import (
     And,
     BoxLiteral,
     Call,
-    Case,
     Combination,
     Expression,
-    ExternalFunction,
     Image,
     IntervalLiteral,
     Name,
@@ -40,7 +39,6 @@ from roadworthy.bbsl.syntax import (
     Ratio,
     Relation,
     SetLiteral,
-    Spec,
     Truth,
     Type,
     Width,

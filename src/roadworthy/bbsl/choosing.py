@@ -6,7 +6,7 @@ from typing import Any
 
 from roadworthy.bbsl.bindings import Bindings
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.bbsl.syntax import Spec
+from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.testing.roles import ObjectRole
 from roadworthy.bbsl.track_method import BbslTrackMethod
 from roadworthy.errors import InputError

@@ -18,14 +18,13 @@ from typing import Any
 from roadworthy.bbsl.axes import Axis, Slot, find_axes
 from roadworthy.bbsl.doors import Door, Value
 from roadworthy.bbsl.problems import SpecificationError, nearest
+from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
 from roadworthy.bbsl.syntax import (
     And,
     BoxLiteral,
     Call,
-    Case,
     Combination,
     Expression,
-    ExternalFunction,
     Image,
     IntervalLiteral,
     Name,
@@ -37,7 +36,6 @@ from roadworthy.bbsl.syntax import (
     Ratio,
     Relation,
     SetLiteral,
-    Spec,
     Truth,
     Type,
     Width,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from roadworthy.bbsl.printing import Printer
-from roadworthy.bbsl.syntax import And, Case, Expression, Not, Or, Quantified, Spec
+from roadworthy.bbsl.specification import Case, Spec
+from roadworthy.bbsl.syntax import And, Expression, Not, Or, Quantified
 
 __all__ = ["format_spec"]
 

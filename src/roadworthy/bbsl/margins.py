@@ -22,10 +22,10 @@ from itertools import product
 
 from roadworthy.bbsl.doors import Value
 from roadworthy.bbsl.evaluation import Evaluator
+from roadworthy.bbsl.specification import Case
 from roadworthy.bbsl.syntax import (
     And,
     Call,
-    Case,
     Combination,
     Expression,
     IntervalLiteral,

@@ -11,7 +11,7 @@ import numpy as np
 
 from roadworthy.bbsl.base_method import SpecificationMethod, corners_of
 from roadworthy.bbsl.bindings import Bindings, View
-from roadworthy.bbsl.syntax import Spec
+from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.testing.judging import Outside, judge
 from roadworthy.bbsl.testing.matching import Matching, match
 from roadworthy.bbsl.testing.roles import ObjectRole, object_values

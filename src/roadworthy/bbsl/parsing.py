@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from roadworthy._files import read_text
 from roadworthy.bbsl.explaining import BRACKETS, explained
 from roadworthy.bbsl.problems import Problem, SpecificationError
-from roadworthy.bbsl.syntax import MAX_DEPTH, Span, Spec
+from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import MAX_DEPTH, Span
 from roadworthy.bbsl.tree_building import build, token_span
 
 if TYPE_CHECKING:

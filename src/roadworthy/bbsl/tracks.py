@@ -25,11 +25,11 @@ from roadworthy._files import naming
 from roadworthy.bbsl.doors import Door
 from roadworthy.bbsl.evaluation import Evaluator, Outcome
 from roadworthy.bbsl.margins import Context, Margin, Margins, all_of, any_of, opposite
+from roadworthy.bbsl.specification import Case, Spec
 from roadworthy.bbsl.syntax import (
     Always,
     And,
     Bounds,
-    Case,
     Eventually,
     Expression,
     Name,
@@ -38,7 +38,6 @@ from roadworthy.bbsl.syntax import (
     Previous,
     Quantified,
     Relation,
-    Spec,
     Type,
     Until,
     is_temporal,

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from roadworthy.bbsl.problems import Problem, SpecificationError
+from roadworthy.bbsl.specification import Case, ExternalFunction, Let, Spec
 from roadworthy.bbsl.syntax import (
     SYMBOLS,
     Always,
@@ -14,14 +15,11 @@ from roadworthy.bbsl.syntax import (
     Bounds,
     BoxLiteral,
     Call,
-    Case,
     Combination,
     Eventually,
     Expression,
-    ExternalFunction,
     Image,
     IntervalLiteral,
-    Let,
     Name,
     Not,
     Number,
@@ -34,7 +32,6 @@ from roadworthy.bbsl.syntax import (
     Relation,
     SetLiteral,
     Span,
-    Spec,
     Truth,
     Type,
     Until,

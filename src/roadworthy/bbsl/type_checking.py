@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from roadworthy.bbsl.problems import Problem, nearest
+from roadworthy.bbsl.specification import Case, Spec
 from roadworthy.bbsl.syntax import (
     SYMBOLS,
     Always,
     And,
     BoxLiteral,
     Call,
-    Case,
     Combination,
     Eventually,
     Expression,
@@ -33,7 +33,6 @@ from roadworthy.bbsl.syntax import (
     Ratio,
     Relation,
     SetLiteral,
-    Spec,
     Truth,
     Type,
     Until,

@@ -45,10 +45,10 @@ from roadworthy.cases.verdicts import (
     OutcomeStatus,
     Status,
     Verdict,
-    clopper_pearson_upper,
     conclude_rate,
     rate_status,
 )
+from roadworthy.intervals import clopper_pearson_upper
 
 __all__ = [
     "AWAIT_VERDICTS",

@@ -11,13 +11,13 @@ from roadworthy._frozen import frozen
 from roadworthy.cases._checks import as_enum, as_scalars, check_text
 from roadworthy.cases.requirements import Acceptance, Case, Requirement, Scalar
 from roadworthy.errors import InputError
+from roadworthy.intervals import clopper_pearson_upper
 
 __all__ = [
     "Outcome",
     "OutcomeStatus",
     "Status",
     "Verdict",
-    "clopper_pearson_upper",
     "conclude_rate",
     "rate_status",
 ]
@@ -159,6 +159,7 @@ class Outcome:
         rate: The share of failing cases among the applicable ones; None when there were none.
         summary: The outcome in one sentence.
         measures: The method's own figures, such as a confidence bound or a reliability distance.
+        notes: What a reader should know before relying on it, a sentence each.
     """
 
     requirement_id: str
@@ -167,6 +168,7 @@ class Outcome:
     rate: float | None
     summary: str
     measures: Mapping[str, Scalar] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         what = f"the outcome of {self.requirement_id!r}"
@@ -176,31 +178,6 @@ class Outcome:
         object.__setattr__(self, "measures", as_scalars(f"the measures of {what}", self.measures))
         if self.rate is not None and not 0 <= self.rate <= 1:
             raise InputError(f"the rate of {what} must be between 0 and 1, got {self.rate}")
-
-
-def clopper_pearson_upper(failures: int, trials: int, confidence: float = 0.95) -> float:
-    """Return the one-sided upper Clopper-Pearson bound of a failure probability.
-
-    It is the largest probability p for which ``failures`` or fewer in ``trials`` still happen with
-    probability 1 - confidence (Clopper and Pearson, Biometrika 26, 1934).
-
-    Example:
-        With no failure in n trials it is 1 - (1 - confidence)^(1/n), close to the "rule of three" 3/n.
-
-        >>> round(clopper_pearson_upper(0, 100), 6)
-        0.029513
-        >>> round(1 - 0.05 ** (1 / 100), 6)
-        0.029513
-    """
-    if not 0 <= failures <= trials or trials < 1:
-        raise InputError(f"failures must be between 0 and trials (at least 1), got {failures} of {trials}")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must be between 0 and 1, both excluded, got {confidence}")
-    if failures == trials:
-        return 1.0
-    from scipy.special import betaincinv
-
-    return float(betaincinv(failures + 1, trials - failures, confidence))
 
 
 def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
@@ -226,6 +203,9 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
         '0 of 100 applicable cases failed (0.0%); with 95% confidence at most 3.0%, 5.0% accepted'
         >>> conclude_rate(requirement, verdicts[:10]).status.value
         'inconclusive'
+        >>> none_may = Requirement("R1", "The lane is kept", "lanes")
+        >>> conclude_rate(none_may, verdicts).summary
+        '0 of 100 applicable cases failed (0.0%), and none may; with 95% confidence at most 3.0% would'
     """
     max_rate, confidence = requirement.acceptance.max_rate, requirement.acceptance.confidence
     counts = dict.fromkeys(Status, 0)
@@ -249,13 +229,16 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
     measures["upper_bound"] = bound
     if trials > counts[Status.ERROR]:
         measures["worst_margin"] = worst
+    summary = f"{failures} of {trials} applicable cases failed ({rate:.1%})"
+    told = f"with {confidence:.0%} confidence at most {bound:.1%}"
+    # No number of cases can show that none ever fails, so the bound is not held against a rate of 0.
+    summary += f"; {told}, {max_rate:.1%} accepted" if max_rate else f", and none may; {told} would"
     return Outcome(
         requirement.id,
         rate_status(counts, requirement.acceptance),
         counts,
         rate,
-        f"{failures} of {trials} applicable cases failed ({rate:.1%}); with {confidence:.0%} confidence "
-        f"at most {bound:.1%}, {max_rate:.1%} accepted",
+        summary,
         measures,
     )
 

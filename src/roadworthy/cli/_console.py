@@ -12,9 +12,12 @@ from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
     from rich.table import Table
 
 __all__ = [
+    "Bars",
+    "bars",
     "console",
     "examples",
     "listed",
@@ -24,6 +27,8 @@ __all__ = [
     "plain_table",
     "print_error",
     "print_json",
+    "print_note",
+    "print_report",
     "print_rows",
     "progress",
     "tracked",
@@ -54,6 +59,21 @@ def print_json(document: object) -> None:
     import typer
 
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def print_note(note: str) -> None:
+    """Say what a reader should know before relying on what stands above."""
+    from rich.text import Text
+
+    console().print(Text.assemble(("Note: ", "yellow"), note), soft_wrap=True)
+
+
+def print_report(path: Path) -> None:
+    """Say where a report is; terminals that can, open it on a click."""
+    from rich.text import Text
+
+    page = Text(str(path), style=f"cyan link {path.resolve().as_uri()}")
+    console().print(Text.assemble("Report: ", page), soft_wrap=True)
 
 
 def plain_table(*columns: str) -> Table:
@@ -97,6 +117,39 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+class Bars:
+    """Progress bars of several things, each there from when it is first heard of."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def show(self, what: str, done: float, total: float) -> None:
+        """Show how far something is."""
+        if what not in self._tasks:
+            self._tasks[what] = self._progress.add_task(what, total=total)
+        self._progress.update(self._tasks[what], completed=done, total=total)
+
+    def showing(self, what: str) -> Callable[[int, int], None]:
+        """Return what shows how far one thing is, for those who tell how many of how many are done."""
+        return lambda done, total: self.show(what, done, total)
+
+    def tell(self, line: str, *, in_pipes: bool = False) -> None:
+        """Write a line above the bars, on a terminal only or in a pipe as well."""
+        if in_pipes or not self._progress.disable:
+            self._progress.console.print(line, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def bars() -> Iterator[Bars]:
+    """Give progress bars on a terminal; nothing is shown in a pipe."""
+    from rich.progress import Progress
+
+    err = console(stderr=True)
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
+        yield Bars(progress)
 
 
 def parse_options(given: Iterable[str]) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.frames import Frame
 
-__all__ = ["AsJson", "Data", "Options", "Out", "Sample", "counted", "opened", "spread_frames"]
+__all__ = ["AsJson", "Data", "FewFrames", "Options", "Sample", "counted", "opened", "spread_frames"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
 Options = Annotated[
@@ -25,9 +24,14 @@ Data = Annotated[
     str, typer.Option("--data", "-d", metavar="DATA", help="The data set: its name, or name:path.")
 ]
 Sample = Annotated[
-    int | None, typer.Option(metavar="N", help="How many frames, spread over the data set; all if left out.")
+    int | None,
+    typer.Option(
+        "--sample", "-n", metavar="N", help="How many frames, spread over the data set; all if left out."
+    ),
 ]
-Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new.")]
+FewFrames = Annotated[
+    int, typer.Option("--sample", "-n", metavar="N", help="How many frames, spread over the data set.")
+]
 
 
 def opened(reference: str, given: list[str] | None, **wanted: object) -> Dataset:

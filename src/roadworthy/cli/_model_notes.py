@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
+
+from roadworthy.errors import InputError, SystemUnderTestError
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset, Prediction
     from roadworthy.frames import Frame
     from roadworthy.models import SystemUnderTest
 
-__all__ = ["notes"]
+__all__ = ["notes", "notes_on_few"]
 
 _ENOUGH_FRAMES = 5
 _ENOUGH_SPREAD = 0.5  # standard deviation of the truth, in degrees or m/s
 _ENOUGH_REACTION = 0.01  # the spread of the answers, as a share of that of the truth
+_HARDLY = 0.05  # likewise, below which a model hardly varies
+_NEARLY_ZERO = 0.1  # degrees or m/s
 _SAME_FACTOR = 0.1
+_FEW = 12  # frames that a model is asked about before a run
+_UNITS = {"speed": " m/s", "steering": "°"}
 
 # How many times the truth a model answers whose numbers are read in another unit than they have.
 _FACTORS: Mapping[str, Mapping[str, float]] = {
@@ -33,15 +40,57 @@ _FACTORS: Mapping[str, Mapping[str, float]] = {
 
 
 def notes(
-    system: SystemUnderTest, dataset: Dataset, frames: Sequence[Frame], answers: Sequence[Prediction]
+    system: SystemUnderTest,
+    dataset: Dataset,
+    frames: Sequence[Frame],
+    answers: Sequence[Prediction],
+    signals: Collection[str] = tuple(_FACTORS),
 ) -> list[str]:
-    """Return what looks wrong with a model, a sentence each."""
+    """Return what looks wrong with a model, a sentence each.
+
+    Args:
+        system: The model.
+        dataset: Where the frames are from.
+        frames: What it was asked about.
+        answers: What it answered.
+        signals: Which of its signals matter.
+    """
     return [
         *getattr(system, "notes", ()),
         *_unmatched(system, dataset),
         *_misspelt(answers),
-        *(note for name in _FACTORS for note in _about_signal(name, system, frames, answers)),
+        *(
+            note
+            for name in _FACTORS
+            if name in signals
+            for note in _about_signal(name, system, frames, answers)
+        ),
     ]
+
+
+def notes_on_few(
+    system: SystemUnderTest, dataset: Dataset, signals: Collection[str] = tuple(_FACTORS)
+) -> list[str]:
+    """Ask a model about a few frames, and return what looks wrong with it, a sentence each with its name.
+
+    Frames that cannot be read and answers that fail are left to the run, which tells of them.
+    """
+    from roadworthy.datasets import spread
+    from roadworthy.runs.batches import ask
+
+    frames = []
+    for index in spread(len(dataset), min(_FEW, len(dataset))):
+        with suppress(InputError):
+            frames.append(dataset[index])
+    if not frames:
+        return []
+    pairs = [
+        (frame, answer)
+        for frame, answer in zip(frames, ask(system, frames, batch_size=_FEW), strict=True)
+        if not isinstance(answer, SystemUnderTestError)
+    ]
+    asked, answers = [frame for frame, _ in pairs], [answer for _, answer in pairs]
+    return [f"{system.name}: {note}" for note in notes(system, dataset, asked, answers, signals)]
 
 
 def _unmatched(system: SystemUnderTest, dataset: Dataset) -> Iterator[str]:
@@ -80,17 +129,58 @@ def _about_signal(
     ]
     known = [(truth, answer) for truth, answer in pairs if truth is not None]
     given = {answer for _, answer in pairs}
+    unit = _UNITS[name]
+    below = [answer for _, answer in pairs if answer < -_NEARLY_ZERO]
+    if name == "speed" and below:
+        yield f"speed is negative in {len(below)} of {len(pairs)} frames, down to {min(below):.3g}{unit}"
+    question = ": are the input's colours and range right?" if isinstance(system, Network) else ""
     if len(pairs) > 1 and len(given) == 1 and given != {truth for truth, _ in known}:
-        question = ": are the input's colours and range right?" if isinstance(system, Network) else ""
         yield f"{name} is the same for every frame{question}"
     elif _goes_against(known) and name == "steering":
         yield "steering goes against the truth: is output.units.steering_positive right?"
     elif (found := _other_unit(name, known)) is not None:
-        factor, unit = found
+        factor, written = found
         yield (
             f"{name} is {factor:.3g} times the truth: is output.units.{name} right? "
-            f"The numbers look like {unit}"
+            f"The numbers look like {written}"
         )
+    elif _hardly_varies(pairs, known):
+        low, high = min(given), max(given)
+        yield f"{name} hardly varies, from {low:.4g} to {high:.4g}{unit} in {len(pairs)} frames{question}"
+    else:
+        yield from _worse_than_a_constant(name, known)
+
+
+def _worse_than_a_constant(name: str, known: Sequence[tuple[float, float]]) -> Iterator[str]:
+    """Yield that whoever always answers the same would be nearer to the truth, if so."""
+    import numpy as np
+
+    if len(known) < _ENOUGH_FRAMES:
+        return
+    unit = _UNITS[name]
+    truth, answer = np.array(known).T
+    error = float(np.sqrt(np.mean((answer - truth) ** 2)))
+    # What the mean of the other frames would be off by, so that no frame knows its own answer.
+    constant = float(truth.std()) * len(known) / (len(known) - 1)
+    if error > max(constant, _ENOUGH_SPREAD):
+        yield (
+            f"{name} is off by {error:.3g}{unit} (RMSE of {len(known)} frames), and always answering "
+            f"{float(truth.mean()):.3g}{unit} would be off by {constant:.3g}: the model is worse than a "
+            "constant"
+        )
+
+
+def _hardly_varies(pairs: Sequence[tuple[float | None, float]], known: Sequence[tuple[float, float]]) -> bool:
+    """Return whether answers stay nearly the same, though the truth, where it is known, does not."""
+    import numpy as np
+
+    if len(pairs) < _ENOUGH_FRAMES:
+        return False
+    answers = np.array([answer for _, answer in pairs])
+    if len(known) < len(pairs):
+        return float(np.ptp(answers)) < _NEARLY_ZERO
+    truth = np.array([truth for truth, _ in known])
+    return truth.std() >= _ENOUGH_SPREAD and float(answers.std()) < _HARDLY * float(truth.std())
 
 
 def _correlation(pairs: Sequence[tuple[float, float]]) -> float:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.cli._console import console, plain_table, tracked
+from roadworthy.cli._console import console, print_note, print_report, tracked
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,16 +49,35 @@ def run_plan(
     *,
     images: Any = "failures",
     resume: bool = True,
+    next_free: bool = False,
     quiet: bool = False,
 ) -> SuiteResult:
-    """Run a plan with a progress bar for what goes on and a line for every outcome."""
+    """Run a plan with a progress bar for what goes on and a line for every outcome.
+
+    Args:
+        plan: What is run.
+        folder: Where to.
+        executor: Where batches are carried out.
+        images: Of which cases images are stored.
+        resume: Whether a run in the folder may be gone on with.
+        next_free: Whether the next free folder is taken where this one holds something else.
+        quiet: Whether outcomes are not printed.
+    """
     from roadworthy.runs.suites import run_suite
 
-    with _watching(quiet) as watcher:
+    with _watching(folder, quiet=quiet) as watcher:
         try:
-            return run_suite(plan, folder, executor=executor, images=images, resume=resume, watcher=watcher)
+            return run_suite(
+                plan,
+                folder,
+                executor=executor,
+                images=images,
+                resume=resume,
+                next_free=next_free,
+                watcher=watcher,
+            )
         except KeyboardInterrupt:
-            hint = f"Stopped. {folder} has what was tried: give the same command again to go on"
+            hint = f"Stopped. {watcher.folder} has what was tried: give the same command again to go on"
             console(stderr=True).print(hint, markup=False, soft_wrap=True)
             raise
 
@@ -109,23 +128,54 @@ def summarised(result: SuiteResult, written: dict[str, Path]) -> None:
     """Write for people what came of a suite, and where to look."""
     from rich.text import Text
 
-    from roadworthy.runs.evidence.sums import digest_of
+    from roadworthy._files import sha256_of
 
     out = console()
     if len(result.before) == len(result.outcomes) and not result.failures:
         out.print(f"{result.folder} is complete: nothing was left to run", soft_wrap=True, markup=False)
-        _print_outcomes(out, result)
+        told = _Told(out)
+        for pair, outcome in result.outcomes.items():
+            told.tell(*pair, outcome)
+        told.end()
     for pair, reason in result.failures.items():
         out.print(
             Text.assemble((f"{pair[0]} on {pair[1]} could not be tried: ", "red"), reason), soft_wrap=True
         )
-    for note in result.plan.notes:
-        out.print(Text(note, style="dim"), soft_wrap=True)
+    for note in _notes(result)[:_LISTED]:
+        print_note(note)
     out.print(_counted(result), soft_wrap=True, markup=False)
     if "report" in written:
         # To be kept elsewhere, for `roadworthy evidence verify --digest`.
-        out.print(f"SHA-256 of SHA256SUMS: {digest_of(written['evidence'])}", soft_wrap=True, markup=False)
-        out.print(Text.assemble("Report: ", (str(written["report"]), "cyan")), soft_wrap=True)
+        out.print(f"SHA-256 of SHA256SUMS: {sha256_of(written['evidence'])}", soft_wrap=True, markup=False)
+        print_report(written["report"])
+
+
+def _notes(result: SuiteResult) -> list[str]:
+    """Return what a reader should know: about the suite, its models, and how the outcomes came to be."""
+    notes = [*result.plan.notes, *_about_models(result.plan)]
+    for trial in result.plan.trials:
+        for model in trial.models:
+            outcome = result.outcomes.get((trial.requirement.id, model))
+            notes += [
+                f"{trial.requirement.id} on {model}: {note}"
+                for note in (() if outcome is None else outcome.notes)
+                # What is so because of the words of a rule was told of the suite already.
+                if note not in trial.part.notes
+            ]
+    return notes
+
+
+def _about_models(plan: SuitePlan) -> list[str]:
+    """Return what looks wrong with the models of a suite, on the data that they are tested on."""
+    from roadworthy.cli._model_notes import notes_on_few
+
+    pairs = dict.fromkeys((model, trial.data) for trial, model in plan.pairs if trial.data)
+    found = [
+        note
+        for model, data in pairs
+        for note in notes_on_few(plan.models[model].system, plan.data[data].frames)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _counted(result: SuiteResult) -> str:
@@ -146,46 +196,54 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _print_outcomes(out: Console, result: SuiteResult) -> None:
-    table = plain_table("", "", "", "")
-    shown = sorted(result.outcomes.items(), key=lambda item: str(item[1].status), reverse=True)[:_LISTED]
-    for (requirement, model), outcome in shown:
-        table.add_row(*_line(requirement, model, outcome))
-    out.print(table)
-    if len(result.outcomes) > _LISTED:
-        out.print(f"and {len(result.outcomes) - _LISTED} more in the report", style="dim")
-
-
 _COLOURS = {"passed": "green", "violated": "red", "inconclusive": "yellow"}
 
 
-def _line(requirement: str, model: str, outcome: Outcome) -> list[Any]:
-    from rich.text import Text
+class _Told:
+    """Prints a line for each outcome; of very many, those that are violated for longer than others."""
 
-    status = str(outcome.status)
-    return [
-        Text(status, style=_COLOURS[status]),
-        Text(requirement),
-        Text(model),
-        Text(outcome.summary, style="dim"),
-    ]
+    def __init__(self, out: Console) -> None:
+        self._out, self._seen, self._left_out = out, 0, 0
+
+    def tell(self, requirement: str, model: str, outcome: Outcome) -> None:
+        from rich.text import Text
+
+        self._seen += 1
+        status = str(outcome.status)
+        if self._seen > (5 * _LISTED if status == "violated" else _LISTED):
+            self._left_out += 1
+            return
+        words = [Text(requirement), Text(model), Text(outcome.summary, style="dim")]
+        line = Text("  ").join([Text(status.ljust(12), style=_COLOURS[status]), *words])
+        self._out.print(line, soft_wrap=True)
+
+    def end(self) -> None:
+        if self._left_out:
+            self._out.print(f"and {self._left_out} more in the report", style="dim")
 
 
 @contextmanager
-def _watching(quiet: bool) -> Iterator[Any]:
+def _watching(folder: Path, *, quiet: bool) -> Iterator[Any]:
     """Give what shows a progress bar for each pass on a terminal, and a line for each outcome."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    from rich.text import Text
 
     from roadworthy.runs.suites import Watcher
 
-    err, out = console(stderr=True), console()
+    err = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-    told = 0
+    told = _Told(console())
 
     class Shown(Watcher):
         task: Any = None
+
+        def __init__(self) -> None:
+            self.folder = folder
+
+        def writes_to(self, folder: Path, reason: str) -> None:
+            self.folder = folder
+            line = f"{reason.partition(': ')[0]}: writing to {folder}. --out FOLDER names another."
+            err.print(line, markup=False, soft_wrap=True)
 
         def begins(self, what: str, cases: int) -> None:
             if self.task is not None:
@@ -196,20 +254,17 @@ def _watching(quiet: bool) -> Iterator[Any]:
             bar.update(self.task, completed=cases)
 
         def concluded(self, requirement: str, model: str, outcome: Outcome) -> None:
-            nonlocal told
-            told += 1
-            if not quiet and told <= (5 * _LISTED if str(outcome.status) == "violated" else _LISTED):
-                status, *words = _line(requirement, model, outcome)
-                status.pad_right(12 - len(status.plain))
-                out.print(Text("  ").join([status, *words]), soft_wrap=True)
+            if not quiet:
+                told.tell(requirement, model, outcome)
 
     with bar:
         yield Shown()
+    told.end()
 
 
 def as_document(result: SuiteResult, written: dict[str, Path]) -> dict[str, object]:
     """Return what came of a suite, for scripts."""
-    from roadworthy.runs.evidence.sums import digest_of
+    from roadworthy._files import sha256_of
 
     trials = {trial.requirement.id: trial for trial in result.plan.trials}
     return {
@@ -241,7 +296,7 @@ def as_document(result: SuiteResult, written: dict[str, Path]) -> dict[str, obje
             {"requirement": id, "model": model, "reason": reason}
             for (id, model), reason in result.failures.items()
         ],
-        "notes": result.plan.notes,
+        "notes": _notes(result),
         "files": {what: str(path) for what, path in written.items()},
-        "digest": digest_of(written["evidence"]) if written else None,
+        "digest": sha256_of(written["evidence"]) if written else None,
     }

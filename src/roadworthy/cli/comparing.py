@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roadworthy.cli._console import console, examples, parse_options, plain_table, print_json
+from roadworthy.cli._console import console, examples, parse_options, plain_table, print_json, print_note
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _print(found: Comparison) -> None:
             out.print(f"  broken: {case.case}, margin {moved}", soft_wrap=True, markup=False)
     out.print(sentence(found), style="bold red" if found.regressions else "bold", markup=False)
     for warning in found.warnings:
-        out.print(f"Note: {warning}", soft_wrap=True, style="yellow", markup=False)
+        print_note(warning)
 
 
 def _cells(one: Difference) -> list[Text]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roadworthy._files import plain_name
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import console, examples, listed, make_folder, print_json, print_rows, tracked
-from roadworthy.cli._datasets import AsJson, Options, counted, opened
+from roadworthy.cli._datasets import AsJson, Options, Sample, counted, opened
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,12 +67,7 @@ def harvest(
         ),
     ] = None,
     option: Options = None,
-    count: Annotated[
-        int | None,
-        typer.Option(
-            "--count", "-n", metavar="N", help="How many frames, spread over the data set; all when left out."
-        ),
-    ] = None,
+    sample: Sample = None,
     smallest: Annotated[int, typer.Option(metavar="PIXELS", help="The least height of a cut-out.")] = 40,
     most: Annotated[
         int | None, typer.Option(metavar="N", help="How many of each element are enough; the largest stay.")
@@ -86,9 +81,9 @@ def harvest(
     from roadworthy.transforms.objects import Gallery
     from roadworthy.transforms.objects import harvest as harvested
     from roadworthy.transforms.objects.gallery import INDEX
-    from roadworthy.transforms.objects.harvest import HARVESTED
+    from roadworthy.transforms.objects.whole_things import HARVESTED
 
-    for name, value in (("--count", count), ("--smallest", smallest), ("--most", most)):
+    for name, value in (("--sample", sample), ("--smallest", smallest), ("--most", most)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be 1 or more, got {value}")
     earlier = Gallery.load(out) if add and (out / INDEX).is_file() else None
@@ -98,10 +93,10 @@ def harvest(
         )
     for one in earlier or ():
         _ = one.rgba  # a broken one is found before the work and not after it
-    dataset = opened(data, option, count=count)
+    dataset = opened(data, option, count=sample)
     from roadworthy.datasets import spread
 
-    numbers = spread(len(dataset), len(dataset) if count is None else count)
+    numbers = spread(len(dataset), len(dataset) if sample is None else sample)
     result = harvested(
         _frames(dataset, numbers),
         element or tuple(HARVESTED),
@@ -197,7 +192,7 @@ def show(
     if not len(found):
         raise InputError(f"the gallery {found.name!r} is empty: there is nothing to draw")
     shown = list(found.select(element) if element else found)[:_MOST_SHOWN]
-    path = out or Path("gallery-" + re.sub(r"[^\w.-]+", "-", gallery).strip("-.") + ".png")
+    path = out or Path(f"gallery-{plain_name(gallery)}.png")
     tiles = [Tile(_drawn(one), one.name, f"{one.height:.2f} m") for one in shown]
     sheet = contact_sheet(tiles, columns=8, title=found.name, note=f"{len(shown)} cut-outs")
     make_folder(path.parent)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from roadworthy._files import plain_name
 from roadworthy.cli._console import examples, print_json
 from roadworthy.cli._dry_run import dry_run_of
 from roadworthy.cli._suites import as_document, exit_code, planned, run_plan, summarised, write_results
@@ -28,7 +29,10 @@ Only = Annotated[
 Sample = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="At most N frames of all data, tries of a search and drives; all if left out."
+        "--sample",
+        "-n",
+        metavar="N",
+        help="At most N frames of all data, tries of a search and drives; all if left out.",
     ),
 ]
 Images = Annotated[
@@ -44,7 +48,10 @@ def run(
     suite: SuiteFile,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Where everything is written; NAME-run if left out."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Where everything is written. NAME-run if left out, or the next if that is of another run.",
+        ),
     ] = None,
     only: Only = None,
     dry_run: Annotated[
@@ -78,19 +85,27 @@ def run(
     """Test everything that a suite asks for: models, data and requirements of all kinds from one file.
 
     The folder gets rows, images of failures, report.html, junit.xml, results.csv, summary.md and trace.csv. A
-    run that was stopped in whatever way goes on when the command is given again. The exit code is 0 if no
-    requirement is violated, 1 if one is, 2 if something is wrong with the suite or could not be tried.
+    run that was stopped in whatever way goes on when the command is given again; a changed suite, model or
+    data set is another run and gets a folder of its own. The exit code is 0 if no requirement is violated, 1
+    if one is, 2 if something is wrong with the suite or could not be tried.
     """
     from roadworthy.runs.executors import executor_for
-    from roadworthy.runs.several import file_name
 
     plan = planned(suite, only=only or (), sample=sample, allow_commands=allow_commands, seed=seed)
     if dry_run:
         dry_run_of(plan, images, executor, workers, as_json=as_json)
         return
-    folder = out or Path(f"{file_name(plan.suite.name)}-run")
+    usual = Path(f"{plain_name(plan.suite.name) or 'suite'}-run")
     with executor_for(executor, workers=workers, address=address, timeout_s=timeout) as chosen:
-        result = run_plan(plan, folder, chosen, images=images, resume=resume, quiet=as_json)
+        result = run_plan(
+            plan,
+            out or usual,
+            chosen,
+            images=images,
+            resume=resume,
+            next_free=out is None,
+            quiet=as_json,
+        )
     written = write_results(result)
     if as_json:
         print_json(as_document(result, written))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roadworthy._files import write_text
+from roadworthy._files import write_json, write_text
 from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json, tracked
 from roadworthy.cli._datasets import AsJson
 
@@ -63,7 +62,7 @@ def self_test(
     document = as_document(report)
     if out is not None:
         folder = make_folder(out)
-        write_text(folder / "selftest.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        write_json(folder / "selftest.json", document)
         write_text(folder / "selftest.md", as_markdown(report))
     if as_json:
         print_json(document)

@@ -20,7 +20,8 @@ from roadworthy.cli._console import (
     print_json,
     tracked,
 )
-from roadworthy.cli._datasets import AsJson, Data, Options, counted, opened, spread_frames
+from roadworthy.cli._datasets import AsJson, Data, FewFrames, Options, Sample, counted, opened, spread_frames
+from roadworthy.cli._out import Out
 from roadworthy.errors import InputError, NotApplicable
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _group() -> None:
     cls=Command,
     epilog=examples(
         "roadworthy transforms show rotation",
-        "roadworthy transforms show rain --data world:town --count 3 --steps 5",
+        "roadworthy transforms show rain --data world:town --sample 3 --steps 5",
         "roadworthy transforms show fog --presets",
         "roadworthy transforms show add -p element=pedestrian --data camvid:path/to/camvid",
     ),
@@ -63,9 +64,7 @@ def show(
     data: Data = "world:town",
     option: Options = None,
     parameter: Settings = None,
-    count: Annotated[
-        int, typer.Option("--count", "-n", metavar="N", help="How many frames, spread over the data set.")
-    ] = 2,
+    sample: FewFrames = 2,
     steps: Annotated[int, typer.Option(metavar="N", help="How many amounts, from none to strongest.")] = 6,
     presets: Annotated[bool, typer.Option("--presets", help="Draw its presets instead of amounts.")] = False,
     overlay: Annotated[
@@ -82,7 +81,7 @@ def show(
     from roadworthy.images import write_image
     from roadworthy.report import transform_strip
 
-    _check("--count", count, 1, _MOST_FRAMES)
+    _check("--sample", sample, 1, _MOST_FRAMES)
     _check("--steps", steps, 2, _MOST_STEPS)
     if presets:
         changes = _presets(name, parameter)
@@ -91,8 +90,8 @@ def show(
     else:
         changes = _variants(name, steps, parameter)
     path = out or Path(f"{re.sub(r'[^a-z0-9-]+', '-', name.lower()).strip('-')}.png")
-    dataset = opened(data, option, count=count)
-    frames, _ = spread_frames(dataset, count)
+    dataset = opened(data, option, count=sample)
+    frames, _ = spread_frames(dataset, sample)
     sheet = transform_strip(
         frames,
         changes,
@@ -141,7 +140,7 @@ def describe(
 @app.command(
     cls=Command,
     epilog=examples(
-        'roadworthy transforms apply "rain:heavy" --data world:town --count 20 --out rainy',
+        'roadworthy transforms apply "rain:heavy" --data world:town --sample 20 --out rainy',
         'roadworthy transforms apply "rotation(angle=6) + brightness(bias=30)" --out turned',
         'roadworthy transforms apply "add(element=pedestrian)" --data camvid:path/to/camvid --out walkers',
     ),
@@ -155,16 +154,9 @@ def apply(
     ],
     data: Data = "world:town",
     option: Options = None,
-    count: Annotated[
-        int | None,
-        typer.Option(
-            "--count", "-n", metavar="N", help="How many frames, spread over the data set; all when left out."
-        ),
-    ] = None,
+    sample: Sample = None,
     seed: Seed = 0,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the changed images go.")] = Path(
-        "changed"
-    ),
+    out: Out = Path("changed"),
     as_json: AsJson = False,
 ) -> None:
     """Change the frames of a data set; write the images, and what became of every frame.
@@ -177,13 +169,13 @@ def apply(
     from roadworthy.seeding import rng_for
     from roadworthy.transforms import parse_transform
 
-    if count is not None and count < 1:
-        raise InputError(f"--count must be 1 or more, got {count}")
+    if sample is not None and sample < 1:
+        raise InputError(f"--sample must be 1 or more, got {sample}")
     change = parse_transform(transform)
-    dataset = opened(data, option, count=count)
+    dataset = opened(data, option, count=sample)
     from roadworthy.datasets import spread
 
-    indices = spread(len(dataset), len(dataset) if count is None else count)
+    indices = spread(len(dataset), len(dataset) if sample is None else sample)
     folder = make_folder(out)
     reasons: Counter[str] = Counter()
     with _written(folder / "changes.jsonl") as rows:

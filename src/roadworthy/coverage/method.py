@@ -31,6 +31,7 @@ from roadworthy.cases import (
 from roadworthy.coverage.activations import Activations
 from roadworthy.coverage.criteria import Ranges, Reference
 from roadworthy.coverage.search.originals import Originals
+from roadworthy.coverage.search.remade import case_id
 from roadworthy.coverage.search.settings import Settings
 from roadworthy.coverage.search.trials import ChangedFrame, Image, Maker, Search, Seen, Trial
 from roadworthy.errors import InputError, SystemUnderTestError
@@ -102,7 +103,7 @@ class CoverageMethod(BaseMethod):
     def cases(
         self, requirement: Requirement, data: Dataset, rng: np.random.Generator
     ) -> Iterator[Case | AwaitVerdicts]:
-        """Yield the originals, then what the search tries.
+        """Yield the originals, then what the search tries; or only images that an earlier one made.
 
         Raises:
             InputError: A parameter cannot be used, or the frames have no labels.
@@ -116,6 +117,11 @@ class CoverageMethod(BaseMethod):
         scale = float(getattr(units, f"encode_{settings.output}")(1.0))
         maker = Maker(data, settings.space(), seed)
         common: dict[str, Scalar] = {"output": settings.output, "scale": scale, "seed": seed}
+        if settings.only:
+            for one in settings.only:
+                source, known = one.source(data)
+                yield Case(one.id, requirement.id, (Predict((source,), observed=True),), {**common, **known})
+            return
         if not len(data):
             raise InputError(f"{data.name} has no frames, and a search needs some to change")
         for place in range(len(data)):
@@ -146,12 +152,12 @@ class CoverageMethod(BaseMethod):
             **common,
             "place": trial.image.seed,
             "frame": self.originals.frame_id(trial.image.seed),
-            "parent": "" if parent is None else _case_id(parent),
+            "parent": "" if parent is None else case_id(parent),
             "transform": str(maker.space.transform(trial.picks)),
             "depth": trial.result.picks,
         }
         source = ChangedFrame(maker, trial.result)
-        return Case(_case_id(trial.number), requirement_id, (Predict((source,), observed=True),), facts)
+        return Case(case_id(trial.number), requirement_id, (Predict((source,), observed=True),), facts)
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Judge an answer by Equation 2; originals, which set its bound, are not judged."""
@@ -175,6 +181,8 @@ class CoverageMethod(BaseMethod):
 
     def feedback(self, case: Case, verdict: Verdict) -> Feedback:
         """Tell the search what a trial brought; return its gain and fingerprint for the row."""
+        if self._settings.only:
+            return None
         if case.id not in self._open:
             fingerprint = self.originals.tell(case, verdict)
             return TAKE_BACK if self._stored is not None else fingerprint
@@ -287,7 +295,3 @@ class CoverageMethod(BaseMethod):
         self._tries, self.evaluated = stored["tries"], stored["evaluated"]
         self._spent = float(stored.get("seconds", 0.0))
         self._stored = None
-
-
-def _case_id(number: int) -> str:
-    return f"try {number:06d}"

@@ -6,6 +6,7 @@ the command line: ``-m input.width=200``.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from roadworthy.models.images import Color, Dtype, Fit, ImageInput, Interpolatio
 from roadworthy.models.network import ModelSpec
 from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
 
-__all__ = ["Description", "described", "read_description"]
+__all__ = ["Description", "described", "read_description", "sections"]
 
 
 def _listed(value: object) -> object:
@@ -287,3 +288,34 @@ def _built(build: Callable[[], Any], where: str) -> Any:
         return build()
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
+
+
+def sections(spec: ModelSpec[Any]) -> dict[str, Any]:
+    """Return the sections of a ``model.yaml`` that describe a network, without what goes without saying.
+
+    Example:
+        >>> from roadworthy.models.zoo import architecture
+        >>> sections(architecture("dave2").variant(["steering"]).spec)["output"]
+        {'task': 'regression', 'signals': ['steering']}
+    """
+    return {"input": _changed(spec.input), "output": {"task": spec.output.task, **_changed(spec.output)}}
+
+
+def _changed(declared: Any) -> dict[str, Any]:
+    """Return the fields of a declaration that have another value than usual, as plain data."""
+    found = {}
+    for one in dataclasses.fields(declared):
+        value = getattr(declared, one.name)
+        made = one.default_factory
+        usual = one.default if made is dataclasses.MISSING else made()
+        if value != usual:
+            found[one.name] = _plain(value)
+    return found
+
+
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value):
+        return _changed(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value

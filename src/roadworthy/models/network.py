@@ -242,20 +242,32 @@ def existing(path: Path, what: str) -> Path:
     return path
 
 
+class UndescribedError(InputError):
+    """Nobody has said what a network answers; has what its file says of itself."""
+
+    def __init__(self, runtime: Runtime, message: str) -> None:
+        super().__init__(message)
+        self.runtime = runtime
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.runtime, str(self))
+
+
 def needed_spec(spec: ModelSpec[Any] | None, name: str, runtime: Runtime) -> ModelSpec[Any]:
     """Return the spec that was given.
 
     Raises:
-        InputError: None was given: a file does not tell what its numbers mean. Says what is known.
+        UndescribedError: None was given: a file does not tell what its numbers mean. Says what is known.
     """
     if spec is not None:
         return spec
     known = [f"input {runtime.input}"] if runtime.input else []
     known += [f"output {one}" for one in runtime.outputs]
     found = f" (it has {', '.join(known)})" if known else ""
-    raise InputError(
+    raise UndescribedError(
+        runtime,
         f"{name}: say what the network answers{found}: output.signals=steering for a driving model, "
-        "output.task=detection and output.classes=… for a detector; or describe it in a model.yaml"
+        "output.task=detection and output.classes=… for a detector; or describe it in a model.yaml",
     )
 
 

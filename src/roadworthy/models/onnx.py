@@ -126,11 +126,18 @@ def opened_session(path: Path, device: Literal["cpu", "cuda"] = "cpu", threads: 
     if device == "cuda" and "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
         raise InputError("device 'cuda' needs onnxruntime-gpu, which is not installed; use device 'cpu'")
     try:
-        return onnxruntime.InferenceSession(str(path), sess_options=options, providers=_PROVIDERS[device])
+        session = onnxruntime.InferenceSession(str(path), sess_options=options, providers=_PROVIDERS[device])
     except Exception as error:
         # ONNX Runtime raises a different class for each stage of loading.
         reason = str(error).splitlines()[0]
         raise InputError(f"cannot read the ONNX network {path}: {reason}") from error
+    if _PROVIDERS[device][0] not in session.get_providers():
+        # Where a library of CUDA is missing it goes on without, and nobody would know why it is slow.
+        raise InputError(
+            "device 'cuda' cannot be used: ONNX Runtime could not start CUDA, as where there is no GPU, or "
+            "where CUDA and cuDNN are not those that this onnxruntime-gpu needs; use device 'cpu'"
+        )
+    return session
 
 
 def wanted_threads(threads: int) -> int:

@@ -8,7 +8,13 @@ from roadworthy.errors import SystemUnderTestError
 from roadworthy.frames import Frame, Signals
 from roadworthy.registry import models
 
-__all__ = ["Truth"]
+__all__ = ["SEES_NO_CHANGE", "Truth"]
+
+SEES_NO_CHANGE = (
+    "truth answers with the recorded signals, which a changed image keeps, so no rule can say anything about "
+    "it: `roadworthy rules truth` tries rules on drivers of the built-in world, who see what has changed"
+)
+"""Why rules cannot be tried on it."""
 
 
 @models.register(
@@ -17,8 +23,9 @@ __all__ = ["Truth"]
 class Truth:
     """Answers with each frame's own signals.
 
-    On frames of the built-in world these are what the careful driver did, so a requirement that this
-    system violates is either wrong or wrongly tested.
+    On frames of the built-in world these are what the careful driver did, so a requirement about frames as
+    they are, or about drives, that this system violates is either wrong or wrongly tested. It does not look
+    at images, so it is no system to test by changed ones.
 
     Example:
         >>> import numpy as np

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.bbsl.checking import Finding, Witness
 from roadworthy.bbsl.checking.models import Value
 from roadworthy.bbsl.checking.results import written
-from roadworthy.bbsl.syntax import Spec
+from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 from roadworthy.report.plots import PALETTE, new_figure

@@ -13,7 +13,7 @@ from roadworthy.report.html.page import environment
 from roadworthy.report.html.thumbnails import Thumbnail, Thumbnails
 from roadworthy.report.markdown import escaped
 from roadworthy.report.results import clipped
-from roadworthy.runs.comparison import Changed, Comparison, Difference, Verdict
+from roadworthy.runs.comparison import Changed, Comparison, ComparisonVerdict, Difference
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
@@ -24,14 +24,14 @@ _LINES = 300
 _CARDS = 24
 _IMAGE_BYTES = 4_000_000
 _SIGNS = {
-    Verdict.REGRESSION: "🔻",
-    Verdict.IMPROVEMENT: "✅",
-    Verdict.GONE: "➖",
-    Verdict.NEW: "➕",
-    Verdict.NOT_COMPARED: "❔",
-    Verdict.SAME: "▫️",
+    ComparisonVerdict.REGRESSION: "🔻",
+    ComparisonVerdict.IMPROVEMENT: "✅",
+    ComparisonVerdict.GONE: "➖",
+    ComparisonVerdict.NEW: "➕",
+    ComparisonVerdict.NOT_COMPARED: "❔",
+    ComparisonVerdict.SAME: "▫️",
 }
-_NOT_COUNTED = (Verdict.GONE, Verdict.NEW, Verdict.NOT_COMPARED)
+_NOT_COUNTED = (ComparisonVerdict.GONE, ComparisonVerdict.NEW, ComparisonVerdict.NOT_COMPARED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def _html(comparison: Comparison, first: StoredRun, second: StoredRun) -> str:
     thumbnails = Thumbnails(second, _IMAGE_BYTES)
     examples: list[_Example] = []
     for one in comparison.differences:
-        for case in one.examples_broken[: 3 if one.verdict is Verdict.REGRESSION else 1]:
+        for case in one.examples_broken[: 3 if one.verdict is ComparisonVerdict.REGRESSION else 1]:
             if len(examples) < _CARDS:
                 images = thumbnails.of(case.images_after.split()) or []
                 examples.append(_Example(one, case, tuple(images)))
@@ -139,11 +139,11 @@ def _html(comparison: Comparison, first: StoredRun, second: StoredRun) -> str:
             left_out=max(0, len(comparison.differences) - _LINES),
             broken=sum(one.broken for one in comparison.differences),
             fixed=sum(one.fixed for one in comparison.differences),
-            gone=any(one.verdict is Verdict.GONE for one in comparison.differences),
+            gone=any(one.verdict is ComparisonVerdict.GONE for one in comparison.differences),
             examples=examples,
             first=first.folder.resolve().name,
             second=second.folder.resolve().name,
-            Verdict=Verdict,
+            ComparisonVerdict=ComparisonVerdict,
         )
     )
 

@@ -95,7 +95,7 @@ def _test(run: StoredRun, result: Result, *, detailed: bool) -> ElementTree.Elem
 
 def _details(run: StoredRun, result: Result, *, detailed: bool) -> str:
     requirement = result.requirement
-    lines = [clipped(requirement.text, 600), result.summary]
+    lines = [clipped(requirement.text, 600), result.summary, *result.notes]
     if result.rate is not None:
         told = f"rate {result.rate:.6g}, {result.failures} of {result.judged} cases judged"
         if result.bound is not None:

@@ -40,6 +40,7 @@ class Result:
         summary: The outcome in one sentence.
         measures: The figures of the outcome.
         folder: Where its rows are, seen from the folder of the run.
+        notes: What a reader should know before relying on it, a sentence each.
     """
 
     requirement: Requirement
@@ -49,6 +50,7 @@ class Result:
     summary: str
     measures: Mapping[str, Scalar]
     folder: str
+    notes: tuple[str, ...] = ()
 
     @property
     def failures(self) -> int:
@@ -127,6 +129,7 @@ def _result(run: StoredRun, pair: StoredPair) -> Result:
         "the run has not come to an end" if outcome is None else outcome.summary,
         {} if outcome is None else outcome.measures,
         place,
+        () if outcome is None else outcome.notes,
     )
 
 

@@ -28,7 +28,8 @@ from roadworthy.rules.amounts import CLOSER, FARTHER, Faded, Moved, can_be_moved
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.reading import Change, Rule
 from roadworthy.seeding import rng_for
-from roadworthy.transforms import Composition, Engine, Operation, Transform, transform_for
+from roadworthy.transforms import Composition, Engine, Operation, Transform, UserEngine, transform_for
+from roadworthy.transforms.engines import EngineTransform
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.wording import Description
 
@@ -112,9 +113,15 @@ def _check_seen(changed: Frame, without: Frame) -> None:
 
 def _about(step: Transform) -> str:
     """Return what a step is about, the same for more and less of it."""
+    step = _whole(step)
+    return f"{step.name} {step.settings.get('element', '')}"
+
+
+def _whole(step: Transform) -> Transform:
+    """Return a step of which there may be less as it was before."""
     while isinstance(step, Moved | Faded):
         step = step.base
-    return f"{step.name} {step.settings.get('element', '')}"
+    return step
 
 
 @dataclass(frozen=True)
@@ -138,6 +145,16 @@ class Plan:
     def outputs(self) -> tuple[str, ...]:
         """What a model has to predict, each once."""
         return tuple(dict.fromkeys(one.output for one in self.expectations))
+
+    @property
+    def engines(self) -> tuple[UserEngine, ...]:
+        """The image engines that make its changes, each once."""
+        steps = (_whole(step) for scenario in self.scenarios for step in scenario.steps)
+        return tuple(dict.fromkeys(one.engine for one in steps if isinstance(one, EngineTransform)))
+
+    def misfit(self, frame: Frame) -> str:
+        """Return why one of its engines is not used on frames such as this one; empty if all are."""
+        return next(filter(None, (one.misfit(frame) for one in self.engines)), "")
 
     def sources(self, original: FrameSource, seed: int) -> tuple[FrameSource, ...]:
         """Return what makes the frames: the original, then a follow-up for each scenario."""

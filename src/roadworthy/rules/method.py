@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -14,6 +15,7 @@ from roadworthy.cases import (
     Case,
     Dataset,
     FrameSource,
+    Outcome,
     Predict,
     Requirement,
     Scalar,
@@ -26,7 +28,10 @@ from roadworthy.rules.generation import Plan, plan_for
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Engine
 
-__all__ = ["RulesMethod", "judged", "mean_difference", "rule_case"]
+__all__ = ["CLOSE_CALL", "RulesMethod", "close_calls", "judged", "mean_difference", "rule_case"]
+
+CLOSE_CALL = 0.1
+"""The margin, in m/s or degrees, below which a verdict is a close call: nobody would feel the difference."""
 
 
 class RulesMethod(BaseMethod):
@@ -95,6 +100,39 @@ class RulesMethod(BaseMethod):
         """
         # The text comes along because this may be another process than that of `cases`.
         return judged(self._plan(case.requirement_id, str(case.parameters["rule"])), case, answers)
+
+    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+        """Return the outcome from the rate of failures; notes say how close verdicts were to the border.
+
+        They also say where less was tested than the words of the rule ask for.
+        """
+        plan = self.plan(requirement)
+        close = 0
+
+        def watched() -> Iterator[Verdict]:
+            nonlocal close
+            for verdict in verdicts:
+                close += verdict.margin is not None and abs(verdict.margin) < CLOSE_CALL
+                yield verdict
+
+        outcome = super().conclude(requirement, watched())
+        notes = list(plan.rule.notes)
+        if close:
+            judged = outcome.counts[Status.PASSED] + outcome.counts[Status.VIOLATED]
+            notes.append(close_calls(close, judged, plan.outputs))
+        return replace(outcome, measures={**outcome.measures, "close_calls": close}, notes=tuple(notes))
+
+
+def close_calls(close: int, judged: int, outputs: Iterable[str]) -> str:
+    """Return how many verdicts a hair would have turned, in words.
+
+    Example:
+        >>> close_calls(7, 40, ["speed"])
+        '7 of 40 verdicts were decided by less than 0.1 m/s.'
+    """
+    units = dict.fromkeys({"speed": "m/s", "steering": "degrees"}[one] for one in outputs)
+    were = f"{'verdict' if judged == 1 else 'verdicts'} {'was' if close == 1 else 'were'}"
+    return f"{close} of {judged} {were} decided by less than {CLOSE_CALL:g} {' or '.join(units)}."
 
 
 def rule_case(plan: Plan, requirement_id: str, frame_id: str, original: FrameSource, seed: int) -> Case:

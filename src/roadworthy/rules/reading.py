@@ -109,6 +109,7 @@ class Block:
         condition: Where in the rule the words of the condition stand: first character and the one after the
             last, of each run.
         outcome: Where the words of what should come of it stand.
+        notes: Where less is tested than the words say, and what to write instead, a sentence each.
     """
 
     changes: tuple[Change, ...]
@@ -118,6 +119,7 @@ class Block:
     inference: tuple[str, ...] = field(default=(), compare=False)
     condition: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     outcome: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,17 @@ class Rule:
 
     text: str
     blocks: tuple[Block, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where less is tested than the words say, and what to write instead, a sentence each.
+
+        Example:
+            >>> from roadworthy.rules import parse
+            >>> print(parse("If a red light appears, the car must stop.").notes[0].partition(":")[0])
+            'stop' is tested as slowing down
+        """
+        return tuple(dict.fromkeys(note for block in self.blocks for note in block.notes))
 
     def __str__(self) -> str:
         from roadworthy.rules.wording import rule_in_words

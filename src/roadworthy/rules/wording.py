@@ -27,7 +27,6 @@ _COMPARED = {
     "heavier": "heavier than before",
     "lighter": "lighter than before",
 }
-_LEVELLED = {"rainy": "rain", "snowy": "snow", "foggy": "fog", "cloudy": "cloud"}
 
 
 def thing_in_words(element: str, properties: Mapping[str, str]) -> str:

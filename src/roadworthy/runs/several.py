@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from roadworthy._files import file_name
 from roadworthy._frozen import frozen
 from roadworthy.cases import Dataset, Method, Requirement, ResumableMethod, Status
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.carrying import Cost, Pair, Work
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.protocol import Executor
 from roadworthy.runs.executors.retention import ImageRetention, Retention
+from roadworthy.runs.loop import Cost, Pair, Work
 from roadworthy.runs.resuming import Checkpoints
-from roadworthy.runs.serial import RunResult, about_run, check_arguments, concluded
+from roadworthy.runs.single import RunResult, about_run, check_arguments, concluded
 from roadworthy.runs.store import RunStore, locked
 from roadworthy.runs.store.locking import LOCK
 
-__all__ = ["SeveralResults", "file_name", "run_several"]
+__all__ = ["SeveralResults", "run_several"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +177,3 @@ def _check_names(what: str, names: Sequence[str]) -> None:
         raise InputError(f"{what} must have different names, got {twice!r} more than once")
     if len(set(map(file_name, names))) < len(names):
         raise InputError(f"{what} must have names that differ in letters or digits, got {', '.join(names)}")
-
-
-def file_name(name: str) -> str:
-    """Return a name as a folder may have it.
-
-    Example:
-        >>> file_name("Rule 1"), file_name("onnx:nets/dave2.onnx")
-        ('rule-1', 'onnx-nets-dave2.onnx')
-    """
-    return re.sub(r"[^\w.]+", "-", name.lower()).strip("-.") or "unnamed"

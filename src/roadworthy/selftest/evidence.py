@@ -6,10 +6,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from roadworthy._files import sha256_of
 from roadworthy.frames import Boxes, Frame
 from roadworthy.runs import StoredRun
 from roadworthy.runs.evidence import verify, write_bundle
-from roadworthy.runs.evidence.sums import SUMS, digest_of, encoded, files_below, sums_text
+from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
 from roadworthy.selftest.bbsl import true_boxes
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
 from roadworthy.selftest.runs import stored
@@ -87,7 +88,7 @@ def _add(folder: Path) -> None:
 
 def _sums(folder: Path) -> None:
     """Write SHA256SUMS anew, as whoever covers a change up does."""
-    digests = {path: digest_of(folder / path) for path in files_below(folder)}
+    digests = {path: sha256_of(folder / path) for path in files_below(folder)}
     (folder / SUMS).write_bytes(encoded(sums_text(digests)))
 
 

@@ -13,9 +13,9 @@ from roadworthy.bbsl.bindings import Bindings
 from roadworthy.bbsl.choosing import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
 from roadworthy.cases import Acceptance, Requirement, Status, Verdict
-from roadworthy.cases.verdicts import clopper_pearson_upper
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
+from roadworthy.intervals import clopper_pearson_upper
 from roadworthy.models import FrameFunction
 from roadworthy.runs import RunResult, StoredRun, read_verdicts, run
 from roadworthy.runs.comparison import compare

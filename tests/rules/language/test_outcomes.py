@@ -515,3 +515,38 @@ def test_word_salad_is_read_or_refused_but_never_crashes(words: list[str]) -> No
         assert 0 <= start <= stop
     else:
         assert outcome.expectation.formula
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("the ego-vehicle must stop", "stop"),
+        ("you have to halt", "halt"),
+        ("the car should come to a complete stop", "come to a complete stop"),
+        ("slow down and stop", "stop"),
+    ],
+)
+def test_stopping_is_read_as_slowing_down_and_a_note_says_so(text: str, words: str) -> None:
+    outcome = read(text)
+    assert outcome.expectation.formula == DOWN
+    (note,) = outcome.notes
+    assert note.startswith(
+        f"'{words}' is tested as slowing down: a car that slows down and does not stop passes"
+    )
+    # What the note offers instead asks for a standstill, and needs no note.
+    offered = re.findall(r"write '(.+)'", note)[0]
+    assert read(offered).expectation.formula == "x2 <= 0.28 m/s"
+    assert read(offered).notes == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["slow down", "brake", "be ready to stop and slow down", "the speed should not change"]
+)
+def test_what_means_what_it_says_needs_no_note(text: str) -> None:
+    assert read(text).notes == ()
+
+
+def test_not_to_stop_is_read_as_not_slowing_down_and_a_note_says_so() -> None:
+    outcome = read("the ego-vehicle should not stop")
+    assert outcome.expectation.formula == NOT_DOWN
+    assert outcome.notes[0].endswith("a car that slows down and does not stop violates this rule too.")

@@ -1,13 +1,12 @@
 """The script that makes the lexicon, on a WordNet of a few words."""
 
 import gzip
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.loading import load_file
 
 from roadworthy.rules.wordnet.lexicon import FORMAT, Lexicon
 
@@ -60,13 +59,7 @@ thing n 1 1 @ 1 0 00000002
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_wordnet_lexicon", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look there for the module that they are in
-    spec.loader.exec_module(module)
-    return module
+    return load_file(SCRIPT)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 from roadworthy.cases import Acceptance, Case, Drive, Requirement, Scalar, Status, Verdict, conclude_rate
 from roadworthy.errors import InputError
 from roadworthy.runs.comparison import Comparison, Difference, compare
-from roadworthy.runs.comparison import Verdict as Found
+from roadworthy.runs.comparison import ComparisonVerdict as Found
 from roadworthy.runs.store import RunStore, StoredRun
 
 Judged = tuple[str, float | str, Mapping[str, Scalar]]
@@ -230,6 +230,12 @@ def test_other_data_are_refused_and_other_tools_told(tmp_path: Path) -> None:
         InputError, match=r"the data 'town' has changed in between: its SHA-256 is a{12}… and b{12}…"
     ):
         compare(first, second)
+    fewer = [manifest("a", "1"), manifest("b", "1")]
+    for one, frames in zip(fewer, (40, 20), strict=True):
+        one["data"]["town"]["count"] = frames
+    runs = [stored(tmp_path / f"{place}", simple([1.0]), manifest=one) for place, one in enumerate(fewer)]
+    with pytest.raises(InputError, match=r"40 frames of 'town' and the second 20, .* the same --sample"):
+        compare(*runs)
     third = stored(tmp_path / "c", simple([1.0]), manifest=manifest("a", "2"))
     warnings = compare(first, third).warnings
     assert "tool: version 1 and 2" in warnings

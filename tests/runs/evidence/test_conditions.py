@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from roadworthy.cases import Scalar
+from roadworthy.intervals import clopper_pearson_interval
 from roadworthy.runs.evidence.changes import changes_in
 from roadworthy.runs.evidence.conditions import FEW, Catalogue, band_of
-from roadworthy.runs.evidence.intervals import clopper_pearson_interval
 from roadworthy.transforms import make_transform
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.loading import load_file
 
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence import Verification, verify, write_bundle
@@ -32,12 +32,7 @@ requirements:
 
 
 def write_engine(folder: Path) -> None:
-    spec = importlib.util.spec_from_file_location("wrap_network", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.write_engine(folder)
+    load_file(EXAMPLE).write_engine(folder)
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import make_languages as made
 from roadworthy.runs.suites import forms, plan_suite, read_suite
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -39,15 +38,6 @@ def test_the_one_with_all_kinds_can_be_run(tmp_path: Path) -> None:
     assert {"paper/R1", "paper/R3", "blur/jpeg-prediction", "lane"} <= ids
 
 
-def made() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_languages", DOCS / "make_languages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def keys_of(form: object) -> set[str]:
     fields = getattr(form, "model_fields", {})
     return {field.alias or name for name, field in fields.items()}
@@ -62,8 +52,7 @@ def test_every_key_of_every_form_is_shown() -> None:
 
 
 def test_the_reference_of_keys_is_what_the_forms_say() -> None:
-    module = made()
-    _, _, written = PAGE.partition(module.START)
-    assert written.strip() == module.suites_reference().strip(), "run make docs"
-    told = {name for form in module.suite_forms().values() for name in keys_of(form)}
+    _, _, written = PAGE.partition(made.START)
+    assert written.strip() == made.suites_reference().strip(), "run make docs"
+    told = {name for form in made.suite_forms().values() for name in keys_of(form)}
     assert {key for form in vars(forms).values() for key in keys_of(form)} - told == set()

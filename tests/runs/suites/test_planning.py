@@ -78,7 +78,7 @@ class TestRequirements:
         head = "models: {careful: python:drivers.py:careful}\ndata: {town: {data: world:town, sample: 2}}\n"
         found = plan(f"{head}requirements: {{mine: rules/mine.rules}}\n")
         assert ids(found) == ["mine/A", "mine/B"]
-        assert found.context.files == {file}
+        assert found.context.files == {"rules/mine.rules": file}
         assert ids(plan(f"{head}requirements: {{mine: {{rules: rules/mine.rules, only: B}}}}\n")) == [
             "mine/B"
         ]

@@ -312,3 +312,49 @@ def test_estimates_say_how_many_cases_and_how_long(suite: Read) -> None:
         (one, *_) = estimate_passes(passes_of(plan)[:1], images)
         assert (one.image_bytes == 0) == (images == "none")
         assert one.image_bytes == one.most_bytes
+
+
+def test_the_files_of_a_suite_are_kept_with_the_run(suite: Read, tmp_path: Path) -> None:
+    """So a run can be planned, verified and rerun from its own folder, when the files are gone."""
+    from roadworthy.runs.evidence.reopening import plan_of
+
+    (tmp_path / "rules").mkdir()
+    rule = f"A: {NIGHT}\n"
+    inside, outside = tmp_path / "rules" / "mine.rules", tmp_path.parent / f"{tmp_path.name}.rules"
+    inside.write_text(rule)
+    outside.write_text("B: If it rains, then the ego-vehicle should slow down.\n")
+    text = f"""
+        models: dave2
+        data: {{town: {{data: world:town, sample: 2}}}}
+        requirements: {{in: rules/mine.rules, out: ../{outside.name}}}
+    """
+    out = tmp_path / "out"
+    run_suite(suite(text), out)
+    copies = {path.relative_to(out / "suite-files").as_posix() for path in out.glob("suite-files/**/*.rules")}
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert copies == set(manifest["suite"]) - {"mine.suite.yaml"}
+    assert "rules/mine.rules" in copies
+    assert (out / "suite-files/rules/mine.rules").read_text() == rule
+    assert str(tmp_path.parent) not in json.dumps(manifest)
+    inside.unlink()
+    outside.unlink()
+    again = plan_of(out)
+    assert [trial.requirement.id for trial in again.trials] == ["in/A", "out/B"]
+    assert again.trials[0].requirement.text == NIGHT
+
+
+def test_a_folder_with_something_else_is_left_alone(suite: Read, tmp_path: Path) -> None:
+    class Moved(Watcher):
+        place: Path | None = None
+
+        def writes_to(self, folder: Path, reason: str) -> None:
+            self.place, self.reason = folder, reason
+
+    read, watcher = suite(TEXT), Moved()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "diary.txt").write_text("mine")
+    (tmp_path / "out-2").write_text("a file")
+    result = run_suite(plan_suite(read, sample=1), tmp_path / "out", next_free=True, watcher=watcher)
+    assert result.folder == watcher.place == tmp_path / "out-3"
+    assert watcher.reason == f"{tmp_path / 'out'} is not from a run"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["diary.txt"]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from roadworthy.bbsl import syntax
 from roadworthy.bbsl.checking.models import Model
 from roadworthy.bbsl.checking.results import CheckResult, Finding, ProofStatus, Property, Witness
 from roadworthy.bbsl.checking.solving import Answer, Limits, Wanted, ask
+from roadworthy.bbsl.specification import Spec
 from roadworthy.errors import InputError
 
 __all__ = ["check"]
 
 
 def check(
-    spec: syntax.Spec,
+    spec: Spec,
     *,
     boxes: int = 3,
     seconds: float = 10.0,
@@ -71,9 +71,7 @@ def check(
     return CheckResult(tuple(findings))
 
 
-def _check_arguments(
-    spec: syntax.Spec, boxes: int, seconds: float, image: tuple[float, float] | None
-) -> None:
+def _check_arguments(spec: Spec, boxes: int, seconds: float, image: tuple[float, float] | None) -> None:
     spec.check_types()
     if not spec.case_blocks:
         raise InputError("the specification has no cases, so there is nothing to check")
@@ -90,7 +88,7 @@ def _check_arguments(
         raise InputError(f"image must have a width and a height above 0, got {image}")
 
 
-def _finding(spec: syntax.Spec, name: Property, labels: tuple[str, ...], answer: Answer) -> Finding:
+def _finding(spec: Spec, name: Property, labels: tuple[str, ...], answer: Answer) -> Finding:
     if answer.possible is None:
         return Finding(name, labels, ProofStatus.UNKNOWN, reason=answer.reason)
     # Of a case one wants to see an input; of the other properties that there is none.
@@ -108,7 +106,7 @@ def _finding(spec: syntax.Spec, name: Property, labels: tuple[str, ...], answer:
     return Finding(name, labels, ProofStatus.PROVED if wanted else ProofStatus.REFUTED, witness)
 
 
-def _witness(spec: syntax.Spec, model: Model) -> Witness:
+def _witness(spec: Spec, model: Model) -> Witness:
     """Evaluate the specification on what z3 found: nothing is shown that does not stand this."""
     found = Witness(model.calls, model.width, model.height)
     outcome = spec.evaluate(found.bindings, width=model.width, height=model.height)

@@ -25,6 +25,7 @@ from roadworthy.bbsl.checking.symbols import (
     negation,
     related,
 )
+from roadworthy.bbsl.specification import Spec
 from roadworthy.errors import InputError
 
 __all__ = ["Application", "Encoding"]
@@ -59,7 +60,7 @@ class Encoding:
         cases: When each case holds, by label.
     """
 
-    spec: syntax.Spec
+    spec: Spec
     boxes: Mapping[str, int]
     areas: Areas
     image: tuple[float, float] | None = None

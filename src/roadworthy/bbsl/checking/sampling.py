@@ -12,6 +12,7 @@ import numpy as np
 
 from roadworthy.bbsl import syntax
 from roadworthy.bbsl.checking.models import Call, Model, Value
+from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.seeding import rng_for
 
@@ -23,7 +24,7 @@ _STEPS = 10
 
 
 def guess(
-    spec: syntax.Spec,
+    spec: Spec,
     wanted: list[tuple[str | None, bool]],
     *,
     boxes: int,

@@ -17,17 +17,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
 from roadworthy.bbsl import syntax
+from roadworthy.bbsl.specification import Case, Spec
 
 __all__ = ["Question", "set_functions", "sufficient_sizes"]
 
-Question = Iterable[tuple[syntax.Case | syntax.Expression, bool]]
+Question = Iterable[tuple[Case | syntax.Expression, bool]]
 """Conditions, each with whether it is to be true or false."""
 
 _MOST_BOXES = 8
 """Sets larger than this are not tried: formulas grow with powers of it."""
 
 
-def set_functions(spec: syntax.Spec) -> tuple[str, ...]:
+def set_functions(spec: Spec) -> tuple[str, ...]:
     """Return the external functions that give sets of boxes."""
     return tuple(one.name for one in spec.functions if one.result is syntax.Type.SET_BB)
 
@@ -43,7 +44,7 @@ Bound = Mapping[str, tuple[syntax.Expression, Lets]]
 """The sets that the variables of quantifiers are taken from."""
 
 
-def sufficient_sizes(spec: syntax.Spec, question: Question) -> dict[str, int] | None:
+def sufficient_sizes(spec: Spec, question: Question) -> dict[str, int] | None:
     """Return how many boxes of each set are enough to answer a question for any number; None if not known.
 
     Example:
@@ -68,7 +69,7 @@ def sufficient_sizes(spec: syntax.Spec, question: Question) -> dict[str, int] | 
     try:
         for condition, wanted in question:
             lets: dict[str, syntax.Expression] = {}
-            if isinstance(condition, syntax.Case):
+            if isinstance(condition, Case):
                 for let in condition.lets:
                     lets[let.name] = let.value
                 condition = condition.condition

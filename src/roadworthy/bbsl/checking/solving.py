@@ -13,6 +13,7 @@ from roadworthy.bbsl.checking.models import Model, nice_model
 from roadworthy.bbsl.checking.sampling import guess
 from roadworthy.bbsl.checking.small_models import set_functions, sufficient_sizes
 from roadworthy.bbsl.checking.symbols import Formula
+from roadworthy.bbsl.specification import Case, Spec
 
 __all__ = ["Answer", "Limits", "Wanted", "ask"]
 
@@ -55,7 +56,7 @@ class Answer:
     reason: str = ""
 
 
-def ask(spec: syntax.Spec, wanted: Wanted, limits: Limits) -> Answer:
+def ask(spec: Spec, wanted: Wanted, limits: Limits) -> Answer:
     """Return whether some boxes make these conditions true and those false."""
     clock = _Clock(limits.seconds)
     names = set_functions(spec)
@@ -84,7 +85,7 @@ def ask(spec: syntax.Spec, wanted: Wanted, limits: Limits) -> Answer:
 
 
 def _on_a_grid(
-    spec: syntax.Spec, wanted: Wanted, limits: Limits, clock: _Clock, names: Sequence[str]
+    spec: Spec, wanted: Wanted, limits: Limits, clock: _Clock, names: Sequence[str]
 ) -> Answer | None:
     # Few boxes first: a picture with one box says more than one with three.
     for boxes in sorted({1, limits.boxes}) if names else [0]:
@@ -99,9 +100,7 @@ def _on_a_grid(
     return None
 
 
-def _exactly(
-    spec: syntax.Spec, wanted: Wanted, limits: Limits, clock: _Clock, names: Sequence[str]
-) -> Answer:
+def _exactly(spec: Spec, wanted: Wanted, limits: Limits, clock: _Clock, names: Sequence[str]) -> Answer:
     # As many boxes as can be written out.
     for boxes in range(limits.boxes, 0, -1):
         try:
@@ -142,7 +141,7 @@ class _Attempt:
     """One encoding of a question."""
 
     def __init__(
-        self, spec: syntax.Spec, sizes: dict[str, int], areas: Areas, limits: Limits, wanted: Wanted
+        self, spec: Spec, sizes: dict[str, int], areas: Areas, limits: Limits, wanted: Wanted
     ) -> None:
         self.encoding = Encoding(spec, sizes, areas, limits.image)
         self.goal = [_formula(self.encoding, label, outcome) for label, outcome in wanted]
@@ -170,8 +169,8 @@ def _formula(encoding: Encoding, label: str | None, outcome: bool) -> Formula:
     return value.true if outcome else value.false
 
 
-def _conditions(spec: syntax.Spec, wanted: Wanted) -> list[tuple[syntax.Case | syntax.Expression, bool]]:
-    found: list[tuple[syntax.Case | syntax.Expression, bool]] = []
+def _conditions(spec: Spec, wanted: Wanted) -> list[tuple[Case | syntax.Expression, bool]]:
+    found: list[tuple[Case | syntax.Expression, bool]] = []
     for label, outcome in wanted:
         if label is not None:
             found += [(case, outcome) for case in spec.case_blocks if case.label == label]
@@ -180,7 +179,7 @@ def _conditions(spec: syntax.Spec, wanted: Wanted) -> list[tuple[syntax.Case | s
     return found
 
 
-def _lines(spec: syntax.Spec, image: tuple[float, float]) -> tuple[list[float], list[float]]:
+def _lines(spec: Spec, image: tuple[float, float]) -> tuple[list[float], list[float]]:
     """Return the lines of the grid; numbers that stand in the specification are among them."""
     width, height = image
     numbers = {

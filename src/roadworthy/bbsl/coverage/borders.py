@@ -27,7 +27,8 @@ from roadworthy.bbsl.checking.symbols import (
     conjunction,
 )
 from roadworthy.bbsl.doors import Door, Value
-from roadworthy.bbsl.syntax import Spec, Type
+from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.testing.judging import labels_of
 from roadworthy.bbsl.testing.rows import Corners
 from roadworthy.bbsl.values import Box, Interval

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from roadworthy.bbsl.doors import Door
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Context, Margin, Margins
-from roadworthy.bbsl.syntax import And, Expression, Not, Or, Quantified, Spec, Truth
+from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import And, Expression, Not, Or, Quantified, Truth
 from roadworthy.errors import InputError
 
 __all__ = ["AtomCoverage", "SpecCoverage"]

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from roadworthy.bbsl.doors import Door
 from roadworthy.bbsl.evaluation import Evaluator, Outcome
 from roadworthy.bbsl.margins import Context, Margin, Margins
-from roadworthy.bbsl.syntax import Spec
+from roadworthy.bbsl.specification import Spec
 from roadworthy.errors import InputError
 
 __all__ = [

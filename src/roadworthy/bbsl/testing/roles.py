@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from roadworthy.bbsl.syntax import Spec, Type
+from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import Type
 from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import ontology
 

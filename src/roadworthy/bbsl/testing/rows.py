@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from roadworthy.bbsl.syntax import Spec
+from roadworthy.bbsl.specification import Spec
 from roadworthy.cases import Case, Scalar, Status, Verdict
 from roadworthy.errors import InputError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._datasets import opened
+from roadworthy.cli._values import image_size
 from roadworthy.errors import FrameError, InputError
 
 if TYPE_CHECKING:
@@ -32,10 +32,8 @@ __all__ = [
     "Truth",
     "bound_subject",
     "detector_of",
-    "image_size",
     "subject_of",
     "truth_of",
-    "two_numbers",
     "zones_of",
 ]
 
@@ -76,28 +74,6 @@ Classes = Annotated[
 Size = Annotated[
     str, typer.Option("--size", metavar="WxH", help="The size of the images, for labels without images.")
 ]
-
-
-def image_size(text: str) -> tuple[int, int]:
-    """Return width and height.
-
-    Example:
-        >>> image_size("1242x375")
-        (1242, 375)
-    """
-    return two_numbers(text, "a size is written WIDTHxHEIGHT, such as 1242x375")
-
-
-def two_numbers(text: str, rule: str) -> tuple[int, int]:
-    """Return two whole numbers above 0 with an x between them.
-
-    Raises:
-        InputError: They are not written so; begins with the rule.
-    """
-    found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", text)
-    if not found or not int(found[1]) or not int(found[2]):
-        raise InputError(f"{rule}, got {text!r}")
-    return int(found[1]), int(found[2])
 
 
 def bound_values(file: Path | None, given: Sequence[str] | None) -> Bindings:

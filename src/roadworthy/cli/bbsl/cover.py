@@ -14,6 +14,7 @@ import typer
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json, tracked
 from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._values import two_numbers
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
     Classes,
@@ -24,7 +25,6 @@ from roadworthy.cli.bbsl._inputs import (
     Truth,
     subject_of,
     truth_of,
-    two_numbers,
     zones_of,
 )
 from roadworthy.errors import InputError
@@ -80,7 +80,7 @@ def cover(
     conditions is covered than --least asks for.
     """
     from roadworthy.bbsl.coverage import SpecCoverage
-    from roadworthy.cli.rules._inputs import share
+    from roadworthy.cli._values import share
 
     if boundary < 0:
         raise InputError(f"--boundary must be 0 or more, got {boundary}")

@@ -11,6 +11,7 @@ import typer
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json
 from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._values import share
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
     Annotations,
@@ -29,7 +30,6 @@ from roadworthy.cli.bbsl._inputs import (
     zones_of,
 )
 from roadworthy.cli.bbsl._trial import Trial
-from roadworthy.cli.rules._inputs import share
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roadworthy._files import write_json
 from roadworthy.cli._console import console, make_folder, plain_table, print_json
-from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.cli.coverage._seeds import Seeds
@@ -76,13 +76,16 @@ class Found:
         )
 
 
-def give_out(found: Found, domain: OperatingDomain, worst: int, *, as_json: bool) -> None:
+def give_out(
+    found: Found, domain: OperatingDomain, worst: int, *, asked: Mapping[str, object], as_json: bool
+) -> None:
     """Write drawings and a document beside the rows, and show them.
 
     Args:
         found: The search.
         domain: The operating domain, for what was never tried.
         worst: How many findings are drawn.
+        asked: How model and data were opened.
         as_json: Whether the document is printed instead of a summary for people.
     """
     from roadworthy.coverage import FunctionalCoverage
@@ -98,12 +101,8 @@ def give_out(found: Found, domain: OperatingDomain, worst: int, *, as_json: bool
     if worst and found.findings:
         _write_sheet(found, worst)
         written.append("findings.png")
-    document = _document(found, functional)
-    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
-    try:
-        (found.out / "search.json").write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write to {found.out}: {error.strerror}") from error
+    document = {"asked": dict(asked), **_document(found, functional)}
+    write_json(found.out / "search.json", document)
     if as_json:
         print_json(document)
         return
@@ -224,7 +223,7 @@ def _print(found: Found, functional: FunctionalCoverage, written: list[str]) -> 
         out.print(Text(note), soft_wrap=True)
     out.print(
         f"\n{found.method.evaluated} images for {len(found.tried)} tries in {found.seconds:.1f} s; wrote "
-        f"{', '.join(written)} into {found.out}",
+        f"{', '.join(written)} into {found.out}; `roadworthy report {found.out}` makes a page of it",
         markup=False,
         soft_wrap=True,
     )

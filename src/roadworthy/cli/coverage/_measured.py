@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._files import write_json, write_text
 from roadworthy.cli._console import console, make_folder, plain_table
-from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.coverage.measuring import Measured
@@ -66,13 +65,8 @@ def write_measured(folder: Path, found: Measured, document: dict[str, Any]) -> N
     from roadworthy.report.plots import save
 
     make_folder(folder)
-    try:
-        (folder / "coverage.json").write_text(
-            json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8"
-        )
-        (folder / "holes.txt").write_text("\n".join(_holes(found, None)) + "\n", "utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write into {folder}: {error.strerror}; choose another folder") from error
+    write_json(folder / "coverage.json", document)
+    write_text(folder / "holes.txt", "\n".join(_holes(found, None)) + "\n")
     if found.growth:
         title = f"Coverage of {found.model}" if found.model else "Coverage of the operating domain"
         save(growth_figure(found.growth, title=title), folder / "growth.png")

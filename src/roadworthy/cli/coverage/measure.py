@@ -73,7 +73,9 @@ def measure(
     ] = 0.2,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", help="How many frames, spread over the data; 0, or left out, for all."),
+        typer.Option(
+            "--sample", "-n", metavar="N", help="How many frames, spread over the data; all if left out or 0."
+        ),
     ] = None,
     reference: Annotated[
         str | None,

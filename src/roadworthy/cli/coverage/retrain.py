@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from roadworthy._files import write_json
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, make_new_folder, plain_table, print_json
+from roadworthy.cli._console import bars, console, examples, make_new_folder, plain_table, print_json
 from roadworthy.cli._datasets import AsJson, Data, Options
+from roadworthy.cli._out import free_folder
+from roadworthy.cli._training import Device, Workers, processes
+from roadworthy.cli._values import share as share_of
 from roadworthy.cli.coverage._group import app
 from roadworthy.cli.coverage._suites import check_searched, stored_images
-from roadworthy.cli.rules._inputs import share as share_of
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -103,12 +105,8 @@ def retrain(
     lr: Annotated[float | None, typer.Option(metavar="RATE", help="Adam's learning rate.")] = None,
     batch: Annotated[int | None, typer.Option(metavar="N", help="Images at a time.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Chooses all that is random.")] = 0,
-    device: Annotated[
-        str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto for a GPU if there is one.")
-    ] = "auto",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that read; one per core when left out.")
-    ] = None,
+    device: Device = "auto",
+    workers: Workers = None,
     prepare: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Only write what is needed for training, for another machine."),
@@ -120,8 +118,11 @@ def retrain(
         bool, typer.Option("--lossy", help="Write images for --prepare as JPEG, a third of the size.")
     ] = False,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the new network is written; must be new or empty.")
-    ] = Path("retrained"),
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Where the new network is written; retrained, or the next, if left out."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Retrain a network with changed images and compare it with what it was, on images it has not seen.
@@ -148,7 +149,8 @@ def retrain(
         seed=seed,
     )
     settings = _settings(model, scratch, seed, device, epochs=epochs, learning_rate=lr, batch=batch)
-    folder = out if prepare is not None else make_new_folder(out)
+    # With --prepare, nothing is written but its file.
+    folder = Path() if prepare is not None else make_new_folder(out or free_folder(Path("retrained")))
     if prepared is not None:
         material = Material.load(prepared)
     else:
@@ -161,7 +163,7 @@ def retrain(
     with _watching(settings) as watcher:
         found = retrained(material, model, plan, settings=settings, folder=folder, watcher=watcher)
     document = {"folder": str(folder), **found.to_dict(), "left_out": dict(material.left_out)}
-    _write(folder, document)
+    write_json(folder / "retraining.json", document)
     if as_json:
         print_json(document)
     else:
@@ -186,7 +188,7 @@ def _sources(
     variant: Variant,
 ) -> tuple[Dataset, Dataset]:
     """Return the original training data, and the frames that images are made from."""
-    from roadworthy.cli.models._group import opened_for
+    from roadworthy.cli._models import opened_for
     from roadworthy.datasets import BaseDataset
 
     history = variant.spec.input.history or None
@@ -241,13 +243,9 @@ def _read(
     workers: int | None,
 ) -> Material:
     """Read everything, with a progress bar on a terminal."""
-    from rich.progress import Progress
-
     from roadworthy.coverage.retraining import read_material
 
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
-        bar = progress.add_task("Changing frames", total=len(sources[1]))
+    with bars() as shown:
         return read_material(
             variant,
             sources[0],
@@ -255,31 +253,25 @@ def _read(
             changes,
             guided=guided,
             seed=seed,
-            workers=(os.cpu_count() or 1) if workers is None else workers,
-            progress=lambda done, total: progress.update(bar, completed=done, total=total),
+            workers=processes(workers),
+            progress=shown.showing("Changing frames"),
         )
 
 
 @contextmanager
 def _watching(settings: Settings) -> Iterator[Watcher]:
     """Show the training on a terminal, and nothing in a pipe."""
-    from rich.progress import Progress
-
     from roadworthy.models.training import Watcher
 
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
-        bar = progress.add_task("Training", total=None)
+    with bars() as shown:
 
         class Shown(Watcher):
             def step(self, epoch: int, step: int, steps: int) -> None:
                 done, total = (epoch - 1) * steps + step, settings.epochs * steps
-                progress.update(bar, completed=done, total=max(done, total))
+                shown.show("Training", done, max(done, total))
 
             def epoch(self, result: EpochResult) -> None:
-                if err.is_terminal:
-                    line = f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}"
-                    progress.console.print(line)
+                shown.tell(f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}")
 
         yield Shown()
 
@@ -293,16 +285,6 @@ def _tell_prepared(path: Path, material: Material, as_json: bool) -> None:
         return
     told = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     console().print(f"Wrote {path}: {told}", markup=False, soft_wrap=True)
-
-
-def _write(folder: Path, document: dict[str, Any]) -> None:
-    import json
-
-    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    try:
-        (folder / "retraining.json").write_text(text, "utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write into {folder}: {error.strerror}; choose another folder") from error
 
 
 def _print(found: Retrained, material: Material, folder: Path) -> None:

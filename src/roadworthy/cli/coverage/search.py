@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples
+from roadworthy.cli._console import console, examples, parse_options
 from roadworthy.cli._datasets import AsJson, Data, Options
+from roadworthy.cli._out import Out
 from roadworthy.cli.coverage._group import app
 from roadworthy.errors import InputError
 
@@ -49,7 +50,8 @@ def search(
         typer.Option(metavar="FROM:TO", help="Only these frames, such as 3600: to leave out the training."),
     ] = None,
     sample: Annotated[
-        int, typer.Option(metavar="N", help="How many seed images, drawn at random; 0 for all of them.")
+        int,
+        typer.Option("--sample", "-n", metavar="N", help="How many seed images, drawn at random; 0 for all."),
     ] = 50,
     search: Annotated[
         Literal["curious", "algorithm-1", "random", "random-deep"],
@@ -105,9 +107,7 @@ def search(
         typer.Option(metavar="NAME", help="distinct: each neuron once; deeptest: as DeepTest's public code."),
     ] = "distinct",
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed takes the same course.")] = 0,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new, or resumed.")
-    ] = Path("coverage-search"),
+    out: Out = Path("coverage-search"),
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the search in the folder; its budget may be raised.")
     ] = False,
@@ -178,6 +178,14 @@ def search(
         Found(settings, seeds, method, result, out, time.perf_counter() - start, drawn.notes()),
         domain,
         worst,
+        # With it, one image of the search can be tried again as a suite.
+        asked={
+            "model": model,
+            "data": data,
+            "options": parse_options(option or []),
+            "count": drawn.count,
+            "counting": counting,
+        },
         as_json=as_json,
     )
     raise typer.Exit(1 if result.outcome.status is OutcomeStatus.VIOLATED else 0)
@@ -188,7 +196,7 @@ def _stoppable(out: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        hint = f"Stopped. {out} has what was tried: go on with the same options and --resume"
+        hint = f"Stopped. {out} has what was tried: go on with the same options and --resume --out {out}"
         console(stderr=True).print(hint, markup=False, soft_wrap=True)
         raise
 

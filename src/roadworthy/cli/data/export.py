@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, listed, print_json, print_rows
-from roadworthy.cli._datasets import Options, counted, opened
+from roadworthy.cli._console import bars, console, examples, listed, print_json, print_rows
+from roadworthy.cli._datasets import Options, Sample, counted, opened
 from roadworthy.cli.data._group import Reference, app
 from roadworthy.errors import InputError
 
@@ -24,7 +24,7 @@ _MOST_NAMED = 12
 @app.command(
     cls=Command,
     epilog=examples(
-        "roadworthy data export world:town towns --format coco --count 50",
+        "roadworthy data export world:town towns --format coco --sample 50",
         "roadworthy data export world towns/training --format kitti",
         "roadworthy data export kitti:training cars -f yolo --classes car,van",
     ),
@@ -36,12 +36,7 @@ def export(
         str, typer.Option("--format", "-f", metavar="FORMAT", help="kitti, coco or yolo.", show_default=False)
     ],
     option: Options = None,
-    count: Annotated[
-        int | None,
-        typer.Option(
-            "--count", "-n", metavar="N", help="How many frames, spread over the data set; all when left out."
-        ),
-    ] = None,
+    sample: Sample = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -52,10 +47,10 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
 ) -> None:
     """Write the images and boxes of a data set as KITTI, COCO or YOLO."""
-    if count is not None and count < 1:
-        raise InputError(f"--count must be 1 or more, got {count}")
+    if sample is not None and sample < 1:
+        raise InputError(f"--sample must be 1 or more, got {sample}")
     words = None if classes is None else [word.strip() for word in classes.split(",") if word.strip()]
-    summary = _written(reference, folder, format, option, count, words)
+    summary = _written(reference, folder, format, option, sample, words)
     if as_json:
         print_json(_document(summary))
     else:
@@ -67,31 +62,21 @@ def _written(
     folder: Path,
     format: str,
     option: list[str] | None,
-    count: int | None,
+    sample: int | None,
     classes: list[str] | None,
 ) -> ExportSummary:
-    from rich.progress import Progress
-
     from roadworthy.datasets import EXPORT_FORMATS, export, spread
     from roadworthy.errors import suggest
 
     chosen = next((one for one in EXPORT_FORMATS if one == format.lower()), None)
     if chosen is None:
         raise InputError(f"there is no format {format!r}: {suggest(format, EXPORT_FORMATS)}")
-    dataset = opened(reference, option, count=count)
+    dataset = opened(reference, option, count=sample)
     total = len(dataset)
-    some = None if count is None or count >= total else spread(total, count)
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("Writing frames", total=None)
-        return export(
-            dataset,
-            folder,
-            chosen,
-            classes=classes,
-            indices=some,
-            progress=lambda done, all_of_them: bar.update(task, completed=done, total=all_of_them),
-        )
+    some = None if sample is None or sample >= total else spread(total, sample)
+    with bars() as shown:
+        watch = shown.showing("Writing frames")
+        return export(dataset, folder, chosen, classes=classes, indices=some, progress=watch)
 
 
 def _document(summary: ExportSummary) -> dict[str, object]:

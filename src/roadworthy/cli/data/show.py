@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roadworthy._files import plain_name
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import (
     console,
@@ -19,7 +19,7 @@ from roadworthy.cli._console import (
     print_json,
     print_rows,
 )
-from roadworthy.cli._datasets import Options, counted, opened, spread_frames
+from roadworthy.cli._datasets import FewFrames, Options, counted, opened, spread_frames
 from roadworthy.cli.data._findings import Findings
 from roadworthy.cli.data._group import Reference, app
 from roadworthy.errors import InputError
@@ -39,7 +39,7 @@ _MOST_FRAMES = 400  # larger pictures open in hardly any program
     epilog=examples(
         "roadworthy data show world",
         "roadworthy data show world:town -o weather=rain -o level=heavy -o time=night",
-        "roadworthy data show world -o weather=all -o time=all --count 15",
+        "roadworthy data show world -o weather=all -o time=all --sample 15",
         "roadworthy data show world:mountain --overlay depth --out depth.png",
         "roadworthy data show kitti:path/to/training --overlay boxes",
     ),
@@ -47,9 +47,7 @@ _MOST_FRAMES = 400  # larger pictures open in hardly any program
 def show(
     reference: Reference,
     option: Options = None,
-    count: Annotated[
-        int, typer.Option("--count", "-n", metavar="N", help="How many frames, spread over the data set.")
-    ] = 12,
+    sample: FewFrames = 12,
     columns: Annotated[int, typer.Option(metavar="N", help="Frames beside each other.")] = 3,
     overlay: Annotated[
         str,
@@ -72,16 +70,16 @@ def show(
     from roadworthy.report import frame_sheet, parse_overlays
 
     overlays = parse_overlays(overlay)
-    if not 1 <= count <= _MOST_FRAMES:
-        raise InputError(f"--count must be between 1 and {_MOST_FRAMES}, got {count}")
+    if not 1 <= sample <= _MOST_FRAMES:
+        raise InputError(f"--sample must be between 1 and {_MOST_FRAMES}, got {sample}")
     options = parse_options(option or [])
     if seed is not None and "seed" in options:
         raise InputError(f"the seed is given twice: --seed {seed} and -o seed={options['seed']}")
     seeded = [] if seed is None else [f"seed={seed}"]
-    path = out or Path(re.sub(r"[^\w.-]+", "-", reference).strip("-") + ".png")
+    path = out or Path(f"{plain_name(reference)}.png")
     make_folder(path.parent)
-    dataset = opened(reference, [*(option or []), *seeded], count=count)
-    frames, bad = spread_frames(dataset, count)
+    dataset = opened(reference, [*(option or []), *seeded], count=sample)
+    frames, bad = spread_frames(dataset, sample)
     sheet = frame_sheet(
         frames,
         columns,

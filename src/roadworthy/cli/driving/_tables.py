@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy.cli._console import console, plain_table
 
 if TYPE_CHECKING:
@@ -95,5 +95,4 @@ def write_rows(rows: Sequence[Mapping[str, object]], path: Path) -> None:
     writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    with replacing(path) as unfinished:
-        unfinished.write_text(text.getvalue(), "utf-8")
+    write_text(path, text.getvalue())

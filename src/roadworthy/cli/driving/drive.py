@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roadworthy._files import write_json
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, make_new_folder, parse_options, print_json, print_rows
+from roadworthy.cli._console import (
+    console,
+    examples,
+    make_new_folder,
+    parse_options,
+    print_json,
+    print_note,
+    print_rows,
+)
 from roadworthy.cli._datasets import AsJson
+from roadworthy.cli._out import Out
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.cli.driving._tables import SHOWN, drive_facts, print_sectors, sector_rows, write_rows
 from roadworthy.errors import InputError, SimulatorError, SystemUnderTestError
@@ -81,9 +90,7 @@ def drive(
         bool, typer.Option("--frames", help="Keep what the camera saw in frames.zip, for clips to be rated.")
     ] = False,
     settings: SettingsFile = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new or empty.")
-    ] = Path("drive-out"),
+    out: Out = Path("drive-out"),
     as_json: AsJson = False,
 ) -> None:
     """Let a model drive in a simulator, record the drive, measure it and draw it.
@@ -234,7 +241,7 @@ def _report(
         "folder": str(folder),
         "video": None if shot is None else shot.name,
     }
-    (folder / "drive.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    write_json(folder / "drive.json", document)
     if as_json:
         print_json(document)
         return
@@ -247,7 +254,7 @@ def _report(
         soft_wrap=True,
     )
     for note in driven.notes:
-        out.print(f"Note: {note}.", markup=False, soft_wrap=True)
+        print_note(f"{note}.")
     print_sectors(_measured(driven, settings), SHOWN, partial_sectors(driven))
     print_rows(
         {

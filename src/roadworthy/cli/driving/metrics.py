@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, parse_options, plain_table, print_json
+from roadworthy.cli._console import console, examples, parse_options, plain_table, print_json, print_note
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.cli.driving._tables import (
@@ -212,4 +212,4 @@ def _measure(
 
 def _print_notes(drive: Drive) -> None:
     for note in drive.notes:
-        console().print(f"Note: {note}.", markup=False, soft_wrap=True)
+        print_note(f"{note}.")

@@ -256,7 +256,7 @@ def _try(
 
 
 def _export(problem: _Problem, file: Path) -> None:
-    from roadworthy._files import replacing
+    from roadworthy._files import write_text
     from roadworthy.driving.oracles import to_smtlib
 
     text = to_smtlib(
@@ -265,8 +265,7 @@ def _export(problem: _Problem, file: Path) -> None:
         give_up=problem.give_up,
         directions=problem.ways,
     )
-    with replacing(file) as unfinished:
-        unfinished.write_text(text, "utf-8")
+    write_text(file, text)
 
 
 def _facts(found: Oracle) -> dict[str, object]:

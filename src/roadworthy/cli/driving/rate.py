@@ -16,10 +16,12 @@ from roadworthy.cli._console import (
     make_folder,
     plain_table,
     print_json,
+    print_note,
     print_rows,
     progress,
 )
 from roadworthy.cli._datasets import AsJson
+from roadworthy.cli._out import Out, is_free
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.cli.driving._places import drives_in
 from roadworthy.errors import InputError
@@ -92,9 +94,7 @@ def plan(
     width: Annotated[int, typer.Option(metavar="PIXELS", min=64, help="Of the clips.")] = 480,
     seed: Annotated[int, typer.Option(metavar="N", help="Chooses clips and their order.")] = 0,
     settings: SettingsFile = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where everything is written; must be new or empty.")
-    ] = Path("rating-study"),
+    out: Out = Path("rating-study"),
     as_json: AsJson = False,
 ) -> None:
     """Plan a rating study: questionnaires of good and poor clips and a crash that shows who looks.
@@ -142,7 +142,7 @@ def plan(
 
 def _check_free(folder: Path) -> None:
     """Refuse a folder in use before any film is made."""
-    if folder.is_dir() and any(folder.iterdir()):
+    if not is_free(folder):
         raise InputError(f"{folder} must be empty or new, got a folder with files; choose another")
     make_folder(folder.parent)
 
@@ -278,4 +278,4 @@ def _print(found: StudyResult) -> None:
     if found.summary is not None:
         console().print(str(found.summary), highlight=False, soft_wrap=True)
     for note in found.notes:
-        console().print(f"Note: {note}.", markup=False, soft_wrap=True)
+        print_note(f"{note}.")

@@ -102,11 +102,12 @@ def _to_fiftyone(stored: StoredRun, out: Path, most: int, passes: bool) -> dict[
 
 
 def _to_reqif(stored: StoredRun, out: Path) -> dict[str, object]:
+    from roadworthy._files import sha256_of
     from roadworthy.runs.evidence import pair_results, write_reqif
     from roadworthy.runs.evidence.pairs import folder_digests
-    from roadworthy.runs.evidence.sums import digest_of, files_below
+    from roadworthy.runs.evidence.sums import files_below
 
-    digests = {path: digest_of(stored.folder / path) for path in files_below(stored.folder)}
+    digests = {path: sha256_of(stored.folder / path) for path in files_below(stored.folder)}
     places = folder_digests(digests)
     argued = [one.argued(places) for one in pair_results(stored)]
     write_reqif(argued, out)

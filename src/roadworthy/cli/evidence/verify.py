@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, print_json
+from roadworthy.cli._console import console, examples, print_json, print_note
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.evidence._group import Suite, app, told
 from roadworthy.errors import InputError
@@ -110,7 +110,7 @@ def _print(bundle: Path, found: Verification, again: Rerun | None) -> None:
     if len(found.findings) > _MOST:
         out.print(f"… and {len(found.findings) - _MOST} more; --json lists them all")
     for note in found.notes:
-        out.print(f"Note: {note}", soft_wrap=True, markup=False)
+        print_note(note)
     if again is not None:
         for line in again.lines():
             out.print(line, soft_wrap=True, markup=False)

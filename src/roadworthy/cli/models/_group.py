@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from roadworthy.cli._commands import Group
-from roadworthy.cli._console import parse_options
-from roadworthy.cli._datasets import Data, opened
+from roadworthy.cli._datasets import Data
 
-if TYPE_CHECKING:
-    from roadworthy.cases import Dataset
-    from roadworthy.models import SystemUnderTest
-
-__all__ = ["Data", "ModelOptions", "Reference", "app", "history_of", "opened_for"]
+__all__ = ["Data", "ModelOptions", "Reference", "app"]
 
 app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Try models, train reference networks, evaluate and export them."
@@ -41,17 +36,3 @@ ModelOptions = Annotated[
 @app.callback()
 def _group() -> None:
     """Try models, train reference networks, evaluate and export them."""
-
-
-def history_of(system: SystemUnderTest) -> int | None:
-    """Return how many earlier frames a system wants; None if it looks at none."""
-    from roadworthy.models import history_of as wanted
-
-    return wanted(system) or None
-
-
-def opened_for(reference: str, given: list[str] | None, history: int | None) -> Dataset:
-    """Open a data set for a network that sees so many earlier frames."""
-    # Frames of drives have their history before them; single ones must be read with it.
-    drives = "sequence" in parse_options(given or [])
-    return opened(reference, given, history=None if drives else history)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, parse_options, print_json, tracked
+from roadworthy.cli._console import bars, console, examples, parse_options, print_json, tracked
 from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli.models._group import Data, ModelOptions, Reference, app, history_of, opened_for
+from roadworthy.cli._models import history_of, opened_for
+from roadworthy.cli.models._group import Data, ModelOptions, Reference, app
 from roadworthy.cli.models._measures import print_measures
 
 if TYPE_CHECKING:
@@ -69,16 +70,7 @@ def evaluate(
 
 def _measured(system: SystemUnderTest, dataset: Dataset, batch: int) -> list[Measure]:
     """Evaluate with a progress bar on a terminal, and nothing in a pipe."""
-    from rich.progress import Progress
-
     from roadworthy.models.training import evaluate as evaluated
 
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
-        bar = progress.add_task("Asking the model", total=len(dataset))
-        return evaluated(
-            system,
-            dataset,
-            batch=batch,
-            progress=lambda done, total: progress.update(bar, completed=done, total=total),
-        )
+    with bars() as shown:
+        return evaluated(system, dataset, batch=batch, progress=shown.showing("Asking the model"))

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import (
-    console,
-    examples,
-    make_folder,
-    parse_options,
-    print_json,
-    print_rows,
-)
+from roadworthy.cli._console import bars, console, examples, parse_options, print_json, print_rows
 from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli.models._group import Data, app, opened_for
+from roadworthy.cli._models import opened_for
+from roadworthy.cli._out import free_folder
+from roadworthy.cli._training import Device, Precision, Resume, Workers, processes, training_folder
+from roadworthy.cli.models._group import Data, app
 from roadworthy.cli.models._measures import print_measures
 from roadworthy.cli.models._networks import NetworkOptions, Outputs, Small, chosen_variant
 from roadworthy.errors import InputError
@@ -60,9 +55,10 @@ def train(
     network_option: NetworkOptions = None,
     small: Small = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where to write; trained/NETWORK when left out.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where to write; trained/NETWORK, or the next, if left out."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in the folder.")] = False,
+    resume: Resume = False,
     weights: Annotated[
         str | None,
         typer.Option(
@@ -96,19 +92,9 @@ def train(
         float, typer.Option(metavar="SHARE", help="By how much images get brighter or darker.")
     ] = 0.2,
     seed: Annotated[int, typer.Option(metavar="N", help="Chooses all that is random.")] = 0,
-    device: Annotated[
-        str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto for a GPU if there is one.")
-    ] = "auto",
-    precision: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW",
-            help="auto: mixed precision on a GPU; float32: none; bfloat16: anywhere.",
-        ),
-    ] = "auto",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that read; one per core when left out.")
-    ] = None,
+    device: Device = "auto",
+    precision: Precision = "auto",
+    workers: Workers = None,
     memory: Annotated[
         float, typer.Option(metavar="GIB", help="What the images may take; twice that while they are read.")
     ] = 8.0,
@@ -131,11 +117,12 @@ def train(
         seed=seed,
         device=device,
         precision=precision,  # type: ignore[arg-type]
-        workers=(os.cpu_count() or 1) if workers is None else workers,
+        workers=processes(workers),
         memory=memory,
     )
+    place = out or free_folder(Path("trained") / name, resume=resume)
     sources = _data(data, option, val_data, variant, settings)
-    with _folder(out or Path("trained") / name, resume) as folder, _watching(settings) as watcher:
+    with _folder(place, resume) as folder, _watching(settings) as watcher:
         result = trained_on(
             variant,
             sources.training,
@@ -155,26 +142,15 @@ def train(
 
 @contextmanager
 def _folder(path: Path, resume: bool) -> Iterator[Path]:
-    """Make the folder of a training, leave no empty one behind, and say how to go on after Ctrl-C."""
+    """Make the folder of a training, unless one lies there that is not to be gone on with."""
     from roadworthy.models.training import CHECKPOINT
 
-    folder = make_folder(path)
-    checkpoint = folder / CHECKPOINT
-    if not resume and checkpoint.exists():
+    if not resume and (path / CHECKPOINT).exists():
         raise InputError(
-            f"{folder} already holds a training: go on with it with --resume, or choose another folder with "
-            "--out"
+            f"{path} already holds a training: go on with it with --resume, or choose another with --out"
         )
-    try:
+    with training_folder(path, CHECKPOINT, "the state after the last whole epoch") as folder:
         yield folder
-    except KeyboardInterrupt:
-        if checkpoint.is_file():
-            hint = f"Stopped. {folder} has the state after the last whole epoch: go on with --resume"
-            console(stderr=True).print(hint, markup=False, soft_wrap=True)
-        raise
-    finally:
-        with suppress(OSError):  # a folder that holds something stays
-            folder.rmdir()
 
 
 @dataclass(frozen=True)
@@ -223,29 +199,19 @@ def _of_another_seed(
 @contextmanager
 def _watching(settings: Settings) -> Iterator[Watcher]:
     """Show a training on a terminal, and nothing in a pipe."""
-    from rich.progress import Progress
-
     from roadworthy.models.training import Watcher
 
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
-        bars: dict[str, Any] = {}
-
-        def advance(what: str, done: int, total: int) -> None:
-            if what not in bars:
-                bars[what] = progress.add_task(what, total=total)
-            progress.update(bars[what], completed=done, total=total)
+    with bars() as shown:
 
         class Shown(Watcher):
             def reading(self, done: int, total: int) -> None:
-                advance("Reading frames", done, total)
+                shown.show("Reading frames", done, total)
 
             def step(self, epoch: int, step: int, steps: int) -> None:
-                advance("Training", (epoch - 1) * steps + step, settings.epochs * steps)
+                shown.show("Training", (epoch - 1) * steps + step, settings.epochs * steps)
 
             def epoch(self, result: EpochResult) -> None:
-                if err.is_terminal:
-                    progress.console.print(_line(result))
+                shown.tell(_line(result))
 
         yield Shown()
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roadworthy._files import plain_name
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import (
     console,
@@ -19,17 +20,20 @@ from roadworthy.cli._console import (
     make_folder,
     parse_options,
     print_json,
+    print_note,
     print_rows,
 )
-from roadworthy.cli._datasets import AsJson, Options, counted, opened, spread_frames
+from roadworthy.cli._datasets import AsJson, FewFrames, Options, counted, opened, spread_frames
 from roadworthy.cli._model_notes import notes
-from roadworthy.cli.models._group import Data, ModelOptions, Reference, app, history_of
+from roadworthy.cli._models import history_of
+from roadworthy.cli.models._group import Data, ModelOptions, Reference, app
 from roadworthy.errors import InputError, SystemUnderTestError
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset, Prediction
     from roadworthy.frames import Frame
     from roadworthy.models import Network, SystemUnderTest
+    from roadworthy.models.network import Runtime
 
 __all__ = ["try_model"]
 
@@ -41,9 +45,10 @@ _SECONDS = 2.0  # for measuring time
     "try",
     cls=Command,
     epilog=examples(
+        "roadworthy models try onnx:net.onnx",
         "roadworthy models try truth --data world:town",
         "roadworthy models try onnx:net.onnx -m output.signals=steering --data world",
-        "roadworthy models try model.yaml --data world:town -o weather=rain --count 12",
+        "roadworthy models try model.yaml --data world:town -o weather=rain --sample 12",
         "roadworthy models try recorded:results --data kitti:training",
     ),
 )
@@ -52,26 +57,33 @@ def try_model(
     data: Data = "world",
     option: Options = None,
     model_option: ModelOptions = None,
-    count: Annotated[
-        int, typer.Option("--count", "-n", metavar="N", help="How many frames, spread over the data set.")
-    ] = 6,
+    sample: FewFrames = 6,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The picture to write; named after the model when left out."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a model answer a few frames, draw the answers and tell what it is like."""
+    """Let a model answer a few frames, draw the answers and tell what it is like.
+
+    Of a network of which nobody has said yet what it answers, tell what its file says, and print a model.yaml
+    to begin with.
+    """
     from roadworthy.images import write_image
     from roadworthy.models import load_model
+    from roadworthy.models.network import UndescribedError
     from roadworthy.report import prediction_sheet
 
-    if not 1 <= count <= _MOST_FRAMES:
-        raise InputError(f"--count must be between 1 and {_MOST_FRAMES}, got {count}")
-    path = out or Path("try-" + re.sub(r"[^\w.-]+", "-", reference).strip("-.") + ".png")
-    system = load_model(reference, **parse_options(model_option or []))
-    dataset = opened(data, option, count=count, history=history_of(system))
-    frames, _ = spread_frames(dataset, count)
+    if not 1 <= sample <= _MOST_FRAMES:
+        raise InputError(f"--sample must be between 1 and {_MOST_FRAMES}, got {sample}")
+    path = out or Path(f"try-{plain_name(reference)}.png")
+    try:
+        system = load_model(reference, **parse_options(model_option or []))
+    except UndescribedError as error:
+        _print_beginning(reference, error.runtime, as_json=as_json)
+        return
+    dataset = opened(data, option, count=sample, history=history_of(system))
+    frames, _ = spread_frames(dataset, sample)
     answers = _answers(system, frames)
     milliseconds = _milliseconds(system, frames)
     make_folder(path.parent)
@@ -83,6 +95,33 @@ def try_model(
         print_json({"sheet": str(path), **document})
     else:
         _print_summary(path, document)
+
+
+def _print_beginning(reference: str, runtime: Runtime, *, as_json: bool) -> None:
+    """Tell what is known of a network that nobody has described yet, and how to describe it."""
+    from rich.text import Text
+
+    from roadworthy.cli.models._starting import description_to_begin_with
+
+    description = description_to_begin_with(reference, runtime)
+    if as_json:
+        print_json(
+            {
+                "model": reference,
+                "input": None if runtime.input is None else asdict(runtime.input),
+                "outputs": [asdict(one) for one in runtime.outputs],
+                "description": description,
+            }
+        )
+        return
+    out = console()
+    out.print(Text.assemble((reference, "bold"), ", and nobody has said yet what it answers"))
+    told = {"input": str(runtime.input or ""), "outputs": ", ".join(map(str, runtime.outputs))}
+    print_rows({name: value or "its file does not say" for name, value in told.items()})
+    place = "as model.yaml" if reference.startswith("http") else "beside it as model.yaml"
+    out.print(f"Save this {place}, mend what has a comment, and try that file:\n")
+    out.print(description, markup=False, soft_wrap=True)
+    out.print("roadworthy models try model.yaml", style="cyan")
 
 
 def _answers(system: SystemUnderTest, frames: Sequence[Frame]) -> list[Prediction]:
@@ -150,7 +189,8 @@ def _about(network: Network[Prediction]) -> dict[str, object]:
     if asked.mean or asked.std:
         words.append("then mean and std")
     if any(asked.crop):
-        words.append(f"without {asked.crop[0]:g} rows above and {asked.crop[1]:g} below")
+        cut = zip(asked.crop, ("above", "below"), strict=True)
+        words.append("without " + " and ".join(f"{_rows(one)} {where}" for one, where in cut if one))
     if asked.fit == "letterbox":
         words.append("letterboxed")
     if asked.history:
@@ -161,6 +201,18 @@ def _about(network: Network[Prediction]) -> dict[str, object]:
         "outputs": [str(one) for one in network.runtime.outputs],
         "files": [str(file) for file in network.files],
     }
+
+
+def _rows(cropped: float) -> str:
+    """Return what is cropped: shares of the height are below 1, numbers of rows are not.
+
+    Example:
+        >>> _rows(0.3375), _rows(60), _rows(1)
+        ('33.75% of the rows', '60 rows', '1 row')
+    """
+    if cropped < 1:
+        return f"{cropped * 100:g}% of the rows"
+    return "1 row" if cropped == 1 else f"{cropped:g} rows"
 
 
 def _ranges(answers: Sequence[Prediction]) -> dict[str, str]:
@@ -212,7 +264,7 @@ def _print_summary(path: Path, document: Mapping[str, object]) -> None:
     out.print(Text.assemble((str(document["model"]), "bold"), f", {document['task']}"))
     print_rows({name: str(value) for name, value in rows.items() if value})
     for note in noted:
-        out.print(Text.assemble(("Note: ", "yellow"), str(note)))
+        print_note(str(note))
     out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)
 
 

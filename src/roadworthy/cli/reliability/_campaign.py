@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._files import file_name
 from roadworthy.cli._console import make_folder, progress
 from roadworthy.errors import InputError, SystemUnderTestError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from roadworthy.reliability import Measure, Preservation
     from roadworthy.runs import ImageRetention, SeveralResults
 
-__all__ = ["Campaign", "file_name", "measures_of", "prepared"]
+__all__ = ["Campaign", "measures_of", "prepared"]
 
 _BATCH = 64
 
@@ -166,13 +166,3 @@ class Campaign:
             save(held_figure(drawn, limits[preserve, measure], what), path)
             written.append(str(path.relative_to(self.out)))
         return written
-
-
-def file_name(text: str) -> str:
-    """Return words as a file may be called.
-
-    Example:
-        >>> file_name("prediction steering within 1.39°")
-        'prediction-steering-within-1.39'
-    """
-    return re.sub(r"[^\w.@]+", "-", text.lower()).strip("-.")

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from roadworthy.cli._datasets import Data, Out, Sample
+from roadworthy.cli._datasets import Data, Sample
+from roadworthy.cli._out import Out
 
 __all__ = [
     "Batch",

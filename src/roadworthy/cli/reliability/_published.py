@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roadworthy._files import write_text
 from roadworthy.cli._console import console, plain_table, print_json
 from roadworthy.errors import InputError
 
@@ -89,10 +90,7 @@ def write_study(found: Sequence[Threshold], path: Path) -> list[str]:
             },
         }
     }
-    try:
-        path.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+    write_text(path, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
     return sorted(entries.keys() - whole)
 
 

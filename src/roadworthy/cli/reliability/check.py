@@ -11,6 +11,9 @@ import typer
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._models import frames_of, opened_models
+from roadworthy.cli._tables import print_tables, write_document
+from roadworthy.cli._values import processes_for
 from roadworthy.cli.reliability._campaign import Campaign, measures_of, prepared
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (
@@ -29,8 +32,6 @@ from roadworthy.cli.reliability._options import (
     Transforms,
     Versions,
 )
-from roadworthy.cli.rules._inputs import frames_of, opened_models, processes_for
-from roadworthy.cli.rules._running import print_tables, write_document
 from roadworthy.errors import InputError, suggest
 
 if TYPE_CHECKING:
@@ -124,7 +125,11 @@ def check(
         print_json({"folder": str(out), **document})
     else:
         print_tables(tables)
-        console().print(f"Wrote {out} in {campaign.seconds:.1f} s", soft_wrap=True)
+        console().print(
+            f"Wrote {out} in {campaign.seconds:.1f} s; `roadworthy report {out}` makes a page of it",
+            soft_wrap=True,
+            markup=False,
+        )
     raise typer.Exit(0 if all(row["status"] == "passed" for row in rows) else 1)
 
 

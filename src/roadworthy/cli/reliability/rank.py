@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._models import frames_of, opened_models
+from roadworthy.cli._tables import print_tables, write_document
+from roadworthy.cli._values import processes_for
 from roadworthy.cli.reliability._campaign import Campaign, prepared
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (
@@ -28,8 +31,6 @@ from roadworthy.cli.reliability._options import (
     Versions,
 )
 from roadworthy.cli.reliability.check import requirements_for
-from roadworthy.cli.rules._inputs import frames_of, opened_models, processes_for
-from roadworthy.cli.rules._running import print_tables, write_document
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

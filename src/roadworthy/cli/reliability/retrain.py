@@ -10,11 +10,12 @@ import typer
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._models import frames_of
+from roadworthy.cli._out import free_folder
 from roadworthy.cli.models._measures import print_measures
 from roadworthy.cli.models._networks import chosen_variant
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Limit, Seed, Study, Transforms
-from roadworthy.cli.rules._inputs import frames_of
 
 if TYPE_CHECKING:
     from roadworthy.reliability.retraining import WithChanges
@@ -60,7 +61,8 @@ def retrain(
     workers: Annotated[int, typer.Option(metavar="N", help="Processes that make images.")] = 1,
     seed: Seed = 11,
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where to write; retrained/NETWORK when left out.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where to write; retrained/NETWORK, or the next, if left out."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -76,7 +78,7 @@ def retrain(
     training = _changed(data, option, transform, limit, study, versions, seed)
     made = data.partition(":")[0] in ("world", "world-crops")
     validation = _changed(data, option, transform, limit, study, versions, seed, other=True) if made else None
-    folder = out or Path("retrained") / network
+    folder = out or free_folder(Path("retrained") / network)
     start = None if weights == "none" else weights or network
     settings = Settings(
         epochs=epochs,

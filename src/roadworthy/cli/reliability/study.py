@@ -10,11 +10,11 @@ import typer
 
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import console, examples, make_folder, print_json, progress
-from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._datasets import AsJson, FewFrames, Options
+from roadworthy.cli._models import frames_of
+from roadworthy.cli._tables import print_tables, write_document
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Out, Seed, Study, Transforms
-from roadworthy.cli.rules._inputs import frames_of
-from roadworthy.cli.rules._running import print_tables, write_document
 
 if TYPE_CHECKING:
     from roadworthy.reliability.levels import LevelStudy
@@ -42,7 +42,7 @@ def levels(
     data: Data = "world",
     option: Options = None,
     transform: Transforms = None,
-    sample: Annotated[int, typer.Option(metavar="N", help="How many frames, spread over the data set.")] = 50,
+    sample: FewFrames = 50,
     versions: Annotated[
         int, typer.Option(metavar="N", help="How many changed images are drawn of each frame.")
     ] = 5,

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from roadworthy.cli._commands import Group
-from roadworthy.cli._datasets import Data, Out, Sample
+from roadworthy.cli._datasets import Data, Sample
+from roadworthy.cli._out import Out
 
 __all__ = [
     "AllowCommands",
@@ -56,7 +57,9 @@ Same = Annotated[
 Engines = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="A YAML file of image engines, or shipped for those that come with Roadworthy."
+        metavar="FILE",
+        help="A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy, on "
+        "frames of the built-in world.",
     ),
 ]
 AllowCommands = Annotated[

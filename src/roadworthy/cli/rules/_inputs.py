@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roadworthy.cli._console import parse_options
-from roadworthy.cli._datasets import opened
-from roadworthy.cli.models._group import history_of
 from roadworthy.errors import InputError, RuleError, SystemUnderTestError, suggest
 
 if TYPE_CHECKING:
-    from roadworthy.cases import Dataset
     from roadworthy.frames import Frame
     from roadworthy.models import SystemUnderTest
     from roadworthy.rules.expectation import Quantity
@@ -22,19 +17,12 @@ if TYPE_CHECKING:
     from roadworthy.transforms import Transform, UserEngine
 
 __all__ = [
-    "frames_of",
-    "opened_models",
     "plans_of",
     "predicted_outputs",
-    "processes_for",
     "read_engines_file",
-    "share",
     "tolerances",
     "transform_named",
 ]
-
-_FEW = 200  # images: making so many takes no longer than starting processes
-_MOST_PROCESSES = 8
 
 
 def plans_of(
@@ -126,25 +114,6 @@ def transform_named(text: str, engines: Sequence[UserEngine]) -> Transform:
     return found[name].transform(operation)
 
 
-def opened_models(references: Sequence[str] | None) -> list[SystemUnderTest]:
-    """Open the models, each with a name of its own: what was written where two are called the same."""
-    from roadworthy.models import Network, load_model
-
-    written = list(references or ["dave2"])
-    systems = [load_model(one) for one in written]
-    called = Counter(one.name for one in systems)
-    for system, reference in zip(systems, written, strict=True):
-        if called[system.name] > 1 and isinstance(system, Network):
-            system.name = reference
-    names = [one.name for one in systems]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(
-                f"two models are called {name!r}: give one a name of its own in a model.yaml, or leave it out"
-            )
-    return systems
-
-
 def predicted_outputs(system: SystemUnderTest, frame: Frame) -> frozenset[str] | None:
     """Return what a model predicts, seen from its answer to one frame; None if it gave none.
 
@@ -165,42 +134,6 @@ def predicted_outputs(system: SystemUnderTest, frame: Frame) -> frozenset[str] |
             "model that predicts these"
         )
     return frozenset(answer.as_dict())
-
-
-def frames_of(
-    reference: str, options: list[str] | None, systems: Sequence[SystemUnderTest], sample: int | None
-) -> Dataset:
-    """Open the data set with as many earlier frames as the models want, or a sample of it."""
-    if sample is not None and sample < 1:
-        raise InputError(f"--sample must be 1 or more, got {sample}")
-    history = max((history_of(one) or 0 for one in systems), default=0)
-    from roadworthy.datasets import sample_of
-
-    return sample_of(opened(reference, options, count=sample, history=history or None), sample)
-
-
-def processes_for(asked: int | None, images: int) -> int:
-    """Return how many processes make images: one for few of them."""
-    if asked is not None:
-        if asked < 1:
-            raise InputError(f"--processes must be 1 or more, got {asked}")
-        return asked
-    return 1 if images <= _FEW else min(_MOST_PROCESSES, os.cpu_count() or 1)
-
-
-def share(name: str, text: str) -> float:
-    """Return a share that is written as 10% or 0.1.
-
-    Example:
-        >>> share("--allow", "10%"), share("--allow", "0.1")
-        (0.1, 0.1)
-    """
-    from roadworthy.runs.suites.forms import read_share
-
-    try:
-        return read_share(text)
-    except ValueError:
-        raise InputError(f"{name} must be a share such as 10% or 0.1, got {text!r}") from None
 
 
 def tolerances(given: Sequence[str]) -> dict[str, Quantity]:

@@ -1,8 +1,7 @@
-"""What the commands that run rules share: running them, counting, printing and writing what was found."""
+"""What the commands that run rules share: running them, counting what was found, and the report."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,8 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roadworthy.cli._console import console, make_folder, plain_table, progress
+from roadworthy.cli._console import progress
+from roadworthy.cli._tables import RESULT_FILE
 from roadworthy.cli.rules._inputs import predicted_outputs
 from roadworthy.errors import InputError
 
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset, Requirement, Scalar
     from roadworthy.models import SystemUnderTest
     from roadworthy.rules.generation import Plan
-    from roadworthy.rules.tables import ResultTable, Spent, Tally
+    from roadworthy.rules.tables import Spent, Tally
     from roadworthy.runs import ImageRetention, SeveralResults
     from roadworthy.transforms import UserEngine
 
-__all__ = ["RESULT_FILE", "Campaign", "exit_code", "print_tables", "write_document"]
+__all__ = ["Campaign", "exit_code", "write_report"]
 
-RESULT_FILE = "result.json"
 _BATCH = 64
 
 
@@ -61,8 +60,16 @@ class Campaign:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
+        from roadworthy.models.truth import SEES_NO_CHANGE, Truth
+
+        first = self.data[0]
+        for id, plan in self.plans.items():
+            if reason := plan.misfit(first):
+                raise InputError(f"{id} on {self.data.name}: {reason}")
         for system in self.systems:
-            known = predicted_outputs(system, self.data[0])
+            if isinstance(system, Truth):
+                raise InputError(SEES_NO_CHANGE)
+            known = predicted_outputs(system, first)
             for id, plan in self.plans.items():
                 missing = [] if known is None else [one for one in plan.outputs if one not in known]
                 if missing:
@@ -163,15 +170,44 @@ class Campaign:
         violations = (row for row in read_rows(folder) if row["status"] == "violated")
         return nsmallest(count, violations, key=lambda row: float(str(row["margin"])))
 
-    def notes(self) -> list[str]:
-        """Return what is not in the tables, and why, a sentence each."""
+    def notes(self, found: SeveralResults) -> list[str]:
+        """Return what a reader should know before relying on the tables, a sentence each."""
         left_out: dict[tuple[str, str], list[str]] = {}
         for (rule, model), missing in self.unable.items():
             left_out.setdefault((model, missing), []).append(rule)
         return [
-            f"{model} does not predict {missing}, so it is not tested by {', '.join(rules)}."
-            for (model, missing), rules in left_out.items()
+            *(
+                f"{model} does not predict {missing}, so it is not tested by {', '.join(rules)}."
+                for (model, missing), rules in left_out.items()
+            ),
+            *(f"{id}: {note}" for id, plan in self.plans.items() for note in plan.rule.notes),
+            *self._engine_notes(),
+            *self._model_notes(),
+            *(
+                f"{rule} on {model}: {note}"
+                for (rule, model), one in found.results.items()
+                for note in one.outcome.notes
+                if note not in self.plans[rule].rule.notes
+            ),
         ]
+
+    def _engine_notes(self) -> list[str]:
+        """Return which engines were made for other frames than these."""
+        first = self.data[0]
+        used = dict.fromkeys(one for plan in self.plans.values() for one in plan.engines)
+        return [
+            f"{one.name} was not made for frames such as those of {self.data.name}: look at what it makes of "
+            "them."
+            for one in used
+            if not one.is_for(first)
+        ]
+
+    def _model_notes(self) -> list[str]:
+        """Return what looks wrong with the models, in what the rules speak of."""
+        from roadworthy.cli._model_notes import notes_on_few
+
+        signals = {output for plan in self.plans.values() for output in plan.outputs}
+        return [note for one in self.systems for note in notes_on_few(one, self.data, signals)]
 
     def document(self, found: SeveralResults) -> dict[str, object]:
         """Return everything for scripts."""
@@ -185,6 +221,7 @@ class Campaign:
                 id: {
                     "text": plan.rule.text,
                     "reading": str(plan.rule),
+                    "notes": list(plan.rule.notes),
                     "changes": [str(one) for one in plan.scenarios],
                     "outputs": [one.output for one in plan.expectations],
                     "formulas": [one.formula for one in plan.expectations],
@@ -193,7 +230,7 @@ class Campaign:
             },
             "results": [self._result(pair, found) for pair in found.results],
             "seconds": round(self.seconds, 3),
-            "notes": self.notes(),
+            "notes": self.notes(found),
         }
 
     def _result(self, pair: tuple[str, str], found: SeveralResults) -> dict[str, object]:
@@ -239,29 +276,11 @@ def exit_code(found: SeveralResults) -> int:
     return 1 if violated else 0
 
 
-def print_tables(tables: Sequence[ResultTable]) -> None:
-    """Write tables for people."""
-    from rich.padding import Padding
-    from rich.text import Text
+def write_report(folder: Path) -> Path:
+    """Write the report of what was run into a folder, and return where it is."""
+    from roadworthy.report.html import write_report as write_page
+    from roadworthy.runs.store import StoredRun
 
-    out = console()
-    for table in tables:
-        out.print(Text(table.title, style="bold"))
-        drawn = plain_table(*table.columns)
-        for row in table.rows:
-            drawn.add_row(*(Text(cell) for cell in row))
-        out.print(Padding(drawn, (0, 0, 0, 2)))
-        if table.note:
-            out.print(Padding(Text(table.note, style="dim"), (0, 0, 0, 2)))
-        out.print()
-
-
-def write_document(out: Path, document: Mapping[str, object], tables: Sequence[ResultTable]) -> None:
-    """Write what was found beside the rows: for scripts, and for people."""
-    make_folder(out)
-    try:
-        text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
-        (out / RESULT_FILE).write_text(text + "\n", encoding="utf-8")
-        (out / "tables.md").write_text("\n".join(one.markdown() for one in tables), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write to {out}: {error.strerror}") from error
+    path = folder / "report.html"
+    write_page(StoredRun.open(folder), path)
+    return path

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roadworthy._files import file_name
 from roadworthy.cli._console import make_folder, tracked
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from roadworthy.rules.shrinking import Shrunk
     from roadworthy.runs import SeveralResults
 
-__all__ = ["file_name", "shrunk_sheet", "violation_sheet", "write_sheets"]
+__all__ = ["shrunk_sheet", "violation_sheet", "write_sheets"]
 
 _TILE_WIDTH = 480
 _UNITS = {"speed": (3.6, "km/h"), "steering": (1.0, "°")}
@@ -143,13 +143,3 @@ def write_sheets(campaign: Campaign, found: SeveralResults, count: int) -> list[
         write_image(path, sheet)
         written.append(str(path.relative_to(campaign.out)))
     return written
-
-
-def file_name(words: str) -> str:
-    """Return words as a part of a file's name.
-
-    Example:
-        >>> file_name("Rule 1 (mine)")
-        'rule-1-mine'
-    """
-    return re.sub(r"[^\w.]+", "-", words.lower()).strip("-.")

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, print_json
+from roadworthy.cli._console import console, examples, print_json, print_note, print_report
 from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._models import frames_of, opened_models
+from roadworthy.cli._tables import print_tables, write_document
+from roadworthy.cli._values import processes_for
 from roadworthy.cli.rules._group import (
     AllowCommands,
     CutOuts,
@@ -26,16 +29,8 @@ from roadworthy.cli.rules._group import (
     Traffic,
     app,
 )
-from roadworthy.cli.rules._inputs import (
-    frames_of,
-    opened_models,
-    plans_of,
-    processes_for,
-    read_engines_file,
-    tolerances,
-    transform_named,
-)
-from roadworthy.cli.rules._running import Campaign, exit_code, print_tables, write_document
+from roadworthy.cli.rules._inputs import plans_of, read_engines_file, tolerances, transform_named
+from roadworthy.cli.rules._running import Campaign, exit_code, write_report
 
 if TYPE_CHECKING:
     from roadworthy.rules.tables import ResultTable
@@ -164,11 +159,15 @@ def _carry_out(
     drawn = [one for one in tables(campaign) if one is not None]
     document = campaign.document(found) | {"tables": [dataclasses.asdict(one) for one in drawn]}
     write_document(campaign.out, document, drawn)
+    report = write_report(campaign.out)
     if as_json:
-        print_json({"folder": str(campaign.out), **document})
+        print_json({"folder": str(campaign.out), "report": str(report), **document})
     else:
         print_tables(drawn)
-        for note in campaign.notes():
-            console().print(note, soft_wrap=True)
+        notes = document["notes"]
+        assert isinstance(notes, list)
+        for note in notes:
+            print_note(note)
         console().print(f"Wrote {campaign.out} in {campaign.seconds:.1f} s", soft_wrap=True)
+        print_report(report)
     return exit_code(found)

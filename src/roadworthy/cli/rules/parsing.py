@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, print_json
+from roadworthy.cli._console import console, examples, print_json, print_note
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.rules._group import app
 from roadworthy.errors import InputError, RuleError
@@ -71,6 +71,8 @@ def parse(rule: Sentence, as_json: AsJson = False) -> None:
                     highlight=False,
                     soft_wrap=True,
                 )
+    for note in found.notes:
+        print_note(note)
 
 
 def _described(block: Block, number: int) -> dict[str, list[str]]:
@@ -89,6 +91,7 @@ def _document(rule: Rule) -> dict[str, object]:
     return {
         "rule": rule.text,
         "reading": str(rule),
+        "notes": list(rule.notes),
         "blocks": [
             {
                 "text": block.text,

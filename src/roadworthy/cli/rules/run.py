@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from roadworthy._files import file_name
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, make_folder, parse_options, print_json, tracked
+from roadworthy.cli._console import (
+    console,
+    examples,
+    make_folder,
+    parse_options,
+    print_json,
+    print_note,
+    print_report,
+    tracked,
+)
 from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._models import frames_of, opened_models
+from roadworthy.cli._tables import print_tables, write_document
+from roadworthy.cli._values import processes_for, share
 from roadworthy.cli.rules._group import (
     AllowCommands,
     CutOuts,
@@ -27,17 +40,9 @@ from roadworthy.cli.rules._group import (
     Traffic,
     app,
 )
-from roadworthy.cli.rules._inputs import (
-    frames_of,
-    opened_models,
-    plans_of,
-    processes_for,
-    read_engines_file,
-    share,
-    tolerances,
-)
-from roadworthy.cli.rules._running import Campaign, exit_code, print_tables, write_document
-from roadworthy.cli.rules._sheets import file_name, write_sheets
+from roadworthy.cli.rules._inputs import plans_of, read_engines_file, tolerances
+from roadworthy.cli.rules._running import Campaign, exit_code, write_report
+from roadworthy.cli.rules._sheets import write_sheets
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,7 +116,8 @@ def run(
     """Try rules on models: make the images, ask the models, judge their answers, show what violates.
 
     All models see the same images, and so do rules about the same change. The folder gets the rows of every
-    rule and model, the images of the violations, sheets with the worst of them, tables.md and result.json.
+    rule and model, the images of the violations, sheets with the worst of them, report.html, tables.md and
+    result.json.
     The exit code is 1 if a rule is violated by more frames than are allowed, 0 if none is.
     """
     for name, value in (("--shrink", shrink), ("--worst", worst), ("--passes", passes)):
@@ -162,11 +168,13 @@ def run(
     if shrunk:
         tables.append(_shrunk_table(shrunk))
     write_document(out, document, tables)
+    report = write_report(out)
     if as_json:
-        print_json({"folder": str(out), **document})
+        print_json({"folder": str(out), "report": str(report), **document})
     else:
         print_tables(tables)
         _print_notes(campaign, document)
+        print_report(report)
     raise typer.Exit(exit_code(found))
 
 
@@ -250,10 +258,11 @@ def _shrunk_document(rule: str, model: str, one: Shrunk) -> dict[str, object]:
 
 def _print_notes(campaign: Campaign, document: dict[str, object]) -> None:
     out = console()
-    for note in campaign.notes():
-        out.print(note, soft_wrap=True)
-    skipped = document["skipped"]
+    notes, skipped = document["notes"], document["skipped"]
+    assert isinstance(notes, list)
     assert isinstance(skipped, dict)
+    for note in notes:
+        print_note(note)
     for id, reason in skipped.items():
         out.print(f"{id} is left out: {reason}", soft_wrap=True)
     out.print(f"Wrote {campaign.out} in {campaign.seconds:.1f} s", soft_wrap=True)

@@ -11,8 +11,8 @@ import typer
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson
-from roadworthy.cli.rules._group import Seed, app
-from roadworthy.cli.rules._running import RESULT_FILE, print_tables
+from roadworthy.cli._tables import RESULT_FILE, print_tables
+from roadworthy.cli.rules._group import Out, Seed, app
 from roadworthy.errors import InputError, suggest
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ def study(
         bool, typer.Option("--balanced", help="As many violations as other pairs, of each rule.")
     ] = False,
     seed: Seed = 0,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files go; must be new.")] = Path(
-        "study"
-    ),
+    out: Out = Path("study"),
     as_json: AsJson = False,
 ) -> None:
     """Plan a blind study: people rate, from 1 to 7, how real images look and how reasonable answers are.

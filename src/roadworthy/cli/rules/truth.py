@@ -20,11 +20,11 @@ __all__ = ["truth"]
 
 
 @app.command(
-    cls=Command, epilog=examples("roadworthy rules truth", "roadworthy rules truth --frames 200 --json")
+    cls=Command, epilog=examples("roadworthy rules truth", "roadworthy rules truth --sample 200 --json")
 )
 def truth(
-    frames: Annotated[
-        int, typer.Option("--frames", "-n", metavar="N", help="How many frames of the built-in world.")
+    sample: Annotated[
+        int, typer.Option("--sample", "-n", metavar="N", help="How many frames of the built-in world.")
     ] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of all random numbers.")] = 0,
     reasons: Annotated[
@@ -41,7 +41,7 @@ def truth(
     """
     from roadworthy.rules.truth_matrix import truth_matrix
 
-    matrix = truth_matrix(frames, seed=seed, progress=lambda numbers: tracked(numbers, "Driving"))
+    matrix = truth_matrix(sample, seed=seed, progress=lambda numbers: tracked(numbers, "Driving"))
     if as_json:
         print_json(_document(matrix, seed))
     else:

@@ -5,24 +5,21 @@ All is made once and can be stored, so that the training itself may run on anoth
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._arrays import read_npz
-from roadworthy._files import parse_json, replacing
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.training import Samples, TrainingTask, read_samples, task_for, with_history
-from roadworthy.models.training.stored import Encoding, restored, stored
-from roadworthy.models.zoo import Variant, architecture
+from roadworthy.models.training.stored import Encoding, reading_material, write_material
+from roadworthy.models.zoo import Variant
 from roadworthy.seeding import rng_for
 
 if TYPE_CHECKING:
@@ -125,28 +122,26 @@ class Material:
         Raises:
             InputError: It cannot be written.
         """
-        header: dict[str, Any] = {
-            "format": _FORMAT,
-            "network": self.variant.name,
-            "outputs": list(self.variant.outputs),
-            "options": dict(self.variant.options),
-            "unit": [self.unit.name, self.unit.per_degree],
-            "left_out": dict(self.left_out),
-            "kinds": list(self.changed),
-            "encoding": encoding,
-        }
-        arrays: dict[str, NDArray[Any]] = {"moments": self.moments}
-        for key, samples in self._parts():
-            arrays |= {f"{key} {name}": one for name, one in stored(samples, encoding).items()}
-        arrays |= {f"changed {kind} originals": one.originals for kind, one in self.changed.items()}
-        with replacing(path) as unfinished, unfinished.open("wb") as file:
-            np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
-
-    def _parts(self) -> Iterator[tuple[str, Samples]]:
-        yield "training", self.training
-        yield CLEAN, self.clean
-        for kind, one in self.changed.items():
-            yield f"changed {kind}", one.samples
+        write_material(
+            path,
+            _FORMAT,
+            self.variant,
+            {
+                "training": self.training,
+                CLEAN: self.clean,
+                **{f"changed {kind}": one.samples for kind, one in self.changed.items()},
+            },
+            header={
+                "unit": [self.unit.name, self.unit.per_degree],
+                "left_out": dict(self.left_out),
+                "kinds": list(self.changed),
+            },
+            arrays={
+                "moments": self.moments,
+                **{f"changed {kind} originals": one.originals for kind, one in self.changed.items()},
+            },
+            encoding=encoding,
+        )
 
     @classmethod
     def load(cls, path: Path) -> Material:
@@ -155,34 +150,24 @@ class Material:
         Raises:
             InputError: The file is missing, broken, or none of these.
         """
-        try:
-            arrays = read_npz(path)
-            header = parse_json(str(arrays["header"]))
-            if header["format"] != _FORMAT:
-                raise ValueError(f"expected {_FORMAT!r}, got {header['format']!r}")
-            variant = architecture(header["network"]).variant(header["outputs"], header["options"])
+        otherwise = (
+            "holds no material for a retraining ({why}): make it with "
+            "roadworthy coverage retrain --prepare FILE"
+        )
+        with reading_material(path, _FORMAT, otherwise=otherwise) as found:
+            header, arrays = found.header, found.arrays
             return cls(
-                variant,
-                _restored(arrays, "training"),
-                _restored(arrays, CLEAN),
+                found.variant,
+                found.samples("training"),
+                found.samples(CLEAN),
                 arrays["moments"],
                 {
-                    kind: Changed(_restored(arrays, f"changed {kind}"), arrays[f"changed {kind} originals"])
+                    kind: Changed(found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"])
                     for kind in header["kinds"]
                 },
                 Unit(str(header["unit"][0]), float(header["unit"][1])),
                 {str(kind): int(count) for kind, count in header["left_out"].items()},
             )
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise InputError(
-                f"{path} holds no material for a retraining ({type(error).__name__}: {error}): make it with "
-                "roadworthy coverage retrain --prepare FILE"
-            ) from error
-
-
-def _restored(arrays: Mapping[str, NDArray[Any]], key: str) -> Samples:
-    own = {name.removeprefix(f"{key} "): one for name, one in arrays.items() if name.startswith(f"{key} ")}
-    return restored(own)
 
 
 def read_material(

@@ -16,6 +16,7 @@ from roadworthy.coverage.parameter_sets import ParameterSet
 from roadworthy.coverage.search.findings import failures_of
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.intervals import bootstrap_mean
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 
@@ -240,6 +241,5 @@ def paired_difference(
         raise InputError(f"confidence must be between 0 and 1, both excluded, got {confidence}")
     apart = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     rng = rng_for(seed, "coverage", "bootstrap")
-    means = apart[rng.integers(len(apart), size=(draws, len(apart)))].mean(axis=1)
-    low, high = np.quantile(means, ((1 - confidence) / 2, (1 + confidence) / 2))
-    return Difference(float(apart.mean()), float(low), float(high), len(apart))
+    low, high = bootstrap_mean(apart, rng, confidence=confidence, resamples=draws)
+    return Difference(float(apart.mean()), low, high, len(apart))

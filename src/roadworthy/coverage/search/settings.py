@@ -15,6 +15,7 @@ from roadworthy.coverage.parameter_sets import parameter_sets
 from roadworthy.coverage.search.chance import RandomChoice
 from roadworthy.coverage.search.curious import DEEPEST, Curious
 from roadworthy.coverage.search.greedy import MAX_FAILED_TRIES, Algorithm1
+from roadworthy.coverage.search.remade import Remade
 from roadworthy.coverage.search.trials import Search, Space
 from roadworthy.errors import InputError, suggest
 
@@ -47,6 +48,7 @@ class Settings:
         deepest: Of the curious search and of random-deep: how many transformations are made to an original
             at most.
         reach: The coverage that must be reached, as a share; None asks for none.
+        only: Images of an earlier search, which are made again and judged as then; there is no search.
 
     Raises:
         InputError: One of them cannot be used.
@@ -68,6 +70,7 @@ class Settings:
     again: bool = False
     deepest: int = DEEPEST
     reach: float | None = None
+    only: tuple[Remade, ...] = ()
 
     def __post_init__(self) -> None:
         for name, known in (("search", SEARCHES), ("output", OUTPUTS), ("reference", get_args(Reference))):
@@ -100,6 +103,8 @@ class Settings:
         for name, value in parameters.items():
             if name not in known:
                 raise InputError(f"coverage has no parameter {name!r}: {suggest(name, known)}")
+            if name == "only":
+                value = tuple(map(Remade.of, value))
             given["lam" if name == "lambda" else name] = tuple(value) if name == "transforms" else value
         try:
             return cls(**given)
@@ -110,11 +115,20 @@ class Settings:
         """Return them as the parameters of a requirement."""
         found = asdict(self)
         found["lambda"] = found.pop("lam")
+        found["only"] = [one.as_data() for one in self.only]
+        if not self.only:
+            del found["only"]
         return {**found, "transforms": list(self.transforms)}
 
     @property
     def text(self) -> str:
         """What is required, in words."""
+        if self.only:
+            images = "an image" if len(self.only) == 1 else f"{len(self.only)} images"
+            return (
+                f"On {images} that a search made, the squared error of {self.output} stays within what was "
+                "accepted then (Equation 2 of DeepTest)"
+            )
         text = (
             f"Under realistic changes the squared error of {self.output} stays within {self.lam:g} times the "
             f"{self.reference.upper()} of the originals (Equation 2 of DeepTest)"

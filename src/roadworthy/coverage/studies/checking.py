@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from roadworthy._tables import Table
-from roadworthy.cases import clopper_pearson_upper
 from roadworthy.coverage.oracle import UNFILTERED
 from roadworthy.coverage.studies.deviation import Finding
 from roadworthy.coverage.studies.tables import percent
 from roadworthy.errors import InputError, suggest
+from roadworthy.intervals import Interval, clopper_pearson_interval, clopper_pearson_upper
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 
@@ -169,13 +169,11 @@ class FalseAlarmRate:
         return self.false_alarms / self.decided if self.decided else None
 
     @property
-    def interval(self) -> tuple[float, float] | None:
+    def interval(self) -> Interval | None:
         """The two-sided Clopper-Pearson interval of the rate at 95%; None without a rate."""
         if not self.decided:
             return None
-        one_side = (1 + _CONFIDENCE) / 2
-        upper = clopper_pearson_upper(self.false_alarms, self.decided, one_side)
-        return 1 - clopper_pearson_upper(self.faults, self.decided, one_side), upper
+        return clopper_pearson_interval(self.false_alarms, self.decided, _CONFIDENCE)
 
     @property
     def worst(self) -> float | None:

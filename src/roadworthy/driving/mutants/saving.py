@@ -8,11 +8,10 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy._files import read_json, write_text
+from roadworthy._files import read_json, sha256_of, write_text
 from roadworthy.driving.drives.readers import write_drive
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
 from roadworthy.driving.mutants.fate import Judged
@@ -62,7 +61,7 @@ def save_mutant(mutant: Mutant, variant: Variant, folder: Path, *, original: str
         "name": mutant.mutation.name,
         "kind": "post-training",
         "original": str(original),
-        "original_sha256": sha256(located_weights(original).read_bytes()).hexdigest(),
+        "original_sha256": sha256_of(located_weights(original)),
         "network": variant.name,
         "mutation": mutant.mutation.to_dict(),
         "changed": dict(mutant.changed),
@@ -102,7 +101,7 @@ def save_module(
     export(module, variant, file, notes=notes)
     name = f"{variant.name}~{described['name']}"
     write_description(folder / "model.yaml", variant, f"onnx:{file.name}", name=name)
-    document = {**described, "model_sha256": sha256(file.read_bytes()).hexdigest()}
+    document = {**described, "model_sha256": sha256_of(file)}
     write_text(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return document
 

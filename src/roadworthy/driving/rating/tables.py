@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import replacing
+from roadworthy._files import write_text
 from roadworthy.driving.rating.clips import RATED_METRICS
 from roadworthy.driving.rating.results import StudyResult
 
@@ -37,8 +37,7 @@ def write_results(result: StudyResult, folder: Path) -> tuple[Path, ...]:
     }
     written = []
     for name, text in texts.items():
-        with replacing(folder / name) as unfinished:
-            unfinished.write_text(text, "utf-8")
+        write_text(folder / name, text)
         written.append(folder / name)
     return tuple(written)
 

@@ -10,9 +10,10 @@
 
 from __future__ import annotations
 
+from roadworthy.models.description import sections
 from roadworthy.models.training.card import Card, DataNote
 from roadworthy.models.training.closed_loop import Lap, drive_lap
-from roadworthy.models.training.describing import sections, write_description
+from roadworthy.models.training.describing import write_description
 from roadworthy.models.training.evaluation import Scorer, SignalScorer, evaluate, signal_errors, value_text
 from roadworthy.models.training.export import ExportFormat, export
 from roadworthy.models.training.history import with_history

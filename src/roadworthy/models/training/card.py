@@ -12,8 +12,8 @@ from typing import Any
 
 from roadworthy._version import __version__
 from roadworthy.models.comparison import Measure
+from roadworthy.models.description import sections
 from roadworthy.models.training.closed_loop import Lap
-from roadworthy.models.training.describing import sections
 from roadworthy.models.training.evaluation import value_text
 from roadworthy.models.training.loop import Fitted
 from roadworthy.models.training.samples import Samples

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import replacing
+from roadworthy._files import replacing, writing
 from roadworthy.errors import InputError
 from roadworthy.models.torch_module import imported_torch
-from roadworthy.models.training._writing import writing
 from roadworthy.models.zoo._reason import reason
 
 __all__ = ["Checkpoint", "existing_checkpoint", "read_checkpoint", "write_checkpoint"]

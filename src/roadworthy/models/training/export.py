@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import make_writable, replacing
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
@@ -19,7 +20,6 @@ from roadworthy.models.network import Network
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.torch_module import torch_model
 from roadworthy.models.torchscript import torchscript_model
-from roadworthy.models.training._writing import make_writable, writing
 from roadworthy.models.zoo import Variant
 from roadworthy.models.zoo.saved import metadata_of
 from roadworthy.seeding import rng_for
@@ -73,15 +73,13 @@ def export(
     if format not in get_args(ExportFormat):
         raise InputError(f"format must be {' or '.join(get_args(ExportFormat))}, got {format!r}")
     module = module.cpu().eval()
-    beside = path.with_name(f".part-{path.name}")
     write, opened = _FORMATS[format]
     spec = variant.spec
     make_writable(path.parent)
-    try:
-        with writing(path):
-            write(module, _images(spec.input, 2), beside)
-            if format == "onnx":
-                _annotate(beside, metadata_of(variant) if notes is None else notes)
+    with replacing(path) as beside:
+        write(module, _images(spec.input, 2), beside)
+        if format == "onnx":
+            _annotate(beside, metadata_of(variant) if notes is None else notes)
         original = torch_model(module, spec=spec)
         difference, largest = _difference(original, opened(beside, spec=spec), frames)
         # Single precision is relative: 30 m/s cannot be as exact as 0.3.
@@ -93,10 +91,6 @@ def export(
                 else "answers with what are no numbers: are those weights whole?"
             )
             raise InputError(f"{path} was not written: exported as {format}, {variant.name} {problem}")
-        with writing(path):
-            beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
     return difference
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._files import make_writable, sha256_of, write_text
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network
 from roadworthy.models.torch_module import torch_model
-from roadworthy.models.training._writing import make_writable, write_text
 from roadworthy.models.training.card import Card, card_of
 from roadworthy.models.training.checkpoint import existing_checkpoint
 from roadworthy.models.training.describing import write_description
@@ -230,7 +229,7 @@ def _told(start: str | Path | None) -> str:
 
 
 def _hash(start: str | Path | None) -> str:
-    return "" if start is None else sha256(located_weights(start).read_bytes()).hexdigest()
+    return "" if start is None else sha256_of(located_weights(start))
 
 
 def _some(data: Dataset | Sequence[Dataset], history: int) -> list[Frame]:

@@ -15,13 +15,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Literal, TextIO, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from roadworthy._files import read_json
 from roadworthy.cases import Dataset
@@ -43,6 +42,7 @@ from roadworthy.models.training import (
     with_history,
 )
 from roadworthy.models.training.card import json_text
+from roadworthy.models.training.log import TrainingLog
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.models.zoo.perception_data import classifier_data, detector_data
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES
@@ -293,22 +293,11 @@ def _first(frames: Iterable[Frame], count: int) -> list[Frame]:
     return [frame for _, frame in zip(range(count), frames, strict=False)]
 
 
-class _Log(Watcher):
+class _Log(TrainingLog, Watcher):
     """Writes how a training goes on, line by line."""
 
-    def __init__(self, name: str, files: Sequence[TextIO]) -> None:
-        self._name, self._files = name, files
-        self._start = self._told = time.perf_counter()
-
-    def line(self, text: str) -> None:
-        for file in self._files:
-            print(f"{time.perf_counter() - self._start:7.1f} s  {self._name}: {text}", file=file, flush=True)
-
     def reading(self, done: int, total: int) -> None:
-        now = time.perf_counter()
-        if done == total or now - self._told > 5:
-            self._told = now
-            self.line(f"{done} of {total} frames")
+        self.line_every(0 if done == total else 5, f"{done} of {total} frames")
 
     def epoch(self, result: EpochResult) -> None:
         errors = ", ".join(str(one) for one in result.measures if not one.name.endswith(_IN_CARD_ONLY))

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from roadworthy.cases import Requirement, clopper_pearson_upper
+from roadworthy.cases import Requirement
 from roadworthy.coverage.search.findings import growth_of
 from roadworthy.driving.metrics.words import meaning_of, unit_of
 from roadworthy.errors import InputError
+from roadworthy.intervals import clopper_pearson_interval
 from roadworthy.report.html.charts import Chart
 from roadworthy.report.html.formats import count, number, percent
 from roadworthy.report.html.readings import thresholds_of
@@ -170,8 +171,7 @@ def _rates(parts: Sequence[_Part], wide: float, words: str) -> tuple[Chart, str]
     places = []
     for one in parts:
         middle = one.low + one.wide / 2
-        low = 1 - clopper_pearson_upper(one.tried - one.failed, one.tried, 0.975)
-        chart.whisker(middle, low, clopper_pearson_upper(one.failed, one.tried, 0.975), "whisker")
+        chart.whisker(middle, *clopper_pearson_interval(one.failed, one.tried), "whisker")
         places.append((middle, one.failed / one.tried))
     if len(places) > _FEW:
         chart.line(places, "series")

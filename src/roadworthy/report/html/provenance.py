@@ -34,7 +34,12 @@ def facts_of(run: StoredRun) -> list[Fact]:
     """Return what the manifest of a run says; nothing where there is none."""
     if run.manifest is None:
         return []
-    facts = list(flat({name: value for name, value in run.manifest.items() if name != "format"}))
+    told = {name: value for name, value in run.manifest.items() if name != "format"}
+    if isinstance(told.get("settings"), Mapping):
+        told["settings"] = {
+            name: "not given" if value is None else value for name, value in told["settings"].items()
+        }
+    facts = list(flat(told))
     if len(facts) > MOST:
         facts = [*facts[:MOST], Fact("…", f"{len(facts) - MOST} more lines are in manifest.json", 0)]
     return facts
@@ -56,10 +61,12 @@ def flat(document: Mapping[str, Any] | Sequence[Any], depth: int = 0) -> Iterato
     else:
         items = [(str(place), value) for place, value in enumerate(document, 1)]
     for name, value in items[:MOST_OF_ONE]:
-        if not isinstance(value, Mapping | list | tuple):
+        if not _is_nested(value):
             yield Fact(name, "not known" if value is None else str(value), depth)
         elif not value:
             yield Fact(name, "none", depth)
+        elif not isinstance(value, Mapping) and not any(map(_is_nested, value)):
+            yield Fact(name, _joined(value), depth)
         elif isinstance(value, Mapping) and "name" in value and not isinstance(document, Mapping):
             yield Fact(str(value["name"]), None, depth)
             yield from flat({key: one for key, one in value.items() if key != "name"}, depth + 1)
@@ -68,6 +75,22 @@ def flat(document: Mapping[str, Any] | Sequence[Any], depth: int = 0) -> Iterato
             yield from flat(_brief(value) if isinstance(value, Mapping) else value, depth + 1)
     if len(items) > MOST_OF_ONE:
         yield Fact("…", f"{len(items) - MOST_OF_ONE} more", depth)
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, Mapping | list | tuple)
+
+
+def _joined(values: Sequence[Any]) -> str:
+    """Return a list in one line.
+
+    Example:
+        >>> _joined(["steering", "speed"]), _joined(range(100))[-14:]
+        ('steering, speed', '39 and 60 more')
+    """
+    left = len(values) - MOST_OF_ONE
+    told = ", ".join(map(str, values[:MOST_OF_ONE]))
+    return f"{told} and {left} more" if left > 0 else told
 
 
 def _brief(record: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from roadworthy.ontology import ontology
+from roadworthy.rules.language.conditions import Place, Tail
 from roadworthy.rules.language.lexicon import DETERMINERS, ONES, VALUES
 from roadworthy.rules.language.nouns import ASPECTS, SCENE, Thing, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, prepositional
-from roadworthy.rules.language.reader import Place, Tail
 from roadworthy.rules.language.weather import WeatherReader
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Change

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from roadworthy.rules.expectation import Expectation, Output
 from roadworthy.rules.language.outcome_parts import EXAMPLES, Part, parts
@@ -15,6 +16,9 @@ __all__ = ["Outcome", "read_outcome"]
 
 OPPOSITE = {"increase": "decrease", "decrease": "increase"}
 
+STANDSTILL = re.compile(r"\b(?:stop|halt|standstill)\b")
+"""Words of a speed of 0, which are read as a decrease."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -25,12 +29,14 @@ class Outcome:
         propositions: CHANGE, MODIFIER, QUANTITY and NEGATION, as they were found.
         inference: The row of Table 5 that was used.
         degree: "more" or "less" where the change is compared with that of an earlier block.
+        notes: Where less is tested than the words say, and what to write instead, a sentence each.
     """
 
     expectation: Expectation
     propositions: tuple[Proposition, ...]
     inference: str
     degree: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def comparative(self) -> bool:
@@ -48,8 +54,8 @@ def read_outcome(
     """Read the then-part of a rule.
 
     "Decrease more" is a decrease, and "decrease less" an increase, against the block before. Words of
-    stopping and braking are a decrease. "Go straight" is the same steering. Where an output is named and
-    nothing else, as in "keep your speed", it is the same.
+    stopping and braking are a decrease; of stopping a note says so. "Go straight" is the same steering. Where
+    an output is named and nothing else, as in "keep your speed", it is the same.
 
     Args:
         words: The then-part, with or without "then".
@@ -87,7 +93,24 @@ def read_outcome(
     for part in found:
         if part not in said and reading.expectation.change != "decrease":
             raise part.refuse((), "this goes only with slowing down", ("slow down",))
-    return _outcome(reading)
+    return replace(_outcome(reading), notes=tuple(_notes(found, reading.expectation)))
+
+
+def _notes(found: Sequence[Part], expectation: Expectation) -> Iterator[str]:
+    """Yield where less is tested than the words say."""
+    stops = [item for part in found for item in part.of("change") if STANDSTILL.search(item.text)]
+    if not stops or expectation.quantity is not None:
+        return
+    if expectation.negated:
+        yield (
+            f"'{stops[0].text}' is tested as slowing down: a car that slows down and does not stop violates "
+            "this rule too."
+        )
+    else:
+        yield (
+            f"'{stops[0].text}' is tested as slowing down: a car that slows down and does not stop passes. "
+            "To ask for a standstill, write 'the speed should be at most 1 km/h'."
+        )
 
 
 def _joined(part: Part, first: Reading, second: Reading) -> Reading:

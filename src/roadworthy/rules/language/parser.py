@@ -248,7 +248,9 @@ def _made(piece: Words, halves: tuple[Words, Words], found: Condition, came: Out
         str(piece),
         (*found.propositions, *came.propositions),
         (*found.inference, came.inference),
-        *map(_runs, halves),
+        _runs(halves[0]),
+        _runs(halves[1]),
+        came.notes,
     )
 
 

@@ -1,13 +1,13 @@
-"""The reader of conditions: its words, the things and places they name, and what they refer to."""
+"""The reader of conditions: the things and places that words name, and what they refer to."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import ontology
+from roadworthy.rules.language.conditions import Condition, Place, Tail
 from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS
 from roadworthy.rules.language.nouns import SCENE, Thing, is_environment, is_pronoun, noun_phrase
 from roadworthy.rules.language.phrases import (
@@ -19,131 +19,22 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
+from roadworthy.rules.language.stream import WordStream
 from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import Change, Comparative, Op, Position, Proposition
+from roadworthy.rules.reading import Change, Comparative, Op
 
-__all__ = ["AND", "UNDERSTOOD", "Condition", "Place", "Reader", "Tail", "joined"]
-
-UNDERSTOOD = ("appears", "is removed", "is replaced with", "changes into", "gets closer")
-"""What is suggested where the words of a condition are not understood."""
-
-AND = frozenset({",", "and", "&", "while", "plus", "but", "also"})
-_TOGETHER = (("as", "well", "as"), ("together", "with"), ("along", "with"), ("in", "addition", "to"))
+__all__ = ["Reader"]
 
 
-@dataclass
-class Condition:
-    """What a condition asks for.
-
-    Attributes:
-        changes: The changes.
-        propositions: What was found in the words.
-        inference: The rules of Table 4 that gave the changes.
-    """
-
-    changes: list[Change] = field(default_factory=list)
-    propositions: list[Proposition] = field(default_factory=list)
-    inference: list[str] = field(default_factory=list)
-
-    def found(self, predicate: str, *arguments: str) -> None:
-        """Note something that was found in the words."""
-        self.propositions.append(Proposition(predicate, arguments))
-
-    def infer(self, change: Change) -> None:
-        """Note a change with the rule of Table 4 that gives it."""
-        self.changes.append(change)
-        if change.op == "add":
-            where = "" if change.position is None else f", {change.reference}, {change.position}"
-            more = "" if change.comparative is None else f", {change.comparative}"
-            self.inference.append(f"ADD({change.target}{where}{more})")
-        elif change.op == "remove":
-            self.inference.append(f"REMOVE({change.target})")
-        else:
-            kind = change.target if change.target in ("weather", "time") else "object"
-            self.inference.append(f"REPLACE({change.target}, {change.replacement}, {kind})")
-
-
-@dataclass
-class Place:
-    """Where something is, and what else the phrases of a clause say."""
-
-    position: Position | None = None
-    reference: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass
-class Tail:
-    """What stands after the verb of a clause."""
-
-    phrases: list[Phrase] = field(default_factory=list)
-    comparative: Comparative | None = None
-    level: str = ""
-
-
-class Reader:
+class Reader(WordStream):
     """Reads words from left to right; what it cannot use is refused."""
 
     def __init__(self, words: Words, blocks: Sequence[Sequence[Change]]) -> None:
-        self.words = words
+        super().__init__(words)
         self.latest = blocks[-1] if blocks else ()
         self.earlier = [change for block in blocks for change in block]
-        self.at = 0
         self.waiting: list[Thing] = []
         self.result = Condition()
-
-    # --- the stream of words
-
-    def lower(self, ahead: int = 0) -> str:
-        """Return a word in lower case; empty beyond the end."""
-        place = self.at + ahead
-        return self.words[place].lower if place < len(self.words) else ""
-
-    def skip(self) -> None:
-        """Step over adverbs without a bearing on the meaning."""
-        self.at = after_fillers(self.words, self.at)
-
-    def over(self) -> bool:
-        """Return whether no words are left."""
-        self.skip()
-        return self.at >= len(self.words)
-
-    def rest(self) -> Words:
-        """Return the words that are left, or the last one."""
-        return self.words[self.at :] or self.words[-1:]
-
-    def conjunction(self) -> bool:
-        """Step over words that join two parts."""
-        begin = self.at
-        while True:
-            self.skip()
-            together = next(
-                (len(one) for one in _TOGETHER if tuple(self.lower(k) for k in range(len(one))) == one), 0
-            )
-            if together:
-                self.at += together
-            elif self.lower() in AND:
-                self.at += 1
-            elif self.lower() in ("or", "either"):
-                raise self.words[self.at : self.at + 1].refuse(
-                    "a rule cannot leave open which of two changes is made: write one rule for each", ["and"]
-                )
-            else:
-                return self.at > begin
-
-    def group(self, missing: str = "what happens is not understood here") -> VerbGroup:
-        """Read the verb of a clause, which must be there."""
-        self.skip()
-        found = verb_group(self.words, self.at)
-        if found is None:
-            raise self.rest().refuse(missing, UNDERSTOOD)
-        self.at = found[1]
-        return found[0]
-
-    def affirmed(self, group: VerbGroup) -> None:
-        """Refuse a verb that is negated where nothing would change then."""
-        if group.negated or group.no_longer:
-            raise group.words.refuse("something that does not happen is no change", UNDERSTOOD)
 
     def compare(self, thing: Thing, kind: Comparative) -> None:
         """Change what an earlier block changed, by more or less."""
@@ -178,16 +69,6 @@ class Reader:
             f"{what!r} refers to nothing that an earlier part of the rule speaks of",
             ["a pedestrian appears on the roadside"],
         )
-
-    def weather_at(self, ahead: int) -> bool:
-        """Return whether a word further on names a weather or a time."""
-        word = self.lower(ahead)
-        return word in ontology() and is_environment(word)
-
-    def noun_at(self, ahead: int) -> bool:
-        """Return whether a word further on is a noun."""
-        place = self.at + ahead
-        return place < len(self.words) and self.words[place].pos in ("NOUN", "PROPN")
 
     def heavier(self, thing: Thing, kind: Comparative, words: Words) -> None:
         """Make the weather of an earlier block heavier or lighter."""
@@ -245,8 +126,6 @@ class Reader:
             if thing is not None and thing.element == "road" and phrase.position is not None:
                 continue
             raise phrase.words.refuse("these words are not understood here")
-
-    # --- things and places
 
     def things(self) -> list[Thing]:
         """Read one noun phrase or several that are joined."""
@@ -473,15 +352,6 @@ class Reader:
             )
         )
         self.environments(tail.phrases)
-
-
-def joined(first: Tail | None, second: Tail) -> Tail:
-    """Return what stands after a noun and after its verb as one."""
-    if first is None:
-        return second
-    return Tail(
-        first.phrases + second.phrases, first.comparative or second.comparative, first.level or second.level
-    )
 
 
 def _same_place(one: Place, other: Place) -> bool:

@@ -23,7 +23,8 @@ from roadworthy.rules.language.lexicon import (
 )
 from roadworthy.rules.language.nouns import SCENE, Thing, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import VerbGroup, after_fillers, prepositional, verb_group
-from roadworthy.rules.language.reader import AND, UNDERSTOOD, Reader
+from roadworthy.rules.language.reader import Reader
+from roadworthy.rules.language.stream import AND, UNDERSTOOD
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Comparative
 

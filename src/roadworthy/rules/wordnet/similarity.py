@@ -14,7 +14,7 @@ from functools import lru_cache
 from roadworthy.errors import InputError
 from roadworthy.rules.wordnet.lexicon import PartOfSpeech, Sense, letter_of, lexicon
 
-__all__ = ["COMMON", "common_senses", "is_kind_of", "line_above", "nearest", "synsets", "wup"]
+__all__ = ["COMMON", "common_senses", "is_kind_of", "nearest", "synsets", "wup"]
 
 COMMON = 0.1
 """The least share of a word's uses that a sense must have to be compared: one in ten.
@@ -45,20 +45,6 @@ def common_senses(word: str, pos: PartOfSpeech = "n") -> tuple[Sense, ...]:
     senses = lexicon(pos).senses(word)
     least = min(COMMON, max((sense.share for sense in senses), default=0.0))
     return tuple(sense for sense in senses if sense.share >= least)
-
-
-def line_above(sense: str) -> tuple[str, ...]:
-    """Return the longest line of synsets from a sense up to its root.
-
-    Example:
-        >>> line_above("pedestrian.n.01")[:4]
-        ('pedestrian.n.01', 'traveler.n.01', 'person.n.01', 'organism.n.01')
-    """
-    words = lexicon(_part_of_speech(sense))
-    line = [words.synset(sense)]
-    while above := words.above(line[-1]):
-        line.append(max(above, key=words.depth))
-    return tuple(map(words.name, line))
 
 
 def is_kind_of(sense: str, ancestor: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.runs.comparison.comparing import Comparison, Difference, Verdict, compare
+from roadworthy.runs.comparison.comparing import Comparison, ComparisonVerdict, Difference, compare
 from roadworthy.runs.comparison.pairing import Changed
 
-__all__ = ["Changed", "Comparison", "Difference", "Verdict", "compare"]
+__all__ = ["Changed", "Comparison", "Difference", "ComparisonVerdict", "compare"]

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from roadworthy.cases import OutcomeStatus, Requirement
 from roadworthy.errors import InputError
 from roadworthy.runs.comparison.conditions import conditions_of, match_systems
-from roadworthy.runs.comparison.pairing import Changed, Paired, Pairing, pair_up
+from roadworthy.runs.comparison.pairing import Changed, Paired, Pairing, Stoppable, pair_up
 from roadworthy.runs.comparison.statistics import holm, mcnemar, median_interval, rate_interval
 from roadworthy.seeding import rng_for
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredPair, StoredRun
 
-__all__ = ["Comparison", "Difference", "Verdict", "compare"]
+__all__ = ["Comparison", "Difference", "ComparisonVerdict", "compare"]
 
 _SEARCHES = frozenset({"coverage"})
 """Methods whose cases depend on the answers: one name in two runs is not one case."""
@@ -28,7 +28,7 @@ _NOT = "not applicable"
 _ABSENT = "absent"
 
 
-class Verdict(StrEnum):
+class ComparisonVerdict(StrEnum):
     """What the comparison says about a requirement, the worst first."""
 
     REGRESSION = "regression"
@@ -39,7 +39,7 @@ class Verdict(StrEnum):
     IMPROVEMENT = "improvement"
 
 
-_VERDICTS = tuple(Verdict)
+_VERDICTS = tuple(ComparisonVerdict)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Difference:
     p_adjusted: float | None = None
     shift: float | None = None
     shift_interval: tuple[float, float] | None = None
-    verdict: Verdict = Verdict.SAME
+    verdict: ComparisonVerdict = ComparisonVerdict.SAME
     why: str = ""
     examples_broken: tuple[Changed, ...] = ()
     examples_fixed: tuple[Changed, ...] = ()
@@ -137,12 +137,12 @@ class Comparison:
     @property
     def regressions(self) -> tuple[Difference, ...]:
         """What got worse."""
-        return tuple(one for one in self.differences if one.verdict is Verdict.REGRESSION)
+        return tuple(one for one in self.differences if one.verdict is ComparisonVerdict.REGRESSION)
 
     @property
     def improvements(self) -> tuple[Difference, ...]:
         """What got better."""
-        return tuple(one for one in self.differences if one.verdict is Verdict.IMPROVEMENT)
+        return tuple(one for one in self.differences if one.verdict is ComparisonVerdict.IMPROVEMENT)
 
 
 def compare(
@@ -155,6 +155,7 @@ def compare(
     resamples: int = 2000,
     seed: int = 0,
     anyway: bool = False,
+    stoppable: Stoppable | None = None,
 ) -> Comparison:
     """Compare two runs of the same requirements on the same data, case by case.
 
@@ -172,6 +173,7 @@ def compare(
         resamples: Of the bootstrap.
         seed: Of the bootstrap.
         anyway: Whether to compare runs with other data or seeds.
+        stoppable: Is given what interrupts the comparison while it goes on, from another thread.
 
     Raises:
         InputError: The runs are of different data or seeds, or no system is in both.
@@ -207,7 +209,7 @@ def compare(
     searched = frozenset(
         one.requirement.id for one in (*first.pairs, *second.pairs) if one.requirement.method in _SEARCHES
     )
-    paired = pair_up(first, second, Pairing(matched, searched))
+    paired = pair_up(first, second, Pairing(matched, searched), stoppable)
     differences = _differences(first.pairs, second.pairs, matched, others=not systems)
     measured = [_measured(one, paired, confidence, resamples, seed) for one in differences]
     judged = _judged(measured, alpha)
@@ -240,13 +242,16 @@ def _differences(
 def _difference(one: StoredPair | None, other: StoredPair | None) -> Difference:
     known = other or one
     assert known is not None
+    said = ComparisonVerdict.SAME
+    if one is None or other is None:
+        said = ComparisonVerdict.NEW if one is None else ComparisonVerdict.GONE
     return Difference(
         known.requirement,
         None if one is None else one.system,
         None if other is None else other.system,
         None if one is None or one.outcome is None else one.outcome.status,
         None if other is None or other.outcome is None else other.outcome.status,
-        verdict=Verdict.NEW if one is None else Verdict.GONE if other is None else Verdict.SAME,
+        verdict=said,
     )
 
 
@@ -320,23 +325,23 @@ def _judged(differences: Sequence[Difference], alpha: float) -> list[Difference]
 
 def _concluded(one: Difference, alpha: float) -> Difference:
     """Return it with its verdict."""
-    if one.verdict in (Verdict.NEW, Verdict.GONE):
-        run = "first" if one.verdict is Verdict.NEW else "second"
+    if one.verdict in (ComparisonVerdict.NEW, ComparisonVerdict.GONE):
+        run = "first" if one.verdict is ComparisonVerdict.NEW else "second"
         return replace(one, why=f"the {run} run does not test it")
     ways = one.outcome_before, one.outcome_after
     significant = one.p_adjusted is not None and one.p_adjusted <= alpha
     told = f"{one.broken} broken, {one.fixed} fixed: p {one.p_adjusted:.2g}" if significant else ""
     worse = one.frames_worse > one.frames_better
     if ways == (OutcomeStatus.PASSED, OutcomeStatus.VIOLATED):
-        return replace(one, verdict=Verdict.REGRESSION, why="it passed and is violated now")
+        return replace(one, verdict=ComparisonVerdict.REGRESSION, why="it passed and is violated now")
     if significant and worse:
-        return replace(one, verdict=Verdict.REGRESSION, why=told)
+        return replace(one, verdict=ComparisonVerdict.REGRESSION, why=told)
     if ways == (OutcomeStatus.VIOLATED, OutcomeStatus.PASSED):
-        return replace(one, verdict=Verdict.IMPROVEMENT, why="it was violated and passes now")
+        return replace(one, verdict=ComparisonVerdict.IMPROVEMENT, why="it was violated and passes now")
     if significant:
-        return replace(one, verdict=Verdict.IMPROVEMENT, why=told)
+        return replace(one, verdict=ComparisonVerdict.IMPROVEMENT, why=told)
     if not one.paired and one.requirement.method not in _SEARCHES:
-        return replace(one, verdict=Verdict.NOT_COMPARED, why="no case was judged in both runs")
+        return replace(one, verdict=ComparisonVerdict.NOT_COMPARED, why="no case was judged in both runs")
     return replace(one, why=_unchanged(one))
 
 

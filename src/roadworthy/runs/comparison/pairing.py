@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["Changed", "Paired", "Pairing", "pair_up"]
+__all__ = ["Changed", "Paired", "Pairing", "Stoppable", "pair_up"]
 
 Key = tuple[str, str]
 """A requirement's id and the name that a system has in the second run."""
+Stoppable = Callable[[Callable[[], None]], AbstractContextManager[object]]
+"""Is given what interrupts a query, for as long as there is one."""
 
 _ABSENT = "absent"
 _DIFFERENT = "different"
@@ -76,10 +79,18 @@ class Pairing:
     unpaired: frozenset[str]
 
 
-def pair_up(first: StoredRun, second: StoredRun, pairing: Pairing) -> dict[Key, Paired]:
+def pair_up(
+    first: StoredRun, second: StoredRun, pairing: Pairing, stoppable: Stoppable | None = None
+) -> dict[Key, Paired]:
     """Return the cases of two runs side by side, by requirement and system.
 
     All counting is done by the database, which keeps what does not fit into memory on disk.
+
+    Args:
+        first: The run before.
+        second: The run after.
+        pairing: What to put side by side.
+        stoppable: Is given what interrupts it while it goes on, from another thread.
 
     Raises:
         InputError: A run cannot be read.
@@ -87,7 +98,7 @@ def pair_up(first: StoredRun, second: StoredRun, pairing: Pairing) -> dict[Key, 
     import duckdb
 
     found: dict[Key, Paired] = {}
-    with duckdb.connect() as connection:
+    with duckdb.connect() as connection, (stoppable or nullcontext)(connection.interrupt):
         first.attach(connection, "first_rows")
         second.attach(connection, "second_rows")
         _join(connection, pairing)

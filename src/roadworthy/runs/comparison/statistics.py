@@ -8,12 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from roadworthy.cases import clopper_pearson_upper
 from roadworthy.errors import InputError
+from roadworthy.intervals import Interval, clopper_pearson_upper
 
 __all__ = ["holm", "mcnemar", "median_interval", "rate_interval"]
-
-Interval = tuple[float, float]
 
 
 def mcnemar(broken: int, fixed: int) -> float:
@@ -100,12 +98,12 @@ def rate_interval(
         raise InputError("an interval needs at least one case, got none")
     if not change.any():
         bound = clopper_pearson_upper(0, frames, (1 + confidence) / 2)
-        return -bound, bound
+        return Interval(-bound, bound)
     drawn = rng.multinomial(frames, count / frames, size=resamples)
     rates = (drawn @ change) / (drawn @ size)
     tail = (1 - confidence) / 2
     low, high = np.quantile(rates, [tail, 1 - tail])
-    return float(low), float(high)
+    return Interval(float(low), float(high))
 
 
 def median_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> tuple[float, Interval | None]:
@@ -117,7 +115,7 @@ def median_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> tuple
 
     Example:
         >>> median_interval(range(1, 12))
-        (6.0, (2.0, 10.0))
+        (6.0, Interval(lower=2.0, upper=10.0))
         >>> median_interval([1.0, 3.0])
         (2.0, None)
     """
@@ -139,7 +137,7 @@ def median_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> tuple
             break
     if rank < 0:
         return middle, None
-    return middle, (float(ordered[rank]), float(ordered[number - 1 - rank]))
+    return middle, Interval(float(ordered[rank]), float(ordered[number - 1 - rank]))
 
 
 def _candidates(number: int, tail: float) -> range:

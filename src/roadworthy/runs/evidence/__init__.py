@@ -21,7 +21,6 @@ from roadworthy.runs.evidence.checking import Finding, Verification, verify
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
 from roadworthy.runs.evidence.documents import Written, write_documents
 from roadworthy.runs.evidence.functional import functional_coverage
-from roadworthy.runs.evidence.intervals import clopper_pearson_interval
 from roadworthy.runs.evidence.pairs import PairResult, pair_results
 from roadworthy.runs.evidence.reqif import write_reqif
 from roadworthy.runs.evidence.trace import write_trace
@@ -34,7 +33,6 @@ __all__ = [
     "PairResult",
     "Verification",
     "Written",
-    "clopper_pearson_interval",
     "functional_coverage",
     "pair_results",
     "verify",

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import replacing
+from roadworthy._files import replacing, sha256_of
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.documents import FOLDER, TRACE, Written, write_documents
-from roadworthy.runs.evidence.sums import SUMS, digest_of, encoded, files_below, sums_text
+from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
 from roadworthy.runs.store import StoredRun, locked
 
 __all__ = ["Bundle", "write_bundle"]
@@ -81,7 +81,7 @@ def write_bundle(
         paths = [path for path in files_below(run.folder) if _is_kept(path, images=images)]
         digests = {}
         for number, path in enumerate(paths, 1):
-            digests[path] = digest_of(run.folder / path)
+            digests[path] = sha256_of(run.folder / path)
             told("Hashing files", number)
         beside = run.folder if out is None else out.parent
         scratch = stack.enter_context(_scratch(beside))
@@ -93,7 +93,7 @@ def write_bundle(
             functional=functional,
             progress=lambda done: told("Reading cases", done),
         )
-        digests |= {path: digest_of(scratch / path) for path in written.paths}
+        digests |= {path: sha256_of(scratch / path) for path in written.paths}
         digests = dict(sorted(digests.items(), key=lambda one: one[0].split("/")))
         text = encoded(sums_text(digests))
         (scratch / SUMS).write_bytes(text)

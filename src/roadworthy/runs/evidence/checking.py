@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from roadworthy._files import sha256_of
 from roadworthy.cases import OutcomeStatus, Status, rate_status
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.pairs import rows_of
-from roadworthy.runs.evidence.sums import SUMS, Differences, digest_of, read_sums
+from roadworthy.runs.evidence.sums import SUMS, Differences, read_sums
 from roadworthy.runs.store import StoredPair, StoredRun, image_path
 
 __all__ = ["Finding", "Verification", "verify"]
@@ -116,7 +117,7 @@ def _check_sums(folder: Path, digest: str, found: Verification, told: Progress) 
             f"there is no {SUMS}, so changed files cannot be told: roadworthy evidence bundle writes it"
         )
         return
-    found.digest = digest_of(sums)
+    found.digest = sha256_of(sums)
     wanted = digest.strip().lower()
     if wanted and found.digest != wanted:
         found.findings.append(Finding("digest", SUMS, f"expected {wanted}, got {found.digest}"))
@@ -159,7 +160,7 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
 def _check_image(path: Path, digest: str, case: str, found: Verification) -> None:
     if not path.is_file():
         found.findings.append(Finding("image", digest, f"case {case!r} names it, and it is not there"))
-    elif digest_of(path) != digest:
+    elif sha256_of(path) != digest:
         found.findings.append(Finding("image", digest, "its bytes do not hash to its name"))
 
 

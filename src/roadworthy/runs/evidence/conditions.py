@@ -17,11 +17,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from roadworthy.cases import Scalar
+from roadworthy.intervals import clopper_pearson_interval
 from roadworthy.runs.evidence.changes import MEASURED, Changed, changes_in
-from roadworthy.runs.evidence.intervals import CONFIDENCE, clopper_pearson_interval
 
 __all__ = ["COLUMNS", "Catalogue", "Condition", "band_of"]
 
+_CONFIDENCE = 0.95
 FEW = 12
 """As many different amounts that somebody set are bands of their own; amounts that are measured never are."""
 
@@ -72,12 +73,12 @@ class Condition:
     @property
     def lower(self) -> float | None:
         """The lower end of the Clopper-Pearson interval of the rate."""
-        return clopper_pearson_interval(self.failures, self.cases).lower if self.cases else None
+        return clopper_pearson_interval(self.failures, self.cases, _CONFIDENCE).lower if self.cases else None
 
     @property
     def upper(self) -> float | None:
         """The upper end of it."""
-        return clopper_pearson_interval(self.failures, self.cases).upper if self.cases else None
+        return clopper_pearson_interval(self.failures, self.cases, _CONFIDENCE).upper if self.cases else None
 
     @property
     def standing(self) -> str:
@@ -103,7 +104,7 @@ class Condition:
             "rate": self.rate,
             "lower": self.lower,
             "upper": self.upper,
-            "confidence": CONFIDENCE,
+            "confidence": _CONFIDENCE,
             "accepted": self.accepted,
             "standing": self.standing,
             "not_applicable": self.not_applicable,

@@ -23,6 +23,7 @@ from roadworthy.runs.suites.opening import open_data
 from roadworthy.runs.suites.passes import Pass
 from roadworthy.runs.suites.planning import SuitePlan, plan_suite
 from roadworthy.runs.suites.reading import Suite, read_suite
+from roadworthy.runs.suites.running import INCLUDED
 
 __all__ = ["check_present", "data_of", "functional_of", "plan_of"]
 
@@ -37,9 +38,9 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
 
     Args:
         folder: The folder of the run.
-        suite: The suite file where it stands. When left out it is the copy in the run, whose relative paths
-            lead somewhere only if the run lies beside what the suite names, and which is not trusted: a run
-            may come from somebody else.
+        suite: The suite file where it stands. When left out it is the copy in the run, with the copies of
+            the files that requirements were read from. Its relative paths to models and data lead somewhere
+            only if the run lies beside them, and it is not trusted: a run may come from somebody else.
         allow_commands: Whether engines of the user may run programs and code.
 
     Raises:
@@ -62,6 +63,7 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
         sample=settings.get("sample"),
         seed=manifest.get("seed"),
         allow_commands=allow_commands,
+        copies=folder / INCLUDED if suite is None else None,
     )
 
 

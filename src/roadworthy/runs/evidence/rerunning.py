@@ -34,7 +34,7 @@ from roadworthy.cases import (
 )
 from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.reopening import plan_of
-from roadworthy.runs.serial import run
+from roadworthy.runs.single import run
 from roadworthy.runs.store import MEASURE, Row, StoredPair, StoredRun, read_verdicts
 from roadworthy.runs.suites.passes import Pass
 from roadworthy.runs.suites.planning import SuitePlan, Trial

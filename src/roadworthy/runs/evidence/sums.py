@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from roadworthy._files import sha256_of
 from roadworthy.errors import InputError
 
 __all__ = [
     "SUMS",
     "Differences",
-    "digest_of",
     "encoded",
     "files_below",
     "read_sums",
@@ -23,19 +22,6 @@ __all__ = [
 SUMS = "SHA256SUMS"
 
 _LINE = re.compile(r"(?P<slash>\\?)(?P<digest>[0-9a-f]{64}) [ *](?P<path>.+)")
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
 
 
 def files_below(folder: Path) -> Iterator[str]:
@@ -127,7 +113,7 @@ class Differences:
             >>> with tempfile.TemporaryDirectory() as name:
             ...     folder = Path(name)
             ...     _ = (folder / "trace.csv").write_text("one")
-            ...     _ = (folder / SUMS).write_text(sums_text({"trace.csv": digest_of(folder / "trace.csv")}))
+            ...     _ = (folder / SUMS).write_text(sums_text({"trace.csv": sha256_of(folder / "trace.csv")}))
             ...     _ = (folder / "trace.csv").write_text("two")
             ...     Differences.of(folder)
             Differences(changed=('trace.csv',), missing=(), added=())
@@ -138,7 +124,7 @@ class Differences:
         for number, (path, digest) in enumerate(listed.items(), 1):
             if path not in present:
                 missing.append(path)
-            elif digest_of(folder / path) != digest:
+            elif sha256_of(folder / path) != digest:
                 changed.append(path)
             if progress is not None:
                 progress(number)

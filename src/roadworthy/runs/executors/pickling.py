@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeAlias
 
-from roadworthy._importing import imported
+from roadworthy._importing import imported, module_name
 from roadworthy.errors import InputError
 from roadworthy.runs.executors.work import Done, Job, Unit
 
@@ -93,9 +93,8 @@ class _Pickler(pickle.Pickler):
 
 
 def _is_users_file(name: str, file: str) -> bool:
-    """Return whether a module was imported by the path of its file: its name ends with a hash of that."""
-    path = Path(file)
-    return name == f"{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    """Return whether a module was imported by the path of its file."""
+    return name == module_name(Path(file))
 
 
 class _Unpickler(pickle.Unpickler):

@@ -14,12 +14,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from roadworthy._files import sha256_of
 from roadworthy._version import __version__
 from roadworthy.cases import Dataset
 from roadworthy.datasets import BaseDataset, WorldCropsDataset, WorldDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.models import SystemUnderTest
+from roadworthy.models import Network, SystemUnderTest
+from roadworthy.models.description import sections
 from roadworthy.transforms import UserEngine
 
 __all__ = [
@@ -50,14 +52,14 @@ class Digest:
         hashed: What was hashed, in words.
         count: How many files, or frames of a data set.
         sums: The SHA-256 of each file by its name, where they are few.
-        settings: How it is used, as text, where that is no part of the files.
+        settings: How it is used, where that is no part of the files; what JSON can hold.
     """
 
     sha256: str | None
     hashed: str
     count: int = 0
     sums: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    settings: str = ""
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """Return it as a manifest has it: what says nothing is left out."""
@@ -89,8 +91,7 @@ class FileDigests:
             told = path.stat()
             key = str(path), told.st_size, told.st_mtime_ns
             if key not in self._known:
-                with path.open("rb") as file:
-                    self._known[key] = hashlib.file_digest(file, "sha256").hexdigest()
+                self._known[key] = sha256_of(path)
         except OSError as error:
             raise InputError(f"cannot read {path}, which is to be hashed: {error.strerror}") from error
         return self._known[key]
@@ -301,12 +302,15 @@ def _unused(name: str, taken: Mapping[str, Path]) -> str:
     return free
 
 
-def _settings(network: object) -> str:
-    """Return what a network takes and what its numbers mean, as text."""
-    parts = [getattr(network, name, None) for name in ("input", "output", "batch")]
-    text = ", ".join(repr(part) for part in parts if part is not None)
-    # A default representation names a place in memory, which says nothing.
-    return "" if " at 0x" in text else text
+def _settings(network: object) -> dict[str, Any]:
+    """Return what a network takes and what its numbers mean, as its description would have it."""
+    if not isinstance(network, Network):
+        return {}
+    if not dataclasses.is_dataclass(network.output):
+        # Of a user's own kind of output nothing is known but its name.
+        return {"output": type(network.output).__qualname__}
+    told = sections(network.spec)
+    return told if network.batch is None else {**told, "batch": network.batch}
 
 
 def _source(function: object) -> Path | None:

@@ -275,12 +275,27 @@ def _check_same(there: Mapping[str, Any], mine: Mapping[str, Any], folder: Path)
             part = next((key for key in sorted(parts) if found.get(key) != wanted.get(key)), None)
             if part is None:
                 continue
-            what, found, wanted = f"{name} {part}", found.get(part), wanted.get(part)
+            what, found, wanted = _differing(f"{name} {part}", found.get(part), wanted.get(part))
         if found != wanted:
             raise InputError(
                 f"{folder} holds a run with {what} {_short(found)}, and it cannot go on with {what} "
                 f"{_short(wanted)}: run with the same, or choose another folder with --out"
             )
+
+
+def _differing(what: str, found: object, wanted: object) -> tuple[str, object, object]:
+    """Return what differs between two records: the records themselves where it is what was hashed.
+
+    Example:
+        >>> _differing("models a", {"sha256": "1", "input": {"w": 2}}, {"sha256": "1", "input": {"w": 3}})
+        ('models a input w', 2, 3)
+    """
+    if not isinstance(found, dict) or not isinstance(wanted, dict):
+        return what, found, wanted
+    if found == wanted or found.get("sha256") != wanted.get("sha256"):
+        return what, found, wanted
+    part = next(key for key in sorted({*found, *wanted}) if found.get(key) != wanted.get(key))
+    return _differing(f"{what} {part}", found.get(part), wanted.get(part))
 
 
 def _short(value: object) -> str:

@@ -113,7 +113,13 @@ def read_outcome(record: Mapping[str, Any]) -> Outcome | None:
         return None
     try:
         return Outcome(
-            record["id"], told["status"], told["counts"], told["rate"], told["summary"], told["measures"]
+            record["id"],
+            told["status"],
+            told["counts"],
+            told["rate"],
+            told["summary"],
+            told["measures"],
+            tuple(map(str, told.get("notes", ()))),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"the outcome of {record.get('id')!r} is not understood: {error}") from error
@@ -130,4 +136,5 @@ def _outcome_record(outcome: Outcome) -> dict[str, object]:
             name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in outcome.measures.items()
         },
+        **({"notes": list(outcome.notes)} if outcome.notes else {}),
     }

@@ -28,12 +28,14 @@ __all__ = [
     "DefaultsForm",
     "DrivingForm",
     "EntryForm",
+    "ImageForm",
     "ModelForm",
     "ReliabilityForm",
     "RequirementForm",
     "RuleForm",
     "RulesForm",
     "Share",
+    "StepForm",
     "SuiteForm",
     "names_of",
     "read_share",
@@ -216,7 +218,9 @@ class AcceptForm(_Form):
 Accept = Annotated[AcceptForm, _Or(_SHARE_SCHEMA)]
 _ACCEPT = Field(
     default=None,
-    description="Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}. None if left out.",
+    description="Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}; the requirement "
+    "passes when the bound of that confidence is within it. With 0, or if left out, it passes when no case "
+    "tried fails.",
 )
 _MODELS = Field(
     default=None,
@@ -268,8 +272,9 @@ class _RuleSettings(EntryForm):
     traffic: Literal["right", "left"] = Field(default="right", description="The side that one drives on.")
     engines: Text | None = Field(
         default=None,
-        description="A YAML file of image engines, or shipped for those that come with Roadworthy. Engines "
-        "that run code or call services need --allow-commands.",
+        description="A YAML file of image engines; or shipped, for the learned ones that come with "
+        "Roadworthy, on frames of the built-in world. Engines that run code or call services need "
+        "--allow-commands.",
     )
 
 
@@ -284,6 +289,24 @@ class RulesForm(_RuleSettings):
 
     rules: Some = Field(description="A file of rules, or several; paths count from the suite's folder.")
     only: Some | None = Field(default=None, description="Only these of the file's rules, by their ids.")
+
+
+class StepForm(_Form):
+    """One change on the way to an image of a search."""
+
+    number: int = Field(ge=0, description="The number of the try, which seeds what is random in it.")
+    transform: Text = Field(description="What was done, such as rotation(angle=3).")
+
+
+class ImageForm(_Form):
+    """An image of a search, made again and judged as it was."""
+
+    frame: Text = Field(description="The original, by its id.")
+    seed: int = Field(ge=0, lt=2**63, description="What is random in the changes begins with it.")
+    bound: Number = Field(gt=0, description="The largest squared error, in the data's own unit.")
+    made: Annotated[list[StepForm], Field(min_length=1)] = Field(
+        description="What was done to the original, one after the other."
+    )
 
 
 class CoverageForm(EntryForm):
@@ -314,6 +337,11 @@ class CoverageForm(EntryForm):
     )
     again: bool = Field(
         default=False, description="Of algorithm-1: push the seeds again when the stack is empty."
+    )
+    only: Annotated[list[ImageForm], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Only these images of an earlier search, each made and judged as it was then; nothing is "
+        "searched for.",
     )
 
 

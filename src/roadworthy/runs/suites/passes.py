@@ -67,6 +67,13 @@ class Pass:
         """The names of the models, in the order of the suite."""
         return [name for name in self.plan.models if any(name == model for _, model in self.pairs)]
 
+    def in_order(self) -> Iterator[tuple[str, str]]:
+        """Yield the pairs in the order in which they are concluded."""
+        for trial in self.trials:
+            for model in self.models:
+                if (trial.requirement.id, model) in self.pairs:
+                    yield trial.requirement.id, model
+
     def systems(self) -> list[SystemUnderTest]:
         """Return the models as they are tested."""
         part = self.trials[0].part

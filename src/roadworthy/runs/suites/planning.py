@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from roadworthy._files import file_name
 from roadworthy._yaml import Place
 from roadworthy.cases import Acceptance, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, suggest
 from roadworthy.models import history_of
-from roadworthy.runs.several import file_name
 from roadworthy.runs.suites.forms import KIND_KEYS, EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import (
@@ -66,7 +67,8 @@ class SuitePlan:
         trials: The requirements, in the order of the suite.
         models: The models that are tested, by their names.
         data: The data that is used, by its names.
-        notes: What a reader should know, a sentence each: which models a requirement does not fit.
+        notes: What a reader should know, a sentence each: which models a requirement does not fit, and where
+            less is tested than its words say.
     """
 
     suite: Suite
@@ -94,6 +96,7 @@ def plan_suite(
     sample: int | None = None,
     allow_commands: bool = False,
     seed: int | None = None,
+    copies: Path | None = None,
     progress: Callable[[Iterable[T]], Iterable[T]] = iter,
 ) -> SuitePlan:
     """Check everything that a suite names, and return what is to be run.
@@ -104,6 +107,8 @@ def plan_suite(
         sample: How many frames of all data, tries of a search and drives there are at most.
         allow_commands: Whether engines of the user may run programs and code.
         seed: Instead of the suite's own.
+        copies: A folder of copies of the files that requirements are read from, as a run has it; files that
+            are not there are read where the suite says.
         progress: Wraps the entries, to show how far the check has come.
 
     Raises:
@@ -112,7 +117,8 @@ def plan_suite(
     """
     if sample is not None and sample < 1:
         raise InputError(f"a sample must be 1 or more, got {sample}")
-    context = Context(suite.folder, suite.form.seed if seed is None else seed, allow_commands, sample)
+    seed = suite.form.seed if seed is None else seed
+    context = Context(suite.folder, seed, allow_commands, sample, copies=copies)
     return _Planner(suite, context, tuple(only)).plan(progress)
 
 
@@ -303,8 +309,12 @@ class _Planner:
     def _note(self) -> None:
         """Note what was left out, and what no requirement is for."""
         for reason, ids in self.left_out.items():
-            more = f" and {len(ids) - _NOTED} more" if len(ids) > _NOTED else ""
-            self.made.notes.append(f"Left out, because {reason}: {', '.join(ids[:_NOTED])}{more}")
+            self.made.notes.append(f"Left out, because {reason}: {_some(ids)}")
+        noted: dict[str, list[str]] = {}
+        for trial in self.made.trials:
+            for note in trial.part.notes:
+                noted.setdefault(note, []).append(trial.requirement.id)
+        self.made.notes += [f"{_some(ids)}: {note}" for note, ids in noted.items()]
         used = {
             "models": {model for trial in self.made.trials for model in trial.models},
             "data": {trial.data for trial in self.made.trials},
@@ -344,6 +354,11 @@ class _Planner:
             message = f"{id} and {other} would have one folder: use ids that differ in letters or digits"
             self._complain(("requirements", entry_id), message, key=True)
         self.made.trials.append(Trial(requirement, entry_id, kind, part, where, tuple(models)))
+
+
+def _some(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _NOTED} more" if len(ids) > _NOTED else ""
+    return f"{', '.join(ids[:_NOTED])}{more}"
 
 
 def _named(whole: str, trials: _Variants) -> dict[tuple[str, str, str], str]:

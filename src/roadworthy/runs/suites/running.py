@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from roadworthy._files import numbered
 from roadworthy.cases import Outcome, OutcomeStatus, Scalar, Status
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.runs.executors import Executor, ImageRetention
@@ -20,6 +21,7 @@ from roadworthy.runs.store.digests import (
     digest_of_file,
     digest_of_model,
 )
+from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import begin_manifest, check_manifest, complete_manifest, read_manifest
 from roadworthy.runs.store.records import encode_record, read_records
 from roadworthy.runs.store.writing import storing, write_whole
@@ -30,6 +32,7 @@ from roadworthy.runs.suites.reading import Suite
 __all__ = ["SuiteResult", "Watcher", "run_suite"]
 
 SUITE_FILE = "suite.yaml"
+INCLUDED = "suite-files"
 REQUIREMENTS = "requirements.jsonl"
 _BATCH = 64
 _EVERY = 5.0  # seconds
@@ -37,6 +40,9 @@ _EVERY = 5.0  # seconds
 
 class Watcher:
     """Is told how far a run has come; this one tells nobody."""
+
+    def writes_to(self, folder: Path, reason: str) -> None:
+        """The results go to another folder than was asked for, because that one holds something else."""
 
     def begins(self, what: str, cases: int) -> None:
         """A pass begins that has about so many cases."""
@@ -59,7 +65,7 @@ class SuiteResult:
         folder: Where everything is.
         plan: What was run.
         outcomes: The outcome of each requirement on each model, by the ids of the former and names of the
-            latter; also of those that were known before.
+            latter, in the order in which they are tried; also of those that were known before.
         failures: Why others could not be tried.
         before: The pairs that an earlier run had finished.
     """
@@ -85,6 +91,7 @@ def run_suite(
     images: ImageRetention = "failures",
     watcher: Watcher | None = None,
     resume: bool = True,
+    next_free: bool = False,
 ) -> SuiteResult:
     """Test everything that a suite asks for.
 
@@ -100,6 +107,8 @@ def run_suite(
         images: Of which cases the frames are stored.
         watcher: Is told how far it has come.
         resume: Whether a run in the folder may be gone on with.
+        next_free: Whether to write to the next folder that is free, or holds this very run, where the one
+            that is given holds something else: out-2, out-3 and so on.
 
     Raises:
         SuiteError: Something that the suite names cannot be used.
@@ -122,19 +131,22 @@ def run_suite(
     """
     plan = suite if isinstance(suite, SuitePlan) else plan_suite(suite, only=only, sample=sample)
     watch = watcher or Watcher()
+    tested: dict[str, Any] = {}
+    if next_free:
+        tested = _tested(plan, images, watch)
+        out = _place_for(tested, out, watch, resume=resume)
     with locked(out):
         if not resume and read_manifest(out) is not None:
-            raise InputError(f"{out} holds a run: choose another folder with --out, or go on with it")
-        tested = _tested(plan, images, watch)
+            raise InputError(_taken(out))
+        tested = tested or _tested(plan, images, watch)
         check_manifest(out, **tested)
         before = _outcomes_in(out, plan)
-        result = SuiteResult(out, plan, dict(before), before=frozenset(before))
+        result = SuiteResult(out, plan, _in_order(plan, before), before=frozenset(before))
         passes = passes_of(plan, result.before)
         if not passes and _has_ended(out):
             return result
         begin_manifest(out, **tested)
-        with storing(out):
-            write_whole(out / SUITE_FILE, plan.suite.file.text.encode("utf-8"))
+        _keep_suite(plan, out)
         _write_requirements(result)
         written = time.monotonic()
         for one in passes:
@@ -144,9 +156,47 @@ def run_suite(
             if time.monotonic() - written > _EVERY or one is passes[-1]:
                 _write_requirements(result)
                 written = time.monotonic()
+        result.outcomes = _in_order(plan, result.outcomes)
         if not result.failures:
             complete_manifest(out)
     return result
+
+
+def _place_for(tested: Mapping[str, Any], out: Path, watch: Watcher, *, resume: bool) -> Path:
+    """Return the first folder of a row of numbers in which a run may begin, or go on."""
+    reason = ""
+    for folder in numbered(out):
+        told = _unfit(folder, tested, resume=resume)
+        if not told:
+            break
+        reason = reason or told
+    if folder != out:
+        watch.writes_to(folder, reason)
+    return folder
+
+
+def _unfit(folder: Path, tested: Mapping[str, Any], *, resume: bool) -> str:
+    """Return why a run can neither begin in a folder nor go on there; nothing where it can."""
+    if not folder.exists() or (folder.is_dir() and all(one.name == LOCK for one in folder.iterdir())):
+        return ""
+    try:
+        if read_manifest(folder) is None:
+            return f"{folder} is not from a run"
+        if not resume:
+            return _taken(folder)
+        check_manifest(folder, **tested)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _taken(folder: Path) -> str:
+    return f"{folder} holds a run: choose another folder with --out, or go on with it"
+
+
+def _in_order(plan: SuitePlan, outcomes: Mapping[tuple[str, str], Outcome]) -> dict[tuple[str, str], Outcome]:
+    """Return outcomes in the order in which they are tried, however many of them an earlier run had."""
+    return {pair: outcomes[pair] for one in passes_of(plan) for pair in one.in_order() if pair in outcomes}
 
 
 def _has_ended(out: Path) -> bool:
@@ -158,7 +208,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> dict[str
     """Return what is tested, as a manifest has it."""
     files = FileDigests()
     suite = plan.suite
-    included = {_name_of(path, suite.folder): path for path in sorted(plan.context.files)}
+    included = sorted(plan.context.files.items())
     data = {}
     for name, one in plan.data.items():
         watch.begins(f"Hashing {name}", len(one.frames))
@@ -168,7 +218,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> dict[str
         "data": data,
         "suite": {
             suite.path.name: digest_of_file(suite.path, files),
-            **{name: digest_of_file(path, files) for name, path in included.items()},
+            **{name: digest_of_file(path, files) for name, path in included},
         },
         "engines": {name: digest_of_engine(one, files) for name, one in plan.context.engines.items()},
         "seed": plan.context.seed,
@@ -176,12 +226,14 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> dict[str
     }
 
 
-def _name_of(path: Path, folder: Path) -> str:
-    """Return what a file that a suite includes is called: as the suite has it, without what lies above."""
-    try:
-        return path.relative_to(folder).as_posix()
-    except ValueError:
-        return path.name
+def _keep_suite(plan: SuitePlan, out: Path) -> None:
+    """Copy the suite and the files that it reads requirements from, so that they can be read again."""
+    with storing(out):
+        write_whole(out / SUITE_FILE, plan.suite.file.text.encode("utf-8"))
+        for name, path in plan.context.files.items():
+            copy = out / INCLUDED / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(copy, path.read_bytes())
 
 
 def _outcomes_in(out: Path, plan: SuitePlan) -> dict[tuple[str, str], Outcome]:

@@ -1,68 +1,37 @@
-"""Harvesting cut-outs from labelled data: things that are seen whole, alone and clearly.
-
-What a label map calls a thing is seldom exact to the pixel. So the outline is made to follow the image, is
-drawn in a little, and its border gets the colours of the inside: a seam of the old background would give a
-cut-out away.
-"""
+"""Harvesting cut-outs from labelled data: things that are seen whole, alone and clearly."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import CutOut, Facing, Gallery, named_apart
-from roadworthy.transforms.objects.surroundings import Surroundings, Window
-from roadworthy.transforms.perspective import GROUND
+from roadworthy.transforms.objects.cutting import (
+    board_end,
+    cropped,
+    decontaminated,
+    feathered,
+    outlined,
+    straightened,
+)
+from roadworthy.transforms.objects.gallery import CutOut, Gallery, named_apart
+from roadworthy.transforms.objects.seen_properties import facing_of, properties_of
+from roadworthy.transforms.objects.surroundings import Surroundings
+from roadworthy.transforms.objects.whole_things import HARVESTED, POLED, Refusal, Thing, height_of, things_of
 
-__all__ = ["HARVESTED", "Harvest", "Refusal", "harvest", "harvest_frame"]
-
-Image = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
-
-_POLED = ("traffic sign", "traffic light")
-
-
-@dataclass(frozen=True)
-class _Looks:
-    """What a thing must be like to be taken for a whole one."""
-
-    aspect: tuple[float, float]  # width over height
-    metres: tuple[float, float]  # height
-    filled: float  # least share of its box
-    solid: float = 0.0  # least share of its convex hull: what is less is more than one thing
-
-
-HARVESTED: Mapping[str, _Looks] = {
-    "pedestrian": _Looks((0.22, 0.52), (1.3, 2.1), 0.45, 0.65),
-    "bicyclist": _Looks((0.3, 1.4), (1.3, 2.2), 0.38, 0.6),
-    "vehicle": _Looks((0.75, 3.0), (1.1, 4.2), 0.66, 0.91),
-    "traffic sign": _Looks((0.06, 0.7), (1.6, 5.0), 0.1),
-    "traffic light": _Looks((0.05, 0.5), (2.0, 6.5), 0.08),
-}
-"""The elements that can be harvested, and what they must look like."""
+__all__ = ["Harvest", "harvest", "harvest_frame", "harvestable"]
 
 _DARK = 45.0  # mean grey level of the ground: below it, colours are hardly known
 _FLAT = 7.0  # standard deviation of a thing's grey levels
-_CROWDED = 0.12  # share of the outline that may touch other things
-_BOARD = 0.35  # least height of a sign's board, in terms of the least height of a cut-out
-_HIDDEN = 0.03  # share that may be hidden or outside, where that is known
-
-
-class Refusal(str):
-    """Why a thing was not taken."""
-
-    __slots__ = ()
 
 
 @dataclass
@@ -146,7 +115,7 @@ def harvest_frame(
     site = Surroundings(frame)
     counts: Counter[str] = Counter()
     for element in elements:
-        for thing in _things(site, element, smallest):
+        for thing in things_of(site, element, smallest):
             counts[element] += 1
             if isinstance(thing, Refusal):
                 yield element, thing
@@ -155,171 +124,20 @@ def harvest_frame(
             yield element, _taken(site, thing, name, f"{source}:{frame.id}" if source else frame.id)
 
 
-@dataclass(frozen=True)
-class _Thing:
-    element: str
-    box: Window
-    mask: Mask  # within the box
-    parts: Mask | None = None  # where it is the thing itself and not its pole
-    single: bool = False  # whether it is known to be one thing
-    properties: Mapping[str, str] = field(default_factory=FrozenDict)
-
-
-def _things(site: Surroundings, element: str, smallest: int) -> Iterator[_Thing | Refusal]:
-    """Yield what a frame has of an element, or why it is not taken."""
-    frame = site.frame
-    boxes = frame.boxes
-    if frame.instances is not None and boxes is not None and boxes.track_ids is not None:
-        for index in range(len(boxes)):
-            if boxes.classes[index] != element:
-                continue
-            shares = [share[index] for share in (boxes.occlusion, boxes.truncation) if share is not None]
-            if any(share > _HIDDEN for share in shares):
-                yield Refusal("partly hidden")
-                continue
-            mask = frame.instances == boxes.track_ids[index]
-            yield _found(site, element, mask, smallest, boxes.attributes[index], single=True)
-        return
-    mask = site.is_any((element,))[site.labels.ids]
-    count, components = cv2.connectedComponents(mask.view(np.uint8))
-    for number in range(1, count):
-        yield _found(site, element, components == number, smallest, {}, single=False)
-
-
-def _found(
-    site: Surroundings,
-    element: str,
-    mask: Mask,
-    smallest: int,
-    properties: Mapping[str, str],
-    *,
-    single: bool,
-) -> _Thing | Refusal:
-    whole = _with_pole(site, mask) if element in _POLED else mask
-    left, top, width, height = cv2.boundingRect(whole.view(np.uint8))
-    box = (left, top, left + width, top + height)
-    window = (slice(top, box[3]), slice(left, box[2]))
-    parts = mask[window] if element in _POLED else None
-    thing = _Thing(element, box, whole[window], parts, single, properties)
-    reason = _trouble(site, thing, smallest)
-    return thing if reason is None else reason
-
-
-def _with_pole(site: Surroundings, mask: Mask) -> Mask:
-    """Return a sign or light with the pole below it."""
-    left, top, width, height = cv2.boundingRect(mask.view(np.uint8))
-    pole = site.is_any(("pole",))[site.labels.ids]
-    column = pole.copy()
-    column[: top + height // 2] = False
-    column[:, :left] = False
-    column[:, left + width :] = False
-    _, components = cv2.connectedComponents((column | mask).view(np.uint8))
-    own = np.bincount(components[mask]).argmax()
-    return np.asarray((components == own) & (column | mask))
-
-
-def _trouble(site: Surroundings, thing: _Thing, smallest: int) -> Refusal | None:
-    """Return why a thing cannot be taken; None if it can."""
-    left, top, right, bottom = thing.box
-    height, width = bottom - top, right - left
-    looks = HARVESTED[thing.element]
-    if height < smallest:
-        return Refusal("too small")
-    if left <= 0 or top <= 0 or right >= site.frame.width or bottom >= site.frame.height:
-        return Refusal("at the edge of the image")
-    if _on_ground(site, thing) < 0.6:
-        return Refusal("does not stand on visible ground")
-    if _crowded(site, thing) > _CROWDED:
-        return Refusal("touches other things")
-    pixels = int(np.count_nonzero(thing.mask))
-    # One thing that is known to be one may be wider, such as a person who strides.
-    widest = looks.aspect[1] * (1.3 if thing.single else 1.0)
-    if not looks.aspect[0] <= width / height <= widest or pixels < looks.filled * thing.mask.size:
-        return Refusal("unlikely shape")
-    if not thing.single and (pixels < looks.solid * _hull(thing.mask) or _several(thing)):
-        return Refusal("more than one thing")
-    if thing.parts is not None and np.count_nonzero(thing.parts.any(axis=1)) < _BOARD * smallest:
-        return Refusal("too small")
-    if not looks.metres[0] <= _metres(site, thing) <= looks.metres[1]:
-        return Refusal("unlikely size")
-    return None
-
-
-def _hull(mask: Mask) -> float:
-    """Return the area of a mask's convex hull in pixels."""
-    points = np.argwhere(mask)[:, ::-1].astype(np.int32)
-    return float(cv2.contourArea(cv2.convexHull(points)))
-
-
-def _several(thing: _Thing) -> bool:
-    """Return whether a thing is a row of parked cars, or two people side by side."""
-    mask = thing.mask
-    height = len(mask)
-    if thing.element == "vehicle":
-        columns = np.flatnonzero(mask.any(axis=0))
-        lowest = height - mask[::-1].argmax(axis=0)[columns]
-        ends = np.percentile(lowest[len(lowest) // 20 : -(len(lowest) // 20) or None], [2, 98])
-        return bool(ends[1] - ends[0] > 0.32 * height)
-    if thing.element == "pedestrian":
-        heads = mask[: max(2, height // 7)].any(axis=0)
-        return int(np.count_nonzero(np.diff(heads.astype(np.int8), prepend=0) == 1)) > 1
-    return False
-
-
-def _on_ground(site: Surroundings, thing: _Thing) -> float:
-    """Return the share of a thing's lowest pixels that have ground below them."""
-    left, _, right, bottom = thing.box
-    foot = max(1, round(0.04 * len(thing.mask)))
-    columns = np.flatnonzero(thing.mask[-foot:].any(axis=0)) + left
-    ids = site.labels.ids[bottom : bottom + max(1, foot), left:right]
-    ground = np.asarray(site.is_any(GROUND)[ids].any(axis=0))
-    return float(np.mean(ground[columns - left])) if len(columns) else 0.0
-
-
-def _crowded(site: Surroundings, thing: _Thing) -> float:
-    """Return the share of a thing's outline beside which there are other things."""
-    left, top, right, bottom = (
-        max(0, thing.box[0] - 3),
-        max(0, thing.box[1] - 3),
-        min(site.frame.width, thing.box[2] + 3),
-        min(site.frame.height, thing.box[3] + 3),
-    )
-    own = np.zeros((bottom - top, right - left), np.uint8)
-    y, x = thing.box[1] - top, thing.box[0] - left
-    own[y : y + thing.mask.shape[0], x : x + thing.mask.shape[1]] = thing.mask
-    ring = cv2.dilate(own, np.ones((5, 5), np.uint8)).view(np.bool_) & ~own.view(np.bool_)
-    names = ["dynamic object", "ego-vehicle"]
-    if thing.element not in _POLED:
-        names += ["traffic sign", "traffic light", "pole"]
-    others = site.is_any(tuple(names))[site.labels.ids[top:bottom, left:right]]
-    return int(np.count_nonzero(others & ring)) / max(1, int(np.count_nonzero(ring)))
-
-
-def _metres(site: Surroundings, thing: _Thing) -> float:
-    _, top, _, bottom = thing.box
-    if site.frame.depth is not None:
-        left, right = thing.box[0], thing.box[2]
-        depth = site.frame.depth[top:bottom, left:right][thing.mask]
-        depth = depth[np.isfinite(depth)]
-        if len(depth):
-            return float(np.percentile(depth, 5)) * (bottom - top) / site.view.focal
-    return site.view.metres(bottom - top, bottom)
-
-
-def _taken(site: Surroundings, thing: _Thing, name: str, source: str) -> CutOut | Refusal:
+def _taken(site: Surroundings, thing: Thing, name: str, source: str) -> CutOut | Refusal:
     """Return the cut-out of a thing, if its pixels are good enough."""
-    metres = _metres(site, thing)
+    metres = height_of(site, thing)
     ambience = site.ground_color(thing.box, metres)
     if sum(ambience) / 3 < _DARK:
         return Refusal("too dark")
-    crop, mask, offset = _cropped(site.frame.image, thing)
-    own = mask if thing.element in _POLED else _outlined(crop, mask)
+    crop, mask, offset = cropped(site.frame.image, thing)
+    own = mask if thing.element in POLED else outlined(crop, mask)
     if own is None:
         return Refusal("unclear outline")
-    alpha = _feathered(own)
-    colors = _decontaminated(crop, alpha)
+    alpha = feathered(own)
+    colors = decontaminated(crop, alpha)
     if thing.parts is not None:
-        colors, alpha = _straightened(crop, colors, alpha, own, offset[0] + _board_end(thing.parts))
+        colors, alpha = straightened(crop, colors, alpha, own, offset[0] + board_end(thing.parts))
     rgba = np.dstack([colors, alpha])
     left, top, width, height = cv2.boundingRect((alpha > 127).view(np.uint8))
     rgba = np.ascontiguousarray(rgba[top : top + height, left : left + width])
@@ -334,194 +152,20 @@ def _taken(site: Surroundings, thing: _Thing, name: str, source: str) -> CutOut 
         wide[y : y + thing.parts.shape[0], x : x + thing.parts.shape[1]] = thing.parts
         parts, names = wide[top : top + height, left : left + width], ("pole", thing.element)
     middle = (thing.box[0] + thing.box[2] - site.frame.width) / 2
-    properties = dict(thing.properties) or _properties(thing.element, rgba, ambience, metres)
+    properties = dict(thing.properties) or properties_of(thing.element, rgba, ambience, metres)
     return CutOut(
         name,
         thing.element,
         height=metres * height / (thing.box[3] - thing.box[1]),
         ambience=ambience,
         properties=properties,
-        facing=_facing(rgba) if thing.element == "vehicle" else "",
+        facing=facing_of(rgba) if thing.element == "vehicle" else "",
         bearing=math.degrees(math.atan2(middle, site.view.focal)) if thing.element == "vehicle" else 0.0,
         source=source,
         pixels=rgba,
         parts=parts,
         part_names=names,
     )
-
-
-def _cropped(image: Image, thing: _Thing) -> tuple[Image, Mask, tuple[int, int]]:
-    """Return a thing with some of its surroundings, its mask there, and where the mask's box begins."""
-    left, top, right, bottom = thing.box
-    margin = max(6, (bottom - top) // 8)
-    x1, y1 = max(0, left - margin), max(0, top - margin)
-    x2, y2 = min(image.shape[1], right + margin), min(image.shape[0], bottom + margin)
-    crop = np.ascontiguousarray(image[y1:y2, x1:x2])
-    mask = np.zeros(crop.shape[:2], np.bool_)
-    mask[top - y1 : bottom - y1, left - x1 : right - x1] = thing.mask
-    return crop, mask, (top - y1, left - x1)
-
-
-def _outlined(crop: Image, mask: Mask) -> Mask | None:
-    """Return the mask with an outline that follows the image; None if the two disagree.
-
-    Near the outline of the mask, colours decide what belongs to the thing (GrabCut).
-    """
-    reach = max(1, round(0.012 * math.sqrt(np.count_nonzero(mask))))
-    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
-    given = mask.view(np.uint8)
-    state = np.where(mask, cv2.GC_PR_FGD, cv2.GC_BGD).astype(np.uint8)
-    state[cv2.erode(given, disc).view(np.bool_)] = cv2.GC_FGD
-    state[cv2.dilate(given, disc).view(np.bool_) & ~mask] = cv2.GC_PR_BGD
-    if not (state == cv2.GC_FGD).any():
-        return None
-    cv2.setRNGSeed(1)  # its clusters of colours begin at random
-    found = cv2.grabCut(
-        crop, state, (0, 0, 1, 1), np.zeros((1, 65)), np.zeros((1, 65)), 4, cv2.GC_INIT_WITH_MASK
-    )[0]
-    own = np.isin(found, (cv2.GC_FGD, cv2.GC_PR_FGD))
-    count, components, stats, _ = cv2.connectedComponentsWithStats(own.view(np.uint8))
-    if count < 2:
-        return None
-    own = components == 1 + int(stats[1:, cv2.CC_STAT_AREA].argmax())
-    agreed = np.count_nonzero(own & mask) / np.count_nonzero(own | mask)
-    _, _, width, height = cv2.boundingRect(own.view(np.uint8))
-    _, _, wide, high = cv2.boundingRect(given)
-    same_size = 0.9 < height / high < 1.1 and 0.8 < width / wide < 1.2
-    return own if agreed > 0.75 and same_size else None
-
-
-def _feathered(own: Mask) -> NDArray[np.uint8]:
-    """Return how much of each pixel belongs to a thing, from 0 to 255, drawn in by half a pixel."""
-    soft = cv2.GaussianBlur(own.astype(np.float32), (0, 0), 0.8)
-    # Thin parts such as poles keep the middle of their blurred profile.
-    return np.asarray(np.clip(np.rint((soft - 0.3) / 0.5 * 255), 0, 255), np.uint8)
-
-
-def _board_end(board: Mask) -> int:
-    """Return the row below the last one of a sign's board or a light's head."""
-    return int(np.flatnonzero(board.any(axis=1))[-1]) + 1
-
-
-def _straightened(
-    crop: Image, colors: Image, alpha: NDArray[np.uint8], own: Mask, start: int
-) -> tuple[Image, NDArray[np.uint8]]:
-    """Return colours and alpha with the pole below a row drawn as a straight one.
-
-    A pole is a pixel or two wide; what a label map makes of it looks like a string of beads.
-    """
-    rows = np.flatnonzero(own[start:].any(axis=1)) + start
-    if len(rows) < 4:
-        return colors, alpha
-    counts = np.count_nonzero(own[rows], axis=1)
-    places = np.arange(own.shape[1]) + 0.5
-    middles = (own[rows] * places).sum(axis=1) / counts
-    spans = own.shape[1] - own[rows][:, ::-1].argmax(axis=1) - own[rows].argmax(axis=1)
-    if np.median(spans) > 2 * np.median(counts):  # it stands on two
-        return colors, alpha
-    half = max(0.5, float(np.median(counts)) / 2 - 0.25)
-    slope, offset = np.polyfit(rows, middles, 1)
-    if abs(slope) > 0.04:  # poles are upright
-        slope, offset = 0.0, float(np.median(middles))
-    every = np.arange(start, rows[-1] + 1)
-    middle = (slope * every + offset)[:, None]
-    cover = np.clip(np.minimum(places + 0.5, middle + half) - np.maximum(places - 0.5, middle - half), 0, 1)
-    shades = (crop[every] * cover[..., None]).sum(axis=1) / np.maximum(cover.sum(axis=1), 1e-3)[:, None]
-    shades = 0.5 * cv2.blur(shades, (1, 9)) + 0.5 * np.median(shades, axis=0)
-    new_colors, new_alpha = colors.copy(), alpha.copy()
-    new_alpha[start:] = 0
-    new_alpha[every] = np.rint(cover * 255).astype(np.uint8)
-    new_colors[every] = np.rint(shades).clip(0, 255).astype(np.uint8)[:, None]
-    return new_colors, new_alpha
-
-
-def _decontaminated(crop: Image, alpha: NDArray[np.uint8]) -> Image:
-    """Return the colours with those of the border taken from the nearest pixels inside."""
-    inside = cv2.erode((alpha > 250).view(np.uint8), np.ones((3, 3), np.uint8)).view(np.bool_)
-    if not inside.any():
-        inside = alpha > 127
-    _, nearest = cv2.distanceTransformWithLabels(
-        (~inside).view(np.uint8), cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL
-    )
-    table = np.zeros((int(nearest.max()) + 1, 3), np.uint8)
-    table[nearest[inside]] = crop[inside]
-    filled = table[nearest]
-    smooth = cv2.blur(filled, (3, 3))
-    return np.where(inside[..., None], crop, smooth).astype(np.uint8)
-
-
-def _facing(rgba: NDArray[np.uint8]) -> Facing:
-    """Return from where a vehicle is seen, as far as its shape and its lamps tell."""
-    height, width = rgba.shape[:2]
-    if width / height > 1.75:
-        return "side"
-    lab = cv2.cvtColor(np.ascontiguousarray(rgba[..., :3]), cv2.COLOR_RGB2LAB).astype(np.int16)
-    redder = lab[..., 1] - 128
-    red = (redder > 12) & (redder - (lab[..., 2] - 128) > -14) & (rgba[..., 3] > 200)
-    third = width // 3
-    lamps = np.array_split(red[height // 4 : int(0.8 * height)], [third, width - third], axis=1)
-    left, middle, right = (float(part.mean()) for part in lamps)
-    if middle > 0.12 or max(left, right) > 0.3:  # red all over: nothing can be told from it
-        return ""
-    return "away" if max(left, right) > 0.003 else "toward" if max(left, right) < 0.001 else ""
-
-
-def _properties(
-    element: str, rgba: NDArray[np.uint8], ambience: tuple[float, float, float], metres: float
-) -> dict[str, str]:
-    """Return what can be seen of a thing's properties; nothing where it is not clear."""
-    if element == "vehicle":
-        found = {"type": "car"} if 1.2 <= metres <= 1.75 else {}
-        color = _paint(rgba, ambience)
-        return {**found, "color": color} if color else found
-    if element == "traffic light":
-        color = _lamp(rgba)
-        return {"color": color} if color else {}
-    return {}
-
-
-def _paint(rgba: NDArray[np.uint8], ambience: tuple[float, float, float]) -> str:
-    """Return the colour of a vehicle's body where it is beyond doubt."""
-    height, width = rgba.shape[:2]
-    body = rgba[int(0.4 * height) : int(0.75 * height), int(0.15 * width) : int(0.85 * width)]
-    solid = body[..., 3] > 250
-    if np.count_nonzero(solid) < 50:
-        return ""
-    hsv = cv2.cvtColor(np.ascontiguousarray(body[..., :3]), cv2.COLOR_RGB2HSV)[solid]
-    hue, saturation, value = (hsv[:, k].astype(np.float32) for k in range(3))
-    colored = (saturation > 110) & (value > 45)
-    if np.mean(colored) > 0.4:
-        name = _hue(float(np.median(hue[colored])))
-        return "" if name == "orange" else name
-    bright = float(np.median(value)) / max(1.0, sum(ambience) / 3)
-    if np.mean(saturation < 60) > 0.7:
-        return "white" if bright > 2.4 else "black" if bright < 0.35 else ""
-    return ""
-
-
-def _hue(value: float) -> str:
-    """Return the colour word of a hue from 0 to 180, empty between two words."""
-    for name, low, high in (
-        ("red", 0, 7),
-        ("orange", 9, 17),
-        ("yellow", 20, 33),
-        ("green", 40, 85),
-        ("blue", 95, 128),
-        ("red", 172, 181),
-    ):
-        if low <= value < high:
-            return name
-    return ""
-
-
-def _lamp(rgba: NDArray[np.uint8]) -> str:
-    """Return the colour of a traffic light's lit lamp where it is beyond doubt."""
-    hsv = cv2.cvtColor(np.ascontiguousarray(rgba[..., :3]), cv2.COLOR_RGB2HSV)
-    lit = (hsv[..., 1] > 120) & (hsv[..., 2] > 150) & (rgba[..., 3] > 200)
-    if np.count_nonzero(lit) < 6:
-        return ""
-    name = _hue(float(np.median(hsv[..., 0][lit])))
-    return {"red": "red", "orange": "yellow", "yellow": "yellow", "green": "green"}.get(name, "")
 
 
 def _keep_largest(result: Harvest, most: int) -> None:

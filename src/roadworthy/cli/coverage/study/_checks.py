@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roadworthy._files import file_name, write_text
 from roadworthy.cli._console import make_folder
-from roadworthy.cli.rules._sheets import file_name
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ def write_checks(
     out: Path, study: DeviationStudy, findings: Sequence[Finding], pairs: Sequence[CheckPair]
 ) -> list[str]:
     """Write a sheet for each model and the table that belongs to them; return the names of the files."""
-    from roadworthy.cli.coverage.study._output import write_text
     from roadworthy.coverage.studies.checking import checks_csv
     from roadworthy.images import write_image
     from roadworthy.report.coverage_studies import check_sheet

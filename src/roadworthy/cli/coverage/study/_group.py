@@ -46,7 +46,8 @@ Part = Annotated[
     ),
 ]
 Sample = Annotated[
-    int, typer.Option(metavar="N", help="How many seed images, drawn at random; 0 for all of them.")
+    int,
+    typer.Option("--sample", "-n", metavar="N", help="How many seed images, drawn at random; 0 for all."),
 ]
 Transformations = Annotated[
     list[str] | None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from roadworthy.cli._datasets import opened
-from roadworthy.cli.models._group import history_of
+from roadworthy.cli._models import history_of
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,12 +27,14 @@ class SeedImages:
         data: The data set.
         numbers: Which of its frames, in order.
         history: How many earlier frames they need.
+        count: How many frames the data was asked to make, where it is made.
         left_out: The frames that could not be used, with the reason, once they were read.
     """
 
     data: Dataset
     numbers: tuple[int, ...]
     history: int = 0
+    count: int | None = None
     left_out: dict[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -111,8 +113,8 @@ def seed_images(
         raise InputError(f"{data.name} has no frames{where}: it has {len(data)}")
     if sample and sample < len(chosen):
         drawn = rng_for(seed, "seed images").choice(len(chosen), sample, replace=False)
-        return SeedImages(data, tuple(chosen[one] for one in sorted(drawn.tolist())), history)
-    return SeedImages(data, tuple(chosen), history)
+        return SeedImages(data, tuple(chosen[one] for one in sorted(drawn.tolist())), history, count)
+    return SeedImages(data, tuple(chosen), history, count)
 
 
 def _part(text: str | None, total: int) -> range:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._files import write_json, write_text
 from roadworthy.cli._console import console, make_folder, print_json
-from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +65,7 @@ def give_out(
         write_text(out / f"{table.name}.csv", table.csv())
     for title, figure in figures.items():
         save(figure, out / f"{title}.png")
-    write_text(out / f"{name}.json", json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+    write_json(out / f"{name}.json", document)
     if as_json:
         print_json(document)
         return
@@ -83,15 +82,3 @@ def give_out(
         *written,
     ]
     shown.print(f"Wrote {', '.join(files)} into {out}", markup=False, soft_wrap=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file.
-
-    Raises:
-        InputError: It cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error

@@ -75,11 +75,11 @@ def deviation(
     judgement of them; `false-alarms` counts it.
     """
     from roadworthy.cli._console import progress
+    from roadworthy.cli._models import opened_models
     from roadworthy.cli.coverage.study._checks import check_pairs, refuse_to_overwrite, write_checks
     from roadworthy.cli.coverage.study._guided import GuidedImages
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
-    from roadworthy.cli.rules._inputs import opened_models
     from roadworthy.coverage.oracle import check_epsilon, check_lambda
     from roadworthy.coverage.parameter_sets import parameter_sets
     from roadworthy.coverage.studies.asking import add_images, ask_models

@@ -58,9 +58,9 @@ def directions(
     images steered to the left with images steered to the right.
     """
     from roadworthy.cli._console import progress
+    from roadworthy.cli._models import opened_models
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
-    from roadworthy.cli.rules._inputs import opened_models
     from roadworthy.coverage.studies.directions import study_directions
     from roadworthy.coverage.studies.watching import HowCounted
     from roadworthy.report.coverage_studies import draw_directions

@@ -149,8 +149,8 @@ def _observed(
     batch: int,
 ) -> tuple[SeedImages, list[Activity]]:
     from roadworthy.cli._console import progress
+    from roadworthy.cli._models import opened_models
     from roadworthy.cli.coverage.study._inputs import seed_images
-    from roadworthy.cli.rules._inputs import opened_models
     from roadworthy.coverage.parameter_sets import parameter_sets
     from roadworthy.coverage.studies.activity import observe_changes
     from roadworthy.coverage.studies.watching import HowCounted

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from roadworthy._arrays import read_npz
-from roadworthy._files import parse_json, replacing
 from roadworthy.cases import Dataset
-from roadworthy.errors import InputError
 from roadworthy.models.training import Samples, Settings, read_samples, task_for
-from roadworthy.models.training.stored import Encoding, restored, stored
-from roadworthy.models.zoo import Variant, architecture
+from roadworthy.models.training.stored import Encoding, reading_material, write_material
+from roadworthy.models.zoo import Variant
 
 __all__ = ["TrainingMaterial", "read_training_material"]
 
@@ -49,19 +41,16 @@ class TrainingMaterial:
             InputError: It cannot be written.
         """
         settings = dataclasses.asdict(self.settings)
-        header = {
-            "format": _FORMAT,
-            "network": self.variant.name,
-            "outputs": list(self.variant.outputs),
-            "options": dict(self.variant.options),
-            # Where it is trained is no part of what is trained.
-            "settings": {key: one for key, one in settings.items() if key not in _OF_THE_MACHINE},
-        }
-        arrays: dict[str, NDArray[Any]] = {}
-        for part, samples in (("training", self.training), ("validation", self.validation)):
-            arrays |= {f"{part} {name}": one for name, one in stored(samples, encoding).items()}
-        with replacing(path) as unfinished, unfinished.open("wb") as file:
-            np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+        # Where it is trained is no part of what is trained.
+        kept = {key: one for key, one in settings.items() if key not in _OF_THE_MACHINE}
+        write_material(
+            path,
+            _FORMAT,
+            self.variant,
+            {"training": self.training, "validation": self.validation},
+            header={"settings": kept},
+            encoding=encoding,
+        )
 
     @classmethod
     def load(cls, path: Path) -> TrainingMaterial:
@@ -70,28 +59,13 @@ class TrainingMaterial:
         Raises:
             InputError: The file is missing, broken, or none of these.
         """
-        try:
-            arrays = read_npz(path)
-            header = parse_json(str(arrays["header"]))
-            if header["format"] != _FORMAT:
-                raise ValueError(f"expected {_FORMAT!r}, got {header['format']!r}")
-            parts = [
-                restored(
-                    {
-                        name.removeprefix(f"{part} "): one
-                        for name, one in arrays.items()
-                        if name.startswith(f"{part} ")
-                    }
-                )
-                for part in ("training", "validation")
-            ]
-            variant = architecture(header["network"]).variant(header["outputs"], header["options"])
-            return cls(variant, Settings(**header["settings"]), *parts)
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise InputError(
-                f"{path} holds nothing to train mutants with ({type(error).__name__}: {error}): make it with "
-                "python -m roadworthy.driving.mutants prepare"
-            ) from error
+        otherwise = (
+            "holds nothing to train mutants with ({why}): make it with "
+            "python -m roadworthy.driving.mutants prepare"
+        )
+        with reading_material(path, _FORMAT, otherwise=otherwise) as found:
+            settings = Settings(**found.header["settings"])
+            return cls(found.variant, settings, found.samples("training"), found.samples("validation"))
 
 
 def read_training_material(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -26,7 +28,7 @@ from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.opening import Facts
 from roadworthy.transforms import UserEngine
 
-__all__ = ["Context", "Kind", "OfEach", "OtherTask", "Part", "other_task"]
+__all__ = ["Context", "Kind", "OfEach", "OtherTask", "Part", "included_name", "other_task"]
 
 F = TypeVar("F", bound=EntryForm)
 T = TypeVar("T")
@@ -41,23 +43,28 @@ class Context:
         seed: The seed of the suite.
         allow_commands: Whether engines of the user may run programs and code.
         sample: How many frames, tries or drives there are at most; None for all.
-        files: The files that requirements were read from; the kinds add theirs.
+        files: The files that requirements were read from, by what a run calls them; the kinds add theirs.
         known: What a kind has read ahead, by a key of its own.
         engines: The image engines that may change frames, by name; the kinds add theirs.
+        copies: A folder of copies of such files, which are read instead of the files themselves.
     """
 
     folder: Path
     seed: int = 0
     allow_commands: bool = False
     sample: int | None = None
-    files: set[Path] = field(default_factory=set)
+    files: dict[str, Path] = field(default_factory=dict)
     known: dict[tuple[str, str], Any] = field(default_factory=dict)
     engines: dict[str, UserEngine] = field(default_factory=dict)
+    copies: Path | None = None
 
     def located(self, path: str) -> Path:
         """Return a file that the suite names, and note that it is part of the suite."""
+        name = included_name(path)
         found = self.folder / path
-        self.files.add(found)
+        if self.copies is not None and (self.copies / name).is_file():
+            found = self.copies / name
+        self.files[name] = found
         return found
 
     def read_engines(self, path: str) -> tuple[UserEngine, ...]:
@@ -80,6 +87,21 @@ class Context:
         return found
 
 
+def included_name(path: str) -> str:
+    """Return what a file that a suite names is called in a run: as the suite has it, if it lies below.
+
+    Where else it lies is not told: a manifest has no paths of a machine.
+
+    Example:
+        >>> included_name("rules/./paper.rules"), included_name("../mine.rules")
+        ('rules/paper.rules', 'outside-7ffa248b/mine.rules')
+    """
+    plain = Path(os.path.normpath(path))
+    if plain.is_absolute() or ".." in plain.parts:
+        return f"outside-{sha256(plain.as_posix().encode('utf-8', 'replace')).hexdigest()[:8]}/{plain.name}"
+    return plain.as_posix()
+
+
 @dataclass(frozen=True, eq=False)
 class Part(Generic[T]):
     """One of the requirements that an entry of a suite stands for.
@@ -89,12 +111,14 @@ class Part(Generic[T]):
         text: What must hold.
         parameters: The method's settings; anything that JSON can hold.
         inside: What the kind needs to try it.
+        notes: What a reader should know about how it is read, a sentence each.
     """
 
     name: str
     text: str
     parameters: Mapping[str, Any]
     inside: T
+    notes: tuple[str, ...] = ()
 
 
 class OtherTask(str):

@@ -22,7 +22,10 @@ _PROBED = 8  # tries for each frame of a probe
 
 
 class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
-    """A search that tries changed images, one model at a time, because it follows the model's answers."""
+    """A search that tries changed images, one model at a time, because it follows the model's answers.
+
+    Images that an earlier one made can be tried alone.
+    """
 
     name = "coverage"
     one_at_a_time = True
@@ -30,6 +33,7 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
     def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[tuple[Settings, str]]]:
         """Yield the search."""
         from roadworthy.coverage import counting_named
+        from roadworthy.coverage.search.remade import Remade
         from roadworthy.coverage.search.settings import Settings
 
         counting_named(entry.counting)
@@ -46,6 +50,7 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
             again=entry.again,
             deepest=entry.deepest,
             reach=entry.reach,
+            only=tuple(Remade.of(one.model_dump()) for one in entry.only or ()),
         )
         if context.sample is not None:
             settings = replace(settings, tries=min(settings.tries, context.sample))
@@ -79,8 +84,9 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
         return observable(system, part.inside[1])
 
     def cases(self, part: Part[tuple[Settings, str]], frames: int) -> int:
-        """Return a case for each original and each try."""
-        return frames + part.inside[0].tries
+        """Return a case for each original and each try, or for each image that is made again."""
+        settings = part.inside[0]
+        return len(settings.only) or frames + settings.tries
 
     def probed(
         self, part: Part[tuple[Settings, str]], frames: int, of: int
@@ -88,4 +94,7 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
         """Return a search with a few tries for each frame."""
         settings = part.inside[0]
         tries = min(settings.tries, _PROBED * frames)
+        if settings.only:
+            # Their frames may not be among those of a probe.
+            return replace(settings, only=(), tries=1).parameters(), (frames + 1) / len(settings.only)
         return replace(settings, tries=tries).parameters(), (frames + tries) / (of + settings.tries)

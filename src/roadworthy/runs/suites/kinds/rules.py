@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.frames import Signals
+from roadworthy.models.truth import SEES_NO_CHANGE, Truth
 from roadworthy.runs.suites.forms import RuleForm, RulesForm
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
 from roadworthy.runs.suites.opening import Facts
@@ -77,12 +78,16 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         }
         usual: dict[str, Any] = {"same": {}, "gallery": "shipped", "traffic": "right", "engines": None}
         told = {key: value for key, value in parameters.items() if value != usual[key]}
-        return Part(name, words, told, plan.with_tolerances(same))
+        return Part(name, words, told, plan.with_tolerances(same), plan.rule.notes)
 
     def misfit(self, part: Part[Plan], facts: Facts) -> str:
         """A rule needs a model that predicts the signals it speaks of, and frames of a road."""
         if facts.data is not None and "class" in facts.data.first.metadata:
             return OtherTask(f"{facts.data.name} are pictures of single things, and rules are about roads")
+        if facts.data is not None and (reason := part.inside.misfit(facts.data.first)):
+            return reason
+        if isinstance(getattr(facts.model.system, "network", facts.model.system), Truth):
+            return SEES_NO_CHANGE
         if reason := other_task(facts, "regression", "rules speak of speed and steering"):
             return reason
         if not isinstance(facts.known, Signals):
