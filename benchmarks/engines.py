@@ -1,6 +1,7 @@
 """Learned engines beside the built-in transforms: nearness to the truth, violations of rules, and time.
 
 - How near both come to the world's own render of the same change, with 95% intervals.
+- Whether verdicts are those that the world's own render leads to, with both.
 - The rules of the RMT paper with both, on the reference networks: how many frames violate each.
 - Its Tables 10 and 11 with rain that was learned: a rule whose change several makers make, and a rule on top
   of the rain of each.
@@ -22,9 +23,9 @@ import numpy as np
 
 from benchmarks._measured import Beside, Measured
 from roadworthy.cases import Dataset, Requirement
-from roadworthy.datasets import load
+from roadworthy.datasets import WorldDataset, load
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.frames import Frame
+from roadworthy.frames import Frame, Signals
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules import parse, read_rules
@@ -50,10 +51,10 @@ from roadworthy.transforms import (
 from roadworthy.transforms.engines import SHIPPED
 from roadworthy.transforms.learned import LearnedEngine, shipped_names
 from roadworthy.transforms.learned.engine import Network
-from roadworthy.transforms.learned.training.changes import CHANGES
+from roadworthy.transforms.learned.training.changes import CHANGES, Change
 from roadworthy.transforms.learned.training.comparing import compared, interval
-from roadworthy.transforms.learned.training.pairs import PairSource
-from roadworthy.world import HELD_OUT_TRACK_NAMES
+from roadworthy.transforms.learned.training.pairs import PairSource, pair_of
+from roadworthy.world import HELD_OUT_TRACK_NAMES, Camera
 
 RULES = Path(__file__).resolve().parents[1] / "examples" / "rules" / "paper.rules"
 MODELS = ("dave2", "epoch", "chauffeur")
@@ -64,6 +65,12 @@ RAIN = "If: it rains, Then: the ego-vehicle should slow down."
 PEDESTRIAN = "If: a pedestrian appears on the roadside, Then: the ego-vehicle should slow down."
 SIZES = ((160, 320), (320, 640))
 TIMES = 10
+JUDGED = {  # what each change shall do to the answers, as the rules of the paper say
+    "remove-line": "If: lane lines are removed from the road, Then: the steering angle should keep the same.",
+    "building-to-tree": "If: buildings are replaced by trees, Then: the steering angle should keep the same.",
+    "day-to-night": "If: the driving time changes into night, Then: the ego-vehicle should slow down.",
+    "clear-to-rain": RAIN,
+}
 
 Tallies = dict[tuple[str, str], Tally]
 
@@ -115,6 +122,50 @@ def _print_truth(engines: Sequence[LearnedEngine]) -> None:
             cells.append("learned" if high < 0 else "built in" if low > 0 else "open")
             print(f"{engine.name:>24} " + " ".join(f"{cell:>24}" for cell in cells))
     print()
+
+
+def _print_verdicts(engines: Sequence[LearnedEngine]) -> None:
+    """Print how often a verdict is the one that the world's own render of the change leads to."""
+    systems = [load_model(name, threads=1) for name in MODELS[:2]]  # those that see one frame alone
+    data = WorldDataset(",".join(HELD_OUT_TRACK_NAMES), count=FRAMES, seed=HELD_OUT)
+    print("Verdicts that are those of the world's own render, frames of held-out tracks, 95% intervals\n")
+    heads = ("model", "frames", "violated, truth", "built in", "learned", "learned - built in")
+    print(f"{'':>24} " + " ".join(f"{head:>22}" for head in heads))
+    for engine in engines:
+        for change in CHANGES.values():
+            if engine.supports(change.operation):
+                _print_verdicts_of(change, engine, systems, data)
+    print()
+
+
+def _print_verdicts_of(
+    change: Change, engine: LearnedEngine, systems: Sequence[SystemUnderTest], data: WorldDataset
+) -> None:
+    expectation = parse(JUDGED[change.name]).blocks[0].expectation
+    makers = {"built in": change.transform(), "learned": engine.transform(change.operation)}
+    held: dict[tuple[str, str], list[bool]] = {}
+    for number in range(len(data)):
+        pair = pair_of(change, data, number, Camera(320, 160))
+        if pair is None:
+            continue
+        try:
+            made = {name: maker(pair.before, number, measure=False) for name, maker in makers.items()}
+        except NotApplicable:
+            continue
+        names, frames = zip(*{"before": pair.before, "truth": pair.truth, **made}.items(), strict=True)
+        for system in systems:
+            told = [one for one in system.predict(list(frames)) if isinstance(one, Signals)]
+            answers = [one.as_dict()[expectation.output] for one in told]
+            for name, answer in zip(names, answers, strict=True):
+                held.setdefault((system.name, name), []).append(expectation.holds(answers[0], answer))
+    for system in systems:
+        truth = np.array(held[system.name, "truth"])
+        same = {name: (np.array(held[system.name, name]) == truth).astype(float) for name in makers}
+        low, high = interval(same["learned"] - same["built in"])
+        cells = [system.name, str(len(truth)), f"{1 - truth.mean():.1%}"]
+        cells += [f"{one.mean():.1%}" for one in same.values()]
+        cells.append(f"{(same['learned'] - same['built in']).mean():+.1%} ({low:+.1%} to {high:+.1%})")
+        print(f"{change.name:>24} " + " ".join(f"{cell:>22}" for cell in cells))
 
 
 def _print_rules(engines: Sequence[UserEngine], systems: Sequence[SystemUnderTest], data: Dataset) -> None:
@@ -243,6 +294,7 @@ def main() -> list[Measured]:
         return [Measured("An image of a learned engine", None, "s", note="no learned engine is shipped")]
     engines = [one for one in read_engines(file) if isinstance(one, LearnedEngine)]
     _print_truth(engines)
+    _print_verdicts(engines)
     systems = [load_model(name, threads=1) for name in MODELS]
     data = load("world", count=FRAMES, history=4)
     _print_rules(engines, systems, data)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import read_json, write_text
+from roadworthy._files import as_record, read_json, write_text
 from roadworthy.errors import InputError
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk, read_ask
 
@@ -123,10 +123,8 @@ def read_state(folder: Path) -> JobState:
         return JobState()
     document = read_json(folder / STATE)
     try:
-        return JobState(
-            **{**document, "stage": Stage(document["stage"]), "outcomes": tuple(document["outcomes"])}
-        )
-    except (TypeError, KeyError, ValueError) as error:
+        return as_record(JobState, document)
+    except ValueError as error:
         raise InputError(f"{folder / STATE} is damaged: {error}; delete the folder of the job") from error
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from roadworthy._files import as_record, parse_json
 from roadworthy.errors import InputError
 
 __all__ = ["FILE", "Key", "MARKS", "Mark", "Said", "add_mark", "read_marks"]
@@ -87,7 +88,7 @@ def add_mark(folder: Path, mark: Mark) -> Mark:
 
 
 def read_marks(folder: Path) -> Mapping[Key, Mark]:
-    """Return what was said of each case last; a line that was cut off is left out."""
+    """Return what was said of each case last; a line that was cut off or is no mark is left out."""
     found: dict[Key, Mark] = {}
     try:
         text = (folder / FILE).read_text("utf-8", errors="replace")
@@ -95,8 +96,8 @@ def read_marks(folder: Path) -> Mapping[Key, Mark]:
         return found
     for line in text.splitlines():
         try:
-            mark = Mark(**json.loads(line))
-        except (ValueError, TypeError):
+            mark = as_record(Mark, parse_json(line))
+        except ValueError:
             continue
         found[mark.key] = mark
         if not mark.mark and not mark.note:

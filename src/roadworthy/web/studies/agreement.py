@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from roadworthy._files import parse_json
 from roadworthy.rules.study import krippendorff_alpha
 from roadworthy.web.looking.marks import FILE, MARKS
 
@@ -35,7 +35,7 @@ def mark_agreement(folder: Path) -> MarkAgreement:
     """Return how far the marks in the folder of a run agree; of each person the latest mark of a case counts.
 
     Example:
-        >>> import tempfile
+        >>> import json, tempfile
         >>> said = [(case, rater, mark) for case, mark in (("a", "fault"), ("b", "unsure"))
         ...         for rater in ("ann", "bob")]
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +52,7 @@ def mark_agreement(folder: Path) -> MarkAgreement:
         lines = []
     for line in lines:
         try:
-            one = json.loads(line)
+            one = parse_json(line)
             key = (str(one["requirement"]), str(one["system"]), str(one["case"]))
             latest[key][str(one.get("rater", ""))] = str(one["mark"])
         except (ValueError, TypeError, KeyError, AttributeError):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 
 from roadworthy._files import write_text
-from roadworthy._tables import Table
+from roadworthy._tables import Table, csv_text
 from roadworthy.errors import InputError
 
 __all__ = ["AnswerFiles", "rater_name"]
@@ -86,12 +84,9 @@ class AnswerFiles:
         Raises:
             InputError: The file cannot be written.
         """
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(self.columns)
-        table.writerows([row[name] for name in self.columns] for row in rows)
+        text = csv_text(self.columns, ([row[name] for name in self.columns] for row in rows))
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot write {self.folder}: {error.strerror}; answers go there") from error
-        write_text(self.folder / f"{rater_name(rater)}.csv", text.getvalue())
+        write_text(self.folder / f"{rater_name(rater)}.csv", text)
