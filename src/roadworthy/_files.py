@@ -11,12 +11,16 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from hashlib import file_digest
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from roadworthy.errors import FrameError, InputError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = [
     "BROKEN_ZIP",
@@ -30,6 +34,7 @@ __all__ = [
     "parse_json",
     "plain_name",
     "read_json",
+    "read_record",
     "read_text",
     "replacing",
     "sha256_of",
@@ -164,14 +169,36 @@ def as_record(kind: type[T], given: object) -> T:
         ...
         ValueError: seconds: Input should be a valid number, unable to parse string as a number, got 'long'
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        return TypeAdapter(kind).validate_python(given)
+        checked: T = _adapter(kind).validate_python(given)  # type: ignore[arg-type]  # all classes are hashable
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{where}: {first['msg']}, got {first['input']!r:.80}") from None
+        told = f"{where}: {first['msg']}" if where else str(first["msg"])
+        raise ValueError(f"{told}, got {first['input']!r:.80}") from None
+    return checked
+
+
+def read_record(kind: type[T], path: Path) -> T:
+    """Return the document in a JSON file as what a dataclass says it is.
+
+    Raises:
+        InputError: The file is missing, no JSON, or something else; names the file and the part.
+    """
+    try:
+        return as_record(kind, read_json(path))
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+@cache
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    """Return what checks records of a kind; making it takes longer than checking many of them."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 @contextmanager
@@ -201,11 +228,11 @@ def writing(path: Path) -> Iterator[None]:
         InputError: It cannot be written.
 
     Example:
-        >>> with writing(Path("nets/dave2.onnx")):
+        >>> with writing(Path("net.onnx")):
         ...     raise OSError(28, "No space left on device")
         Traceback (most recent call last):
         ...
-        roadworthy.errors.InputError: cannot write nets/dave2.onnx: No space left on device; choose another place
+        roadworthy.errors.InputError: cannot write net.onnx: No space left on device; choose another place
     """
     try:
         yield

@@ -1,11 +1,11 @@
-"""CSV files with errors that name file, line and column."""
+"""CSV files out, and in with errors that name file, line and column."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,21 @@ from pathlib import Path
 from roadworthy._files import is_file, is_folder, read_text
 from roadworthy.errors import FrameError, InputError
 
-__all__ = ["Row", "Table", "csv_file", "read_rows"]
+__all__ = ["Row", "Table", "csv_file", "csv_text", "read_rows"]
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as the text of a CSV file, the names of the columns first; None is an empty cell.
+
+    Example:
+        >>> csv_text(["frame", "margin"], [("town, 7", 0.5), ("town, 8", None)]).splitlines()
+        ['frame,margin', '"town, 7",0.5', '"town, 8",']
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from roadworthy._tables import csv_text
 
 __all__ = ["ResultTable"]
 
@@ -54,11 +54,7 @@ class ResultTable:
 
     def csv(self) -> str:
         """Return the table as a CSV file."""
-        text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(self.columns)
-        rows.writerows(self.rows)
-        return text.getvalue()
+        return csv_text(self.columns, self.rows)
 
     def markdown(self) -> str:
         """Return the table as a section of a Markdown document."""

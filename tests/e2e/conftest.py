@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 PATIENCE = 90_000  # milliseconds; a busy machine is no failure
+_RELATIVE = r"""() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    walker.currentNode.data = walker.currentNode.data.replace(/\/\S*\/pytest-\d+\/[^\/\s]+\//g, "");
+  }
+}"""
 _PROGRAM = "import typer; from roadworthy.cli.serving import serve; typer.run(serve)"
 
 
@@ -151,6 +157,8 @@ def picture(tmp_path: Path) -> Callable[..., None]:
     def taken(page: Page, name: str, *, docs: bool = False, whole: bool = True) -> None:
         page.screenshot(path=folder / f"{name}.png", full_page=whole)
         if docs and shown:
+            # Where a test keeps its files is nothing that readers should see.
+            page.evaluate(_RELATIVE)
             page.screenshot(path=Path(shown, f"{name}.jpg"), full_page=whole, type="jpeg", quality=82)
 
     return taken

@@ -127,6 +127,8 @@ def test_a_blind_study_from_the_draw_to_the_boxes(
             page.wait_for_selector(f"text=Pair {number + 1} of 4")
             if rater == "ann" and not number:
                 wait_for_pictures(page)
+                # Who is asked how real a picture looks is not told where to look.
+                assert page.locator(".changed, [data-outlines]").count() == 0
                 picture(page, f"web-pair-{width}", docs=width > 1000)
                 assert overhang(page) <= 0
                 assert not faint_texts(page)

@@ -15,7 +15,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -38,6 +38,7 @@ MEMORY = 768 * 2**20
 
 Outcome = Literal["read", "refused"]
 _numbers = count()
+_warm: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ def attempt(target: Target, data: bytes) -> Outcome:
     Raises:
         Crash: It ended in another way than it may.
     """
+    _warm_up(target)
     with _folder(target, data) as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -111,6 +113,15 @@ def attempt(target: Target, data: bytes) -> Outcome:
     if grown > MEMORY:
         raise Crash(f"it took {grown >> 20} MiB for {len(data)} bytes", f"memory:{target.name}")
     return outcome
+
+
+def _warm_up(target: Target) -> None:
+    """Let a target read once without limits: what it imports then takes longer than any file may."""
+    if target.name in _warm:
+        return
+    _warm.add(target.name)
+    with _folder(target, corpus_of(target)[-1].read_bytes()) as folder, suppress(Exception):
+        target.read(folder)
 
 
 def _check_refusal(target: Target, folder: Path, error: RoadworthyError) -> None:

@@ -252,6 +252,128 @@ def _coverage() -> Seeds:
         yield "one.npz", Path(name, "state.npz").read_bytes()
 
 
+def _translation() -> bytes:
+    """Return the smallest network of an engine: it makes every image darker."""
+    shape = ["n", 3, "h", "w"]
+    graph = helper.make_graph(
+        [helper.make_node("Mul", ["image", "half"], ["result"])],
+        "darker",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("result", TensorProto.FLOAT, shape)],
+        [numpy_helper.from_array(np.array([0.5], np.float32), "half")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return bytes(model.SerializeToString())
+
+
+def _engine_network() -> Seeds:
+    yield "darker.onnx", _translation()
+
+
+def _engine_card() -> Seeds:
+    from hashlib import sha256
+
+    told: dict[str, Any] = {
+        "name": "darker", "kind": "translation", "architecture": "small-translation",
+        "settings": {"width": 8}, "trained_at": [6, 8], "most": [12, 16], "domain": "world",
+        "supports": [{"operation": "replace", "element": "time", "by": "night"}],
+        "data": [{"role": "training", "name": "world:town", "frames": 3}],
+        "training": {"method": "distilled", "seed": 1, "losses": {"l1": {"first": 1.0, "last": 0.5}}},
+        "metrics": [{"name": "look distance, learned minus classical, 8x6", "value": -0.1, "high": -0.05}],
+        "sha256": sha256(_translation()).hexdigest(),
+    }  # fmt: skip
+    yield "darker.json", json.dumps(told).encode()
+    # What it takes is not what the network takes, which must be told.
+    told |= {"kind": "synthesis", "classes": ["road", "line", "tree"], "context": True, "edges": True}
+    yield "synthesis.json", json.dumps({**told, "noise": 2, "prefilled": True}).encode()
+
+
+def _engine_checkpoint() -> Seeds:
+    import torch
+
+    from roadworthy.transforms.learned.networks import network_for
+
+    torch.manual_seed(0)
+    module = network_for("cyclegan", {"ngf": 2, "n_blocks": 1})
+    with TemporaryDirectory() as name:
+        from roadworthy.transforms.learned.networks import write_checkpoint
+
+        write_checkpoint(Path(name, "gen.pt"), module)
+        yield "small.pt", Path(name, "gen.pt").read_bytes()
+    sink = io.BytesIO()
+    torch.save({"state_dict": module.state_dict()}, sink)
+    yield "weights.pt", sink.getvalue()
+
+
+def _engine_weights() -> Seeds:
+    from roadworthy.transforms.learned.networks import export_onnx, network_for
+
+    with TemporaryDirectory() as name:
+        module = network_for("cyclegan", {"ngf": 2, "n_blocks": 1})
+        export_onnx(module, Path(name, "engine.onnx"), half=True)
+        yield "small.onnx", Path(name, "engine.onnx").read_bytes()
+
+
+def _engine_answer() -> Seeds:
+    import base64
+
+    told = {"created": 1, "data": [{"b64_json": base64.b64encode(picture()).decode()}]}
+    yield "one.json", json.dumps(told).encode()
+
+
+def _training_checkpoint() -> Seeds:
+    import torch
+
+    told = {
+        "identity": {"network": "dave2", "seed": 1}, "epoch": 2, "module": _weights(), "best": _weights(),
+        "best_epoch": 1, "optimizer": {"lr": 0.1}, "scaler": {}, "curve": [{"loss": 0.5}, {"loss": 0.25}],
+    }  # fmt: skip
+    sink = io.BytesIO()
+    torch.save(told, sink)
+    yield "two.pt", sink.getvalue()
+
+
+def _samples() -> Any:
+    from roadworthy.models.training import Samples
+
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (2, 3, 4, 5), np.uint8)
+    targets = np.array([[0.5], [-0.5]], np.float32)
+    return Samples("two", images, np.array([[0], [1]]), targets, np.zeros(2, np.int64))
+
+
+def _retraining_material() -> Seeds:
+    from roadworthy.coverage.retraining.material import Changed, Material, Unit
+    from roadworthy.models.zoo import architecture
+
+    some = _samples()
+    variant = architecture("dave2").variant(["steering"], {})
+    changed = {"rain": Changed(some, np.array([0, 1]))}
+    made = Material(variant, some, some, np.array([0, 1]), changed, Unit("°", 1.0), {"rain": 1})
+    with TemporaryDirectory() as name:
+        made.save(Path(name, "material.npz"))
+        yield "two.npz", Path(name, "material.npz").read_bytes()
+
+
+def _mutants_material() -> Seeds:
+    from roadworthy.driving.mutants.training.material import TrainingMaterial
+    from roadworthy.models.training import Settings
+    from roadworthy.models.zoo import architecture
+
+    some = _samples()
+    made = TrainingMaterial(architecture("dave2").variant(["steering"], {}), Settings(), some, some)
+    with TemporaryDirectory() as name:
+        made.save(Path(name, "material.npz"))
+        yield "two.npz", Path(name, "material.npz").read_bytes()
+
+
+def _parts() -> Seeds:
+    ids = np.zeros((8, 4), np.uint8)
+    ids[4:] = 1
+    yield "two.png", _encoded(".png", ids)
+
+
 def _run_files() -> dict[str, bytes]:
     from roadworthy.cases import Case, Drive, Requirement, Verdict
     from roadworthy.runs import RunStore
@@ -308,10 +430,12 @@ def _bundle() -> Seeds:
 
 SEEDS: dict[str, Callable[[], Seeds]] = {
     "image": _images,
+    "image-pixels": _images,
     "image-ids": _ids,
     "cityscapes-instances": _instances,
     "gallery": _gallery,
     "gallery-picture": _cut_out,
+    "gallery-parts": _parts,
     "drive-parquet": _log,
     "drive-recorded": _drive,
     "film": _film,
@@ -322,6 +446,15 @@ SEEDS: dict[str, Callable[[], Seeds]] = {
     "torch-weights": _pickled,
     "safetensors": _safetensors,
     "coverage-state": _coverage,
+    "engine-network": _engine_network,
+    "engine-card": _engine_card,
+    "engine-checkpoint": _engine_checkpoint,
+    "engine-weights": _engine_weights,
+    "engine-answer": _engine_answer,
+    "model-beginning": _onnx,
+    "training-checkpoint": _training_checkpoint,
+    "retraining-material": _retraining_material,
+    "mutants-material": _mutants_material,
     "run-requirements": _run_file("requirements", "one.jsonl"),
     "run-rows": _run_file("rows", "three.parquet"),
     "run-journal": _run_file("journal", "three.jsonl"),

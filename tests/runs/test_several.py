@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.runs.executing import digests
 
 from roadworthy.cases import (
     AWAIT_VERDICTS,
@@ -117,14 +117,6 @@ def requirement(id: str, by: int, least: int = 0) -> Requirement:
 
 
 WEAK, STRICT, OTHER = requirement("weak", 200), requirement("strict", 200, 90), requirement("other one", 100)
-
-
-def digests(folder: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 def test_every_frame_is_made_and_asked_for_once(tmp_path: Path) -> None:

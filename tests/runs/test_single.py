@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextvars
-import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.runs.executing import digests
 
 from roadworthy.cases import (
     AWAIT_VERDICTS,
@@ -116,14 +116,6 @@ class Recorder:
             assert frame.signals.steering is not None
             answers.append(Signals(steering=frame.signals.steering + self.bias))
         return None if self.fault == "nothing" else answers
-
-
-def digests(folder: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 def test_the_truth_passes_and_a_biased_driver_is_caught(tmp_path: Path) -> None:

@@ -126,7 +126,13 @@ def opened_session(path: Path, device: Literal["cpu", "cuda"] = "cpu", threads: 
     if device == "cuda" and "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
         raise InputError("device 'cuda' needs onnxruntime-gpu, which is not installed; use device 'cpu'")
     try:
-        session = onnxruntime.InferenceSession(str(path), sess_options=options, providers=_PROVIDERS[device])
+        # Without its own fallback, which prints among what we print, and tries the same again.
+        session = onnxruntime.InferenceSession(
+            str(path), sess_options=options, providers=_PROVIDERS[device], enable_fallback=0
+        )
+        for one in (*session.get_inputs(), *session.get_outputs()):
+            # Names that are no UTF-8 are noticed only when they are asked for.
+            _tensor(one)
     except Exception as error:
         # ONNX Runtime raises a different class for each stage of loading.
         reason = str(error).splitlines()[0]

@@ -19,6 +19,7 @@ The last row is ours; the paper has no measure for regression.
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -312,7 +313,7 @@ def read_measure(text: str, **usual: object) -> Measure:
     if match is None:
         raise InputError(f"a measure is written name(setting=value, …), got {text!r}")
     word, inside = match["word"].lower(), match["inside"] or ""
-    settings: dict[str, object] = {}
+    given: dict[str, str] = {}
     position = 0
     while inside[position:].strip():
         found = _SETTING.match(inside, position)
@@ -320,27 +321,38 @@ def read_measure(text: str, **usual: object) -> Measure:
             raise InputError(
                 f"cannot read {inside[position:]!r} in the measure {text!r}: expected name=value"
             )
-        settings[found["key"]] = _value(found["key"], found["value"])
+        given[found["key"]] = found["value"]
         position = found.end()
     if word in _TOLERANCES:
-        word, settings = SignalWithin.word, {"output": word, **settings}
+        word, given = SignalWithin.word, {"output": word, **given}
     if word not in _KINDS:
         raise InputError(f"unknown measure {word!r}; {suggest(word, [*_KINDS, *_TOLERANCES])}")
-    known = [one.name for one in fields(_KINDS[word])]  # type: ignore[arg-type]
-    settings = {key: value for key, value in usual.items() if key in known} | settings
-    for key in settings:
+    known = {one.name: str(one.type) for one in fields(_KINDS[word])}  # type: ignore[arg-type]
+    settings = {key: value for key, value in usual.items() if key in known}
+    for key, value in given.items():
         if key not in known:
             raise InputError(f"{word} has no setting {key!r}; {suggest(key, known)}")
+        settings[key] = _value(key, value, known[key])
     return _KINDS[word](**settings)
 
 
-def _value(key: str, text: str) -> object:
-    if key == "classes":
+def _value(key: str, text: str, kind: str) -> object:
+    """Return a setting as the annotation of its field wants it.
+
+    Raises:
+        InputError: It must be a number, and is none.
+    """
+    if kind.startswith("tuple"):
         return tuple(one.strip() for one in text.split("+"))
-    try:
-        return float(text)
-    except ValueError:
+    if not kind.startswith("float"):
         return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{key} must be a number, got {text!r}")
+    return number
 
 
 def _text(value: object) -> str:

@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import BROKEN_ZIP, parse_json, read_json, replacing
+from roadworthy._files import BROKEN_ZIP, parse_json, read_record, replacing
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
 from roadworthy.driving.simulators import Limits, open_simulator
 from roadworthy.driving.simulators import drive as closed_loop
@@ -183,6 +184,14 @@ class Film:
         return [row for row in np.flatnonzero(shown).tolist() if row < len(self)]
 
 
+@dataclass(frozen=True)
+class _About:
+    """What says where a drive was driven."""
+
+    simulator: str = ""
+    options: dict[str, Any] | None = None
+
+
 def film_of(drive: Drive, folder: Path) -> Film:
     """Return what the camera saw in a drive that was recorded, from its folder.
 
@@ -206,14 +215,14 @@ def film_of(drive: Drive, folder: Path) -> Film:
     again = f"record the drive again with `driving drive --frames --out {folder}`"
     if not (folder / _ABOUT).is_file():
         raise InputError(f"{folder}: no frames were kept, and no {_ABOUT} says where it was driven: {again}")
-    about = read_json(folder / _ABOUT)
-    place, options = str(about.get("simulator", "")), about.get("options") or {}
+    about = read_record(_About, folder / _ABOUT)
+    place = about.simulator
     if place.partition(":")[0] != "world" or any(name not in drive.signals for name in _ANSWERED):
         raise InputError(
             f"{folder}: no frames were kept, and {place or 'it'} cannot be driven again: {again}"
         )
     film = Film()
-    driven = _driven_again(drive, place, options, film)
+    driven = _driven_again(drive, place, about.options or {}, film)
     same = len(driven) == len(drive) and all(
         np.allclose(driven.signals[name], drive.signals[name], atol=1e-6) for name in ("x", "y", "speed")
     )

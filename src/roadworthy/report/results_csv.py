@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roadworthy._files import write_text
+from roadworthy._tables import csv_text
 from roadworthy.cases import Status
 from roadworthy.report.results import Result, results_of
 
@@ -34,12 +33,8 @@ def write_results(run: StoredRun, path: str | Path) -> Path:
     Raises:
         InputError: The file cannot be written.
     """
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(COLUMNS)
-    lines.writerows(_line(one) for one in results_of(run))
     path = Path(path)
-    write_text(path, text.getvalue())
+    write_text(path, csv_text(COLUMNS, map(_line, results_of(run))))
     return path
 
 

@@ -10,15 +10,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from roadworthy._files import naming, read_json
-from roadworthy._tables import Table
+from roadworthy._tables import Table, csv_text
 from roadworthy.errors import InputError
 from roadworthy.rules.study import QUESTIONS, SCALE, Answer, Item, Question, Rating, StudyPair, StudyPlan
 
@@ -109,11 +107,7 @@ def _write_json(path: Path, document: object) -> None:
 
 
 def _empty_ratings(plan: StudyPlan) -> str:
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(COLUMNS)
-    rows.writerows([item.id, *[""] * (len(COLUMNS) - 1)] for item in plan.items)
-    return text.getvalue()
+    return csv_text(COLUMNS, ([item.id, *[""] * (len(COLUMNS) - 1)] for item in plan.items))
 
 
 def read_study(folder: Path) -> StudyPlan:

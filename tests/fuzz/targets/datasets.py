@@ -35,6 +35,14 @@ def _image(folder: Path) -> None:
     assert image.shape[2] == 3
 
 
+def _pixels(folder: Path) -> None:
+    from roadworthy.images import decode_pixels, read_pixels
+
+    pixels = read_pixels(folder / "image")
+    assert pixels.ndim in (2, 3)
+    assert pixels.tobytes() == decode_pixels((folder / "image").read_bytes()).tobytes()
+
+
 def _ids(folder: Path) -> None:
     from roadworthy.images import read_ids
 
@@ -129,5 +137,6 @@ TARGETS = (
     ),
     Target("voc", "a.xml", _voc, mutated_text),
     Target("image", "image", _image),
+    Target("image-pixels", "image", _pixels),
     Target("image-ids", "ids.png", _ids),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.fuzz.harness import Target
@@ -27,6 +28,11 @@ or not forall exists bb interval real bool int BB RAT PROJ_x PROJ_y PROJ_xl PROJ
 _TRANSFORMS = """
 rotation brightness contrast blur fog rain snow scale shear translation angle bias gain amount = ( )
 + , : deeptest-2 0 1 -1 0.5 nan inf 1e99 "a" seed compose
+"""
+_OPTIONS = """
+criterion measure metric overlays supports tolerance neuron top-k multisection boundary k sections threshold
+accuracy ap steering speed of iou score classes vehicle pedestrian Mean SD Std DevT SP HP ( ) = * + , % boxes
+labels depth none add remove replace line building by tree time night 0 1 0.5 -1 nan inf 1e99
 """
 
 
@@ -89,6 +95,29 @@ def _transform(folder: Path) -> None:
     assert parse_transform(str(made)) == made, "what is printed reads back"
 
 
+def _options(folder: Path) -> None:
+    """Read what is written in one value of a command line or of a suite; the first word says which."""
+    from roadworthy.cli.engines._supports import parse_supports
+    from roadworthy.coverage.criteria import parse_mixture
+    from roadworthy.driving.metrics import parse_metric
+    from roadworthy.reliability.measures import read_measure
+    from roadworthy.report.drawing import parse_overlays
+    from roadworthy.rules.expectation import read_tolerance
+
+    readers: dict[str, Callable[[str], object]] = {
+        "criterion": parse_mixture,
+        "measure": read_measure,
+        "metric": parse_metric,
+        "overlays": parse_overlays,
+        "supports": lambda text: parse_supports([text]),
+        "tolerance": read_tolerance,
+    }
+    which, _, text = (folder / "option.txt").read_bytes().decode("utf-8", "replace").partition(" ")
+    made = readers.get(which, parse_mixture)(text)
+    if which in ("criterion", "measure", "metric"):
+        assert readers[which](str(made)) == made, "what is printed reads back"
+
+
 TARGETS = (
     Target("rule-sentence", "rule.txt", _rule, of_words(_ENGLISH.split()), names="", examples=60),
     Target("rules-file", "mine.rules", _rules_file, of_words(_ENGLISH.split())),
@@ -96,4 +125,5 @@ TARGETS = (
     Target("bbsl-bindings", "bindings.yaml", _bindings, mutated_yaml, {"limits.csv": b"id,limit\na,3\n"}),
     Target("bbsl-suite", "tests.yaml", _bbsl_suite, mutated_yaml),
     Target("transform-text", "transform.txt", _transform, of_words(_TRANSFORMS.split()), names=""),
+    Target("option-text", "option.txt", _options, of_words(_OPTIONS.split()), names="", examples=60),
 )

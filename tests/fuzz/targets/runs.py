@@ -67,6 +67,11 @@ _SUITE_RUN = {
     "runs/R1/dave2/requirements.jsonl": seed_of("run-requirements"),
     "runs/R1/dave2/cases/part-00000000.parquet": seed_of("run-rows"),
 }
+_PARTS = {
+    "sign.png": seed_of("gallery-picture"),
+    "gallery.json": b"""{"format": 1, "cut_outs": [{"name": "sign", "element": "traffic sign", "height": 2.5,
+      "ambience": [90, 90, 90], "part_names": ["traffic sign", "pole"]}]}""",
+}
 _CUT_OUTS = {"tree.png": seed_of("gallery-picture"), "gallery.json": seed_of("gallery")}
 
 TARGETS = (
@@ -85,4 +90,5 @@ TARGETS = (
     Target("bundle", "evidence.zip", _bundle, mutated_zip, names=""),
     Target("gallery", "gallery.json", _gallery, mutated_json, _CUT_OUTS),
     Target("gallery-picture", "tree.png", _gallery, mutated_bytes, _CUT_OUTS),
+    Target("gallery-parts", "sign.parts.png", _gallery, mutated_bytes, _PARTS),
 )

@@ -8,12 +8,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.files import seed_of
 from tests.fuzz.harness import Target
 from tests.fuzz.mutating import mutated_json
 
 __all__ = ["TARGETS"]
 
 _STARTS_PROCESSES = ("/jobs", "/write/check")
+_GIVEN = {
+    "given/requirements.jsonl": "run-requirements",
+    "given/cases/part-00000000.parquet": "run-rows",
+    "given/marks.jsonl": "marks",
+    "given/coverage.json": "covered",
+    "given/search.json": "searched",
+    "given/drive.parquet": "drive-recorded",
+    "study/plan.json": "study-plan",
+}
+"""Files of the folders that it shows, and whose seeds they are."""
 
 
 @cache
@@ -24,8 +35,11 @@ def _browser() -> Any:
     from roadworthy.web.settings import Settings
 
     folder = Path(tempfile.mkdtemp(prefix="roadworthy-fuzz-web-"))
-    (folder / "given").mkdir()
-    return Browser(Client(create_app(Settings(folder / "out", (folder / "given",)))))
+    for name, target in _GIVEN.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(seed_of(target))
+    return Browser(Client(create_app(Settings(folder / "out", (folder / "given", folder / "study")))))
 
 
 def _requests(folder: Path) -> None:

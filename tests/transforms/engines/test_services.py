@@ -170,6 +170,13 @@ def test_what_is_sent_fits_what_the_service_takes(
         ("", 200, b"no image", r"answered with an image that cannot be read: it is corrupt or no image"),
         ("", 200, b"", r"cannot be read: the file is empty"),
         ("", 200, grey(1, (8, 8)), r"answered with an image of 8 × 8 pixels to one of 32 × 24: give `most`"),
+        (
+            "",
+            200,
+            b" <html>Sign in</html>",
+            r"answered with text instead of an image: ' <html>Sign in</html>'; ",
+        ),
+        ("", 200, b'{"error": "no credit"}', r"text instead of an image: .*no credit.*is said by `answer`"),
         ("      answer: a.0\n", 200, b"[}", r"must answer with JSON, got '\[}'"),
         ("      answer: a.0\n", 200, b'{"a": []}', r"answered with JSON without a\.0: "),
         ("      answer: a\n", 200, b'{"a": 5}', r"a must be an image in base64, got int"),

@@ -74,6 +74,14 @@ def test_what_weights_of_unit_do_not_tell_can_be_said(tmp_path: Path, image: tor
     assert not torch.allclose(answer(untold.network(), image), answer(network, image), atol=0.01)
 
 
+def test_the_activation_that_weights_of_unit_tell(tmp_path: Path, image: torch.Tensor) -> None:
+    network = network_for("unit", {**UNIT, "activ": "prelu"})
+    torch.save(network.state_dict(), tmp_path / "gen.pt")
+    told = read_checkpoint(tmp_path / "gen.pt")
+    assert torch.equal(answer(told.network(), image), answer(network, image))
+    assert all("activ" not in note for note in told.notes)
+
+
 def test_ugatit_has_a_generator_for_each_direction(tmp_path: Path, image: torch.Tensor) -> None:
     there, back = network_for("ugatit", UGATIT, seed=1), network_for("ugatit", UGATIT, seed=2)
     parts = {"genA2B": there.state_dict(), "genB2A": back.state_dict(), "disGA": {}, "disLA": {}}

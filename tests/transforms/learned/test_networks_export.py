@@ -14,7 +14,14 @@ import pytest
 import torch
 
 from roadworthy.errors import InputError, MissingExtraError
-from roadworthy.transforms.learned.networks import OPSET, Exported, NetworkInputs, export_onnx, network_for
+from roadworthy.transforms.learned.networks import (
+    OPSET,
+    Exported,
+    NetworkInputs,
+    export,
+    export_onnx,
+    network_for,
+)
 from roadworthy.transforms.learned.networks.export import NOTE, OUTPUT
 
 torch.set_num_threads(1)
@@ -207,3 +214,15 @@ def test_a_broken_network_is_not_written_and_the_file_before_stays(tmp_path: Pat
     with pytest.raises(InputError, match="cannot write"):
         export_onnx(network_for("small-translation", {"width": 8}), tmp_path / "nowhere" / "engine.onnx")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_answers_otherwise_than_its_network_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = export._run
+    monkeypatch.setattr(export, "_run", lambda *given: [one + 0.01 for one in run(*given)])
+    with pytest.raises(
+        InputError, match=r"was not written: exported as ONNX, 'unit' answers differently by 0"
+    ):
+        export_onnx(unfresh("unit", {"dim": 4, "n_res": 1}), tmp_path / "engine.onnx")
+    assert list(tmp_path.iterdir()) == []

@@ -90,3 +90,11 @@ def test_leaves_cover_everything() -> None:
     region = facade()
     picture = grown(region, source, np.random.default_rng(0))
     assert np.ptp(picture[region][:, 0] / picture[region][:, 1]) < 0.01
+
+
+def test_clumps_of_large_images_stay_on_the_canvas() -> None:
+    """In 1920 × 1208 pixels a clump has a radius of a hundred; some are put beyond the edge."""
+    source = Foliage(np.full((40, 40, 3), (10, 200, 10), np.uint8), np.array([[20, 20]]), 96)
+    region = np.ones((70, 90), np.bool_)
+    for seed in range(20):
+        assert grown(region, source, np.random.default_rng(seed)).shape == (70, 90, 3)

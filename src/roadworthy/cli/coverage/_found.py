@@ -223,7 +223,8 @@ def _print(found: Found, functional: FunctionalCoverage, written: list[str]) -> 
         out.print(Text(note), soft_wrap=True)
     out.print(
         f"\n{found.method.evaluated} images for {len(found.tried)} tries in {found.seconds:.1f} s; wrote "
-        f"{', '.join(written)} into {found.out}; `roadworthy report {found.out}` makes a page of it",
+        f"{', '.join(written)} into {found.out}",
         markup=False,
         soft_wrap=True,
     )
+    out.print(f"roadworthy report {found.out} makes a page of it", markup=False, soft_wrap=True)

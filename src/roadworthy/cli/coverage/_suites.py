@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roadworthy.errors import InputError
 
@@ -74,12 +74,12 @@ def check_searched(folder: Path, data: Dataset) -> None:
     Raises:
         InputError: It is a search on other data.
     """
-    from roadworthy._files import read_json
+    from roadworthy._files import read_record
     from roadworthy.images import read_image
     from roadworthy.runs import image_path, read_rows
 
     told = folder / "search.json"
-    searched = str(read_json(told).get("data", "")) if told.is_file() else ""
+    searched = str(read_record(dict[str, Any], told).get("data", "")) if told.is_file() else ""
     if searched and _place(searched) != _place(data.name):
         raise InputError(f"{folder} is a search on {searched}, not on {data.name}: give the data it searched")
     places = {id: number for number, id in enumerate(getattr(data, "ids", ()))}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roadworthy._files import write_text
+from roadworthy._tables import csv_text
 from roadworthy.cli._console import console, plain_table
 
 if TYPE_CHECKING:
@@ -91,8 +90,5 @@ def write_rows(rows: Sequence[Mapping[str, object]], path: Path) -> None:
     Raises:
         InputError: The file cannot be written.
     """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, text.getvalue())
+    columns = list(rows[0]) if rows else []
+    write_text(path, csv_text(columns, ([one.get(name) for name in columns] for one in rows)))

@@ -125,11 +125,8 @@ def check(
         print_json({"folder": str(out), **document})
     else:
         print_tables(tables)
-        console().print(
-            f"Wrote {out} in {campaign.seconds:.1f} s; `roadworthy report {out}` makes a page of it",
-            soft_wrap=True,
-            markup=False,
-        )
+        console().print(f"Wrote {out} in {campaign.seconds:.1f} s", soft_wrap=True)
+        console().print(f"roadworthy report {out} makes a page of it", soft_wrap=True, markup=False)
     raise typer.Exit(0 if all(row["status"] == "passed" for row in rows) else 1)
 
 

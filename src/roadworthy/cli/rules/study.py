@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -106,19 +107,42 @@ def ratings(
     _print_result(result)
 
 
-def _result(run: Path) -> dict[str, Any]:
-    from roadworthy._files import read_json
+@dataclass(frozen=True)
+class _Rule:
+    outputs: list[str]
+
+
+@dataclass(frozen=True)
+class _Tried:
+    rule: str
+    model: str
+    folder: str
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What `rules run` tells of its run, as far as a study needs it."""
+
+    models: list[str]
+    rules: dict[str, _Rule]
+    results: list[_Tried]
+
+
+def _result(run: Path) -> _Result:
+    from roadworthy._files import read_record
 
     if not (run / RESULT_FILE).is_file():
         raise InputError(f"{run} is not the folder of a run of rules: expected {RESULT_FILE} in it")
-    found = read_json(run / RESULT_FILE)
-    if not isinstance(found, dict):
-        raise InputError(f"{run / RESULT_FILE} must be what rules run wrote, got {type(found).__name__}")
+    found = read_record(_Result, run / RESULT_FILE)
+    if not found.models:
+        raise InputError(f"{run / RESULT_FILE} names no model: run the rules again")
+    if unknown := {one.rule for one in found.results} - found.rules.keys():
+        raise InputError(f"{run / RESULT_FILE} has results of rules that it does not name: {min(unknown)}")
     return found
 
 
-def _model(document: dict[str, Any], asked: str | None) -> str:
-    models: list[str] = document["models"]
+def _model(document: _Result, asked: str | None) -> str:
+    models = document.models
     if asked is None:
         return models[0]
     if asked not in models:
@@ -126,22 +150,21 @@ def _model(document: dict[str, Any], asked: str | None) -> str:
     return asked
 
 
-def _pairs(run: Path, document: dict[str, Any], model: str) -> Iterator[StudyPair]:
+def _pairs(run: Path, document: _Result, model: str) -> Iterator[StudyPair]:
     """Yield what was judged of one model and is stored with images, of rules with one follow-up."""
     from roadworthy.rules.study import Answer, StudyPair
     from roadworthy.runs import read_rows
 
-    for one in document["results"]:
-        rule = one["rule"]
-        outputs = document["rules"][rule]["outputs"]
-        if one["model"] != model or len(outputs) != 1:
+    for one in document.results:
+        outputs = document.rules[one.rule].outputs
+        if one.model != model or len(outputs) != 1:
             continue
-        for row in read_rows(run / one["folder"]):
+        for row in read_rows(run / one.folder):
             images = str(row["images"]).split()
             if row["status"] in ("passed", "violated") and len(images) == 2:
                 before, after = (float(str(row[f"measure.{name}.1"])) for name in ("before", "after"))
                 yield StudyPair(
-                    rule,
+                    one.rule,
                     str(row["case"]),
                     row["status"] == "violated",
                     (images[0], images[1]),

@@ -171,4 +171,5 @@ def parse_mixture(text: str) -> Mixture:
             )
         choices.append(parse_criterion(found["criterion"]))
         weights.append(weight)
-    return Mixture(tuple(choices), tuple(weights))
+    # The weight of what stands alone says nothing.
+    return Mixture(tuple(choices), tuple(weights) if len(weights) > 1 else (1.0,))

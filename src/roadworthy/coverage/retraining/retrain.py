@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import read_json
+from roadworthy._files import as_record, naming, read_record
 from roadworthy.coverage.retraining.comparing import TOLERANCE, Comparison, Judgement, compared, judged
 from roadworthy.coverage.retraining.material import CLEAN, GUIDED, STEERING, Material
 from roadworthy.errors import InputError, suggest
@@ -252,8 +252,18 @@ def retrain(
     )
 
 
+@dataclass(frozen=True)
+class _Card:
+    """What is of interest here in the card of a network."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
 def usual_settings(start: str | Path) -> Settings:
     """Return how a network was trained, as its card tells; ours where it has none.
+
+    Raises:
+        InputError: The card is broken.
 
     Example:
         >>> usual_settings("dave2-udacity").epochs
@@ -263,11 +273,15 @@ def usual_settings(start: str | Path) -> Settings:
     cards = [one for one in (file.with_suffix(".json"), file.with_name("card.json")) if one.is_file()]
     if not cards:
         return Settings()
-    told = read_json(cards[0]).get("settings", {})
+    told = read_record(_Card, cards[0]).settings
     known = {one.name for one in dataclasses.fields(Settings)}
     # Where and with how much help it was trained says nothing about this machine.
     free = {"device", "workers", "minutes", "memory"}
-    return Settings(**{key: value for key, value in told.items() if key in known - free})
+    with naming(cards[0]):
+        try:
+            return as_record(Settings, {key: value for key, value in told.items() if key in known - free})
+        except ValueError as error:
+            raise InputError(f"settings.{error}") from error
 
 
 def tuning_settings(start: str | Path) -> Settings:

@@ -92,7 +92,7 @@ class Remade:
         try:
             steps = tuple(Step(int(one["number"]), str(one["transform"])) for one in given["made"])
             return cls(str(given["frame"]), int(given["seed"]), float(given["bound"]), steps)
-        except (TypeError, KeyError, ValueError) as error:
+        except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise InputError(f"an image of a search cannot be made from {dict(given)}: {error}") from error
 
     def as_data(self) -> dict[str, Any]:

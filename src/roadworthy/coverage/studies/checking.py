@@ -7,15 +7,13 @@ that the share of false alarms in it estimates that of all.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from roadworthy._tables import Table
+from roadworthy._tables import Table, csv_text
 from roadworthy.coverage.oracle import UNFILTERED
 from roadworthy.coverage.studies.deviation import Finding
 from roadworthy.coverage.studies.tables import percent
@@ -83,15 +81,13 @@ def checks_csv(findings: Iterable[Finding], unit: str) -> str:
         findings: Those to check.
         unit: Of the angles.
     """
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(_COLUMNS)
+    rows = []
     for one in findings:
         worst = one.worst
         what = (one.id, one.model, worst.transformation, worst.parameter, worst.frame, one.violations)
         angles = (f"{value:.5g}" for value in (one.label, one.original, one.answer))
-        rows.writerow([*what, *angles, unit, "yes" if one.inherited else "no", "", ""])
-    return text.getvalue()
+        rows.append([*what, *angles, unit, "yes" if one.inherited else "no", "", ""])
+    return csv_text(_COLUMNS, rows)
 
 
 @dataclass(frozen=True)

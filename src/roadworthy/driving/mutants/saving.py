@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy._files import read_json, sha256_of, write_text
+from roadworthy._files import read_json, sha256_of, write_json, write_text
+from roadworthy._tables import csv_text
 from roadworthy.driving.drives.readers import write_drive
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
 from roadworthy.driving.mutants.fate import Judged
@@ -102,7 +101,7 @@ def save_module(
     name = f"{variant.name}~{described['name']}"
     write_description(folder / "model.yaml", variant, f"onnx:{file.name}", name=name)
     document = {**described, "model_sha256": sha256_of(file)}
-    write_text(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_json(folder / DESCRIPTION, document)
     return document
 
 
@@ -125,7 +124,7 @@ def save_failure(folder: Path, described: Mapping[str, Any], reason: str) -> dic
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
-    write_text(folder / DESCRIPTION, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_json(folder / DESCRIPTION, document)
     return document
 
 
@@ -145,7 +144,7 @@ def write_fate(folder: Path, judged: Judged) -> dict[str, Any]:
     }
     if judged.drive is not None:
         write_drive(dataclasses.replace(judged.drive, name=folder.name), folder / DRIVE_FILE)
-    write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_json(path, document)
     return document
 
 
@@ -184,15 +183,13 @@ def write_table(folder: Path, mutants: Sequence[Mapping[str, Any]]) -> Path:
     Raises:
         InputError: It cannot be written.
     """
-    text = io.StringIO()
     columns = ("name", "operator", "parameters", "fate", "reason", "difference", "share", "largest_offset")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
+    rows = []
     for one in mutants:
         lap = one.get("lap") or {}
         rest = {key: value for key, value in one["mutation"].items() if key != "operator"}
         told = " ".join(f"{key}={value}" for key, value in rest.items())
-        writer.writerow(
+        rows.append(
             (
                 one["name"],
                 one["mutation"]["operator"],
@@ -204,5 +201,5 @@ def write_table(folder: Path, mutants: Sequence[Mapping[str, Any]]) -> Path:
                 lap.get("largest_offset", ""),
             )
         )
-    write_text(folder / TABLE, text.getvalue())
+    write_text(folder / TABLE, csv_text(columns, rows))
     return folder / TABLE

@@ -12,8 +12,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import shutil
@@ -23,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import as_record, naming, read_json
+from roadworthy._tables import csv_text
 from roadworthy.driving.rating.clips import Clip
 from roadworthy.driving.rating.plan import LABELS, Design, Questionnaire, Study
 from roadworthy.driving.rating.words import QUESTION, instructions, notes_for_hosts
@@ -156,10 +155,10 @@ def _clip(clip: Clip) -> dict[str, object]:
 
 def _template(study: Study) -> str:
     """Return a line for every rater and clip, in the order in which it is shown, without the score."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for one in study.questionnaires:
-        for number, order in enumerate(one.orders, 1):
-            writer.writerows((one.id, f"{one.id}-{number}", id, "") for id in order)
-    return text.getvalue()
+    rows = (
+        (one.id, f"{one.id}-{number}", id, "")
+        for one in study.questionnaires
+        for number, order in enumerate(one.orders, 1)
+        for id in order
+    )
+    return csv_text(COLUMNS, rows)

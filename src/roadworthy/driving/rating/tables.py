@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from roadworthy._files import write_text
+from roadworthy._tables import csv_text
 from roadworthy.driving.rating.clips import RATED_METRICS
 from roadworthy.driving.rating.results import StudyResult
 
@@ -207,8 +206,5 @@ def _flat(clip: dict[str, Any]) -> dict[str, Any]:
 
 def _csv(rows: Sequence[dict[str, Any]], first: str) -> str:
     """Return rows as CSV; without any, the name of the first column only."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [first], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    columns = list(rows[0]) if rows else [first]
+    return csv_text(columns, ([one.get(name) for name in columns] for one in rows))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import replacing, writing
+from roadworthy._files import as_record, replacing, writing
 from roadworthy.errors import InputError
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.zoo._reason import reason
@@ -81,7 +81,7 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
     existing_checkpoint(path)
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
-        checkpoint = Checkpoint(**{name: found[name] for name in _PARTS})
+        checkpoint = as_record(Checkpoint, {name: found[name] for name in _PARTS})
     except Exception as error:
         # torch raises a different class for each way in which a file can be broken.
         told = reason(error).partition(". ")[0]

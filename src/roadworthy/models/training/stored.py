@@ -63,7 +63,7 @@ def restored(arrays: Mapping[str, NDArray[Any]]) -> Samples:
 
     Raises:
         KeyError: An array is missing.
-        ValueError: An image is broken.
+        ValueError: An image is broken, or the arrays do not fit together.
     """
     content, ends = arrays["bytes"], np.cumsum(arrays["sizes"])
     images = []
@@ -73,9 +73,13 @@ def restored(arrays: Mapping[str, NDArray[Any]]) -> Samples:
         except FrameError as error:
             raise ValueError(f"an image of {arrays['name']} is broken") from error
         images.append(np.moveaxis(pixels[:, :, None] if pixels.ndim == 2 else pixels, -1, 0))
-    return Samples(
-        str(arrays["name"]), np.stack(images), arrays["windows"], arrays["targets"], arrays["drives"]
-    )
+    windows, targets, drives = (arrays[name] for name in ("windows", "targets", "drives"))
+    whole = all(one.dtype.kind in "iu" for one in (windows, drives)) and targets.dtype.kind == "f"
+    if not whole or (windows.ndim, targets.ndim, drives.ndim) != (2, 2, 1):
+        raise ValueError(f"the samples of {arrays['name']} are no tables of numbers")
+    if not len(windows) == len(targets) == len(drives) or not np.isin(windows, range(len(images))).all():
+        raise ValueError(f"the samples of {arrays['name']} are not those of its {len(images)} images")
+    return Samples(str(arrays["name"]), np.stack(images), windows, targets, drives)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ JSON, and within other text, a picture is written in base64. A number alone, as 
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -132,6 +131,11 @@ class Service(Backend):
         try:
             image = decode_image(data, "answer")
         except FrameError as error:
+            if data.lstrip()[:1] in (b"<", b"{", b"["):
+                raise UnusableAnswer(
+                    f"{self.url} answered with text instead of an image: {excerpt(data)}; where the image is "
+                    "in JSON is said by `answer`"
+                ) from None
             reason = str(error).partition("answer: ")[2] or "it is no image"
             raise UnusableAnswer(f"{self.url} answered with an image that cannot be read: {reason}") from None
         if image.shape[:2] != fit.padded:
@@ -240,5 +244,5 @@ def _at(answered: bytes, path: str, url: str) -> bytes:
         raise UnusableAnswer(f"{url}: {path} must be an image in base64, got {type(found).__name__}")
     try:
         return base64.b64decode(found.partition(";base64,")[2] or found, validate=True)
-    except binascii.Error:
+    except ValueError:
         raise UnusableAnswer(f"{url}: {path} must be an image in base64, got other text") from None

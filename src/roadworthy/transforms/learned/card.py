@@ -193,11 +193,15 @@ class EngineCard(Form):
                 raise ValueError("an engine of the kind synthesis needs classes")
             if unknown := [one for one in self.classes if one not in ontology().label_classes[1:]]:
                 raise ValueError(
-                    f"classes that no label map shows: {', '.join(unknown)}; "
+                    f"classes that no label map shows: {', '.join(map(repr, unknown))}; "
                     f"there are {', '.join(ontology().label_classes[1:])}"
                 )
             if len(set(self.classes)) != len(self.classes):
                 raise ValueError("a class is written twice")
+        try:
+            json.dumps((self.settings, self.training.settings), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"settings must be plain data: {error}") from None
         if self.prefilled and not self.context:
             raise ValueError("what is prefilled is the context: it needs context")
         if self.least == self.most and any(side % self.multiple for side in self.least):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from roadworthy._files import is_folder
 from roadworthy.errors import InputError, suggest
 from roadworthy.transforms.learned.card import CARD
 from roadworthy.transforms.learned.engine import LearnedEngine
@@ -60,7 +61,7 @@ def engine_folder(which: str | Path, beside: Path | None = None) -> Path:
         InputError: There is neither.
     """
     folder = (beside or Path()) / which
-    if folder.is_dir():
+    if is_folder(folder):
         return folder
     if str(which) in shipped_names():
         return shipped_folder() / which

@@ -215,6 +215,8 @@ def _places(region: Mask, radius: int, rng: np.random.Generator) -> NDArray[np.i
         np.meshgrid(np.arange(0, height + step, step), np.arange(0, width + step, step), indexing="ij")
     )
     places = grid.reshape(2, -1).T + rng.integers(-(step // 2), step // 2 + 1, (grid[0].size, 2))
+    # Farther out a clump would cover nothing, and leave the canvas that it is painted on.
+    places = np.minimum(places, np.array([height, width]) + radius)
     inside = near[np.clip(places[:, 0], 0, height - 1), np.clip(places[:, 1], 0, width - 1)] > 0
     return np.asarray(places[inside], np.intp)
 

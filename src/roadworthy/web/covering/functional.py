@@ -77,7 +77,7 @@ def functional_of(folder: Path) -> list[Functional]:
                     str(told.get("note", "")),
                 )
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"{folder / file} must be what a command of ours writes: {error!r}") from error
     return found
 

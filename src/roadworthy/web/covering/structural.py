@@ -142,7 +142,7 @@ def measured_of(folder: Path) -> Measured | None:
             _measured_chart(growth, names) if len(growth) > 1 else None,
             names,
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"{path} must be what `coverage measure` writes: {error!r}") from error
 
 

@@ -8,9 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
-from roadworthy._files import read_json
 from roadworthy.datasets import options_of, reader_for
 from roadworthy.errors import InputError
 from roadworthy.models import SystemUnderTest, load_model
@@ -30,14 +27,10 @@ from roadworthy.runs.suites.reading import read_suite
 from roadworthy.runs.suites.running import REQUIREMENTS, SUITE_FILE
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
 from roadworthy.web.jobs.trials import classes_of, object_of, values_of
+from roadworthy.web.looking.asked import AskedRules, AskedSearch, read_asked
 from roadworthy.web.looking.remaking import image_entry, sector_entry
 
 __all__ = ["CopiedTest", "copied_test"]
-
-_RESULT_FILE = "result.json"
-"""What `roadworthy rules run` writes for scripts."""
-_SEARCH_FILE = "search.json"
-"""What `roadworthy coverage search` writes for scripts."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +70,10 @@ def copied_test(
         document, where = _of_form(ask, case, opened), "Paths count from where the server was started."
     elif (folder / SUITE_FILE).is_file():
         document, where = _of_suite(folder, pair, case)
-    elif (asked := _asked_of_rules(folder)) is not None:
+    elif (asked := read_asked(folder, AskedRules)) is not None:
         document = _of_rules(asked, case)
         where = "Paths count from where `roadworthy rules run` was started."
-    elif (search := _asked_of_search(folder)) is not None:
+    elif (search := read_asked(folder, AskedSearch)) is not None:
         document = _of_search(folder, search, case)
         where = "Paths count from where `roadworthy coverage search` was started."
     else:
@@ -157,51 +150,7 @@ def _chosen(data: DataForm, entry: EntryForm, sample: int | None, case: Mapping[
     return _only(data.model_copy(update={"options": options, "sample": None}), case)
 
 
-class _Asked(BaseModel):
-    """What `roadworthy rules run` was asked for, as its result.json has it."""
-
-    models: dict[str, str]
-    data: str
-    options: dict[str, Any]
-    sample: int | None
-    same: dict[str, str]
-    gallery: str
-    traffic: str
-    engines: str | None
-    seed: int
-
-
-class _Search(BaseModel):
-    """What `roadworthy coverage search` was asked for, as its search.json has it."""
-
-    model: str
-    data: str
-    options: dict[str, Any]
-    count: int | None
-    criterion: str
-    output: str
-    counting: str
-
-
-def _asked_of_rules(folder: Path) -> _Asked | None:
-    try:
-        found = read_json(folder / _RESULT_FILE)
-        return _Asked(**found["asked"], seed=found["seed"])
-    except (InputError, ValidationError, KeyError, TypeError):
-        # Of an older version, or of another command: it does not say.
-        return None
-
-
-def _asked_of_search(folder: Path) -> _Search | None:
-    try:
-        found = read_json(folder / _SEARCH_FILE)
-        settings = {name: found["settings"][name] for name in ("criterion", "output")}
-        return _Search(**found["asked"], **settings)
-    except (InputError, ValidationError, KeyError, TypeError):
-        return None
-
-
-def _of_search(folder: Path, asked: _Search, case: Mapping[str, Any]) -> dict[str, Any]:
+def _of_search(folder: Path, asked: AskedSearch, case: Mapping[str, Any]) -> dict[str, Any]:
     search = CoverageForm.model_validate(
         {"coverage": asked.criterion, "output": asked.output, "counting": asked.counting}
     )
@@ -210,7 +159,7 @@ def _of_search(folder: Path, asked: _Search, case: Mapping[str, Any]) -> dict[st
     return _document(0, {_name(case["system"]): asked.model}, {_name(asked.data): data}, entry, case)
 
 
-def _of_rules(asked: _Asked, case: Mapping[str, Any]) -> dict[str, Any]:
+def _of_rules(asked: AskedRules, case: Mapping[str, Any]) -> dict[str, Any]:
     if case["system"] not in asked.models:
         raise InputError(f"The model {case['system']!r} is not one that this run was asked for.")
     usual: dict[str, Any] = {"same": {}, "gallery": "shipped", "traffic": "right", "engines": None}

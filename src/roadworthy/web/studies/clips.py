@@ -27,6 +27,7 @@ class ClipStudy(Task):
         self._questionnaires = {str(one["id"]): one for one in self.plan["questionnaires"]}
         self._scale = [{"score": int(one["score"]), "label": str(one["label"])} for one in self.plan["scale"]]
         self._wanted = int(self.plan["raters_per_questionnaire"])
+        self._question = str(self.plan["question"])
         for one in self._questionnaires.values():
             known = {str(clip["id"]) for clip in one["clips"]}
             if not one["orders"] or any(set(map(str, order)) != known for order in one["orders"]):
@@ -55,7 +56,7 @@ class ClipStudy(Task):
         files = {str(clip["id"]): str(clip["file"]) for clip in one["clips"]}
         return {
             "part": str(one["id"]),
-            "question": str(self.plan["question"]),
+            "question": self._question,
             "scale": self._scale,
             "reference": self.plan.get("reference"),
             "items": [

@@ -59,7 +59,7 @@ class Task(ABC):
         try:
             self.shown_files = frozenset(self._files())
             self._prepare()
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise InputError(f"{path} must be the plan of {self.title.lower()}: {error!r}") from error
 
     @abstractmethod

@@ -12,7 +12,7 @@ from torch import nn
 
 from roadworthy.transforms.learned.networks.settings import GlobalSettings, LocalSettings
 
-__all__ = ["Encoder", "GlobalGenerator", "LocalEnhancer", "MultiscaleDiscriminator"]
+__all__ = ["GlobalGenerator", "LocalEnhancer", "MultiscaleDiscriminator"]
 
 _MOST_CHANNELS = 512  # of a discriminator
 
@@ -97,60 +97,6 @@ class LocalEnhancer(nn.Module):
         return found
 
 
-class Encoder(nn.Module):
-    """Finds features of an image that are the same all over each thing, so that its look can be chosen.
-
-    Args:
-        input_nc: Channels of the image.
-        output_nc: How many features.
-        ngf: Channels of the first layer.
-        n_downsampling: How often width and height are halved.
-        norm: "instance" or "batch".
-
-    Example:
-        >>> encoder = Encoder(ngf=4, n_downsampling=2)
-        >>> instances = torch.zeros(1, 1, 16, 24, dtype=torch.long)
-        >>> features = encoder(torch.rand(1, 3, 16, 24), instances)
-        >>> features.shape, len(features.flatten(2).unique(dim=2)[0, 0])
-        (torch.Size([1, 3, 16, 24]), 1)
-    """
-
-    def __init__(
-        self,
-        input_nc: int = 3,
-        output_nc: int = 3,
-        ngf: int = 16,
-        n_downsampling: int = 4,
-        norm: str = "instance",
-    ) -> None:
-        super().__init__()
-        channels = _doubled(ngf, n_downsampling)
-        self.model = nn.Sequential(
-            *_first(input_nc, ngf, norm), *_down(channels, norm), *_up(channels, norm), *_last(ngf, output_nc)
-        )
-        self.apply(_initial)
-
-    def forward(self, images: torch.Tensor, instances: torch.Tensor) -> torch.Tensor:
-        """Return features, averaged over each thing.
-
-        Args:
-            images: From -1 to 1.
-            instances: A whole number for each pixel, the same all over a thing: n × 1 × height × width.
-        """
-        found: torch.Tensor = self.model(images)
-        batch, channels = found.shape[:2]
-        # One number per thing and image; the rest is a sum by number, without a loop over things.
-        _, numbers = torch.unique(instances.reshape(batch, -1), return_inverse=True)
-        count = int(numbers.max()) + 1
-        places = numbers + count * torch.arange(batch, device=numbers.device)[:, None]
-        flat = found.flatten(2).transpose(1, 2).reshape(-1, channels).float()
-        places = places.reshape(-1)
-        sums = flat.new_zeros(batch * count, channels).index_add_(0, places, flat)
-        pixels = flat.new_zeros(batch * count).index_add_(0, places, flat.new_ones(len(flat)))
-        means = (sums / pixels.clamp(min=1)[:, None])[places]
-        return means.reshape(batch, -1, channels).transpose(1, 2).reshape(found.shape).to(found.dtype)
-
-
 class MultiscaleDiscriminator(nn.Module):
     """Judges patches of an image at several sizes.
 
@@ -160,8 +106,6 @@ class MultiscaleDiscriminator(nn.Module):
         n_layers: Layers that look at larger and larger patches.
         num_D: At how many sizes.
         norm: "instance" or "batch".
-        features: Whether the layers have the names under which their features can be had; the public code
-            names them so for the loss that matches features.
 
     Example:
         >>> judge = MultiscaleDiscriminator(4, ndf=4, num_D=2)
@@ -176,17 +120,12 @@ class MultiscaleDiscriminator(nn.Module):
         n_layers: int = 3,
         num_D: int = 2,
         norm: str = "instance",
-        features: bool = True,
     ) -> None:
         super().__init__()
-        self.n_layers, self.num_D, self.features = n_layers, num_D, features
+        self.n_layers, self.num_D = n_layers, num_D
         for number in range(num_D):
-            layers = _judging(input_nc, ndf, n_layers, norm)
-            if features:
-                for place, layer in enumerate(layers):
-                    self.add_module(f"scale{number}_layer{place}", nn.Sequential(*layer))
-            else:
-                self.add_module(f"layer{number}", nn.Sequential(*(one for layer in layers for one in layer)))
+            for place, layer in enumerate(_judging(input_nc, ndf, n_layers, norm)):
+                self.add_module(f"scale{number}_layer{place}", nn.Sequential(*layer))
         self.downsample = _halving()
         self.apply(_initial)
 
@@ -200,8 +139,6 @@ class MultiscaleDiscriminator(nn.Module):
         return found
 
     def _judged(self, number: int, inputs: torch.Tensor) -> list[torch.Tensor]:
-        if not self.features:
-            return [self.get_submodule(f"layer{number}")(inputs)]
         layers = (self.get_submodule(f"scale{number}_layer{place}") for place in range(self.n_layers + 2))
         _, *found = accumulate(layers, lambda seen, layer: layer(seen), initial=inputs)
         return found

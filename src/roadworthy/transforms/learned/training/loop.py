@@ -7,8 +7,6 @@ a CPU to the last bit.
 from __future__ import annotations
 
 import copy
-import csv
-import io
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +19,7 @@ import torch
 from torch import nn
 
 from roadworthy._files import write_text
+from roadworthy._tables import csv_text
 from roadworthy.errors import InputError
 from roadworthy.models.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from roadworthy.seeding import rng_for
@@ -308,8 +307,4 @@ def history_text(history: Sequence[Measured]) -> str:
         row |= {name: f"{value:.6g}" for name, value in one.measures.items()}
         columns |= dict.fromkeys(row)
         rows.append(row)
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(columns), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
+    return csv_text(list(columns), ([row.get(name, "") for name in columns] for row in rows))

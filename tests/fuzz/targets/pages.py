@@ -1,0 +1,104 @@
+"""What pages and later commands read out of the folders that earlier ones wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from tests.fuzz.files import seed_of
+from tests.fuzz.harness import Target
+from tests.fuzz.mutating import mutated_json
+
+__all__ = ["TARGETS"]
+
+
+def _marks(folder: Path) -> None:
+    from roadworthy.web.looking.marks import read_marks
+    from roadworthy.web.studies.agreement import mark_agreement
+
+    for mark in read_marks(folder).values():
+        assert mark.mark or mark.note
+    mark_agreement(folder)
+
+
+def _job(folder: Path) -> None:
+    from roadworthy.web.jobs.states import read_job
+
+    job = read_job(folder)
+    json.dumps(job.state.as_dict())
+    assert not (job.state.stage.can_continue and not job.state.stage.is_over)
+    f"{job.state.done:d} of {job.state.total:d}, {job.state.seconds:.1f} s, {job.state.message.strip()}"
+    assert all(isinstance(one, dict) for one in job.state.outcomes)
+
+
+def _asked(folder: Path) -> None:
+    from roadworthy.web.looking.copying import _asked_of_rules
+
+    assert _asked_of_rules(folder) is not None or (folder / "result.json").is_file()
+
+
+def _searched(folder: Path) -> None:
+    from roadworthy.cli.coverage._suites import check_searched
+    from roadworthy.web.covering.functional import functional_of
+    from roadworthy.web.looking.copying import _asked_of_search
+
+    _asked_of_search(folder)
+    functional_of(folder)
+    data: Any = SimpleNamespace(name="world:town", ids=())
+    check_searched(folder, data)
+
+
+def _measured(folder: Path) -> None:
+    from roadworthy.web.covering.functional import functional_of
+    from roadworthy.web.covering.structural import measured_of
+
+    measured_of(folder)
+    functional_of(folder)
+
+
+def _study(folder: Path) -> None:
+    from roadworthy.web.studies.finding import ITSELF, open_study
+
+    study = open_study(folder, ITSELF)
+    study.parts()
+    study.begin("ann")
+    study.begin("bob")
+
+
+def _rules_result(folder: Path) -> None:
+    from roadworthy.cli.rules import study
+
+    document = study._result(folder)
+    list(study._pairs(folder, document, study._model(document, None)))
+
+
+def _remade(folder: Path) -> None:
+    from roadworthy._files import naming, read_json
+    from roadworthy.coverage.search.remade import Remade
+
+    file = folder / "image.json"
+    document = read_json(file)
+    with naming(file):
+        made = Remade.of(document)
+        assert Remade.of(made.as_data()) == made, "what is written reads back"
+
+
+_ASK = b'{"kind": "rules", "text": "If it rains, slow down.", "models": ["dave2"], "data": "world"}'
+_RUN = {
+    "requirements.jsonl": seed_of("run-requirements"),
+    "cases/part-00000000.parquet": seed_of("run-rows"),
+}
+
+TARGETS = (
+    Target("marks", "marks.jsonl", _marks, mutated_json),
+    Target("job", "job.json", _job, mutated_json),
+    Target("job-state", "state.json", _job, mutated_json, {"job.json": _ASK}),
+    Target("rules-asked", "result.json", _asked, mutated_json),
+    Target("searched", "search.json", _searched, mutated_json, _RUN),
+    Target("covered", "coverage.json", _measured, mutated_json),
+    Target("study-plan", "plan.json", _study, mutated_json, names=""),
+    Target("rules-result", "result.json", _rules_result, mutated_json),
+    Target("remade", "image.json", _remade, mutated_json),
+)
