@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 from itertools import combinations
 
-import pytest
-
+import layered
 import make_architecture as made
 from layered import lay_out
 from rooms import FLOORS, floor_of, rooms
@@ -56,8 +56,14 @@ def test_every_arrow_of_the_picture_points_down() -> None:
         assert floor_of(upper) == floor_of(lower) or row[upper] < row[lower]
 
 
-@pytest.mark.parametrize("gap", [8])
-def test_boxes_keep_apart_and_arrows_pass_them(gap: int) -> None:
+def test_the_examples_of_the_scripts_run() -> None:
+    for module in (made, layered):
+        found = doctest.testmod(module)
+        assert (found.failed, found.attempted) == (0, 1)
+
+
+def test_boxes_keep_apart_and_arrows_pass_them() -> None:
+    gap = 8
     graph = made.reduced(made.public_rooms())
     drawing = lay_out(graph, made.rows(graph))
     sides = {

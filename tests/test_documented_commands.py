@@ -18,6 +18,7 @@ FILES = {
     "docs/howto/stop-in-time.md": ("at50.yaml",),
     "docs/howto/rules-of-the-road.md": (),
     "docs/howto/never-tried.md": (),
+    "docs/howto/bad-camera.md": (),
     "docs/howto/new-version.md": ("old.suite.yaml",),
     "docs/safety-case.md": ("release.suite.yaml",),
 }

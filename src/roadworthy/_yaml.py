@@ -289,4 +289,7 @@ def explained(
         what = f"{int(key) + 1} values" if key.isdigit() else f"the key {key!r}"
         return f"{where(*place)}: {' > '.join(place[:-1]) or 'the file'} needs {what}"
     expected = detail["msg"].replace("Input should be", "expected").replace("Input should", "expected to")
+    if not place:
+        # It is about all of it, which need not be repeated.
+        return f"{where()}: {expected.removeprefix('Value error, ')}"
     return f"{where(*place)}: {' > '.join(place)}: {expected}, got {detail['input']!r}"

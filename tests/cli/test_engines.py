@@ -253,6 +253,11 @@ def test_a_public_checkpoint_becomes_an_engine_that_needs_no_torch(roadworthy: R
     )
     assert few.exit_code == 2
     assert "has 36 input channels, and 2 label channels were named" in " ".join(few.output.split())
+    edged = roadworthy(
+        *("engines", "import", "latest_net_G.pth", "--out", "few", "--edges", "--supports", "remove car"),
+        *("--channels", ",".join(["road"] * 36)),
+    )
+    assert "36 label channels and one of edges were named" in " ".join(edged.output.split())
     assert not Path("few").exists()
 
 

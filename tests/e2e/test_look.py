@@ -154,37 +154,32 @@ PICTURES = """async ([first, second]) => {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("spots", "expected"),
-    [
-        ([], []),
-        ([[100, 60, 10, 20, 90]], [[96, 56, 114, 84]]),
-        # At the edge, and two of them.
-        ([[0, 0, 4, 4, 90], [200, 100, 20, 10, 40]], [[0, 0, 8, 8], [196, 96, 224, 114]]),
-        # What nobody sees counts where there is nothing else.
-        ([[100, 60, 10, 20, 3]], [[96, 56, 114, 84]]),
-        ([[10, 10, 300, 140, 3], [100, 60, 10, 20, 90]], [[96, 56, 114, 84]]),
-        # Many things have one outline, and most of a picture has none.
-        ([[20 * n, 10, 2, 2, 90] for n in range(9)], [[0, 6, 166, 16]]),
-        ([[0, 0, 320, 90, 90]], None),
-        ([[7 * x, 9 * y, 2, 2, 90] for x in range(46) for y in range(18)], None),
-    ],
-)
-def test_where_two_pictures_differ(page: Page, run: Path, spots: list[list[int]], expected: object) -> None:
+DIFFERENCES: list[tuple[list[list[int]], object]] = [
+    ([], []),
+    ([[100, 60, 10, 20, 90]], [[96, 56, 114, 84]]),
+    # At the edge, and two of them.
+    ([[0, 0, 4, 4, 90], [200, 100, 20, 10, 40]], [[0, 0, 8, 8], [196, 96, 224, 114]]),
+    # What nobody sees counts where there is nothing else.
+    ([[100, 60, 10, 20, 3]], [[96, 56, 114, 84]]),
+    ([[10, 10, 300, 140, 3], [100, 60, 10, 20, 90]], [[96, 56, 114, 84]]),
+    # Many things have one outline, and most of a picture has none.
+    ([[20 * n, 10, 2, 2, 90] for n in range(9)], [[0, 6, 166, 16]]),
+    ([[0, 0, 320, 90, 90]], None),
+    ([[7 * x, 9 * y, 2, 2, 90] for x in range(46) for y in range(18)], None),
+]
+
+
+def test_where_two_pictures_differ(page: Page, run: Path) -> None:
     page.goto(f"/look/{run.name}")
     size = {"wide": 320, "tall": 160}
-    found = page.evaluate(PICTURES, [{**size, "spots": []}, {**size, "spots": spots}])
-    assert (sorted(found) if found else found) == expected
-
-
-def test_of_a_large_picture_the_outline_is_in_its_own_pixels(page: Page, run: Path) -> None:
-    page.goto(f"/look/{run.name}")
+    for spots, expected in DIFFERENCES:
+        found = page.evaluate(PICTURES, [{**size, "spots": []}, {**size, "spots": spots}])
+        assert (sorted(found) if found else found) == expected, spots
+    # Of a large picture the outline is in its own pixels; it is compared at a quarter of the size.
     size = {"wide": 1920, "tall": 960}
     spot = [1000, 400, 80, 160, 90]
-    ((x1, y1, x2, y2),) = page.evaluate(PICTURES, [{**size, "spots": []}, {**size, "spots": [spot]}])
-    # Compared at a quarter of the size, with four pixels more on each side.
-    assert (x1, y1) == (pytest.approx(984, abs=8), pytest.approx(384, abs=8))
-    assert (x2, y2) == (pytest.approx(1096, abs=8), pytest.approx(576, abs=8))
+    (found,) = page.evaluate(PICTURES, [{**size, "spots": []}, {**size, "spots": [spot]}])
+    assert found == pytest.approx([984, 384, 1096, 576], abs=8)
 
 
 def test_failures_are_sorted_by_how_much_the_answer_changed(page: Page, run: Path) -> None:

@@ -254,7 +254,7 @@ def _coverage() -> Seeds:
 
 def _translation() -> bytes:
     """Return the smallest network of an engine: it makes every image darker."""
-    shape = ["n", 3, "h", "w"]
+    shape: list[str | int | None] = ["n", 3, "h", "w"]
     graph = helper.make_graph(
         [helper.make_node("Mul", ["image", "half"], ["result"])],
         "darker",

@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line: a module for each command, a package for each group of them."""
 
 from __future__ import annotations
 

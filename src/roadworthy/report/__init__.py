@@ -1,4 +1,4 @@
-"""Reports: what people look at."""
+"""Reports: frames, figures and pages for people, and files of results for other tools."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ __all__ = ["FAULTS", "stored"]
 _SUITE = """\
 suite: Seeded
 models:
-  mine: truth
+  mine: dave2
 data:
   day: {data: world:town, sample: 2}
 requirements:
@@ -287,7 +287,7 @@ FAULTS: tuple[Fault, ...] = (
         "runs/specification",
         "a suite with a model that there is not",
         _GOOD_SUITE,
-        _suite("mine: truth", "mine: thruth"),
+        _suite("mine: dave2", "mine: dav2"),
     ),
     Fault(
         "runs/unreadable rule in a suite",

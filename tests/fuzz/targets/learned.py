@@ -121,7 +121,7 @@ TARGETS = (
     Target("engines-edited", "engines.yaml", _edited, mutated_yaml, examples=15),
     Target("model-beginning", "net.onnx", _beginning, mutated_bytes),
     Target("training-checkpoint", "checkpoint.pt", _training, mutated_zip),
-    Target("retraining-material", "material.npz", _retraining, mutated_zip),
-    Target("mutants-material", "material.npz", _mutants, mutated_zip),
+    Target("retraining-material", "material.npz", _retraining, mutated_zip, examples=10),
+    Target("mutants-material", "material.npz", _mutants, mutated_zip, examples=10),
     Target("network-card", "card.json", _network_card, mutated_json, {"net.onnx": b"any"}),
 )

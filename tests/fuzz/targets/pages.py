@@ -14,6 +14,16 @@ from tests.fuzz.mutating import mutated_json
 __all__ = ["TARGETS"]
 
 
+_CASE = {
+    "requirement": "R1",
+    "system": "dave2",
+    "case": "lap 0",
+    "status": "violated",
+    "margin": -0.25,
+    "parameters": {"rule": "If it rains, slow down.", "frame": "town-000001"},
+}
+
+
 def _marks(folder: Path) -> None:
     from roadworthy.web.looking.marks import read_marks
     from roadworthy.web.studies.agreement import mark_agreement
@@ -34,17 +44,17 @@ def _job(folder: Path) -> None:
 
 
 def _asked(folder: Path) -> None:
-    from roadworthy.web.looking.copying import _asked_of_rules
+    from roadworthy.web.looking.copying import copied_test
 
-    assert _asked_of_rules(folder) is not None or (folder / "result.json").is_file()
+    copied_test(folder, _CASE)
 
 
 def _searched(folder: Path) -> None:
     from roadworthy.cli.coverage._suites import check_searched
     from roadworthy.web.covering.functional import functional_of
-    from roadworthy.web.looking.copying import _asked_of_search
+    from roadworthy.web.looking.asked import AskedSearch, read_asked
 
-    _asked_of_search(folder)
+    read_asked(folder, AskedSearch)
     functional_of(folder)
     data: Any = SimpleNamespace(name="world:town", ids=())
     check_searched(folder, data)
@@ -95,7 +105,7 @@ TARGETS = (
     Target("marks", "marks.jsonl", _marks, mutated_json),
     Target("job", "job.json", _job, mutated_json),
     Target("job-state", "state.json", _job, mutated_json, {"job.json": _ASK}),
-    Target("rules-asked", "result.json", _asked, mutated_json),
+    Target("rules-asked", "result.json", _asked, mutated_json, _RUN, names=""),
     Target("searched", "search.json", _searched, mutated_json, _RUN),
     Target("covered", "coverage.json", _measured, mutated_json),
     Target("study-plan", "plan.json", _study, mutated_json, names=""),

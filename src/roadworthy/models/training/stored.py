@@ -75,7 +75,7 @@ def restored(arrays: Mapping[str, NDArray[Any]]) -> Samples:
         images.append(np.moveaxis(pixels[:, :, None] if pixels.ndim == 2 else pixels, -1, 0))
     windows, targets, drives = (arrays[name] for name in ("windows", "targets", "drives"))
     whole = all(one.dtype.kind in "iu" for one in (windows, drives)) and targets.dtype.kind == "f"
-    if not whole or (windows.ndim, targets.ndim, drives.ndim) != (2, 2, 1):
+    if not whole or (windows.ndim, drives.ndim) != (2, 1) or not targets.ndim:
         raise ValueError(f"the samples of {arrays['name']} are no tables of numbers")
     if not len(windows) == len(targets) == len(drives) or not np.isin(windows, range(len(images))).all():
         raise ValueError(f"the samples of {arrays['name']} are not those of its {len(images)} images")
