@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import Keeps, make_transform, read_engines, transform_for
 from roadworthy.transforms.learned import LearnedEngine
+from roadworthy.transforms.learned.card import EngineCard, sha256_of
 from roadworthy.transforms.learned.engine import Network
+from roadworthy.transforms.learned.inputs import channel_table
 from roadworthy.transforms.learned.network import EngineNetwork
 from roadworthy.transforms.learned.training.changes import CHANGES
 from roadworthy.transforms.operations import (
@@ -210,6 +212,11 @@ class TestSynthesis:
         assert (region & (ids == 2)).any()
         assert np.array_equal(changed.image[ids == 2], image[ids == 2])
         assert (changed.image[ids == 3] != 70).all()
+
+    def test_a_class_without_a_channel_belongs_to_what_is_above_it(self) -> None:
+        """Then to all else, which is the last one."""
+        found = channel_table(("pedestrian", "road", "sky"), ("sky", "dynamic object"))
+        assert found.tolist() == [1, 2, 0]
 
     def test_frames_that_do_not_qualify(self, colours: Path, road: Frame) -> None:
         assert road.labels is not None
@@ -511,9 +518,37 @@ class TestBroken:
         with pytest.raises(InputError, match=r"labels \(of 7 channels\), got labels \(of 35 channels\)"):
             LearnedEngine.open(folder).transform(LINES)
 
-    def test_no_network_at_all(self, night: Path) -> None:
-        from roadworthy.transforms.learned.card import EngineCard, sha256_of
+    @pytest.mark.parametrize(
+        ("kind", "channels", "told"),
+        [
+            (
+                TensorProto.DOUBLE,
+                3,
+                r"image \(of 3 channels\), got image \(of 3 channels, tensor\(double\)\)",
+            ),
+            (TensorProto.FLOAT, 1, r"the output result \(of 3 channels\), got result \(of 1 channels\)"),
+        ],
+    )
+    def test_numbers_of_another_kind_and_other_than_three_colours(
+        self, night: Path, kind: int, channels: int, told: str
+    ) -> None:
+        shape: list[str | int | None] = ["n", 3, "height", "width"]
+        nodes = identity()
+        if channels == 1:
+            nodes = [helper.make_node("ReduceMean", ["image"], ["result"], axes=[1], keepdims=1)]
+        graph = helper.make_graph(
+            nodes,
+            "engine",
+            [helper.make_tensor_value_info("image", kind, shape)],
+            [helper.make_tensor_value_info("result", kind, ["n", channels, "height", "width"])],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        (night / "engine.onnx").write_bytes(model.SerializeToString())
+        EngineCard.read(night).replace(sha256=sha256_of(night / "engine.onnx")).write(night)
+        with pytest.raises(InputError, match=told):
+            LearnedEngine.open(night).transform(NIGHT)
 
+    def test_no_network_at_all(self, night: Path) -> None:
         (night / "engine.onnx").write_bytes(b"no network")
         EngineCard.read(night).replace(sha256=sha256_of(night / "engine.onnx")).write(night)
         with pytest.raises(InputError, match=r"cannot read the ONNX network .*engine\.onnx"):

@@ -37,6 +37,7 @@ def test_the_answer_that_decides_comes_first_and_names_the_unit(
 ) -> None:
     one = shown(two_outputs(*margins))
     assert one["answers"][0]["output"] == first
+    assert one["answers"][0]["part"] == ["speed", "steering"].index(first) + 1
     assert len(one["answers"]) == 2
     assert one["unit"] == unit
 
@@ -45,7 +46,14 @@ def test_a_try_of_a_search_is_held_against_the_truth() -> None:
     measures = {"measure.label": 0.05, "measure.prediction": 17.5, "param.output": "steering"}
     one = shown(row(**measures, **{"param.transform": "shear(x=-0.9)"}))
     assert one["answers"] == [
-        {"output": "steering", "unit": "°", "before": 0.05, "after": 17.5, "words": ["true", "answered"]}
+        {
+            "output": "steering",
+            "unit": "°",
+            "before": 0.05,
+            "after": 17.5,
+            "words": ["true", "answered"],
+            "part": 1,
+        }
     ]
     assert one["unit"] == " degrees²"
     assert one["lines"] == ["shear(x=-0.9)"]

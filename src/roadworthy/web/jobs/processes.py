@@ -129,7 +129,11 @@ class ProcessQueue:
         """Return a job that waits with how many go before it."""
         if job.state.stage is not Stage.WAITING:
             return job
-        before = sum(not one.state.stage.is_over for one in self.jobs() if one.id < job.id)
+        # Names of one second are in no order, so what runs already may have a later one.
+        before = sum(
+            one.state.stage is Stage.RUNNING or (not one.state.stage.is_over and one.id < job.id)
+            for one in self.jobs()
+        )
         told = f"One run goes on at a time: {before} before it." if before else ""
         return job.with_state(replace(job.state, message=told))
 

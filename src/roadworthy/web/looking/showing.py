@@ -29,8 +29,8 @@ def shown(row: Mapping[str, Scalar], mark: Mark | None = None) -> dict[str, Any]
         >>> one = shown(row)
         >>> one["pictures"], one["unit"]
         (['ab', 'cd'], ' m/s')
-        >>> one["answers"]
-        [{'output': 'speed', 'unit': ' m/s', 'before': 8.0, 'after': 9.5, 'words': ['before', 'after']}]
+        >>> [(answer["output"], answer["before"], answer["after"]) for answer in one["answers"]]
+        [('speed', 8.0, 9.5)]
     """
     return {
         "requirement": row["requirement"],
@@ -56,18 +56,19 @@ def shown(row: Mapping[str, Scalar], mark: Mark | None = None) -> dict[str, Any]
 def _answers(row: Mapping[str, Scalar]) -> Iterator[dict[str, Any]]:
     """Yield what the model answered, what decides about the margin first."""
     found = sorted(_compared(row), key=lambda one: one[0])
-    for _, output, words, before, after in found:
+    for _, output, words, before, after, part in found:
         yield {
             "output": output,
             "unit": _UNITS.get(output, ""),
             "before": _number(before),
             "after": _number(after),
             "words": list(words),
+            "part": part,
         }
 
 
-Compared = tuple[float, str, tuple[str, str], Scalar, Scalar]
-"""A margin, what was predicted, what the two numbers are, and the numbers."""
+Compared = tuple[float, str, tuple[str, str], Scalar, Scalar, int]
+"""A margin, what was predicted, what the two numbers are, the numbers, and of which part of a rule."""
 
 
 def _compared(row: Mapping[str, Scalar]) -> Iterator[Compared]:
@@ -78,12 +79,12 @@ def _compared(row: Mapping[str, Scalar]) -> Iterator[Compared]:
         margin = _number(row.get(f"{MEASURE}margin.{number}"))
         output = str(row.get(f"{PARAMETER}output.{number}") or "answer")
         after = row.get(f"{MEASURE}after.{number}")
-        yield math.inf if margin is None else margin, output, before_and_after, before, after
+        yield math.inf if margin is None else margin, output, before_and_after, before, after, number
         number += 1
     # A search holds an answer against what is true.
     if (label := row.get(f"{MEASURE}label")) is not None:
         output = str(row.get(f"{PARAMETER}output") or "answer")
-        yield 0.0, output, ("true", "answered"), label, row.get(f"{MEASURE}prediction")
+        yield 0.0, output, ("true", "answered"), label, row.get(f"{MEASURE}prediction"), 1
     # Reliability holds how right the model is.
     if (before := row.get(f"{MEASURE}before")) is not None:
         yield (
@@ -92,6 +93,7 @@ def _compared(row: Mapping[str, Scalar]) -> Iterator[Compared]:
             before_and_after,
             before,
             row.get(f"{MEASURE}after"),
+            1,
         )
 
 

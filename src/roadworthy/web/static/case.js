@@ -56,7 +56,9 @@ function deviation({ before, after }) {
 export function answersOf(one) {
   return one.answers.map((answer) => {
     const told = answer.words[0] === "before" ? `${number(answer.before)} → ${number(answer.after)}${answer.unit}${deviation(answer)}` : `${number(answer.after)}${answer.unit}, ${answer.words[0]} ${number(answer.before)}${answer.unit}`;
-    return make("div.answer-line", {}, drawing(answer), make("span", {}, `${answer.output} ${told}`));
+    const part = one.answers.length > 1 ? `part ${answer.part}: ` : "";
+    const line = `${part}${answer.output} ${told}`;
+    return make("div.answer-line", {}, drawing(answer), make("span", { title: line }, line));
   });
 }
 
@@ -98,9 +100,15 @@ export function requirementOf(one, texts, tag) {
   return make(tag, { title: text }, make("b", {}, one.requirement), text ? ` ${text}` : "");
 }
 
+// Of the pictures of a rule with several parts, those of the part that decides; it stands first among the answers.
+export function decidingPair(one, pictures) {
+  const part = one.answers[0]?.part ?? 1;
+  return pictures.slice(pictures.length > part ? part - 1 : 0).slice(0, 2);
+}
+
 // A case as a card of a wall. `open` is what leads to the case: a button or a link, which covers the card.
 export function fillCard(card, run, one, texts, open) {
-  const pictures = one.pictures.slice(0, 2).map((digest, place) => {
+  const pictures = decidingPair(one, one.pictures).map((digest, place) => {
     const image = make("img", { src: pictureOf(run, digest), alt: one.pictures.length > 1 ? (place ? "after" : "before") : "frame", decoding: "async" });
     return make("div.boxed", {}, image, boxesOver(image, one.boxes));
   });

@@ -1,7 +1,7 @@
 // One case closely: two pictures compared in four ways, everything that is known, and what people say of it.
 import { alertAbout, ask, fill, hint, make, worded } from "/static/page.js";
 import { outline, outlineSwitch } from "/static/change.js";
-import { answersOf, boxesOver, headingOf, measured, number, numbersOf, pictureOf, requirementOf, UNITS } from "/static/case.js";
+import { answersOf, boxesOver, decidingPair, headingOf, measured, number, numbersOf, pictureOf, requirementOf, UNITS } from "/static/case.js";
 
 const WAYS = { beside: "Side by side", slider: "Slider", flicker: "Flicker", difference: "Difference" };
 const MARKS = { fault: "True fault", "false alarm": "False alarm", unsure: "Unsure" };
@@ -65,14 +65,15 @@ export class CaseDialog {
 
   compare(stage, one) {
     clearInterval(this.timer);
-    const images = one.pictures.map((digest, place) => make("img", { src: pictureOf(this.source.run, digest), alt: one.pictures.length > 1 ? (place ? "after" : "before") : "frame" }));
+    const names = one.pictures.map((_, place) => (one.pictures.length === 1 ? "frame" : place === 0 ? "before" : one.pictures.length === 2 ? "after" : `after part ${place}`));
+    const images = one.pictures.map((digest, place) => make("img", { src: pictureOf(this.source.run, digest), alt: names[place] }));
     if (!images.length) return fill(stage, make("p.empty", {}, "No pictures were kept of this case: runs keep those of failures, or of all with --images all."));
     if (images.length === 1 || this.way === "beside") {
       fill(stage, make("div.frames", {}, images.map((image, place) => make("figure", {}, make("div.boxed", {}, image, boxesOver(image, one.boxes)),
-        images.length > 1 ? make("figcaption", {}, place ? "after" : "before") : null))));
+        images.length > 1 ? make("figcaption", {}, names[place]) : null))));
       return outline(images, { everywhere: () => stage.append(make("p.small.changed", {}, "Most of the picture changed, so nothing is outlined.")) });
     }
-    const [under, over] = images;
+    const [under, over] = decidingPair(one, images);
     over.classList.add("over");
     fill(stage, make("div.layers", {}, under, over));
     // The difference itself shows where it is.
