@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tokenize
 import warnings
 from pathlib import Path
@@ -38,9 +39,20 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
             # Of headers that only Python 2 writes; what they say is read or refused all the same.
             warnings.simplefilter("ignore", UserWarning)
             with np.load(file, allow_pickle=False) as arrays:
-                return {name: arrays[name] for name in arrays.files}
+                return {name: _checked(name, arrays[name]) for name in arrays.files}
     except (*BROKEN_ZIP, *_BROKEN_ARRAY) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+def _checked(name: str, found: Any) -> NDArray[Any]:
+    """Return an array of a file; numpy gives bytes for what is none, and text with numbers beyond Unicode."""
+    if not isinstance(found, np.ndarray):
+        raise TypeError(f"{name} is no array")
+    if found.dtype.kind == "U":
+        numbers = np.frombuffer(found.tobytes(), np.dtype("u4").newbyteorder(found.dtype.byteorder))
+        if numbers.max(initial=0) > sys.maxunicode:
+            raise ValueError(f"{name} is no text")
+    return found
 
 
 def described(array: Any) -> str:

@@ -7,7 +7,7 @@ your own to it. The rooms that need class names ask `ontology()`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, cached_property
@@ -140,22 +140,33 @@ class Ontology:
         key = normalized(word)
         if key in self._words:
             return self._words[key]
-        meanings = [self._words[one] for one in _singulars(key) if one in self._words]
-        # "bases" may be of "bas" or of "base": where two words fit and differ, neither is meant for sure.
-        if meanings:
-            return meanings[0] if all(one == meanings[0] for one in meanings) else None
-        return self._look_up_described(key)
-
-    def _look_up_described(self, key: str) -> tuple[str, Mapping[str, str]] | None:
-        """Return what a word means that has values of its properties before it, such as "red car"."""
         words = key.split()
-        for split in range(len(words) - 1, 0, -1):
-            found = self._look_up(" ".join(words[split:]))
-            if found is None:
-                continue
-            name, known = found
+        # From the last word on, each end of them once: what "red car" means follows from what "car" means.
+        found: dict[int, tuple[str, Mapping[str, str]]] = {}
+        for start in range(len(words) - 1, -1, -1):
+            end = " ".join(words[start:])
+            meanings = [self._words[one] for one in (end, *_singulars(end)) if one in self._words]
+            # "bases" may be of "bas" or of "base": where two words fit and differ, neither is meant for sure.
+            sure = end in self._words or all(one == meanings[0] for one in meanings)
+            meaning = self._described(words, start, found) if not meanings else meanings[0] if sure else None
+            if meaning is not None:
+                found[start] = meaning
+        return found.get(0)
+
+    def _described(
+        self, words: Sequence[str], start: int, found: Mapping[int, tuple[str, Mapping[str, str]]]
+    ) -> tuple[str, Mapping[str, str]] | None:
+        """Return what words mean that begin with the value of a property, such as "red car".
+
+        Args:
+            words: All words.
+            start: From where on they are looked at.
+            found: What the ends of them mean, by where they begin; the shortest first.
+        """
+        for split, (name, known) in found.items():
+            first = " ".join(words[start:split])
             for property_, values in self._elements[name].properties.items():
-                value = next((one for one in values if normalized(one) == " ".join(words[:split])), None)
+                value = next((one for one in values if normalized(one) == first), None)
                 if value is not None and known.get(property_, value) == value:
                     return name, FrozenDict({**known, property_: value})
         return None

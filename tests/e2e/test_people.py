@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 from tests.e2e.conftest import Server
 from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
+from tests.report.runs_for_reports import requirement_of
 from tests.web.studies.planned import clip_study, glance_experiment, rule_run
 
+from roadworthy.cases import Case, Drive, Verdict
 from roadworthy.datasets import load
 from roadworthy.frames import Frame
 from roadworthy.report.films import Film
+from roadworthy.runs.store import RunStore
 from roadworthy.web.pages import Pages
 
 if TYPE_CHECKING:
@@ -22,6 +25,20 @@ if TYPE_CHECKING:
 
 Window = Callable[..., "Page"]
 Picture = Callable[..., None]
+
+
+def two_parts(folder: Path) -> Path:
+    """A run with a case of a rule of two parts, whose second part decides: what was added came closer."""
+    images = [np.full((160, 320, 3), 90, np.uint8) for _ in range(3)]
+    images[1][60:80, 40:50] = 200
+    images[2][60:100, 200:220] = 200
+    place = folder / "runs" / "R1" / "dave2"
+    with RunStore(place, requirement_of("R1"), system="dave2", images=folder / "images") as store:
+        case = Case("town-1", "R1", (Drive("-"),), {"output.1": "speed", "output.2": "speed"})
+        first = {"before.1": 8.0, "after.1": 7.0, "margin.1": 1.0}
+        second = {"before.2": 7.0, "after.2": 9.0, "margin.2": -2.0}
+        store.append(case, Verdict.from_margin(case, -2.0, measures=first | second), images)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Itera
         rule_run(home / "rules", frames=frames),
         glance_experiment(home / "glances", shown_ms=60, answer_ms=4000),
         clip_study(home / "clips", (home / "one.webm").read_bytes()),
+        two_parts(home / "parts"),
     )
     server = Server(home / "out", folders)
     server.start()
@@ -64,6 +82,20 @@ def test_two_runs_are_compared(window: Window, picture: Picture, width: int, the
     page.wait_for_url("**/look/after?**")
     page.wait_for_selector("dialog[open]")
     assert "town-" in page.inner_text("dialog")
+
+
+def test_of_a_rule_with_parts_the_one_that_decides_is_shown(page: Page) -> None:
+    page.goto("/look/parts")
+    page.wait_for_selector(".tile .changed rect")
+    assert page.inner_text(".tile .answer-line") == "part 2: speed 7.00 → 9.00 m/s (+2.00)"
+    # From the second picture to the third: what was there is gone, and it stands elsewhere.
+    places = "(one) => [...one.querySelectorAll('rect')].map((rect) => Number(rect.getAttribute('x'))).sort()"
+    assert page.locator(".tile .changed").first.evaluate(places) == [196, 36]
+    page.locator(".tile .open").first.click()
+    page.wait_for_selector("dialog figure:last-child .changed rect")
+    assert page.locator("dialog figcaption").all_inner_texts() == ["before", "after part 1", "after part 2"]
+    outlined = [page.locator("dialog .changed").nth(place).evaluate(places) for place in range(3)]
+    assert outlined == [[36], [36], [196]]
 
 
 def test_a_comparison_that_takes_long_is_cancelled_and_begun_again(page: Page) -> None:

@@ -267,7 +267,8 @@ def needed_spec(spec: ModelSpec[Any] | None, name: str, runtime: Runtime) -> Mod
     raise UndescribedError(
         runtime,
         f"{name}: say what the network answers{found}: output.signals=steering for a driving model, "
-        "output.task=detection and output.classes=… for a detector; or describe it in a model.yaml",
+        "output.task=detection and output.classes=… for a detector; or describe it in a model.yaml, of which "
+        "`roadworthy models try` prints one to begin with",
     )
 
 

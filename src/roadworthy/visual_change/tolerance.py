@@ -201,6 +201,11 @@ def _word(text: str) -> str:
 def _read_study(file: YamlFile, name: str, entry: Any) -> HumanStudy:
     if not isinstance(entry, dict) or not isinstance(entry.get("transformations"), dict):
         raise InputError(f"{file.where(name)}: the study {name} needs the key 'transformations'")
+    if unnamed := [one for one in entry["transformations"] if not isinstance(one, str)]:
+        raise InputError(
+            f"{file.where(name, 'transformations')}: a transformation is a word, got {unnamed[0]!r}: put it "
+            "in quotes if it is called so"
+        )
     texts = {key: str(entry.get(key, "")) for key in ("task", "images", "source", "originals_source")}
     originals = entry.get("originals")
     place = (name, "originals")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,48 @@ def test_an_image_of_coverage_search(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert found["reason"] == ""
     (row,) = tried(found["text"], tmp_path / "again.suite.yaml")
     assert_same(without_search(before), without_search(row))
+
+
+def search_of(folder: Path, parameters: dict[str, Any], asked: dict[str, Any], **settings: str) -> Browser:
+    """Return a page with a search of one try; what it knows, and was asked for, is given."""
+    with RunStore(folder / "run", Requirement("R1", "…", "coverage"), system="dave2") as store:
+        case = Case("try 000001", "R1", (Drive("x"),), parameters)
+        store.append(case, Verdict.from_margin(case, -1.0))
+    told = {"model": "dave2", "data": "world", "options": {}, "count": 5, "counting": "distinct", **asked}
+    document = {"asked": told, "settings": {"criterion": "neuron", "output": "steering", **settings}}
+    (folder / "run" / "search.json").write_text(json.dumps(document))
+    return browser_of(folder / "out", folder / "run")
+
+
+MADE: dict[str, Any] = {
+    "frame": "a",
+    "seed": 2**61,
+    "bound": 0.5,
+    "transform": "rotation(angle=3)",
+    "parent": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "asked", "settings", "said"),
+    [
+        ({}, {}, {}, ""),
+        ({"seed": "?"}, {}, {}, "does not say how the image was made"),
+        ({"bound": "?"}, {}, {}, "does not say how the image was made"),
+        ({"parent": "try 000000"}, {}, {}, "it was made from try 000000, of which there is no row"),
+        ({}, {"counting": ""}, {}, "does not say how its models and data were opened"),
+        ({}, {"model": None}, {}, "does not say how its models and data were opened"),
+        ({}, {}, {"output": "braking"}, "does not say how its models and data were opened"),
+    ],
+)
+def test_a_search_whose_files_are_damaged_says_so(
+    tmp_path: Path, parameters: dict[str, Any], asked: dict[str, Any], settings: dict[str, str], said: str
+) -> None:
+    browser = search_of(tmp_path, MADE | parameters, asked, **settings)
+    (one,) = browser.get("/look/run/cases").json()["cases"]
+    found = copied(browser, "run", {**one, "case": "try%20000001"})
+    assert said in found["reason"]
+    assert (found["text"] == "") == bool(said)
 
 
 def test_a_sector_of_a_drive(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from roadworthy._files import read_json
 from roadworthy.errors import InputError
@@ -27,6 +27,11 @@ class _Asked(BaseModel, ABC):
         """Return what else the document says."""
 
 
+def _tolerance(text: str) -> float | str:
+    """Return a tolerance as a suite has it: a percentage, or a number."""
+    return text if text.strip().endswith("%") else float(text)
+
+
 class AskedRules(_Asked):
     """What `roadworthy rules run` was asked for."""
 
@@ -34,7 +39,7 @@ class AskedRules(_Asked):
 
     models: dict[str, str]
     sample: int | None
-    same: dict[str, str]
+    same: dict[str, Annotated[float | str, BeforeValidator(_tolerance)]]
     gallery: str
     traffic: str
     engines: str | None
@@ -53,9 +58,9 @@ class AskedSearch(_Asked):
 
     model: str
     count: int | None
-    counting: str
-    criterion: str
-    output: str
+    counting: Annotated[str, Field(min_length=1)]
+    criterion: Annotated[str, Field(min_length=1)]
+    output: Literal["steering", "speed"]
 
     @staticmethod
     def told(document: Mapping[str, Any]) -> Mapping[str, Any]:

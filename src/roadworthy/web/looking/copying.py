@@ -167,10 +167,6 @@ def _of_rules(asked: AskedRules, case: Mapping[str, Any]) -> dict[str, Any]:
     entry = {"rule": case["parameters"]["rule"]} | {
         key: one for key, one in told.items() if one != usual[key]
     }
-    if asked.same:
-        entry["same"] = {
-            output: text if text.strip().endswith("%") else float(text) for output, text in asked.same.items()
-        }
     models = {_name(case["system"]): asked.models[case["system"]]}
     data = _data(asked.data, asked.options, count=asked.sample)
     return _document(asked.seed, models, {_name(asked.data): _only(data, case)}, entry, case)

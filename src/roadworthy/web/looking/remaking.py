@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from roadworthy.coverage.search.remade import Remade, Step
 from roadworthy.errors import InputError
 from roadworthy.runs.store import Row, StoredRun
 from roadworthy.runs.suites.forms import CoverageForm, DrivingForm
@@ -32,16 +33,20 @@ def image_entry(entry: CoverageForm, run: StoredRun, case: Mapping[str, Any]) ->
     while parent := line[0].get("param.parent"):
         line.insert(0, _row(run, case, str(parent)))
     last = line[-1]
-    image = {
-        "frame": str(last["param.frame"]),
-        "seed": int(str(last["param.seed"])),
-        "bound": last["param.bound"],
-        "made": [
-            {"number": int(str(row["case"]).rpartition(" ")[2]), "transform": str(row["param.transform"])}
-            for row in line
-        ],
-    }
-    return {**entry.model_dump(include=_KEPT, exclude_defaults=True), "only": [image]}
+    try:
+        image = Remade(
+            str(last["param.frame"]),
+            int(str(last["param.seed"])),
+            float(str(last["param.bound"])),
+            tuple(
+                Step(int(str(row["case"]).rpartition(" ")[2]), str(row["param.transform"])) for row in line
+            ),
+        )
+    except (KeyError, ValueError) as error:
+        raise InputError(
+            "This case cannot be copied as a test: its row does not say how the image was made."
+        ) from error
+    return {**entry.model_dump(include=_KEPT, exclude_defaults=True), "only": [image.as_data()]}
 
 
 def sector_entry(entry: DrivingForm, case: Mapping[str, Any]) -> dict[str, Any]:
