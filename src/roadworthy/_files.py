@@ -249,7 +249,7 @@ def make_writable(folder: Path) -> None:
     """
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".part-probe"
+        probe = folder / f".part-{os.getpid()}-probe"
         probe.touch()
         probe.unlink()
 

@@ -161,15 +161,25 @@ class Ontology:
         Args:
             words: All words.
             start: From where on they are looked at.
-            found: What the ends of them mean, by where they begin; the shortest first.
+            found: What the ends of them mean, by where they begin.
         """
-        for split, (name, known) in found.items():
+        # The shortest end first; no value has more words than the longest.
+        for split in range(min(len(words) - 1, start + self._longest_value), start, -1):
+            if split not in found:
+                continue
+            name, known = found[split]
             first = " ".join(words[start:split])
             for property_, values in self._elements[name].properties.items():
                 value = next((one for one in values if normalized(one) == first), None)
                 if value is not None and known.get(property_, value) == value:
                     return name, FrozenDict({**known, property_: value})
         return None
+
+    @cached_property
+    def _longest_value(self) -> int:
+        """How many words the longest value of a property has."""
+        every = (one for element in self._elements.values() for one in element.properties.values())
+        return max((len(normalized(value).split()) for values in every for value in values), default=0)
 
     def resolve(self, word: str) -> Element:
         """Return the element a name, a synonym or a kind stands for.

@@ -183,6 +183,7 @@ def test_a_plan_says_when_it_is_too_small(roadworthy: Run) -> None:
     result = roadworthy(*asked)
     assert result.exit_code == 0, result.output
     assert "plan more pairs or more people" in result.output
-    again = roadworthy(*asked)
+    assert "writing to experiment-2" in roadworthy(*asked).stderr
+    again = roadworthy(*asked, "--out", "experiment")
     assert again.exit_code == 2
     assert "must be empty or new" in again.output

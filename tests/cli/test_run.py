@@ -156,7 +156,7 @@ def test_notes_about_models_and_close_calls_are_told(roadworthy: Callable[..., R
     assert "4 of 4 verdicts were decided by less than 0.1 m/s." in page
 
 
-def test_truth_is_left_out_of_rules_with_the_reason(roadworthy: Callable[..., Result], suite: Path) -> None:
+def test_truth_is_no_model_for_the_rules_of_a_suite(roadworthy: Callable[..., Result], suite: Path) -> None:
     suite.write_text(SUITE.replace("careful: python:drivers.py:careful", "driver: truth"))
     result = roadworthy("run", str(suite))
     assert result.exit_code == 2

@@ -92,6 +92,21 @@ def test_a_run_that_was_stopped_is_unfinished(settings: Settings) -> None:
     assert '<td data-label="Outcome"><span class="chip unfinished">unfinished</span></td>' in page
 
 
+@pytest.mark.parametrize(
+    "outcomes", [({"status": "flying"},), ({},), ({"status": "passed", "counts": [3]},)], ids=str
+)
+def test_a_run_whose_state_is_damaged_leaves_the_list_as_it_is(
+    settings: Settings, outcomes: tuple[dict[str, object], ...]
+) -> None:
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps(ASK))
+    write_state(folder, JobState(Stage.FINISHED, done=4, total=4, outcomes=outcomes))
+    answer = Browser(Client(create_app(settings))).page("/runs")
+    assert answer.status == 200
+    assert 'data-label="Outcome"' in answer.text
+
+
 def test_where_less_is_tested_than_the_words_say_it_is_told(settings: Settings) -> None:
     text = "If a red light appears, the car must stop."
     browser = Browser(Client(create_app(settings)))

@@ -22,11 +22,12 @@ LONG = 60.0  # seconds; more than any of this takes
 
 
 def test_it_is_made_once_however_many_ask() -> None:
-    bench, go, made = Workbench(), Event(), []
+    bench, begun, go, made = Workbench(), Event(), Event(), []
 
     def slow(progress: Progress) -> str:
         made.append(1)
         progress("half of it", 0.5)
+        begun.set()
         go.wait(LONG)
         return "done"
 
@@ -34,8 +35,7 @@ def test_it_is_made_once_however_many_ask() -> None:
     assert first == second
     work = bench.get(first)
     assert work.result(0.0) is None
-    while work.progress.share is None:
-        pass
+    assert begun.wait(LONG)
     told = work.as_dict()
     assert (told["over"], told["said"], told["share"]) == (False, "half of it", 0.5)
     go.set()

@@ -15,8 +15,11 @@ __all__ = ["Out", "free_folder", "is_free", "next_free"]
 
 
 def is_free(folder: Path) -> bool:
-    """Return whether nothing lies at a path, or an empty folder only."""
-    return not any(folder.iterdir()) if folder.is_dir() else not folder.exists()
+    """Return whether nothing lies at a path, or an empty folder only; one that cannot be read is not free."""
+    try:
+        return not any(folder.iterdir()) if folder.is_dir() else not folder.exists()
+    except OSError:
+        return False
 
 
 def free_folder(usual: Path, *, resume: bool | None = None) -> Path:

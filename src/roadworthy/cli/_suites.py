@@ -141,8 +141,11 @@ def summarised(result: SuiteResult, written: dict[str, Path]) -> None:
         out.print(
             Text.assemble((f"{pair[0]} on {pair[1]} could not be tried: ", "red"), reason), soft_wrap=True
         )
-    for note in _notes(result)[:_LISTED]:
+    notes = _notes(result)
+    for note in notes[:_LISTED]:
         print_note(note)
+    if len(notes) > _LISTED:
+        out.print(f"and {len(notes) - _LISTED} more notes, which --json has", style="dim")
     out.print(_counted(result), soft_wrap=True, markup=False)
     if "report" in written:
         # To be kept elsewhere, for `roadworthy evidence verify --digest`.
@@ -200,17 +203,19 @@ _COLOURS = {"passed": "green", "violated": "red", "inconclusive": "yellow"}
 
 
 class _Told:
-    """Prints a line for each outcome; of very many, those that are violated for longer than others."""
+    """Prints a line for each outcome; of very many, more of those that are violated than of others."""
 
     def __init__(self, out: Console) -> None:
-        self._out, self._seen, self._left_out = out, 0, 0
+        self._out, self._violated, self._others, self._left_out = out, 0, 0, 0
 
     def tell(self, requirement: str, model: str, outcome: Outcome) -> None:
         from rich.text import Text
 
-        self._seen += 1
         status = str(outcome.status)
-        if self._seen > (5 * _LISTED if status == "violated" else _LISTED):
+        self._violated += status == "violated"
+        self._others += status != "violated"
+        is_over = self._violated > 5 * _LISTED if status == "violated" else self._others > _LISTED
+        if is_over:
             self._left_out += 1
             return
         words = [Text(requirement), Text(model), Text(outcome.summary, style="dim")]

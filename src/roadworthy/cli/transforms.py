@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from roadworthy._files import plain_name
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import (
     console,
@@ -89,7 +90,7 @@ def show(
         changes = _spelled_out(name, parameter)
     else:
         changes = _variants(name, steps, parameter)
-    path = out or Path(f"{re.sub(r'[^a-z0-9-]+', '-', name.lower()).strip('-')}.png")
+    path = out or Path(f"{plain_name(name.lower())}.png")
     dataset = opened(data, option, count=sample)
     frames, _ = spread_frames(dataset, sample)
     sheet = transform_strip(

@@ -118,8 +118,8 @@ class RulesMethod(BaseMethod):
         outcome = super().conclude(requirement, watched())
         notes = list(plan.rule.notes)
         if close:
-            judged = outcome.counts[Status.PASSED] + outcome.counts[Status.VIOLATED]
-            notes.append(close_calls(close, judged, plan.outputs))
+            verdicts_given = outcome.counts[Status.PASSED] + outcome.counts[Status.VIOLATED]
+            notes.append(close_calls(close, verdicts_given, plan.outputs))
         return replace(outcome, measures={**outcome.measures, "close_calls": close}, notes=tuple(notes))
 
 

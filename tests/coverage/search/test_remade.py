@@ -81,6 +81,18 @@ def test_what_cannot_be_made_again(change: dict[str, Any], said: str) -> None:
         Remade.of({**ONE.as_data(), **change})
 
 
+def test_images_of_one_requirement_have_names_of_their_own() -> None:
+    other = Remade("town-000001", 8, 0.5, STEPS)
+    with pytest.raises(InputError, match="two images of only are called 'try 000017'"):
+        Settings(only=(ONE, other))
+
+
+@pytest.mark.parametrize("given", [3, None, "try 000017"])
+def test_only_is_a_list(given: object) -> None:
+    with pytest.raises(InputError, match="only is a list of images of a search"):
+        Settings.from_parameters({"only": given})
+
+
 def test_a_frame_that_is_not_there() -> None:
     with pytest.raises(InputError, match="has no frame 'town-000002', which try 000017 is made of"):
         ONE.source(load("world:town", count=2))

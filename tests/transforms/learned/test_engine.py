@@ -343,6 +343,15 @@ class TestSizes:
             "more"
         )
 
+    def test_too_small_although_it_would_be_enlarged_is_said(self, make_engine: Any) -> None:
+        folder = make_engine(
+            "usual", "translation", identity(), least=[32, 32], trained_at=[64, 128], multiple=16
+        )
+        small = Frame("a", np.full((20, 40, 3), 90, np.uint8))
+        assert reason_of(folder, small, NIGHT) == (
+            "the image is 40 × 20 pixels, and the engine 'usual' takes 32 × 32 or more"
+        )
+
     def test_a_size_at_which_the_network_fails_does_not_qualify(self, make_engine: Any, town: Frame) -> None:
         nodes = [helper.make_node("Add", ["image", "one"], ["result"])]
         folder = make_engine("fixed", "translation", nodes, {"one": np.zeros((1, 3, 32, 32), np.float32)})

@@ -238,6 +238,7 @@ MADE: dict[str, Any] = {
         ({"seed": "?"}, {}, {}, "does not say how the image was made"),
         ({"bound": "?"}, {}, {}, "does not say how the image was made"),
         ({"parent": "try 000000"}, {}, {}, "it was made from try 000000, of which there is no row"),
+        ({"parent": "try 000001"}, {}, {}, "try 000001 seems to be made from itself"),
         ({}, {"counting": ""}, {}, "does not say how its models and data were opened"),
         ({}, {"model": None}, {}, "does not say how its models and data were opened"),
         ({}, {}, {"output": "braking"}, "does not say how its models and data were opened"),

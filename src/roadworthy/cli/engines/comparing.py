@@ -62,7 +62,7 @@ def compare(
     if sample < 2 or workers < 1:
         raise InputError(f"--sample must be 2 or more and --workers 1 or more, got {sample} and {workers}")
     width, height = two_numbers(size, "--size must be WIDTHxHEIGHT, such as 320x160")
-    source = PairSource(tracks or ",".join(HELD_OUT_TRACK_NAMES), (seed,), sample, (int(height), int(width)))
+    source = PairSource(tracks or ",".join(HELD_OUT_TRACK_NAMES), (seed,), sample, (height, width))
     rows: list[dict[str, Any]] = []
     asked = [(engine, change) for engine in map(opened_engine, which) for change in _changes(engine)]
     for engine, change in asked:

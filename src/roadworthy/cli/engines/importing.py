@@ -124,4 +124,4 @@ def _size(option: str, text: str) -> tuple[int, int] | None:
     if not text:
         return None
     width, height = two_numbers(text, f"{option} must be WIDTHxHEIGHT, such as 512x256")
-    return int(height), int(width)
+    return height, width

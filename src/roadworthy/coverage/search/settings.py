@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -88,6 +88,12 @@ class Settings:
             raise InputError(f"deepest must be 1 or more, got {self.deepest}")
         if self.reach is not None and not 0 <= self.reach <= 1:
             raise InputError(f"reach must be a share from 0 to 1, got {self.reach}")
+        ids = [one.id for one in self.only]
+        if twice := [id for id in ids if ids.count(id) > 1]:
+            raise InputError(
+                f"two images of only are called {twice[0]!r}, as the same try of two searches is: "
+                "put them into two requirements"
+            )
         parse_mixture(self.criterion)
         self.space()
 
@@ -104,6 +110,8 @@ class Settings:
             if name not in known:
                 raise InputError(f"coverage has no parameter {name!r}: {suggest(name, known)}")
             if name == "only":
+                if not isinstance(value, Sequence) or isinstance(value, str):
+                    raise InputError(f"only is a list of images of a search, got {value!r}")
                 value = tuple(map(Remade.of, value))
             given["lam" if name == "lambda" else name] = tuple(value) if name == "transforms" else value
         try:

@@ -228,7 +228,7 @@ def _margins(run: StoredRun, pair: list[str]) -> Figure | None:
     wide = (high - low) / _MARGIN_BINS
     rows = run.query(
         "SELECT least(greatest(floor(margin / $3), $4), $5) AS bin, status = 'passed' AS passed, "
-        f"count(*) AS n FROM cases WHERE {finite} GROUP BY bin, passed",
+        f"count(*) AS n FROM cases WHERE {finite} GROUP BY bin, passed ORDER BY bin, passed",
         [*pair, wide, _floor(low / wide), _floor(high / wide)],
     )
     (others,) = run.query(

@@ -177,8 +177,11 @@ def _place_for(tested: Mapping[str, Any], out: Path, watch: Watcher, *, resume: 
 
 def _unfit(folder: Path, tested: Mapping[str, Any], *, resume: bool) -> str:
     """Return why a run can neither begin in a folder nor go on there; nothing where it can."""
-    if not folder.exists() or (folder.is_dir() and all(one.name == LOCK for one in folder.iterdir())):
-        return ""
+    try:
+        if not folder.exists() or (folder.is_dir() and all(one.name == LOCK for one in folder.iterdir())):
+            return ""
+    except OSError as error:
+        return f"{folder} cannot be read: {error.strerror}"
     try:
         if read_manifest(folder) is None:
             return f"{folder} is not from a run"

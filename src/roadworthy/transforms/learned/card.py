@@ -18,7 +18,17 @@ from roadworthy.ontology import ontology
 from roadworthy.transforms.engines.support import Support
 from roadworthy.transforms.engines.support_forms import Form, SupportForm
 
-__all__ = ["CARD", "NETWORK", "DataNote", "EngineCard", "Metric", "TrainingNote", "sha256_of"]
+__all__ = [
+    "APART",
+    "CARD",
+    "NETWORK",
+    "WORLD",
+    "DataNote",
+    "EngineCard",
+    "Metric",
+    "TrainingNote",
+    "sha256_of",
+]
 
 CARD = "card.json"
 NETWORK = "engine.onnx"
@@ -229,7 +239,7 @@ class EngineCard(Form):
 
     @property
     def is_nearer(self) -> bool | None:
-        """Whether it was measured to come nearer to the truth than what is built in, at all sizes.
+        """Whether it was measured to be nearer to the truth than what is built in, at the sizes on its card.
 
         Beyond chance: all of each interval must say so. None where it was not measured.
 

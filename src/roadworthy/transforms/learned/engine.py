@@ -21,6 +21,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import sha256_of
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import VOID
@@ -28,7 +29,7 @@ from roadworthy.transforms.engines.backend import Backend, Image, Made, Task
 from roadworthy.transforms.engines.engine import Labels, UserEngine
 from roadworthy.transforms.engines.fitting import Fit
 from roadworthy.transforms.engines.support import Support
-from roadworthy.transforms.learned.card import CARD, NETWORK, WORLD, EngineCard, sha256_of
+from roadworthy.transforms.learned.card import CARD, NETWORK, WORLD, EngineCard
 from roadworthy.transforms.learned.inputs import (
     channel_table,
     context_of,
@@ -157,7 +158,8 @@ class Network(Backend):
         fit = Fit.of((height, width), most=most, multiple=self.card.multiple, usual=self.card.trained_at)
         # One that is much wider than high may become too small when it is made smaller.
         if min(height, fit.padded[0]) < least[0] or min(width, fit.padded[1]) < least[1]:
-            at = "" if fit.scaled == fit.size else f", made smaller to {fit.scaled[1]} × {fit.scaled[0]}"
+            shrunk = fit.scaled[0] < fit.size[0]
+            at = f", made smaller to {fit.scaled[1]} × {fit.scaled[0]}" if shrunk else ""
             raise NotApplicable(
                 f"the image is {width} × {height} pixels{at}, and the engine {self.name!r} takes {least[1]} "
                 f"× {least[0]} or more"
@@ -213,8 +215,10 @@ class Network(Backend):
         if self.card.noise:
             shape = (self.card.noise, *fit.padded)
             inputs["noise"] = task.rng.standard_normal(shape, np.float32)
+        # One that cannot be opened ends the run: it would fail on every frame.
+        network = self.network()
         try:
-            found = self.network().run({name: array[None] for name, array in inputs.items()})
+            found = network.run({name: array[None] for name, array in inputs.items()})
         except InputError as error:
             raise NotApplicable(f"engine {self.name!r}: {error}") from error
         if found.shape != (1, 3, *fit.padded):

@@ -10,17 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import replacing
+from roadworthy._files import replacing, sha256_of
 from roadworthy.datasets.cityscapes import LABELS as CITYSCAPES
 from roadworthy.errors import InputError
 from roadworthy.ontology import VOID, ontology
-from roadworthy.transforms.learned.card import (
-    NETWORK,
-    EngineCard,
-    Size,
-    TrainingNote,
-    sha256_of,
-)
+from roadworthy.transforms.learned.card import NETWORK, EngineCard, Size, TrainingNote
 
 if TYPE_CHECKING:
     from roadworthy.transforms.learned.networks import Direction, NetworkCheckpoint, NetworkInputs

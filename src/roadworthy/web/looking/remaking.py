@@ -30,7 +30,11 @@ def image_entry(entry: CoverageForm, run: StoredRun, case: Mapping[str, Any]) ->
     line = [_row(run, case, str(case["case"]))]
     if not line[0].get("param.transform"):
         raise InputError("This case cannot be copied as a test: it is an original, which sets the bound.")
+    seen = {str(case["case"])}
     while parent := line[0].get("param.parent"):
+        if str(parent) in seen:
+            raise InputError(f"This case cannot be copied as a test: {parent} seems to be made from itself.")
+        seen.add(str(parent))
         line.insert(0, _row(run, case, str(parent)))
     last = line[-1]
     try:

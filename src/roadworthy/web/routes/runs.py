@@ -70,20 +70,25 @@ class _Started:
     def standing(self) -> Standing | None:
         """What it found, the worst of all models; None while it has nothing to say."""
         if self.job.state.outcomes:
-            found = {str(one["status"]) for one in self.job.state.outcomes}
-            return next(one for one in Standing if one in found)
+            found = {str(one.get("status")) for one in self.job.state.outcomes}
+            return next((one for one in Standing if one in found), None)
         return Standing.UNFINISHED if self.job.state.stage.is_over and self.job.state.done else None
 
     @property
     def violations(self) -> int:
         """How many cases violate, of all models together."""
-        return sum(one["counts"].get(Status.VIOLATED, 0) for one in self.job.state.outcomes)
+        return self._counted(Status.VIOLATED)
 
     @property
     def judged(self) -> int:
         """How many cases say something about a model, of all models together."""
-        judged = (Status.PASSED, Status.VIOLATED, Status.ERROR)
-        return sum(one["counts"].get(status, 0) for one in self.job.state.outcomes for status in judged)
+        return self._counted(Status.PASSED, Status.VIOLATED, Status.ERROR)
+
+    def _counted(self, *statuses: Status) -> int:
+        # A file that was damaged has other things there; the rest of the list is shown all the same.
+        counts = [one.get("counts") for one in self.job.state.outcomes]
+        numbers = [one.get(status, 0) for one in counts if isinstance(one, dict) for status in statuses]
+        return sum(one for one in numbers if isinstance(one, int))
 
 
 @router.get("")
