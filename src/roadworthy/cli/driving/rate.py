@@ -143,7 +143,7 @@ def plan(
 def _check_free(folder: Path) -> None:
     """Refuse a folder in use before any film is made."""
     if not is_free(folder):
-        raise InputError(f"{folder} must be an empty folder or new, and something is there; choose another")
+        raise InputError(f"{folder} must be empty or new, and something is there; choose another")
     make_folder(folder.parent)
 
 
