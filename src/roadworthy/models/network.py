@@ -297,8 +297,12 @@ def _array(value: object) -> Any:
     try:
         return np.asarray(value)
     except ValueError:
+        pass
+    try:
         # Images with different numbers of boxes.
         return [np.asarray(one) for one in value]  # type: ignore[attr-defined]
+    except ValueError as error:
+        raise SystemUnderTestError(f"an answer has lists in it that are no arrays: {error}") from error
 
 
 def late(name: str, frames: Sequence[Frame], seconds: float | None) -> SystemUnderTestError:
