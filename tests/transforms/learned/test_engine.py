@@ -60,6 +60,23 @@ def identity(name: str = "image") -> list[Any]:
     return [helper.make_node("Identity", [name], ["result"])]
 
 
+def given_back() -> tuple[list[Any], dict[str, Any]]:
+    """Return nodes and constants of a network that gives back the image of its context."""
+    nodes = [
+        helper.make_node("Slice", ["context", "from", "to", "axis"], ["seen"]),
+        helper.make_node("ReduceSum", ["labels", "axis"], ["one"], keepdims=1),
+        helper.make_node("Mul", ["one", "zero"], ["nothing"]),
+        helper.make_node("Add", ["seen", "nothing"], ["result"]),
+    ]
+    constants = {
+        "from": np.array([0]),
+        "to": np.array([3]),
+        "axis": np.array([1]),
+        "zero": np.zeros((), np.float32),
+    }
+    return nodes, constants
+
+
 class TestSynthesis:
     def test_what_is_removed_is_painted_as_the_label_map_says(self, colours: Path, road: Frame) -> None:
         engine = LearnedEngine.open(colours)
@@ -103,19 +120,7 @@ class TestSynthesis:
         assert np.abs(changed.image[lines].astype(int) - 100).max() <= 1
 
     def test_context_shows_the_image_around_the_hole(self, make_engine: Any, road: Frame) -> None:
-        nodes = [
-            helper.make_node("Slice", ["context", "from", "to", "axis"], ["seen"]),
-            helper.make_node("ReduceSum", ["labels", "axis"], ["one"], keepdims=1),
-            helper.make_node("Mul", ["one", "zero"], ["nothing"]),
-            helper.make_node("Add", ["seen", "nothing"], ["result"]),
-        ]
-        constants = {
-            "from": np.array([0]),
-            "to": np.array([3]),
-            "axis": np.array([1]),
-            "zero": np.zeros((), np.float32),
-        }
-        folder = make_engine("context", "synthesis", nodes, constants, context=True)
+        folder = make_engine("context", "synthesis", *given_back(), context=True)
         change = LearnedEngine.open(folder).transform(LINES)
         changed = change(road, 1, measure=False)
         lines = road.labels.mask("line")  # type: ignore[union-attr]
@@ -123,7 +128,7 @@ class TestSynthesis:
         assert (changed.image[lines] == 128).all()
         assert np.array_equal(changed.image[~change.region(road)], road.image[~change.region(road)])
 
-        filled = make_engine("filled", "synthesis", nodes, constants, context=True, prefilled=True)
+        filled = make_engine("filled", "synthesis", *given_back(), context=True, prefilled=True)
         classical = make_transform("remove", element="line")(road, 1, measure=False)
         painted = LearnedEngine.open(filled).transform(LINES)(road, 1, measure=False)
         assert np.abs(painted.image.astype(int) - classical.image).max() <= 1
@@ -367,20 +372,8 @@ class TestSizes:
         image = np.clip(rng.normal(100, 12, (96, 128, 3)), 0, 255).astype(np.uint8)
         image[ids == 2] = 230
         frame = Frame("a", image, labels=LabelMap(ids, ("void", "road", "line", "sky")))
-        nodes = [
-            helper.make_node("Slice", ["context", "from", "to", "axis"], ["seen"]),
-            helper.make_node("ReduceSum", ["labels", "axis"], ["one"], keepdims=1),
-            helper.make_node("Mul", ["one", "zero"], ["nothing"]),
-            helper.make_node("Add", ["seen", "nothing"], ["result"]),
-        ]
-        constants = {
-            "from": np.array([0]),
-            "to": np.array([3]),
-            "axis": np.array([1]),
-            "zero": np.zeros((), np.float32),
-        }
         folder = make_engine(
-            "filled", "synthesis", nodes, constants, context=True, prefilled=True, most=[24, 32]
+            "filled", "synthesis", *given_back(), context=True, prefilled=True, most=[24, 32]
         )
         painted = LearnedEngine.open(folder).transform(LINES)(frame, 1, measure=False)
         classical = make_transform("remove", element="line")(frame, 1, measure=False)
