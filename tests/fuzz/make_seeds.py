@@ -148,6 +148,25 @@ def _drive() -> Seeds:
         yield "lap.parquet", Path(name, "drive.parquet").read_bytes()
 
 
+_WORLD: dict[str, Any] = {"traffic": 0, "seed": 3}
+
+
+def _world_drive() -> Seeds:
+    from roadworthy.driving.drives.readers import write_drive
+    from roadworthy.driving.simulators import Limits, drive, open_simulator
+    from roadworthy.models import load_model
+
+    simulator = open_simulator("world:town", **_WORLD)
+    driven = drive(load_model("dave2"), simulator, limits=Limits(laps=None, seconds=0.2))
+    with TemporaryDirectory() as name:
+        write_drive(driven, f"{name}/drive.parquet")
+        yield "town.parquet", Path(name, "drive.parquet").read_bytes()
+
+
+def _world_drive_about() -> Seeds:
+    yield "town.json", json.dumps({"simulator": "world:town", "options": _WORLD}).encode()
+
+
 def _film() -> Seeds:
     from roadworthy.frames import Frame
     from roadworthy.report.films import Film
@@ -224,6 +243,17 @@ def _weights() -> dict[str, Any]:
     import torch
 
     return {"weight": torch.full((1, 3), 0.5), "bias": torch.zeros(1)}
+
+
+def _vgg19() -> Seeds:
+    import torch
+
+    sink = io.BytesIO()
+    # Where its convolutions stand among its layers.
+    places = (0, 2, 5, 7, 10, 12, 14, 16, 19, 21, 23, 25, 28, 30, 32, 34)
+    state = {f"features.{place}.weight": torch.zeros(1, 1 if place else 3, 3, 3) for place in places}
+    torch.save(state | {f"features.{place}.bias": torch.zeros(1) for place in places}, sink)
+    yield "narrow.pth", sink.getvalue()
 
 
 def _pickled() -> Seeds:
@@ -439,11 +469,14 @@ SEEDS: dict[str, Callable[[], Seeds]] = {
     "drive-parquet": _log,
     "drive-recorded": _drive,
     "film": _film,
+    "drive-world": _world_drive,
+    "drive-filmed": _world_drive_about,
     "wire-donkey": _wire,
     "onnx": _onnx,
     "onnx-zoo": _onnx_zoo,
     "onnx-watched": _onnx,
     "torch-weights": _pickled,
+    "vgg19": _vgg19,
     "safetensors": _safetensors,
     "coverage-state": _coverage,
     "engine-network": _engine_network,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from roadworthy.driving.drives import Drive
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.report.films import Film
+from roadworthy.images import encode_image
+from roadworthy.report.films import Film, film_of
 
 
 def a_drive() -> Drive:
@@ -111,3 +113,29 @@ def test_frames_that_cannot_be_read(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bad.zip").write_bytes(content)
     with pytest.raises(InputError, match=r"bad.zip: expected the frames of a drive"):
         Film.read(tmp_path / "bad.zip")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("times.json", b"[0, 0]", "times.json must have the time of each frame, each later than the one"),
+        ("times.json", b"[0, NaN]", "times.json must have the time of each frame, each later than the one"),
+        ("000001.jpg", b"cut", r"cannot read the image .*bad.zip: 000001.jpg"),
+        ("000001.jpg", encode_image(np.zeros((9, 60, 3), np.uint8), ".jpg"), "must have one shape, got 2"),
+    ],
+)
+def test_frames_that_make_no_film(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    members = {"times.json": b"[0.0, 0.1]"}
+    members |= {f"00000{one}.jpg": encode_image(np.zeros((30, 60, 3), np.uint8), ".jpg") for one in (0, 1)}
+    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
+        for member, given in {**members, name: content}.items():
+            archive.writestr(member, given)
+    with pytest.raises(InputError, match=message):
+        Film.read(tmp_path / "bad.zip").write_plain(tmp_path / "a.mp4", 0.0, 1.0)
+
+
+def test_a_place_that_cannot_be_driven_again_is_named(tmp_path: Path) -> None:
+    (tmp_path / "drive.json").write_text('{"simulator": "world:town", "options": {"snow": 1}}')
+    signals = {name: [0.0, 0.0] for name in ("x", "y", "speed", "answered_steering", "answered_speed")}
+    with pytest.raises(InputError, match=r"drive.json: 'world' has no option 'snow'"):
+        film_of(Drive("lap", [0.0, 0.1], signals), tmp_path)

@@ -6,9 +6,10 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import BROKEN_ZIP, parse_json, read_record, replacing
+from roadworthy._files import BROKEN_ZIP, naming, parse_json, read_record, replacing
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
-from roadworthy.driving.simulators import Limits, open_simulator
+from roadworthy.driving.simulators import DrivingSimulator, Limits, open_simulator
 from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
@@ -36,7 +37,7 @@ FRAMES_FILE = "frames.zip"
 _CAPTIONED = ("collision", *FATAL_EVENTS)
 _GIF_RATE, _GIF_WIDTH = 8.0, 360
 _CODES = {".mp4": "mp4v", ".webm": "VP80"}
-_TIMES = "times.json"
+_TIMES, _FRAME = "times.json", "{:06d}.jpg"
 _ABOUT = "drive.json"
 _ANSWERED = ("answered_steering", "answered_speed")
 
@@ -54,6 +55,7 @@ class Film:
     def __init__(self) -> None:
         self._frames: list[bytes] = []
         self._times: list[float] = []
+        self._where = ""  # the file that they come from, for messages
 
     def __len__(self) -> int:
         """Return how many frames are kept."""
@@ -75,7 +77,7 @@ class Film:
         with replacing(Path(path)) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
             archive.writestr(_entry(_TIMES), json.dumps(self._times))
             for number, data in enumerate(self._frames):
-                archive.writestr(_entry(f"{number:06d}.jpg"), data)
+                archive.writestr(_entry(_FRAME.format(number)), data)
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Film:
@@ -88,13 +90,21 @@ class Film:
         try:
             with zipfile.ZipFile(path) as archive:
                 film._times = [float(one) for one in parse_json(archive.read(_TIMES))]
-                film._frames = [archive.read(f"{number:06d}.jpg") for number in range(len(film._times))]
+                film._frames = [archive.read(_FRAME.format(number)) for number in range(len(film._times))]
         except FileNotFoundError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         except (KeyError, TypeError, OverflowError, *BROKEN_ZIP) as error:
             raise InputError(
                 f"{path}: expected the frames of a drive, as --frames keeps them: {error}"
             ) from error
+        if not all(map(math.isfinite, film._times)) or any(
+            not before < after for before, after in pairwise(film._times)
+        ):
+            raise InputError(
+                f"{path}: {_TIMES} must have the time of each frame, each later than the one before: record "
+                "the drive again with --frames"
+            )
+        film._where = f"{path}: "
         return film
 
     def write(
@@ -165,7 +175,9 @@ class Film:
             # Every frame of a GIF is a whole picture.
             every = math.ceil(rate / _GIF_RATE)
             rows, rate, width = rows[::every], rate / every, min(width, _GIF_WIDTH)
-        pictures = [_even(finish(_scaled(decode_image(self._frames[row]), width), row)) for row in rows]
+        pictures = [_even(finish(_scaled(self._image(row), width), row)) for row in rows]
+        if len(sizes := {picture.shape for picture in pictures}) > 1:
+            raise InputError(f"{self._where}all frames of a film must have one shape, got {len(sizes)}")
         with replacing(target) as unfinished:
             if ending == ".gif":
                 done = _write_gif(unfinished, pictures, rate)
@@ -174,6 +186,9 @@ class Film:
             if not done:
                 raise InputError(f"{target}: the film cannot be written: OpenCV has no encoder for it here")
         return len(rows)
+
+    def _image(self, row: int) -> NDArray[np.uint8]:
+        return decode_image(self._frames[row], f"{self._where}{_FRAME.format(row)}")
 
     def _rows(self, drive: Drive, sector: str | None, lead: float) -> list[int]:
         shown = np.ones(len(drive), np.bool_)
@@ -222,7 +237,10 @@ def film_of(drive: Drive, folder: Path) -> Film:
             f"{folder}: no frames were kept, and {place or 'it'} cannot be driven again: {again}"
         )
     film = Film()
-    driven = _driven_again(drive, place, about.options or {}, film)
+    with naming(folder / _ABOUT):
+        simulator = open_simulator(place, **(about.options or {}))
+    with naming(folder):
+        driven = _driven_again(drive, simulator, film)
     same = len(driven) == len(drive) and all(
         np.allclose(driven.signals[name], drive.signals[name], atol=1e-6) for name in ("x", "y", "speed")
     )
@@ -234,14 +252,13 @@ def film_of(drive: Drive, folder: Path) -> Film:
     return film
 
 
-def _driven_again(drive: Drive, place: str, options: Mapping[str, object], film: Film) -> Drive:
+def _driven_again(drive: Drive, simulator: DrivingSimulator, film: Film) -> Drive:
     rows = zip(*(drive.signals[name].tolist() for name in _ANSWERED), strict=True)
 
     def answer(frames: Sequence[Frame]) -> list[Signals]:
         answers = (next(rows) for _ in frames)
         return [Signals(steering=steering, speed=speed) for steering, speed in answers]
 
-    simulator = open_simulator(place, **options)
     limits = Limits(laps=None, seconds=max(float(drive.time[-1]), 1e-9), standing=math.inf, events=())
     try:
         return closed_loop(
@@ -269,7 +286,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 def _scaled(image: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
     import cv2
 
-    height = round(image.shape[0] * width / image.shape[1])
+    height = max(2, round(image.shape[0] * width / image.shape[1]))
     return np.asarray(cv2.resize(image, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from tests.fuzz.files import PICTURE, read_frames
@@ -57,6 +58,34 @@ def _voc(folder: Path) -> None:
     with naming(file):
         boxes = Boxes.from_voc(file.read_bytes())
         assert len(Boxes.from_voc(boxes.to_voc("a.png", 640, 480))) == len(boxes)
+
+
+class _OfMaite:
+    """A data set as MAITE has them: whatever a program has made of a document."""
+
+    def __init__(self, document: Any) -> None:
+        told = document if isinstance(document, dict) else {"metadata": document}
+        self.metadata = told.get("metadata")
+        self._items = told.get("items")
+
+    def __len__(self) -> int:
+        return len(self._items) if isinstance(self._items, list) else 1
+
+    def __getitem__(self, index: int) -> Any:
+        one = self._items[index] if isinstance(self._items, list) else self._items
+        if not isinstance(one, dict):
+            return one
+        target = SimpleNamespace(**{key: one[key] for key in ("boxes", "labels", "scores") if key in one})
+        return one.get("image"), target, one.get("metadata")
+
+
+def _maite(folder: Path) -> None:
+    from roadworthy._files import read_json
+    from roadworthy.runs.sinks.maite_wrappers import FromMaiteDataset
+
+    for frame in FromMaiteDataset(_OfMaite(read_json(folder / "maite.json"))):
+        assert frame.boxes is not None
+        assert frame.boxes.scores is None, "ground truth has none"
 
 
 _KITTI = {
@@ -136,6 +165,7 @@ TARGETS = (
         mutated_bytes,
     ),
     Target("voc", "a.xml", _voc, mutated_text),
+    Target("maite", "maite.json", _maite, mutated_json, names=""),
     Target("image", "image", _image),
     Target("image-pixels", "image", _pixels),
     Target("image-ids", "ids.png", _ids),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.files import seed_of
 from tests.fuzz.harness import Target
 from tests.fuzz.mutating import (
     mutated_csv,
@@ -75,7 +76,15 @@ def _film(folder: Path) -> None:
     from roadworthy.report.films import Film
 
     film = Film.read(folder / "frames.zip")
-    len(film)
+    film.write_plain(folder / "film.gif", 0.0, 1.0, width=16)
+
+
+def _filmed(folder: Path) -> None:
+    from roadworthy.driving.drives.readers import read_recorded
+    from roadworthy.report.films import film_of
+
+    drive = read_recorded(folder / "drive.parquet")
+    assert len(film_of(drive, folder)) == len(drive)
 
 
 class _Wire:
@@ -134,6 +143,22 @@ TARGETS = (
     Target("driving-thresholds", "oracle.json", _thresholds, mutated_json),
     Target("driving-mutants", "m1/mutant.json", _mutants, mutated_json),
     Target("film", "frames.zip", _film, mutated_zip),
+    Target(
+        "drive-filmed",
+        "drive.json",
+        _filmed,
+        mutated_json,
+        {"drive.parquet": seed_of("drive-world")},
+        examples=10,
+    ),
+    Target(
+        "drive-world",
+        "drive.parquet",
+        _filmed,
+        mutated_parquet,
+        {"drive.json": seed_of("drive-filmed")},
+        examples=10,
+    ),
     Target("wire-donkey", "wire.txt", _donkey_wire, mutated_json, names=""),
     Target("wire-udacity", "wire.txt", _udacity_wire, mutated_text, names=""),
 )

@@ -15,10 +15,10 @@ __all__ = ["TARGETS"]
 _ENGLISH = """
 if when a an the no not it he they this another pedestrian car truck bicyclist building tree line
 sign traffic light speed limit stop roadside sidewalk lane road rain rainy snow fog foggy night day
-sunny weather time ego-vehicle appears removed replaced with changes into becomes gets closer
-heavier slow down up turn left right keep same than at least most by between and or % km/h mph
-degrees 10 30% half twice should must decelerate accelerate steering then , . ; : ( ) - " ' in front
-of behind on beside near
+sunny weather time season winter summer spring autumn ego-vehicle appears removed replaced with
+changes into becomes gets closer heavier slow down up turn left right keep same than at least most by
+between and or % km/h mph degrees 10 30% half twice should must decelerate accelerate steering then
+, . ; : ( ) - " ' in front of behind on beside near
 """
 _BBSL = """
 case endcase precondition endprecondition condition endcondition exfunction endexfunction let in and

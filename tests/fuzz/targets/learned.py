@@ -110,6 +110,23 @@ def _network_card(folder: Path) -> None:
     usual_settings(folder / "net.onnx")
 
 
+def _vgg19(folder: Path) -> None:
+    """Read weights of VGG19 with one channel for each of its layers, which else are half a gigabyte."""
+    from unittest.mock import patch
+
+    from roadworthy.transforms.learned.training import features
+
+    with patch.object(features, "_VGG19", tuple((1, count) for _, count in features._VGG19)):
+        features.feature_network(folder / "vgg19.pth")
+
+
+def _pipeline(folder: Path) -> None:
+    """Look whether the folder of a diffusion pipeline is whole; opening it is up to diffusers."""
+    from roadworthy.transforms.engines.pipelines import _missing_parts
+
+    assert "unet" not in _missing_parts(folder)
+
+
 _ENGINE = {"card.json": seed_of("engine-card"), "engine.onnx": seed_of("engine-network")}
 
 TARGETS = (
@@ -123,5 +140,7 @@ TARGETS = (
     Target("training-checkpoint", "checkpoint.pt", _training, mutated_zip),
     Target("retraining-material", "material.npz", _retraining, mutated_zip, examples=10),
     Target("mutants-material", "material.npz", _mutants, mutated_zip, examples=10),
+    Target("vgg19", "vgg19.pth", _vgg19, mutated_zip, examples=10),
+    Target("pipeline-index", "model_index.json", _pipeline, mutated_json, {"unet/config.json": b"{}"}),
     Target("network-card", "card.json", _network_card, mutated_json, {"net.onnx": b"any"}),
 )

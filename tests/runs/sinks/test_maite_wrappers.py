@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,6 +77,10 @@ def test_what_cannot_be_used_is_told() -> None:
 
     with pytest.raises(InputError, match="nameless does not say what its classes are called"):
         FromMaiteDataset(Nameless())
+    with pytest.raises(InputError, match="a data set of MAITE must have metadata with an id, got None"):
+        FromMaiteDataset(SimpleNamespace(metadata=None))
+    with pytest.raises(InputError, match=r"index2label must have a name for each number, .* got \['car'\]"):
+        FromMaiteDataset(SimpleNamespace(metadata={"id": 1, "index2label": ["car"]}))
     with pytest.raises(SystemUnderTestError, match="no detector"):
         MaiteModel(load_model("dave2"), NAMES)([np.zeros((3, 160, 320), np.uint8)])
 
@@ -103,3 +108,21 @@ def test_maite_itself_takes_them() -> None:
     assert isinstance(model, protocols.Model)  # type: ignore[misc,unused-ignore]
     predictions, _ = tasks.predict(model=model, dataset=data, batch_size=2)
     assert [len(batch) for batch in predictions] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (None, "expected an image, a target and metadata, got None"),
+        ((np.zeros((3, 4, 6)), Boxes.empty().to_maite([]), {}), "an image of MAITE must have metadata"),
+        ((np.full((3, 4, 6), 300), Boxes.empty().to_maite([]), {"id": 1}), "an image must have values from 0 to 255"),
+        (([[1], [2, 3]], Boxes.empty().to_maite([]), {"id": 1}), "an image must be an array of numbers"),
+        ((np.zeros((3, 4, 6)), None, {"id": 1}), "boxes must be an array of numbers, got None"),
+    ],
+)
+def test_an_image_that_cannot_be_used_is_told_by_number(item: Any, message: str) -> None:
+    class Given(list[Any]):
+        metadata: ClassVar = {"id": "fleet", "index2label": {0: "car"}}
+
+    with pytest.raises(InputError, match=rf"^fleet\[0\]: {message}"):
+        FromMaiteDataset(Given([item]))[0]

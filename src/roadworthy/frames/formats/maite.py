@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
 
 
+_PARTS = ("boxes", "labels", "scores")
+
+
 class Target(Protocol):
     """What a detection target must have; the arrays may be anything NumPy can read, or PyTorch tensors."""
 
@@ -63,12 +66,12 @@ def read(
     on_invalid: OnInvalid,
 ) -> Boxes:
     """Return the boxes of a target."""
-    corners, labels, scores = (_numpy(getattr(target, key)) for key in ("boxes", "labels", "scores"))
-    count = len(labels)
-    if count == 0:
-        corners = corners.reshape(0, 4)
+    corners, labels, scores = (as_numpy(getattr(target, key, None), key) for key in _PARTS)
+    count = labels.shape[0] if labels.ndim else 0
     if labels.ndim != 1 or (count and labels.dtype.kind not in "iu"):
         raise FrameError(f"labels must be integers of shape (n,), got shape {labels.shape} {labels.dtype}")
+    if count == 0 and corners.size == 0:
+        corners = corners.reshape(0, 4)
     if corners.shape != (count, 4):
         raise FrameError(f"boxes must have shape ({count}, 4) for {count} labels, got {corners.shape}")
     if scores.ndim not in (1, 2) or len(scores) != count:
@@ -99,6 +102,17 @@ def write(boxes: Boxes, names: Names, class_names: ClassNames | None) -> MaiteTa
     )
 
 
-def _numpy(values: Any) -> NDArray[Any]:
-    # A PyTorch tensor on an accelerator, or one that records gradients, must be brought home first.
-    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+def as_numpy(values: Any, what: str) -> NDArray[Any]:
+    """Return numbers as an array, whatever they are kept in.
+
+    Raises:
+        FrameError: They are no array of numbers.
+    """
+    try:
+        # A PyTorch tensor on an accelerator, or one that records gradients, must be brought home first.
+        found = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+    except (TypeError, ValueError) as error:
+        raise FrameError(f"{what} must be an array of numbers: {error}") from error
+    if found.dtype.kind not in "biuf":
+        raise FrameError(f"{what} must be an array of numbers, got {values!r:.80}")
+    return found

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import naming
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.errors import FrameError, InputError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame
-from roadworthy.frames.formats.maite import MaiteTarget
+from roadworthy.frames.formats.maite import MaiteTarget, as_numpy
 from roadworthy.models import SystemUnderTest
 
 __all__ = ["FromMaiteDataset", "FromMaiteModel", "MaiteDataset", "MaiteModel"]
@@ -71,14 +72,14 @@ class FromMaiteDataset:
         class_names: The ontology word for a class name, where the ontology does not know it.
 
     Raises:
-        InputError: Nothing says what the classes are called.
+        InputError: It has no id, or nothing says what the classes are called.
     """
 
     def __init__(
         self, data: Any, names: Names | None = None, *, class_names: Mapping[str, str | None] | None = None
     ) -> None:
         self._data = data
-        self.name = str(data.metadata["id"])
+        self.name = _id(data.metadata, "a data set")
         self._names = _known_names(data.metadata, names)
         self._class_names = class_names
 
@@ -86,11 +87,15 @@ class FromMaiteDataset:
         return len(self._data)
 
     def __getitem__(self, index: int, /) -> Frame:
-        image, target, metadata = self._data[index]
-        boxes = Boxes.from_maite(target, self._names, class_names=self._class_names)
-        # Ground truth has scores of 1 there and none here.
-        known = Boxes(boxes.xyxy, boxes.classes, attributes=boxes.attributes)
-        return Frame(str(metadata["id"]), _channels_last(image), boxes=known)
+        with naming(f"{self.name}[{index}]"):
+            match self._data[index]:
+                case (image, target, metadata):
+                    boxes = Boxes.from_maite(target, self._names, class_names=self._class_names)
+                case other:
+                    raise FrameError(f"expected an image, a target and metadata, got {other!r:.80}")
+            # Ground truth has scores of 1 there and none here.
+            known = Boxes(boxes.xyxy, boxes.classes, attributes=boxes.attributes)
+            return Frame(_id(metadata, "an image"), _channels_last(image), boxes=known)
 
     def __iter__(self) -> Iterator[Frame]:
         return (self[index] for index in range(len(self)))
@@ -138,7 +143,7 @@ class FromMaiteModel:
         least: Detections with a lower score are left out; MAITE's models often give all of them.
 
     Raises:
-        InputError: Nothing says what the classes are called.
+        InputError: It has no id, or nothing says what the classes are called.
     """
 
     def __init__(
@@ -150,7 +155,7 @@ class FromMaiteModel:
         least: float = 0.0,
     ) -> None:
         self._model = model
-        self.name = str(model.metadata["id"])
+        self.name = _id(model.metadata, "a model")
         self._names = _known_names(model.metadata, names)
         self._class_names = class_names
         self._least = least
@@ -168,6 +173,12 @@ def _numbered(names: Names) -> dict[int, str]:
     return dict(names) if isinstance(names, Mapping) else dict(enumerate(names))
 
 
+def _id(metadata: Any, what: str) -> str:
+    if not isinstance(metadata, Mapping) or "id" not in metadata:
+        raise InputError(f"{what} of MAITE must have metadata with an id, got {metadata!r:.80}")
+    return str(metadata["id"])
+
+
 def _known_names(metadata: Mapping[str, Any], names: Names | None) -> Names:
     if names is not None:
         return names
@@ -177,7 +188,13 @@ def _known_names(metadata: Mapping[str, Any], names: Names | None) -> Names:
             f"{metadata.get('id')} does not say what its classes are called: give names, such as "
             "['person', 'car']"
         )
-    return {int(number): str(name) for number, name in known.items()}
+    try:
+        return {int(number): str(name) for number, name in known.items()}
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{metadata.get('id')}: index2label must have a name for each number, such as {{0: 'car'}}, got "
+            f"{known!r:.80}"
+        ) from error
 
 
 def _channels_first(image: Image) -> Image:
@@ -185,12 +202,11 @@ def _channels_first(image: Image) -> Image:
 
 
 def _channels_last(image: Any) -> Image:
-    array = np.asarray(image.detach().cpu() if hasattr(image, "detach") else image)
+    array = as_numpy(image, "an image")
     if array.ndim != 3 or array.shape[0] != 3:
         raise FrameError(f"an image must have shape (3, height, width), got {array.shape}")
+    if not (array.size == 0 or (array.min() >= 0 and array.max() <= 255)):
+        raise FrameError("an image must have values from 0 to 255, or from 0 to 1: give it unnormalised")
     if array.dtype.kind == "f":
-        highest = float(array.max(initial=0.0))
-        if array.min(initial=0.0) < 0 or highest > 255:
-            raise FrameError("an image must have values from 0 to 255, or from 0 to 1: give it unnormalised")
-        array = np.rint(array * (255 if highest <= 1 else 1))
+        array = np.rint(array * (255 if array.max(initial=0.0) <= 1 else 1))
     return np.ascontiguousarray(array.transpose(1, 2, 0).astype(np.uint8))
