@@ -12,7 +12,7 @@ from roadworthy.cli import app
 from roadworthy.cli.demo import busy_scene, counterfactual_pairs, ground_truth_sheet
 from roadworthy.images import read_image, write_image
 from roadworthy.report import Image, Tile, contact_sheet, pair_sheet
-from roadworthy.world import TIMES, WEATHERS, Camera, Conditions, make_scene, render
+from roadworthy.world import SEASONS, TIMES, WEATHERS, Camera, Conditions, make_scene, render
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDE, SMALL = Camera(640, 320), Camera(480, 240)
@@ -44,6 +44,23 @@ def weather() -> Image:
             picture = render(scene.replace(conditions=Conditions(sky, time=time)), SMALL)
             tiles.append(Tile(picture.image, f"{sky}, {time}"))
     return contact_sheet(tiles, columns=3)
+
+
+def seasons() -> Image:
+    """Three places in every season, and winter under three other skies."""
+    places = (("mountain", 300.0, 2), ("town", 40.0, 1), ("meadow", 700.0, 3))
+    tiles = []
+    for track, s, seed in places:
+        for season in SEASONS:
+            scene = make_scene(track, s, seed=seed, traffic=1.6, conditions=Conditions(season=season))
+            tiles.append(Tile(render(scene, SMALL).image, season))
+    skies = (("sunny", "dusk"), ("sunny", "night"), ("snowy", "day"), ("rainy", "day"))
+    for weather, time in skies:
+        scene = make_scene(
+            "village", 500.0, seed=1, conditions=Conditions(weather, time=time, season="winter")
+        )
+        tiles.append(Tile(render(scene, SMALL).image, f"winter, {weather}, {time}"))
+    return contact_sheet(tiles, columns=4)
 
 
 def tracks() -> Image:
@@ -90,6 +107,7 @@ def pictures() -> Iterator[tuple[str, Image]]:
     """Every picture with its name."""
     yield "hero", hero()
     yield "weather", weather()
+    yield "seasons", seasons()
     yield "tracks", tracks()
     yield "ground-truth", ground_truth_sheet()
     yield "counterfactuals", pair_sheet(counterfactual_pairs(), scale=1.25)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["VOID", "Element", "Ontology", "ontology", "use_ontology"]
+__all__ = ["CONDITIONS", "VOID", "Element", "Ontology", "ontology", "use_ontology"]
+
+CONDITIONS = ("weather", "time", "season")
+"""What holds for a whole image: the elements whose children a condition is, and the names of these facts."""
 
 VOID = "void"
 """The class of pixels about which nothing is known; label id 0, no element."""
@@ -280,6 +283,17 @@ class Ontology:
         above, wanted = self.resolve_with_properties(ancestor)
         inside = above.name == element.name or above.name in self.ancestors(element.name)
         return inside and wanted.items() <= properties.items()
+
+    def condition_of(self, word: str) -> str | None:
+        """Return which of :data:`CONDITIONS` a word belongs to; None for things and for unknown words.
+
+        Example:
+            >>> ontology().condition_of("snow"), ontology().condition_of("season"), ontology().condition_of("car")
+            ('weather', 'season', None)
+        """
+        if word not in self:
+            return None
+        return next((kind for kind in CONDITIONS if kind in self and self.is_a(word, kind)), None)
 
     def check_property(self, name: str, key: str, value: str) -> str:
         """Return the value as the ontology spells it, or say which properties and values there are.

@@ -11,7 +11,16 @@ from roadworthy.cases import Dataset
 from roadworthy.datasets import WorldDataset, load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.world import TIMES, TRACK_NAMES, WEATHERS, add, careful_driver, frame_of
+from roadworthy.world import (
+    SEASONS,
+    TIMES,
+    TRACK_NAMES,
+    WEATHERS,
+    add,
+    careful_driver,
+    frame_of,
+    with_conditions,
+)
 
 
 def same(one: Frame, other: Frame) -> bool:
@@ -75,6 +84,21 @@ def test_conditions_may_be_lists() -> None:
     data = WorldDataset("town", weather="rain+fog", level=["light", 0.5], count=4)
     found = {(data.scene(i).conditions.weather, round(data.scene(i).conditions.level, 2)) for i in range(4)}
     assert found == {("rainy", 0.33), ("rainy", 0.5), ("foggy", 0.33), ("foggy", 0.5)}
+
+
+def test_seasons_take_turns_and_one_season_leaves_places_and_order_as_they_are() -> None:
+    data = WorldDataset("town", season="all", weather="sunny,snowy", count=16)
+    found = [(data.scene(i).conditions.season, data.scene(i).conditions.weather) for i in range(16)]
+    assert set(found[:8]) == set(product(SEASONS, ("sunny", "snowy")))
+    assert {season for season, _ in found[:4]} == set(SEASONS), "the first few differ most"
+    summer, winter = (
+        WorldDataset(weather="all", time="all", level="all", season=season, count=20)
+        for season in ("summer", "winter")
+    )
+    for i in range(20):
+        one, other = summer.scene(i), winter.scene(i)
+        assert with_conditions(one, season="winter").conditions == other.conditions
+        assert (one.s, one.d, one.actors) == (other.s, other.d, other.actors)
 
 
 def test_a_name_given_twice_counts_once() -> None:

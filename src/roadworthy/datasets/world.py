@@ -19,6 +19,7 @@ from roadworthy.registry import datasets
 from roadworthy.seeding import rng_for
 from roadworthy.world import (
     LEVELS,
+    SEASONS,
     TIMES,
     TRACK_NAMES,
     WEATHERS,
@@ -56,6 +57,7 @@ class WorldDataset(BaseDataset):
         weather: What the sky does; several joined by commas, or ``"all"``.
         level: How much of the weather: ``"light"``, ``"normal"``, ``"heavy"`` or 0 to 1; several; ``"all"``.
         time: ``"day"``, ``"dusk"`` or ``"night"``; several, or ``"all"``.
+        season: ``"spring"``, ``"summer"``, ``"autumn"`` or ``"winter"``; several, or ``"all"``.
         count: The number of frames.
         seed: Chooses scenery, places, traffic, jitter and noise.
         size: Width and height of the images, such as ``"320x160"``.
@@ -81,6 +83,7 @@ class WorldDataset(BaseDataset):
         weather: str | Sequence[str] = "sunny",
         level: str | float | Sequence[str | float] = "normal",
         time: str | Sequence[str] = "day",
+        season: str | Sequence[str] = "summer",
         count: int = 100,
         seed: int = 0,
         size: str | tuple[int, int] = "320x160",
@@ -98,14 +101,20 @@ class WorldDataset(BaseDataset):
         _check_range("jitter", jitter, 0, 10)
         _check_range("fps", fps, 1, 1000)
         tracks = tuple(track(name).name for name in _several("track", path, TRACK_NAMES))
+        seasons = _several("season", season, SEASONS)
         cells = _taking_turns(
             tracks,
             _several("weather", weather, WEATHERS),
             _several("time", time, TIMES),
             _several("level", level, tuple(LEVELS), str | int | float),
+            # A part that never changes still weighs in the order, which is older than the seasons.
+            *([seasons] if len(seasons) > 1 else []),
         )
         self._plan = _Plan(
-            cells=tuple((name, Conditions(sky, _level(amount), hour)) for name, sky, hour, amount in cells),
+            cells=tuple(
+                (name, Conditions(sky, _level(amount), hour, *(at or seasons)))
+                for name, sky, hour, amount, *at in cells
+            ),
             tracks=len(tracks),
             seed=seed,
             camera=Camera(*_size(size)),

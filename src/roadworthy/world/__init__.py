@@ -9,7 +9,7 @@
 """
 
 from roadworthy.world.camera import Camera
-from roadworthy.world.conditions import LEVELS, TIMES, WEATHERS, Conditions
+from roadworthy.world.conditions import LEVELS, SEASONS, TIMES, WEATHERS, Conditions
 from roadworthy.world.driver import Caution, careful_driver, cautions
 from roadworthy.world.edits import add, remove, replace, with_conditions
 from roadworthy.world.layout import make_scene
@@ -25,6 +25,7 @@ from roadworthy.world.vehicle import VehicleLimits, VehicleState, advance
 
 __all__ = [
     "LEVELS",
+    "SEASONS",
     "TIMES",
     "HELD_OUT_TRACK_NAMES",
     "TRACK_NAMES",

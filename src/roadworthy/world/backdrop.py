@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import cv2
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from roadworthy.world import classes
 from roadworthy.world.arrays import Array, Floats, Ids, vector
 from roadworthy.world.camera import Camera, Projection, View
+from roadworthy.world.mesh import Color
+from roadworthy.world.seasons import grass
 
 __all__ = ["BACKDROP_FACES", "Backdrop", "draw_backdrop"]
 
@@ -21,6 +23,12 @@ BACKDROP_FACES = 4
 
 _PLAIN, _HILLS, _FOREST = 1, 2, 3  # the sky is 0, which an empty buffer holds
 _HILLS_AT, _FOREST_AT = 1500.0, 420.0
+_FOREST_COLOR: dict[str, Color] = {
+    "spring": (88, 118, 58),
+    "summer": (62, 82, 52),
+    "autumn": (122, 88, 48),
+    "winter": (112, 112, 114),  # dark needles, bare branches and some snow
+}
 _SAMPLES = 720  # of the skyline, one for each half degree
 
 
@@ -28,10 +36,15 @@ class Backdrop:
     """Tables of the four backdrop faces, in the order of their numbers."""
 
     LABEL = np.array([classes.SKY, classes.TERRAIN, classes.TERRAIN, classes.TREE], dtype=np.int32)
-    COLOR = vector([[0, 0, 0], [116, 136, 78], [104, 122, 112], [62, 82, 52]])
     GRAIN = vector([0.0, 0.5, 0.0, 0.0])
     NEAREST = vector([np.inf, 1.0, _HILLS_AT, _FOREST_AT])
     FARTHEST = vector([np.inf, 1000.0, _HILLS_AT, _FOREST_AT])
+
+    @staticmethod
+    @cache
+    def color(season: str) -> Array:
+        """Return the colours of the backdrop faces in a season."""
+        return vector([(0, 0, 0), grass((116, 136, 78), season), (104, 122, 112), _FOREST_COLOR[season]])
 
     @staticmethod
     def planes(view: View, drop: float) -> Array:

@@ -1,7 +1,8 @@
-"""Weather and time of day, and the light they make."""
+"""Weather, time of day and season, and the light they make."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cache
@@ -12,36 +13,46 @@ from roadworthy.errors import SceneError, suggest
 from roadworthy.ontology import ontology
 from roadworthy.world.arrays import Array, vector
 
-__all__ = ["LEVELS", "TIMES", "WEATHERS", "Conditions", "Light"]
+__all__ = ["LEVELS", "SEASONS", "TIMES", "WEATHERS", "Conditions", "Light"]
 
 WEATHERS = ("sunny", "cloudy", "rainy", "snowy", "foggy")
 TIMES = ("day", "dusk", "night")
+SEASONS = ("spring", "summer", "autumn", "winter")
 LEVELS = {"light": 1 / 3, "normal": 2 / 3, "heavy": 1.0}
 
 
 @dataclass(frozen=True, init=False)
 class Conditions:
-    """What the sky does.
+    """What the sky does, and the season.
 
     Args:
         weather: ``sunny``, ``cloudy``, ``rainy``, ``snowy`` or ``foggy``, or another word for one of them.
         level: ``"light"``, ``"normal"``, ``"heavy"`` or an amount from 0 (none: the same as sunny) to 1.
         time: ``day``, ``dusk`` or ``night``.
+        season: ``spring``, ``summer``, ``autumn`` or ``winter``.
 
     Example:
         >>> Conditions("rain", "heavy")
-        Conditions(weather='rainy', level=1.0, time='day')
+        Conditions(weather='rainy', level=1.0, time='day', season='summer')
     """
 
     weather: str
     level: float
     time: str
+    season: str
 
     # Written out because a level may be given by name but always is a number afterwards.
-    def __init__(self, weather: str = "sunny", level: float | str = "normal", time: str = "day") -> None:
+    def __init__(
+        self,
+        weather: str = "sunny",
+        level: float | str = "normal",
+        time: str = "day",
+        season: str = "summer",
+    ) -> None:
         object.__setattr__(self, "weather", _canonical(weather, WEATHERS, "weather"))
         object.__setattr__(self, "level", _amount(level))
         object.__setattr__(self, "time", _canonical(time, TIMES, "time of day"))
+        object.__setattr__(self, "season", _canonical(season, SEASONS, "season"))
 
     @property
     def level_name(self) -> str:
@@ -137,6 +148,15 @@ _CLEAR_SKIES = {
         noise=4.0,
     ),
 }
+# In winter the sun stands lower and is paler; more of the light comes from the sky and the snow, a cold one.
+_WINTER_SKIES = _CLEAR_SKIES | {
+    "day": dataclasses.replace(
+        _CLEAR_SKIES["day"], elevation=21.0, ambient=(0.76, 0.80, 0.87), sun=(0.60, 0.55, 0.47), shadow=0.42
+    ),
+    "dusk": dataclasses.replace(
+        _CLEAR_SKIES["dusk"], elevation=6.0, ambient=(0.42, 0.42, 0.52), sun=(0.46, 0.30, 0.18)
+    ),
+}
 _SUN_AZIMUTH = math.radians(35.0)
 _GLOOM = {"cloudy": 0.16, "rainy": 0.26, "snowy": 0.08, "foggy": 0.10}
 _CLEAR_AIR = 0.0009  # density of the haze without weather
@@ -145,7 +165,7 @@ _HAZE = {"cloudy": 0.0006, "rainy": 0.0095, "snowy": 0.014, "foggy": 0.078}
 
 @cache
 def _light(conditions: Conditions) -> Light:
-    clear = _CLEAR_SKIES[conditions.time]
+    clear = (_WINTER_SKIES if conditions.season == "winter" else _CLEAR_SKIES)[conditions.time]
     rise = math.radians(clear.elevation)
     direction = (
         math.cos(rise) * math.cos(_SUN_AZIMUTH),

@@ -148,6 +148,8 @@ def _cautions_of_conditions(conditions: Conditions) -> list[Caution]:
     effect = {"rainy": 0.25, "snowy": 0.40, "foggy": 0.50}.get(conditions.weather, 0.0)
     if effect * conditions.level > 0:
         found.append(Caution(conditions.weather, 1 - effect * conditions.level))
+    if conditions.season == "winter":
+        found.append(Caution("winter", 0.85))  # also a cleared road can be slippery
     return found
 
 

@@ -183,9 +183,14 @@ def _changed(scenery: Scenery, things: tuple[Thing, ...], markings: tuple[Markin
 
 
 def with_conditions(
-    scene: Scene, *, weather: str | None = None, level: str | float | None = None, time: str | None = None
+    scene: Scene,
+    *,
+    weather: str | None = None,
+    level: str | float | None = None,
+    time: str | None = None,
+    season: str | None = None,
 ) -> Scene:
-    """Return the scene under another sky; what is not given stays.
+    """Return the scene under another sky or in another season; what is not given stays.
 
     Example:
         >>> from roadworthy.world import make_scene, with_conditions
@@ -198,5 +203,6 @@ def with_conditions(
             now.weather if weather is None else weather,
             now.level if level is None else level,
             now.time if time is None else time,
+            now.season if season is None else season,
         )
     )

@@ -41,13 +41,18 @@ class Geometry:
         return self.placement.things
 
 
-def geometry(scene: Scene, camera: Camera, view: View) -> Geometry:
-    """Collect the ground and everything that stands on it."""
+def geometry(scene: Scene, camera: Camera, view: View, season: str = "summer") -> Geometry:
+    """Collect the ground and everything that stands on it, as it looks in a season."""
     ground = ground_faces(
-        scene.track, scene.s, scene.scenery.markings, lines=scene.lines, centre=scene.centre_line
+        scene.track,
+        scene.s,
+        scene.scenery.markings,
+        lines=scene.lines,
+        centre=scene.centre_line,
+        season=season,
     )
     count = len(ground.key)
-    placement = Placement.of(scene, camera, view)
+    placement = Placement.of(scene, camera, view, season)
     standing = _standing(placement, view)
     surface, layout = np.concatenate([ground.surface, standing.surface]), standing.layout
     on_ground, on_things = view.to_camera(ground.corners.reshape(-1, 3)), view.to_camera(standing.corners)

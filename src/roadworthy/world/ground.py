@@ -15,6 +15,7 @@ import numpy as np
 from roadworthy.world.arrays import Array, Flags, Floats, Indices, Ints, vector
 from roadworthy.world.classes import CROSSWALK, LINE, ROAD, SIDEWALK, STOP_LINE, TERRAIN
 from roadworthy.world.mesh import Color, Surface
+from roadworthy.world.seasons import grass as grass_in
 from roadworthy.world.things import Marking
 from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH, Track
 
@@ -22,6 +23,7 @@ __all__ = ["SIDEWALK_OUTER", "GroundFaces", "ground_faces", "height_beside_road"
 
 
 _KERB_HEIGHT, _KERB_WIDTH = 0.12, 0.03
+_PLOUGHED = LANE_WIDTH + 0.02  # metres from the centre line up to which a road is cleared of snow
 SIDEWALK_OUTER = 6.6
 _RINGS = (24.0, 60.0, 120.0, 216.0)  # metres ahead up to which strips are 3, 6, 12 and 24 m long
 _FINEST_STRIP = 3.0
@@ -84,11 +86,17 @@ class GroundFaces:
 
 
 def ground_faces(
-    track: Track, s: float, markings: tuple[Marking, ...], *, lines: bool, centre: tuple[str, str] | None
+    track: Track,
+    s: float,
+    markings: tuple[Marking, ...],
+    *,
+    lines: bool,
+    centre: tuple[str, str] | None,
+    season: str = "summer",
 ) -> GroundFaces:
     """Return the ground ahead of ``s``; ``centre`` overrides type and colour of the centre line."""
     pieces: list[_Piece] = []
-    levels = _strips(track)
+    levels = _strips(track, season)
     edge_lines = _edge_lines(track) if lines else ()
     start = int((s + 1.0) / levels[0].step)
     for k, (level, reach) in enumerate(zip(levels, _RINGS, strict=True)):
@@ -221,12 +229,12 @@ def _level_borders(track: Track) -> list[Floats]:
 
 
 @lru_cache(maxsize=32)
-def _strips(track: Track) -> tuple[_Table, ...]:
+def _strips(track: Track, season: str) -> tuple[_Table, ...]:
     """Road, kerbs, sidewalks and verges, cut finely for what is near and coarsely for what is far."""
-    return tuple(_strip_table(track, borders) for borders in _level_borders(track))
+    return tuple(_strip_table(track, borders, season) for borders in _level_borders(track))
 
 
-def _strip_table(track: Track, borders_s: Floats) -> _Table:
+def _strip_table(track: Track, borders_s: Floats, season: str) -> _Table:
     road = _Road(track, borders_s)
     middle = (borders_s[:-1] + borders_s[1:]) / 2
     zones = [track.zones[k] for k in track.zone_index(middle).tolist()]
@@ -234,7 +242,7 @@ def _strip_table(track: Track, borders_s: Floats) -> _Table:
     lift = np.where(paved, _KERB_HEIGHT, 0.0)
     walk_label = np.where(paved, SIDEWALK, TERRAIN).astype(np.int32)
     walk = vector(np.where(paved[:, None], _PAVEMENT, _GRAVEL))
-    grass = vector([_GRASS[zone.kind] for zone in zones])
+    grass = vector([grass_in(_GRASS[zone.kind], season) for zone in zones])
     # Only a kerb that can be seen is a face of its own; else what lies beside the road begins at its edge.
     kerbed = paved & (track.length / len(middle) < _KERB_UNTIL_STRIP)
     walk_rank = np.where(kerbed, -1, 1).astype(np.int32)
@@ -255,6 +263,11 @@ def _strip_table(track: Track, borders_s: Floats) -> _Table:
             _Band(beside, walk, 0.12, walk_label, walk_rank),
             _Band(kerb, _KERB, 0.05, SIDEWALK, 1, there=kerbed),
         ]
+        if season == "winter":
+            # What the plough leaves along the edge, outside the line; for the looks only, so it may be called
+            # a sidewalk, on which as much snow lies.
+            left = road.quads(side * _PLOUGHED, side * edge)
+            bands.append(_Band(left, _ASPHALT, 0.14, SIDEWALK, 1))
         if road.relief > _FLAT:
             # Seen from below, the verge of a road higher up would float: a slope leads down from it.
             slope = road.quads(side * outer, side * (outer + _SLOPE_WIDTH), 0.0, -_SLOPE_DROP)

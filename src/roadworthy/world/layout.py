@@ -35,7 +35,7 @@ def make_scene(
         seed: Chooses the traffic and the camera noise.
         d: Metres to the right of the centre line.
         yaw: Radians clockwise from the direction of the road.
-        conditions: Weather and time of day; a clear day when not given.
+        conditions: Weather, time of day and season; a clear summer day when not given.
         traffic: How much traffic; 0 is none, 1 normal, 5 the most.
         scenery: Which of a track's furnishings: other numbers give other houses, trees and signs.
 

@@ -57,6 +57,7 @@ class Mesh:
     footprint: tuple[float, float]  # length and width on the ground
     height: float
     upright: bool = False
+    shadow: int = 230  # how dark a shadow it throws in the sun, up to 255
 
     @cached_property
     def reach(self) -> float:
@@ -187,7 +188,7 @@ class MeshBuilder:
             tint = roof if side == "t" and roof is not None else color
             self.face(points, tint, centre=centre, grain=grain, rank=rank, label=label)
 
-    def build(self, footprint: tuple[float, float]) -> Mesh:
+    def build(self, footprint: tuple[float, float], *, shadow: int = Mesh.shadow) -> Mesh:
         """Make the mesh."""
         corners = np.concatenate(self._corners)
         return Mesh(
@@ -197,4 +198,5 @@ class MeshBuilder:
             footprint,
             float(corners[:, 2].max()),
             self._upright,
+            shadow,
         )

@@ -56,9 +56,9 @@ class Placement:
     upright: Flags
 
     @classmethod
-    def of(cls, scene: Scene, camera: Camera, view: View) -> Placement:
+    def of(cls, scene: Scene, camera: Camera, view: View, season: str) -> Placement:
         """Find the things that a camera may see."""
-        group = _everything(scene.track, scene.scenery, scene.actors)
+        group = _everything(scene.track, scene.scenery, scene.actors, season)
         length = scene.track.length
         gap = np.mod(group.along - (scene.s + _THINGS_FROM), length) + _THINGS_FROM
         rows = np.flatnonzero(gap < _THINGS_UNTIL)
@@ -108,8 +108,8 @@ class _Group:
 
 # Scenery and tracks are told apart by identity, which is much faster to look up than hundreds of things.
 @lru_cache(maxsize=64)
-def _everything(track: Track, scenery: Scenery, actors: tuple[Thing, ...]) -> _Group:
-    one, other = _scenery_group(track, scenery), _group(track, actors)
+def _everything(track: Track, scenery: Scenery, actors: tuple[Thing, ...], season: str) -> _Group:
+    one, other = _scenery_group(track, scenery, season), _group(track, actors, season)
     return _Group(
         one.things + other.things,
         one.meshes + other.meshes,
@@ -124,18 +124,18 @@ def _everything(track: Track, scenery: Scenery, actors: tuple[Thing, ...]) -> _G
 
 
 @lru_cache(maxsize=64)
-def _scenery_group(track: Track, scenery: Scenery) -> _Group:
-    return _group(track, scenery.things)
+def _scenery_group(track: Track, scenery: Scenery, season: str) -> _Group:
+    return _group(track, scenery.things, season)
 
 
-def _group(track: Track, things: tuple[Thing, ...]) -> _Group:
+def _group(track: Track, things: tuple[Thing, ...], season: str) -> _Group:
     s, d, yaw = (np.array([getattr(t, name) for t in things], dtype=float) for name in ("s", "d", "yaw"))
     base = track.position(s, d)
     built_up = np.array([zone.built_up for zone in track.zones])[track.zone_index(s)]
     base[:, 2] += np.where(built_up, height_beside_road(d), 0.0)
     turns = [thing.element == "bicyclist" for thing in things]
     meshes = tuple(
-        tuple(mesh_of(thing, near=near, across=turn and across) for near, across in _VARIANTS)
+        tuple(mesh_of(thing, near=near, across=turn and across, season=season) for near, across in _VARIANTS)
         for thing, turn in zip(things, turns, strict=True)
     )
     return _Group(

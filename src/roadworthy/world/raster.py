@@ -62,10 +62,13 @@ def _rays(camera: Camera) -> tuple[Array, Array, Projection]:
     return across, down, projection
 
 
-def rasterise(scene: Scene, camera: Camera) -> Raster:
-    """Paint all faces and prepare what colour and truth are looked up in."""
+def rasterise(scene: Scene, camera: Camera, season: str = "summer") -> Raster:
+    """Paint all faces and prepare what colour and truth are looked up in.
+
+    The truth is that of summer: a bare crown is labelled as a whole, as people label it too.
+    """
     view = scene.view(camera)
-    shape = geometry(scene, camera, view)
+    shape = geometry(scene, camera, view, season)
     if len(shape.label) > _MOST_FACES:
         raise SceneError(
             f"a picture shows at most {_MOST_FACES} faces, got {len(shape.label)}: "

@@ -53,10 +53,24 @@ def render(scene: Scene, camera: Camera | None = None) -> Picture:
         (160, 320, 3)
     """
     camera = camera or Camera()
-    raster = rasterise(scene, camera)
-    labels = look_up(raster.label.astype(np.uint8), raster.index)
+    season = scene.conditions.season
+    # Leaves of other colours stay where they are; in winter there is less to be seen than there is.
+    raster = rasterise(scene, camera, "summer" if season == "winter" else season)
+    labels, depth = _labels(raster), _depth(raster)
     instances = look_up(raster.instance.astype(np.uint16), raster.index)
-    with np.errstate(divide="ignore"):
-        depth = 1.0 / raster.inverse_depth
-    image, influence = shade(scene, raster, labels, depth)
+    if season == "winter":
+        bare = rasterise(scene, camera, season)
+        image, influence = shade(scene, bare, _labels(bare), _depth(bare))
+    else:
+        image, influence = shade(scene, raster, labels, depth)
     return Picture(image, labels, instances, depth, influence, raster)
+
+
+def _labels(raster: Raster) -> Bytes:
+    return look_up(raster.label.astype(np.uint8), raster.index)
+
+
+def _depth(raster: Raster) -> Array:
+    with np.errstate(divide="ignore"):
+        depth: Array = 1.0 / raster.inverse_depth
+    return depth

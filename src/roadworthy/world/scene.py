@@ -29,7 +29,7 @@ class Scene:
         speed: Metres per second.
         scenery: What belongs to the track.
         actors: What belongs to this scene: traffic and people.
-        conditions: Weather and time of day.
+        conditions: Weather, time of day and season.
         lines: Whether lane lines are painted on the road.
         centre_line: Type and colour of the centre line instead of the track's own.
         seed: Of camera noise, rain drops and snow flakes.
@@ -72,7 +72,7 @@ class Scene:
         sky = self.conditions
         return (
             f"Scene({self.track.name!r}, s={self.s:.1f}, d={self.d:.2f}, yaw={self.yaw:.3f}, "
-            f"{len(self.actors)} actors, {sky.weather}, {sky.time}, seed={self.seed})"
+            f"{len(self.actors)} actors, {sky.weather}, {sky.time}, {sky.season}, seed={self.seed})"
         )
 
     def replace(self, **changes: Any) -> Scene:

@@ -20,12 +20,13 @@ from roadworthy.world.arrays import Array, Bytes, Packed, look_up, vector
 from roadworthy.world.atmosphere import Sensor, Sky, clearness
 from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
 from roadworthy.world.camera import Camera
-from roadworthy.world.conditions import Light
+from roadworthy.world.conditions import Conditions, Light
 from roadworthy.world.influence import Influence
 from roadworthy.world.lamps import headlights
 from roadworthy.world.precipitation import Precipitation
 from roadworthy.world.raster import Raster
 from roadworthy.world.scene import Scene
+from roadworthy.world.seasons import SNOW, WINTER_COVER
 from roadworthy.world.surface import TEXEL, Texels, Texture
 
 __all__ = ["shade"]
@@ -39,7 +40,7 @@ _Number = TypeVar("_Number", np.float32, np.uint8)
 _HEADROOM = 0.7  # faces that look into the sun are brighter than the ground; bytes must hold them
 _BAND_PIXELS = 52_000
 _LIT_WINDOW = vector([255, 206, 132])
-_SNOW_COLOR = vector([236, 240, 246]) * np.float32(_HEADROOM)
+_SNOW_COLOR = vector(SNOW) * np.float32(_HEADROOM)
 _BEAM_COLOR = vector([0.92, 0.90, 0.80])
 _POOL_COLOR = vector([1.0, 0.80, 0.52])
 _WHITE = vector([1, 1, 1])
@@ -62,7 +63,10 @@ _SNOW_COVER = _class_table(
     {classes.TERRAIN: 1.25, classes.SIDEWALK: 0.95, classes.ROAD: 0.42, classes.TREE: 0.34}
     | dict.fromkeys(_PAINTED, 0.12)
 )
-_SNOW_ON_ROOFS = 1.1
+_SNOW_ON_ROOFS, _WINTER_ON_ROOFS = 1.1, 0.92
+_ROOF = 0.4  # how far the normal of a roof points up, at least
+_NO_SNOW = -9.0
+_WINTER_COVER = _class_table(WINTER_COVER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +94,9 @@ class _Canvas:
         light = scene.conditions.light
         overhead = light.sun * light.sun_direction[2]
         ground_light = np.maximum(light.ambient + overhead, np.float32(1e-6))
-        color, shines = _face_colors(raster, light, ground_light)
-        snow = scene.conditions.amount("snowy")
-        soft = light.lamps > 0 or snow > 0
+        color, shines = _face_colors(raster, light, ground_light, scene.conditions.season)
+        snow = _snow(raster, scene.conditions)
+        soft = light.lamps > 0 or snow is not None
         return cls(
             scene,
             raster,
@@ -104,7 +108,7 @@ class _Canvas:
             ground_light,
             color,
             shines,
-            _snow_on_faces(raster, snow) if snow > 0 else None,
+            snow,
             Texture.of(raster),
             Sky(scene.conditions, raster),
             Precipitation.of(scene, labels.shape),
@@ -220,7 +224,7 @@ def _mixed(lights: Sequence[_Light], channel: int) -> Array:
     return total
 
 
-def _face_colors(raster: Raster, light: Light, ground_light: Array) -> tuple[Packed, bool]:
+def _face_colors(raster: Raster, light: Light, ground_light: Array, season: str) -> tuple[Packed, bool]:
     """Colour of each face relative to the light on open ground, and whether any shines by itself.
 
     The fourth byte says how much a face shines.
@@ -234,7 +238,7 @@ def _face_colors(raster: Raster, light: Light, ground_light: Array) -> tuple[Pac
     facing[upright] = 0.62
     skyward = np.float32(0.82) + np.float32(0.18) * shape.normal[:, 2]
     table = np.zeros((4, BACKDROP_FACES + len(facing)), dtype=np.float32)
-    table[:3, :BACKDROP_FACES] = Backdrop.COLOR.T
+    table[:3, :BACKDROP_FACES] = Backdrop.color(season).T
     color = table[:3, BACKDROP_FACES:]
     for channel, ground in enumerate(ground_light):
         relative = skyward * (light.ambient[channel] / ground) + facing * (light.sun[channel] / ground)
@@ -249,16 +253,36 @@ def _face_colors(raster: Raster, light: Light, ground_light: Array) -> tuple[Pac
     return packed.view(np.uint32).ravel(), shines
 
 
-def _snow_on_faces(raster: Raster, level: float) -> Array:
+def _snow(raster: Raster, conditions: Conditions) -> Array | None:
     """Return how much of each face snow hides; where none lies, no noise added to it will make it show."""
+    level = conditions.amount("snowy")
+    fallen = _falling_snow(raster, level) if level > 0 else None
+    if conditions.season != "winter":
+        return fallen
+    lying = _lying_snow(raster)
+    return lying if fallen is None else np.maximum(fallen, lying)
+
+
+def _lying_snow(raster: Raster) -> Array:
+    """Return how much of each face the snow of winter hides: none on the road, which is cleared."""
+    shape = raster.geometry
+    cover = _WINTER_COVER[raster.label]
+    roofs = (shape.normal[:, 2] > _ROOF) & (shape.label == classes.BUILDING)
+    cover[BACKDROP_FACES:][roofs] = _WINTER_ON_ROOFS
+    cover[cover == 0] = _NO_SNOW
+    return cover
+
+
+def _falling_snow(raster: Raster, level: float) -> Array:
+    """Return how much of each face snow hides while it snows."""
     shape = raster.geometry
     cover = _SNOW_COVER[raster.label]
-    roofs = (shape.normal[:, 2] > 0.4) & (shape.faces.thing >= 0)
+    roofs = (shape.normal[:, 2] > _ROOF) & (shape.faces.thing >= 0)
     cover[BACKDROP_FACES:][roofs] = _SNOW_ON_ROOFS
     bare = cover == 0
     cover *= np.float32(1.35 * min(1.0, 0.25 + level))
     cover -= np.float32(0.15)
-    cover[bare] = -9.0
+    cover[bare] = _NO_SNOW
     return cover
 
 

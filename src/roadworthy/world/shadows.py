@@ -119,7 +119,7 @@ def _add_shadows(
             shapes.add(contact, _CONTACT.get(element, 190), _footprint(size, (x, y), heading), z)
         if cast is not None:
             for outline in _cast(element, thing.kind, mesh.height, mesh.footprint, (x, y), heading, reach):
-                shapes.add(cast, 230, outline, z)
+                shapes.add(cast, mesh.shadow, outline, z)
 
 
 def _add_pools(shapes: _GroundShapes, mask: Bytes, things: Sequence[Placed]) -> None:

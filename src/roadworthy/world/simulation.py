@@ -73,7 +73,7 @@ class Simulation:
     Args:
         track: Name of the track.
         seed: Chooses the traffic and the camera noise.
-        conditions: Weather and time of day; a clear day when not given.
+        conditions: Weather, time of day and season; a clear summer day when not given.
         traffic: How much traffic; 0 is none, 1 normal, 5 the most.
         scenery: Which of the track's furnishings, as in :func:`make_scene`.
         camera: The camera that frames are taken with.

@@ -86,6 +86,7 @@ def frame_of(scene: Scene, camera: Camera | None = None, *, id: str = "world") -
             "weather": conditions.weather if conditions.level > 0 else "sunny",
             "level": conditions.level_name,
             "time": conditions.time,
+            "season": conditions.season,
             "place": scene.track.zone(scene.s).kind,
             "track": scene.track.name,
         },

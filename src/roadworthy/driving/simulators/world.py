@@ -53,6 +53,7 @@ class WorldSimulator:
         weather: What the sky does: sunny, cloudy, rainy, snowy or foggy.
         level: How much of the weather: light, normal, heavy or 0 to 1.
         time: day, dusk or night.
+        season: spring, summer, autumn or winter.
         traffic: How much traffic, from 0 to 5; 1 is normal.
         seed: Chooses the traffic and the camera noise.
         scenery: Which of the track's furnishings.
@@ -77,6 +78,7 @@ class WorldSimulator:
         weather: str = "sunny",
         level: str | float = "normal",
         time: str = "day",
+        season: str = "summer",
         traffic: float = 1.0,
         seed: int = 0,
         scenery: int = 0,
@@ -91,7 +93,7 @@ class WorldSimulator:
         self._simulation = Simulation(
             path,
             seed=seed,
-            conditions=Conditions(weather, level, time),
+            conditions=Conditions(weather, level, time, season),
             traffic=traffic,
             scenery=scenery,
             frames_per_second=fps,

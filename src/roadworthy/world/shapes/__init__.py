@@ -17,14 +17,18 @@ __all__ = ["LAMP_HEAD", "SIGNAL_LAMPS", "mesh_of"]
 _LOOKS = 12  # different appearances per kind; more would only fill memory
 
 
-def mesh_of(thing: Thing, *, near: bool, across: bool = False) -> Mesh:
+def mesh_of(thing: Thing, *, near: bool, across: bool = False, season: str = "summer") -> Mesh:
     """Return the shared mesh of a thing; ``across`` shows a bicyclist from the side."""
     look = thing.look % _LOOKS
-    return _mesh(thing.element, thing.kind, thing.color, thing.value, look, near, across)
+    if thing.element != "tree":
+        season = "summer"  # the others look the same all year and are built once
+    return _mesh(thing.element, thing.kind, thing.color, thing.value, look, near, across, season)
 
 
 @cache
-def _mesh(element: str, kind: str, color: str, value: int, look: int, near: bool, across: bool) -> Mesh:
+def _mesh(
+    element: str, kind: str, color: str, value: int, look: int, near: bool, across: bool, season: str
+) -> Mesh:
     match element:
         case "vehicle":
             return vehicle(kind, color, near=near)
@@ -33,7 +37,7 @@ def _mesh(element: str, kind: str, color: str, value: int, look: int, near: bool
         case "bicyclist":
             return bicyclist(look, near=near, across=across)
         case "tree":
-            return tree(kind, look, near=near)
+            return tree(kind, look, near=near, season=season)
         case "building":
             return building(kind, look, near=near)
         case "traffic sign":

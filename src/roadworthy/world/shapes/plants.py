@@ -8,23 +8,25 @@ import numpy as np
 
 from roadworthy.world.classes import TREE
 from roadworthy.world.mesh import Color, Mesh, MeshBuilder, shaded
+from roadworthy.world.seasons import LEAVES
 from roadworthy.world.shapes.outlines import Outline
+from roadworthy.world.shapes.winter_plants import BARK, add_bare_bush, add_bare_crown, add_snow
 
 __all__ = ["tree"]
 
-_LEAVES: tuple[Color, ...] = ((84, 118, 48), (70, 108, 50), (98, 124, 52), (62, 96, 54), (112, 128, 58))
 _NEEDLES: tuple[Color, ...] = ((46, 82, 56), (54, 88, 52), (40, 74, 58))
 _BARK: Color = (82, 66, 52)
+_BARE_SHADOW = 110
 
 
-def tree(kind: str, look: int, *, near: bool) -> Mesh:
+def tree(kind: str, look: int, *, near: bool, season: str = "summer") -> Mesh:
     """Build a ``"broadleaf"``, ``"conifer"`` or ``"bush"``; ``look`` chooses its shape and colour."""
     rng = np.random.default_rng(look + 104729)
     if kind == "conifer":
-        return _conifer(rng, near)
+        return _conifer(rng, near, season)
     if kind == "bush":
-        return _bush(rng, near)
-    return _broadleaf(rng, near)
+        return _bush(rng, near, season)
+    return _broadleaf(rng, near, season)
 
 
 def _blob(
@@ -43,20 +45,29 @@ def _blob(
     return outline
 
 
-def _broadleaf(rng: np.random.Generator, near: bool) -> Mesh:
+def _leaf(rng: np.random.Generator, season: str) -> Color:
+    colors = LEAVES.get(season, LEAVES["summer"])
+    return colors[rng.integers(len(colors))]
+
+
+def _broadleaf(rng: np.random.Generator, near: bool, season: str) -> Mesh:
     mesh = MeshBuilder(TREE, upright=True)
-    leaf = _LEAVES[rng.integers(len(_LEAVES))]
+    leaf = _leaf(rng, season)
     height = float(rng.uniform(5.5, 9.0))
     width = float(rng.uniform(1.7, 2.6))
     crown = height * 0.62
     half = height - crown
     trunk = height * 0.035 + 0.04
     foot, neck, top = trunk * 1.5, trunk * 0.8, crown * 0.8
-    mesh.flat([(-foot, 0.0), (foot, 0.0), (neck, top), (-neck, top)], _BARK, grain=0.5, rank=1)
+    bark = BARK if season == "winter" else _BARK
+    mesh.flat([(-foot, 0.0), (foot, 0.0), (neck, top), (-neck, top)], bark, grain=0.5, rank=1)
     if near:
         edge = trunk * 0.2
         shade = [(edge, 0.0), (foot, 0.0), (neck, top), (edge, top)]
-        mesh.flat(shade, shaded(_BARK, 0.7), grain=0.5, rank=1)
+        mesh.flat(shade, shaded(bark, 0.7), grain=0.5, rank=1)
+    if season == "winter":
+        add_bare_crown(mesh, rng, (width, height), (trunk, top), near=near)
+        return mesh.build((0.8, 0.8), shadow=_BARE_SHADOW)
     points = 30 if near else 13
     outline = _blob(rng, (0.0, crown), (width, half), points)
     mesh.flat(outline, shaded(leaf, 0.62), rank=2, grain=0.8, convex=False)
@@ -73,7 +84,7 @@ def _broadleaf(rng: np.random.Generator, near: bool) -> Mesh:
     return mesh.build((0.8, 0.8))
 
 
-def _conifer(rng: np.random.Generator, near: bool) -> Mesh:
+def _conifer(rng: np.random.Generator, near: bool, season: str) -> Mesh:
     mesh = MeshBuilder(TREE, upright=True)
     needle = _NEEDLES[rng.integers(len(_NEEDLES))]
     height = float(rng.uniform(7.0, 12.0))
@@ -96,13 +107,18 @@ def _conifer(rng: np.random.Generator, near: bool) -> Mesh:
         if near or k == 0:
             shade = [(0.12 * reach, low + 0.05 * height), (reach * 0.92, low + 0.06 * height), tip]
             mesh.flat(shade, shaded(needle, 0.62 + 0.3 * k / tiers), rank=2 + k, grain=0.9, convex=False)
+        if season == "winter":
+            add_snow(mesh, hem, tip, rank=2 + k)
     return mesh.build((0.8, 0.8))
 
 
-def _bush(rng: np.random.Generator, near: bool) -> Mesh:
+def _bush(rng: np.random.Generator, near: bool, season: str) -> Mesh:
     mesh = MeshBuilder(TREE, upright=True)
-    leaf = _LEAVES[rng.integers(len(_LEAVES))]
+    leaf = _leaf(rng, season)
     width, height = float(rng.uniform(0.7, 1.4)), float(rng.uniform(0.7, 1.3))
+    if season == "winter":
+        add_bare_bush(mesh, rng, (width, height), near=near)
+        return mesh.build((0.8, 1.6), shadow=_BARE_SHADOW)
     points = 20 if near else 10
     lower = _blob(rng, (0.0, height * 0.45), (width, height * 0.55), points)
     mesh.flat([(r, max(0.0, u)) for r, u in lower], shaded(leaf, 0.68), rank=1, grain=0.9, convex=False)
