@@ -247,8 +247,8 @@ def test_a_full_disk_is_not_the_end_of_the_queue(
                 await asyncio.sleep(0.01)
 
     monkeypatch.setattr("roadworthy.web.app._PAUSE", 0.0)
-    monkeypatch.setattr(app.state.room.queue, "advance", advance)
-    monkeypatch.setattr(app.state.room, "warm_up", lambda: None)
+    monkeypatch.setattr(app.state.services.queue, "advance", advance)
+    monkeypatch.setattr(app.state.services, "warm_up", lambda: None)
     finished(asyncio.wait_for(served(), 60))
     assert caplog.text.count("No space left on device") == 1
 

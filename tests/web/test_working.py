@@ -206,7 +206,7 @@ def test_a_comparison_is_cancelled_by_whoever_looks_at_its_page(
     assert begun.wait(LONG)
     assert browser.post(f"/working/{id}/cancel", {}, x_csrf_token="no").status == 403
     assert not browser.get(f"/working/{id}").json()["cancelled"]
-    work = app.state.room.bench.get(id)
+    work = app.state.services.bench.get(id)
     assert browser.post(f"/working/{id}/cancel", {}).json()["cancelled"]
     with pytest.raises(InputError, match="cancelled"):
         work.result(LONG)

@@ -20,7 +20,6 @@ import roadworthy.report.html as report_pages
 from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web.pages import Destination
-from roadworthy.web.room import Room
 from roadworthy.web.routes import (
     compare,
     coverage,
@@ -34,6 +33,7 @@ from roadworthy.web.routes import (
     write,
 )
 from roadworthy.web.security import HEADERS, Gate, Sessions
+from roadworthy.web.services import Services
 from roadworthy.web.settings import Settings
 
 __all__ = ["DESTINATIONS", "create_app"]
@@ -56,33 +56,32 @@ DESTINATIONS = (
 """The navigation; a page that is added to `routes` gets its entry here."""
 
 
-def create_app(settings: Settings, *, sessions: Sessions | None = None) -> FastAPI:
+def create_app(settings: Settings) -> FastAPI:
     """Return the app of a server.
 
     Args:
         settings: What the server may use, and whom it is for.
-        sessions: The sessions of browsers; new ones when left out.
 
     Example:
         >>> app = create_app(Settings(Path("roadworthy-runs")))
         >>> app.title
         'Roadworthy'
     """
-    room = Room.of(settings, DESTINATIONS)
+    services = Services.of(settings, DESTINATIONS)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
-        Thread(target=room.warm_up, name="warming up", daemon=True).start()
-        turning = asyncio.create_task(_turn(room))
+        Thread(target=services.warm_up, name="warming up", daemon=True).start()
+        turning = asyncio.create_task(_turn(services))
         try:
             yield
         finally:
             turning.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await turning
-            await room.checks.close()
-            await asyncio.to_thread(room.queue.close)
+            await services.checks.close()
+            await asyncio.to_thread(services.queue.close)
 
     # Their pages of documentation would load scripts from other hosts.
     app = FastAPI(
@@ -94,7 +93,7 @@ def create_app(settings: Settings, *, sessions: Sessions | None = None) -> FastA
         lifespan=lifespan,
         redirect_slashes=False,
     )
-    app.state.room = room
+    app.state.services = services
     app.add_api_route("/", lambda: RedirectResponse("/write", 303), include_in_schema=False)
     app.add_api_route("/static/tokens.css", lambda: FileResponse(_TOKENS), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=_STATIC))
@@ -105,16 +104,16 @@ def create_app(settings: Settings, *, sessions: Sessions | None = None) -> FastA
     app.add_exception_handler(HTTPException, _missing)
     app.add_exception_handler(UnicodeEncodeError, _unwritable)
     app.add_exception_handler(Exception, _broken)
-    app.add_middleware(Gate, settings=settings, sessions=sessions or Sessions())
+    app.add_middleware(Gate, settings=settings, sessions=Sessions())
     return app
 
 
-async def _turn(room: Room) -> None:
+async def _turn(services: Services) -> None:
     """Let the queue go on for as long as the server runs, whatever is wrong with its folder meanwhile."""
     told = ""
     while True:
         try:
-            await asyncio.to_thread(room.queue.advance)
+            await asyncio.to_thread(services.queue.advance)
             told = ""
         except Exception as error:  # a full disk must not be the end of the queue
             if str(error) != told:
@@ -127,8 +126,8 @@ def _told(request: Request, status: int, heading: str, reason: str) -> Response:
     """Say what went wrong: as a page to who asked for one, as JSON to scripts."""
     if "text/html" not in request.headers.get("accept", ""):
         return JSONResponse({"error": reason}, status)
-    room: Room = request.app.state.room
-    return room.pages.page(request, "error.html", status=status, heading=heading, reason=reason)
+    services: Services = request.app.state.services
+    return services.pages.page(request, "error.html", status=status, heading=heading, reason=reason)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -52,9 +52,7 @@ def _asked(folder: Path) -> None:
 def _searched(folder: Path) -> None:
     from roadworthy.cli.coverage._suites import check_searched
     from roadworthy.web.covering.functional import functional_of
-    from roadworthy.web.looking.asked import AskedSearch, read_asked
 
-    read_asked(folder, AskedSearch)
     functional_of(folder)
     data: Any = SimpleNamespace(name="world:town", ids=())
     check_searched(folder, data)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from roadworthy._files import file_name
 from roadworthy.cases import Acceptance, Case, Drive, Requirement, Scalar, Status, Verdict, conclude_rate
 from roadworthy.errors import InputError
 from roadworthy.runs.comparison import Comparison, Difference, compare
@@ -36,7 +37,7 @@ def stored(
     requirement = Requirement(id, f"{id} holds", method, acceptance=Acceptance(accepted))
     verdicts = []
     with RunStore(
-        folder / "runs" / id / system, requirement, system=system, images=folder / "images"
+        folder / "runs" / id / file_name(system), requirement, system=system, images=folder / "images"
     ) as store:
         for name, judged, parameters in cases:
             case = Case(name, id, (Drive("-"),), parameters)
@@ -60,6 +61,12 @@ def simple(margins: Sequence[float | str]) -> list[Judged]:
 def only(comparison: Comparison) -> Difference:
     (one,) = comparison.differences
     return one
+
+
+def test_a_system_named_after_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
+    odd = "onnx-\udcff"  # a byte that is no UTF-8, as Python reads names of files
+    one = only(compare(*(stored(tmp_path / name, simple([1.0, -1.0]), system=odd) for name in "ab")))
+    assert (one.before, one.after, one.paired, one.broken) == (odd, odd, 2, 0)
 
 
 def test_every_move_of_a_case_is_counted_once(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from roadworthy.cases import Case, Drive, Requirement, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs import RunStore
 from roadworthy.web.looking.marks import FILE, Mark, add_mark, read_marks
-from roadworthy.web.looking.wall import Choice, Wall, Walls
+from roadworthy.web.looking.wall import Selection, Wall, Walls
 
 
 def verdicts(requirement: str, margins: dict[str, float], change: str) -> Iterator[tuple[Case, Verdict]]:
@@ -39,13 +39,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def names(wall: Wall, choice: Choice, offset: int = 0, limit: int = 60) -> list[str]:
-    found = wall.window(choice, offset, limit)["cases"]
+def names(wall: Wall, selection: Selection, offset: int = 0, limit: int = 60) -> list[str]:
+    found = wall.window(selection, offset, limit)["cases"]
     return [f"{one['requirement']} {one['system']} {one['case']}" for one in found]
 
 
 def test_the_worst_come_first(folder: Path) -> None:
-    found = Wall(folder).window(Choice(), 0, 60)
+    found = Wall(folder).window(Selection(), 0, 60)
     assert found["total"] == 8
     assert [one["margin"] for one in found["cases"]] == [-3.0] * 4 + [-1.0] * 4
     first = found["cases"][0]
@@ -58,85 +58,91 @@ def test_the_worst_come_first(folder: Path) -> None:
 
 def test_windows_join_without_a_gap(folder: Path) -> None:
     wall = Wall(folder)
-    pieces = [name for offset in range(0, 8, 3) for name in names(wall, Choice(), offset, 3)]
-    assert pieces == names(wall, Choice())
-    assert names(wall, Choice(), 100) == []
+    pieces = [name for offset in range(0, 8, 3) for name in names(wall, Selection(), offset, 3)]
+    assert pieces == names(wall, Selection())
+    assert names(wall, Selection(), 100) == []
 
 
 @pytest.mark.parametrize(
-    ("choice", "expected"),
+    ("selection", "expected"),
     [
-        (Choice(requirement="R2", system="epoch"), ["R2 epoch c", "R2 epoch a"]),
-        (Choice(change="rain", system="dave2"), ["R2 dave2 c", "R2 dave2 a"]),
-        (Choice(status="passed", requirement="R1"), ["R1 dave2 b", "R1 epoch b"]),
-        (Choice(status="error"), []),
+        (Selection(requirement="R2", system="epoch"), ["R2 epoch c", "R2 epoch a"]),
+        (Selection(change="rain", system="dave2"), ["R2 dave2 c", "R2 dave2 a"]),
+        (Selection(status="passed", requirement="R1"), ["R1 dave2 b", "R1 epoch b"]),
+        (Selection(status="error"), []),
         (
-            Choice(requirement="R1", system="dave2", status="all", order="case"),
+            Selection(requirement="R1", system="dave2", status="all", order="case"),
             [f"R1 dave2 {x}" for x in "abc"],
         ),
-        (Choice(requirement="R1", system="dave2", order="unseen"), ["R1 dave2 a", "R1 dave2 c"]),
-        (Choice(requirement="R1", system="dave2", order="seen"), ["R1 dave2 c", "R1 dave2 a"]),
-        (Choice(tag="R2", system="epoch"), ["R2 epoch c", "R2 epoch a"]),
-        (Choice(tag="urban", system="epoch", requirement="R1"), ["R1 epoch c", "R1 epoch a"]),
-        (Choice(tag="rural"), []),
-        (Choice(requirement="R1", system="epoch", least=0.1, most=0.2), ["R1 epoch a"]),
-        (Choice(requirement="R1", system="epoch", least=0.2), ["R1 epoch c"]),
-        (Choice(requirement="R1", system="epoch", order="best"), ["R1 epoch a", "R1 epoch c"]),
+        (Selection(requirement="R1", system="dave2", order="unseen"), ["R1 dave2 a", "R1 dave2 c"]),
+        (Selection(requirement="R1", system="dave2", order="seen"), ["R1 dave2 c", "R1 dave2 a"]),
+        (Selection(tag="R2", system="epoch"), ["R2 epoch c", "R2 epoch a"]),
+        (Selection(tag="urban", system="epoch", requirement="R1"), ["R1 epoch c", "R1 epoch a"]),
+        (Selection(tag="rural"), []),
+        (Selection(requirement="R1", system="epoch", least=0.1, most=0.2), ["R1 epoch a"]),
+        (Selection(requirement="R1", system="epoch", least=0.2), ["R1 epoch c"]),
+        (Selection(requirement="R1", system="epoch", order="best"), ["R1 epoch a", "R1 epoch c"]),
         (
-            Choice(requirement="R1", system="epoch", amount="measure.distance.1", most=12.0),
+            Selection(requirement="R1", system="epoch", amount="measure.distance.1", most=12.0),
             ["R1 epoch c", "R1 epoch a"],
         ),
-        (Choice(requirement="R1", system="epoch", amount="measure.distance.1", most=11.0), ["R1 epoch a"]),
-        (Choice(requirement="'; DROP TABLE cases; --"), []),
+        (Selection(requirement="R1", system="epoch", amount="measure.distance.1", most=11.0), ["R1 epoch a"]),
+        (Selection(requirement="'; DROP TABLE cases; --"), []),
         (
-            Choice(system="epoch", requirement="R1", status="all", order="deviating"),
+            Selection(system="epoch", requirement="R1", status="all", order="deviating"),
             [f"R1 epoch {x}" for x in "cba"],
         ),
         (
-            Choice(system="epoch", requirement="R1", status="all", order="steady"),
+            Selection(system="epoch", requirement="R1", status="all", order="steady"),
             [f"R1 epoch {x}" for x in "abc"],
         ),
         (
-            Choice(system="epoch", requirement="R1", status="all", order="near"),
+            Selection(system="epoch", requirement="R1", status="all", order="near"),
             [f"R1 epoch {x}" for x in "bac"],
         ),
         (
-            Choice(system="epoch", requirement="R1", status="all", order="far"),
+            Selection(system="epoch", requirement="R1", status="all", order="far"),
             [f"R1 epoch {x}" for x in "cab"],
         ),
         (
-            Choice(system="epoch", requirement="R1", status="all", amount="deviation", least=1.5, most=2.5),
+            Selection(
+                system="epoch", requirement="R1", status="all", amount="deviation", least=1.5, most=2.5
+            ),
             ["R1 epoch b"],
         ),
-        (Choice(system="epoch", requirement="R1", amount="margin", least=-2.0), ["R1 epoch a"]),
+        (Selection(system="epoch", requirement="R1", amount="margin", least=-2.0), ["R1 epoch a"]),
     ],
 )
-def test_cases_are_chosen_and_sorted(folder: Path, choice: Choice, expected: list[str]) -> None:
-    assert names(Wall(folder), choice) == expected
+def test_cases_are_chosen_and_sorted(folder: Path, selection: Selection, expected: list[str]) -> None:
+    assert names(Wall(folder), selection) == expected
 
 
 def test_a_case_has_its_place_among_the_chosen(folder: Path) -> None:
     wall = Wall(folder)
-    for choice in (Choice(), Choice(status="all", order="case"), Choice(system="epoch", order="best")):
-        found = wall.window(choice, 0, 60)["cases"]
+    for selection in (
+        Selection(),
+        Selection(status="all", order="case"),
+        Selection(system="epoch", order="best"),
+    ):
+        found = wall.window(selection, 0, 60)["cases"]
         keys = [(one["requirement"], one["system"], one["case"]) for one in found]
-        assert [wall.place(choice, *key) for key in keys] == list(range(len(keys)))
-    assert wall.place(Choice(), "R1", "dave2", "b") is None
-    assert wall.place(Choice(system="epoch"), "R1", "dave2", "a") is None
+        assert [wall.place(selection, *key) for key in keys] == list(range(len(keys)))
+    assert wall.place(Selection(), "R1", "dave2", "b") is None
+    assert wall.place(Selection(system="epoch"), "R1", "dave2", "a") is None
 
 
 @pytest.mark.parametrize(
-    "choice",
+    "selection",
     [
-        Choice(order="margin; DROP TABLE cases"),
-        Choice(status="1=1"),
-        Choice(amount='x" = 1; DROP TABLE cases'),
-        Choice(amount="measure.strength", least=0.0),
+        Selection(order="margin; DROP TABLE cases"),
+        Selection(status="1=1"),
+        Selection(amount='x" = 1; DROP TABLE cases'),
+        Selection(amount="measure.strength", least=0.0),
     ],
 )
-def test_what_is_no_choice_is_refused(folder: Path, choice: Choice) -> None:
+def test_what_is_no_choice_is_refused(folder: Path, selection: Selection) -> None:
     with pytest.raises(InputError, match=r"are not (sorted|chosen) by"):
-        Wall(folder).window(choice, 0, 1)
+        Wall(folder).window(selection, 0, 1)
 
 
 def test_choices_come_with_their_failures(folder: Path) -> None:
@@ -180,7 +186,7 @@ def test_the_answer_that_decides_says_by_how_much_it_deviates(tmp_path: Path) ->
     stored(tmp_path, "search", "coverage", {"tried": {"label": 1.0, "prediction": -5.0, "error": -6.0}})
     stored(tmp_path, "fog", "reliability", {"blurred": {"before": 1.0, "after": 0.25}})
     wall = Wall(tmp_path)
-    assert [one.split()[-1] for one in names(wall, Choice(order="deviating"))] == [
+    assert [one.split()[-1] for one in names(wall, Selection(order="deviating"))] == [
         "tried",
         "one",
         "both",
@@ -205,10 +211,10 @@ def test_cases_are_chosen_by_what_people_said(folder: Path) -> None:
     add_mark(folder, Mark("R1", "dave2", "a", "fault", "quite"))
     add_mark(folder, Mark("R2", "epoch", "c", "false alarm"))
     wall = Wall(folder)
-    assert names(wall, Choice(mark="fault")) == ["R1 dave2 a"]
-    assert wall.window(Choice(mark="fault"), 0, 9)["cases"][0]["note"] == "quite"
-    assert names(wall, Choice(mark="unsure")) == []
-    assert wall.window(Choice(mark="none"), 0, 9)["total"] == 6
+    assert names(wall, Selection(mark="fault")) == ["R1 dave2 a"]
+    assert wall.window(Selection(mark="fault"), 0, 9)["cases"][0]["note"] == "quite"
+    assert names(wall, Selection(mark="unsure")) == []
+    assert wall.window(Selection(mark="none"), 0, 9)["total"] == 6
 
 
 def test_numbers_that_json_cannot_hold(tmp_path: Path) -> None:
@@ -216,7 +222,7 @@ def test_numbers_that_json_cannot_hold(tmp_path: Path) -> None:
     with RunStore(tmp_path, requirement, system="dave2") as store:
         case = Case("a", "R1", (Drive("x"),), {"seed": 2**62})
         store.append(case, Verdict.from_margin(case, -math.inf, measures={"odd": math.nan}))
-    (one,) = Wall(tmp_path).window(Choice(), 0, 9)["cases"]
+    (one,) = Wall(tmp_path).window(Selection(), 0, 9)["cases"]
     assert one["margin"] < -1e300
     assert one["parameters"]["seed"] == str(2**62)
 
@@ -228,10 +234,10 @@ def test_errors_are_failures_and_come_after_violations(tmp_path: Path) -> None:
             judged = Verdict.error(case, "crashed") if verdict is None else Verdict.from_margin(case, verdict)
             store.append(case, judged)
     wall = Wall(tmp_path)
-    assert names(wall, Choice()) == ["R1 dave2 b", "R1 dave2 a"]
-    assert names(wall, Choice(status="error")) == ["R1 dave2 a"]
+    assert names(wall, Selection()) == ["R1 dave2 b", "R1 dave2 a"]
+    assert names(wall, Selection(status="error")) == ["R1 dave2 a"]
     assert wall.facets()["requirement"] == [("R1", 2)]
-    assert wall.window(Choice(status="error"), 0, 9)["cases"][0]["reason"] == "crashed"
+    assert wall.window(Selection(status="error"), 0, 9)["cases"][0]["reason"] == "crashed"
 
 
 @pytest.mark.parametrize("column", ["transform", "transformation", "change"])
@@ -243,7 +249,7 @@ def test_cases_of_other_kinds_are_chosen_by_their_change(tmp_path: Path, column:
     wall = Wall(tmp_path)
     # What fails most comes first.
     assert wall.facets()["change"] == [("shear", 2), ("fog", 1)]
-    assert names(wall, Choice(change="fog")) == ["R1 dave2 b"]
+    assert names(wall, Selection(change="fog")) == ["R1 dave2 b"]
 
 
 def test_of_many_runs_the_walls_looked_at_last_are_kept(tmp_path: Path) -> None:

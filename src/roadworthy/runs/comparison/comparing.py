@@ -12,6 +12,7 @@ from roadworthy.errors import InputError
 from roadworthy.runs.comparison.conditions import conditions_of, match_systems
 from roadworthy.runs.comparison.pairing import Changed, Paired, Pairing, Stoppable, pair_up
 from roadworthy.runs.comparison.statistics import holm, mcnemar, median_interval, rate_interval
+from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for
 
 if TYPE_CHECKING:
@@ -209,7 +210,9 @@ def compare(
     searched = frozenset(
         one.requirement.id for one in (*first.pairs, *second.pairs) if one.requirement.method in _SEARCHES
     )
-    paired = pair_up(first, second, Pairing(matched, searched), stoppable)
+    # Rows are looked for by names as they are stored there: those of files may be no text.
+    named = {storable(before): storable(after) for before, after in matched.items()}
+    paired = pair_up(first, second, Pairing(named, frozenset(map(storable, searched))), stoppable)
     differences = _differences(first.pairs, second.pairs, matched, others=not systems)
     measured = [_measured(one, paired, confidence, resamples, seed) for one in differences]
     judged = _judged(measured, alpha)
@@ -264,7 +267,7 @@ def _measured(
 ) -> Difference:
     if one.before is None or one.after is None:
         return one
-    found = pairs.get((one.requirement.id, one.after))
+    found = pairs.get((storable(one.requirement.id), storable(one.after)))
     if found is None:
         return one
     moves = found.moves

@@ -9,7 +9,7 @@ from pathlib import Path
 from roadworthy.errors import InputError
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.jobs.states import Job
-from roadworthy.web.room import Room
+from roadworthy.web.services import Services
 
 __all__ = ["Known", "known_runs", "systems_of"]
 
@@ -31,11 +31,12 @@ class Known:
     folder: Path
 
 
-def known_runs(room: Room) -> tuple[Known, ...]:
+def known_runs(services: Services) -> tuple[Known, ...]:
     """Return the runs with rows, those that were given first."""
-    given = (Known(name, name, room.folders.folder(name)) for name in room.folders.names)
+    given = (Known(name, name, services.folders.folder(name)) for name in services.folders.names)
     started = (
-        Known(job.id, _title(job, room.declared.names(job.ask.models)), job.run) for job in room.queue.jobs()
+        Known(job.id, _title(job, services.declared.names(job.ask.models)), job.run)
+        for job in services.queue.jobs()
     )
     return tuple(one for one in (*given, *started) if _has_rows(one.folder))
 

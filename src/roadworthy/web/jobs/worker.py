@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.errors import RoadworthyError
 from roadworthy.report.html import write_report
 from roadworthy.runs import run_several
-from roadworthy.runs.store import StoredRun, locked
-from roadworthy.runs.store.digests import digest_of_dataset, digest_of_model
-from roadworthy.runs.store.manifest import begin_manifest, complete_manifest
+from roadworthy.runs.store import StoredRun, locked, what_is_tested
 from roadworthy.web.folders import REPORT
 from roadworthy.web.jobs.states import PID, Job, JobState, Stage, read_job, write_state
-from roadworthy.web.jobs.trials import Trial, trial_of
+from roadworthy.web.jobs.trials import trial_of
 
 if TYPE_CHECKING:
     from roadworthy.runs import SeveralResults
@@ -84,7 +82,6 @@ def work_on(folder: Path) -> Stage:
             if job.ask.kind == "rules":
                 # A specification has a case for each object, and nobody knows how many there are.
                 notes.write(total=len(trial.data))
-            _write_down(job, trial)
             found = run_several(
                 trial.method,
                 [trial.requirement],
@@ -96,8 +93,16 @@ def work_on(folder: Path) -> Stage:
                 images="all" if job.ask.frames <= MOST_KEPT else "failures",
                 progress=notes.progress,
                 resume=True,
+                manifest=what_is_tested(
+                    trial.systems,
+                    trial.data,
+                    seed=job.ask.seed,
+                    settings={
+                        "title": trial.requirement.id,
+                        **job.ask.model_dump(mode="json", exclude={"seed"}),
+                    },
+                ),
             )
-            complete_manifest(job.run)
             write_report(StoredRun.open(job.run), job.run / REPORT)
         except _Cancelled:
             notes.write(stage=Stage.CANCELLED, message="Stopped. It can go on where it was.")
@@ -114,17 +119,6 @@ def work_on(folder: Path) -> Stage:
             total = max((sum(one["counts"].values()) for one in outcomes), default=0)
             notes.write(stage=Stage.FINISHED, done=total, total=total, outcomes=outcomes)
         return notes.state.stage
-
-
-def _write_down(job: Job, trial: Trial) -> None:
-    """Write down what is about to be tested; where the run goes on, see that it is the same."""
-    begin_manifest(
-        job.run,
-        models={one.name: digest_of_model(one) for one in trial.systems},
-        data={trial.data.name: digest_of_dataset(trial.data)},
-        seed=job.ask.seed,
-        settings={"title": trial.requirement.id, **job.ask.model_dump(mode="json", exclude={"seed"})},
-    )
 
 
 def _outcomes(found: SeveralResults) -> tuple[dict[str, Any], ...]:

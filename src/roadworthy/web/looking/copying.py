@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from roadworthy.datasets import options_of, reader_for
+from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.runs.store import StoredPair, StoredRun
@@ -22,12 +22,12 @@ from roadworthy.runs.suites.forms import (
     ReliabilityForm,
     RuleForm,
     RulesForm,
+    as_name,
 )
-from roadworthy.runs.suites.reading import read_suite
-from roadworthy.runs.suites.running import REQUIREMENTS, SUITE_FILE
+from roadworthy.runs.suites.reading import Suite, read_suite
+from roadworthy.runs.suites.running import COMMAND, REQUIREMENTS, SUITE_FILE
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
 from roadworthy.web.jobs.trials import classes_of, object_of, values_of
-from roadworthy.web.looking.asked import AskedRules, AskedSearch, read_asked
 from roadworthy.web.looking.remaking import image_entry, sector_entry
 
 __all__ = ["CopiedTest", "copied_test"]
@@ -70,16 +70,10 @@ def copied_test(
         document, where = _of_form(ask, case, opened), "Paths count from where the server was started."
     elif (folder / SUITE_FILE).is_file():
         document, where = _of_suite(folder, pair, case)
-    elif (asked := read_asked(folder, AskedRules)) is not None:
-        document = _of_rules(asked, case)
-        where = "Paths count from where `roadworthy rules run` was started."
-    elif (search := read_asked(folder, AskedSearch)) is not None:
-        document = _of_search(folder, search, case)
-        where = "Paths count from where `roadworthy coverage search` was started."
     else:
         raise InputError(
-            "This case cannot be copied as a test: the run does not say how its models and data were opened. "
-            "Runs from here, runs of suites, `roadworthy rules run` and `roadworthy coverage search` do."
+            "This case cannot be copied as a test: the run does not say how its models and data were opened, "
+            f"for it has no {SUITE_FILE}."
         )
     return CopiedTest(_text(document, case, where), f"{_name(case['case'])}.suite.yaml")
 
@@ -117,27 +111,43 @@ def _specification(ask: BbslAsk) -> dict[str, Any]:
 def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     suite = read_suite(folder / SUITE_FILE)
     manifest = StoredRun.open(folder).manifest or {}
-    about: Mapping[str, Any] = next(
-        one["run"]
-        for one in read_records(folder / REQUIREMENTS)
-        if (one["id"], one.get("system")) == (pair.requirement.id, pair.system)
-    )
-    entry = suite.form.requirements[str(about["entry"])]
+    settings: Mapping[str, Any] = manifest.get("settings", {})
+    entry_id, data_name = _place_in_suite(folder, pair, suite, of_command=COMMAND in settings)
+    name = pair.system if pair.system in suite.form.models else as_name(pair.system)
+    known = {entry_id: suite.form.requirements, name: suite.form.models, data_name: suite.form.data}
+    for one, among in known.items():
+        if one and one not in among:
+            raise InputError(f"This case cannot be copied as a test: {SUITE_FILE} of the run has no {one!r}.")
+    entry = suite.form.requirements[entry_id]
     chosen: dict[str, DataForm] = {}
     # Nothing is opened for a drive: its frames are those that the simulator shows.
-    if about["data"]:
-        sample: Any = manifest.get("settings", {}).get("sample")
-        chosen[str(about["data"])] = _chosen(suite.form.data[str(about["data"])], entry, sample, case)
-    model = suite.form.models[pair.system].model_dump(exclude_defaults=True)
+    if data_name:
+        chosen[data_name] = _chosen(suite.form.data[data_name], entry, settings.get("sample"), case)
+    model = suite.form.models[name].model_dump(exclude_defaults=True)
     if isinstance(entry, CoverageForm):
         told = image_entry(entry, StoredRun.open(folder), case)
     else:
         told = _entry(entry, case)
     if pair.requirement.tags:
         told["tags"] = list(pair.requirement.tags)
-    document = _document(int(manifest.get("seed", 0)), {pair.system: model}, chosen, told, case)
-    name = next(iter(manifest.get("suite", {})), SUITE_FILE)
-    return document, f"Keep it beside {name}: paths count from there."
+    document = _document(int(manifest.get("seed", 0)), {name: model}, chosen, told, case)
+    if COMMAND in settings:
+        return document, f"Paths count from where `roadworthy {settings[COMMAND]}` was started."
+    beside = next(iter(manifest.get("suite", {})), SUITE_FILE)
+    return document, f"Keep it beside {beside}: paths count from there."
+
+
+def _place_in_suite(folder: Path, pair: StoredPair, suite: Suite, *, of_command: bool) -> tuple[str, str]:
+    """Return the entry of a suite that a requirement comes from, and the name of the data."""
+    if of_command:
+        # It has an entry for each requirement, and one data set.
+        return as_name(pair.requirement.id), next(iter(suite.form.data), "")
+    about: Mapping[str, Any] = next(
+        one["run"]
+        for one in read_records(folder / REQUIREMENTS)
+        if (one["id"], one.get("system")) == (pair.requirement.id, pair.system)
+    )
+    return str(about["entry"]), str(about["data"])
 
 
 def _chosen(data: DataForm, entry: EntryForm, sample: int | None, case: Mapping[str, Any]) -> DataForm:
@@ -150,33 +160,9 @@ def _chosen(data: DataForm, entry: EntryForm, sample: int | None, case: Mapping[
     return _only(data.model_copy(update={"options": options, "sample": None}), case)
 
 
-def _of_search(folder: Path, asked: AskedSearch, case: Mapping[str, Any]) -> dict[str, Any]:
-    search = CoverageForm.model_validate(
-        {"coverage": asked.criterion, "output": asked.output, "counting": asked.counting}
-    )
-    entry = image_entry(search, StoredRun.open(folder), case)
-    data = _only(_data(asked.data, asked.options, count=asked.count), case)
-    return _document(0, {_name(case["system"]): asked.model}, {_name(asked.data): data}, entry, case)
-
-
-def _of_rules(asked: AskedRules, case: Mapping[str, Any]) -> dict[str, Any]:
-    if case["system"] not in asked.models:
-        raise InputError(f"The model {case['system']!r} is not one that this run was asked for.")
-    usual: dict[str, Any] = {"same": {}, "gallery": "shipped", "traffic": "right", "engines": None}
-    told = asked.model_dump(include=set(usual))
-    entry = {"rule": case["parameters"]["rule"]} | {
-        key: one for key, one in told.items() if one != usual[key]
-    }
-    models = {_name(case["system"]): asked.models[case["system"]]}
-    data = _data(asked.data, asked.options, count=asked.sample)
-    return _document(asked.seed, models, {_name(asked.data): _only(data, case)}, entry, case)
-
-
 def _data(reference: str, options: Mapping[str, Any], **wished: Any) -> DataForm:
     """Return data as it was opened: with its options, and those of the run that its reader has."""
-    known = {one.name for one in options_of(reader_for(reference))}
-    fitting = {key: value for key, value in wished.items() if key in known and value is not None}
-    return DataForm(data=reference, options={**fitting, **options})
+    return DataForm(data=reference, options={**fitting_options(reference, **wished), **options})
 
 
 def _only(data: DataForm, case: Mapping[str, Any]) -> DataForm:
@@ -216,14 +202,13 @@ def _document(
 
 
 def _text(document: Mapping[str, Any], case: Mapping[str, Any], where: str) -> str:
-    import yaml
+    from roadworthy._yaml import yaml_text
 
     margin = "" if case["margin"] is None else f", margin {case['margin']!r}"
     # A line end in a name would end the comment.
     about = f"{case['case']} of {case['requirement']} on {case['system']}: {case['status']}{margin}"
     lines = [" ".join(f"# {one}".split()) for one in (about, where)]
-    body = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=100)
-    return "\n".join([*lines, body])
+    return "\n".join([*lines, yaml_text(document)])
 
 
 def _percent(share: float) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
 from roadworthy.runs.store import Row, StoredRun
@@ -14,7 +15,7 @@ from roadworthy.web.looking.amounts import Amount, orders_of, quantities_of
 from roadworthy.web.looking.marks import Key, Mark, read_marks
 from roadworthy.web.looking.showing import shown
 
-__all__ = ["Choice", "Wall", "Walls"]
+__all__ = ["Selection", "Wall", "Walls", "Word"]
 
 _STATUSES = {
     "failures": "status IN ('violated', 'error')",
@@ -29,9 +30,12 @@ _CHANGES = ("param.change.1", "param.transform", "param.transformation", "param.
 _FIELD, _RECORD = "\x1f", "\x1e"
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which cases a wall shows, and in which order.
+Word = Annotated[str, Field(max_length=500)]
+Limit = Annotated[float | None, Field(allow_inf_nan=False)]
+
+
+class Selection(BaseModel):
+    """Which cases a wall shows, and in which order, as the address of a page says it.
 
     Attributes:
         requirement: The id of the requirement; of all when empty.
@@ -46,16 +50,17 @@ class Choice:
         order: One of the wall's orders.
     """
 
-    requirement: str = ""
-    system: str = ""
-    status: str = "failures"
-    change: str = ""
-    mark: str = ""
-    order: str = "margin"
-    tag: str = ""
-    amount: str = "visual_change"
-    least: float | None = None
-    most: float | None = None
+    model_config = ConfigDict(frozen=True)
+    requirement: Word = ""
+    system: Word = ""
+    status: Word = "failures"
+    change: Word = ""
+    tag: Word = ""
+    amount: Word = "visual_change"
+    least: Limit = None
+    most: Limit = None
+    mark: Word = ""
+    order: Word = "margin"
 
 
 class Wall:
@@ -133,10 +138,10 @@ class Wall:
         """Return how cases can be sorted, with what the page says of it."""
         return {name: one.words for name, one in self._orders.items()}
 
-    def window(self, choice: Choice, offset: int, limit: int) -> dict[str, Any]:
+    def window(self, selection: Selection, offset: int, limit: int) -> dict[str, Any]:
         """Return some of the chosen cases, and how many there are."""
         marks = read_marks(self.folder)
-        where, order, values = self._chosen(choice, marks)
+        where, order, values = self._chosen(selection, marks)
         counted = self._ask(f"SELECT count(*) AS number FROM cases WHERE {where}", values)
         rows = self._ask(
             f"SELECT * FROM cases WHERE {where} ORDER BY {order} "
@@ -149,9 +154,9 @@ class Wall:
             "cases": [shown(row, marks.get(_key(row))) for row in rows],
         }
 
-    def place(self, choice: Choice, requirement: str, system: str, case: str) -> int | None:
+    def place(self, selection: Selection, requirement: str, system: str, case: str) -> int | None:
         """Return the place of a case among the chosen ones; None if it is not among them."""
-        where, order, values = self._chosen(choice, read_marks(self.folder))
+        where, order, values = self._chosen(selection, read_marks(self.folder))
         rows = self._ask(
             f'SELECT place FROM (SELECT requirement, system, "case", row_number() OVER (ORDER BY {order}) '
             f"- 1 AS place FROM cases WHERE {where}) WHERE requirement = ${len(values) + 1} "
@@ -174,39 +179,43 @@ class Wall:
             raise InputError(f"this run has no case {case!r} of {requirement!r} on {system!r}")
         return shown(rows[0], read_marks(self.folder).get(_key(rows[0])))
 
-    def _chosen(self, choice: Choice, marks: Mapping[Key, Mark]) -> tuple[str, str, tuple[str | float, ...]]:
+    def _chosen(
+        self, selection: Selection, marks: Mapping[Key, Mark]
+    ) -> tuple[str, str, tuple[str | float, ...]]:
         """Return which cases are chosen, in which order, and the values that the former speaks of."""
-        if choice.order not in self._orders or choice.status not in _STATUSES:
-            raise InputError(f"cases are not sorted by {choice.order!r} or chosen by {choice.status!r} here")
-        if choice.amount not in self._quantities:
+        if selection.order not in self._orders or selection.status not in _STATUSES:
+            raise InputError(
+                f"cases are not sorted by {selection.order!r} or chosen by {selection.status!r} here"
+            )
+        if selection.amount not in self._quantities:
             known = ", ".join(self._quantities)
-            raise InputError(f"cases are not chosen by {choice.amount!r} here: known are {known}")
-        conditions, values = [_STATUSES[choice.status]], list[str | float]()
+            raise InputError(f"cases are not chosen by {selection.amount!r} here: known are {known}")
+        conditions, values = [_STATUSES[selection.status]], list[str | float]()
 
         def equals(column: str, value: str) -> None:
             values.append(value)
             conditions.append(f'"{column}" = ${len(values)}')
 
-        if choice.requirement:
-            equals("requirement", choice.requirement)
-        if choice.system:
-            equals("system", choice.system)
-        if choice.change and self._change is not None:
-            equals(self._change, choice.change)
-        if choice.tag:
-            values.append(_RECORD.join(self._tagged().get(choice.tag, ())))
+        if selection.requirement:
+            equals("requirement", selection.requirement)
+        if selection.system:
+            equals("system", selection.system)
+        if selection.change and self._change is not None:
+            equals(self._change, selection.change)
+        if selection.tag:
+            values.append(_RECORD.join(self._tagged().get(selection.tag, ())))
             conditions.append(f"requirement IN (SELECT unnest(string_split(${len(values)}, chr(30))))")
-        for limit, sign in ((choice.least, ">="), (choice.most, "<=")):
+        for limit, sign in ((selection.least, ">="), (selection.most, "<=")):
             if limit is not None:
                 values.append(limit)
-                conditions.append(f"{self._quantities[choice.amount].expression} {sign} ${len(values)}")
-        if choice.mark:
-            marked = [one.key for one in marks.values() if choice.mark in ("none", one.mark)]
+                conditions.append(f"{self._quantities[selection.amount].expression} {sign} ${len(values)}")
+        if selection.mark:
+            marked = [one.key for one in marks.values() if selection.mark in ("none", one.mark)]
             values.append(_RECORD.join(map(_FIELD.join, marked)))
             named = 'requirement || chr(31) || system || chr(31) || "case"'
             among = f"({named}) IN (SELECT unnest(string_split(${len(values)}, chr(30))))"
-            conditions.append(f"NOT {among}" if choice.mark == "none" else among)
-        order = f'{self._orders[choice.order].expression}, requirement, system, "case"'
+            conditions.append(f"NOT {among}" if selection.mark == "none" else among)
+        order = f'{self._orders[selection.order].expression}, requirement, system, "case"'
         return " AND ".join(conditions), order, tuple(values)
 
 

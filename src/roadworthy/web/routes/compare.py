@@ -12,8 +12,8 @@ from roadworthy.runs.comparison import compare
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.comparing.choosing import known_runs, systems_of
 from roadworthy.web.comparing.lines import Shown, shown
-from roadworthy.web.room import Room, room_of
 from roadworthy.web.routes.runs import folder_of
+from roadworthy.web.services import Services, services_of
 from roadworthy.web.working import Progress, stamp_of
 
 __all__ = ["router"]
@@ -34,37 +34,37 @@ def page(
     anyway: bool = False,
 ) -> Response:
     """Return the page: the choice of runs, and what became of each requirement."""
-    room = room_of(request)
+    services = services_of(request)
     found: Shown | None = None
     problem = work = ""
     if first and second:
         try:
-            work = _asked(room, first, second, old, new, anyway)
-            found = room.bench.get(work).result(_PATIENCE)
+            work = _asked(services, first, second, old, new, anyway)
+            found = services.bench.get(work).result(_PATIENCE)
         except InputError as error:
             problem = str(error)
-    return room.pages.page(
+    return services.pages.page(
         request,
         "compare.html",
-        runs=known_runs(room),
+        runs=known_runs(services),
         first=first,
         second=second,
         old=old,
         new=new,
         anyway=anyway,
-        old_systems=systems_of(folder_of(room, first)) if first else (),
-        new_systems=systems_of(folder_of(room, second)) if second else (),
+        old_systems=systems_of(folder_of(services, first)) if first else (),
+        new_systems=systems_of(folder_of(services, second)) if second else (),
         found=found,
         problem=problem,
         work="" if found or problem else work,
     )
 
 
-def _asked(room: Room, first: str, second: str, old: str, new: str, anyway: bool) -> str:
+def _asked(services: Services, first: str, second: str, old: str, new: str, anyway: bool) -> str:
     """Return the id of the comparison, which goes on when nobody waits for it."""
     if bool(old) != bool(new):
         raise InputError("choose a model of both runs, or of neither: then those of one name are compared")
-    folders = folder_of(room, first), folder_of(room, second)
+    folders = folder_of(services, first), folder_of(services, second)
 
     def compared(progress: Progress) -> Shown:
         progress("Reading both runs.", None)
@@ -76,4 +76,4 @@ def _asked(room: Room, first: str, second: str, old: str, new: str, anyway: bool
         return shown(found, first, second)
 
     key = ("compare", first, second, old, new, anyway, *map(stamp_of, folders))
-    return room.bench.ask(key, compared)
+    return services.bench.ask(key, compared)

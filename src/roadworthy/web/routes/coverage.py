@@ -11,8 +11,8 @@ from roadworthy.errors import InputError
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.covering.functional import functional_of
 from roadworthy.web.covering.structural import measured_of, searches_of
-from roadworthy.web.room import room_of
 from roadworthy.web.routes.runs import folder_of
+from roadworthy.web.services import services_of
 
 __all__ = ["router"]
 
@@ -24,21 +24,21 @@ _FILES = ("coverage.json", "search.json", "evidence/functional_coverage.json")
 @router.get("")
 def page(request: Request) -> Response:
     """Return the list of folders that say something about coverage."""
-    room = room_of(request)
+    services = services_of(request)
     names = [
         name
-        for name in room.folders.names
-        if any((room.folders.folder(name) / file).is_file() for file in _FILES)
-        or _searches(room.folders.folder(name))
+        for name in services.folders.names
+        if any((services.folders.folder(name) / file).is_file() for file in _FILES)
+        or _searches(services.folders.folder(name))
     ]
-    return room.pages.page(request, "coverage_runs.html", names=names)
+    return services.pages.page(request, "coverage_runs.html", names=names)
 
 
 @router.get("/{name}")
 def coverage(request: Request, name: str) -> Response:
     """Return what one folder says."""
-    room = room_of(request)
-    folder = folder_of(room, name)
+    services = services_of(request)
+    folder = folder_of(services, name)
     problems: list[str] = []
     found: dict[str, Any] = {"searches": [], "measured": None, "functional": []}
     for part, reader in (("measured", measured_of), ("functional", functional_of), ("searches", searches_of)):
@@ -48,7 +48,7 @@ def coverage(request: Request, name: str) -> Response:
             # A folder of `coverage measure` is no run, and says so only where there is nothing else.
             if part != "searches" or not (found["measured"] or found["functional"]):
                 problems.append(str(error))
-    return room.pages.page(request, "coverage.html", name=name, problems=problems, **found)
+    return services.pages.page(request, "coverage.html", name=name, problems=problems, **found)
 
 
 def _searches(folder: Path) -> bool:

@@ -11,7 +11,7 @@ from roadworthy.web.drives.finding import find_drives
 from roadworthy.web.drives.showing import METRICS, ShownDrive, show_drive
 from roadworthy.web.folders import file_below
 from roadworthy.web.pages import shown_file
-from roadworthy.web.room import room_of
+from roadworthy.web.services import services_of
 
 __all__ = ["router"]
 
@@ -23,20 +23,22 @@ Short = Annotated[str, Query(max_length=500)]
 @router.get("")
 def page(request: Request) -> Response:
     """Return the list of drives."""
-    room = room_of(request)
+    services = services_of(request)
     drives = [
-        (name, drive) for name in room.folders.names for drive in find_drives(room.folders.folder(name))
+        (name, drive)
+        for name in services.folders.names
+        for drive in find_drives(services.folders.folder(name))
     ]
-    return room.pages.page(request, "drives.html", drives=drives)
+    return services.pages.page(request, "drives.html", drives=drives)
 
 
 @router.get("/{name}")
 def drive(request: Request, name: str, drive: Short = ".", metric: Short = "LP") -> Response:
     """Return one drive."""
-    room = room_of(request)
-    if name not in room.folders.names:
+    services = services_of(request)
+    if name not in services.folders.names:
         raise HTTPException(404, "There are no such drives: all of them are on the page Drives.")
-    root = room.folders.folder(name)
+    root = services.folders.folder(name)
     place = find_drives(root).get(drive)
     if place is None:
         raise HTTPException(404, "There is no such drive: all of them are on the page Drives.")
@@ -46,7 +48,7 @@ def drive(request: Request, name: str, drive: Short = ".", metric: Short = "LP")
         found = show_drive(place, metric, root)
     except InputError as error:
         problem = str(error)
-    return room.pages.page(
+    return services.pages.page(
         request,
         "drive.html",
         name=name,
@@ -61,7 +63,7 @@ def drive(request: Request, name: str, drive: Short = ".", metric: Short = "LP")
 @router.get("/{name}/film")
 def film(request: Request, name: str, file: Short, drive: Short = ".") -> Response:
     """Return a film that lies beside a drive."""
-    room = room_of(request)
-    place = find_drives(room.folders.folder(name)).get(drive) if name in room.folders.names else None
+    services = services_of(request)
+    place = find_drives(services.folders.folder(name)).get(drive) if name in services.folders.names else None
     found = None if place is None else file_below(place, file)
     return shown_file(found, films=True, otherwise="This drive has no such film.")

@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from roadworthy.errors import InputError
 from roadworthy.web.jobs.asks import Ask
 from roadworthy.web.jobs.states import Job
-from roadworthy.web.room import Room, room_of
+from roadworthy.web.services import Services, services_of
 
 __all__ = ["router"]
 
@@ -28,55 +28,55 @@ _SIGN_OF_LIFE = 15.0  # seconds after which something is sent, so that nobody ta
 @router.post("", status_code=201)
 def start(request: Request, ask: Ask) -> dict[str, Any]:
     """Start a run."""
-    return document(room_of(request).queue.start(ask))
+    return document(services_of(request).queue.start(ask))
 
 
 @router.get("/{id}")
 def job(request: Request, id: str) -> dict[str, Any]:
     """Return how far a run has come."""
-    return document(room_of(request).queue.job(id))
+    return document(services_of(request).queue.job(id))
 
 
 @router.post("/{id}/cancel")
 def cancel(request: Request, id: str) -> dict[str, Any]:
     """Stop a run."""
-    return document(room_of(request).queue.cancel(id))
+    return document(services_of(request).queue.cancel(id))
 
 
 @router.post("/{id}/resume")
 def resume(request: Request, id: str) -> dict[str, Any]:
     """Let a run go on."""
-    return document(room_of(request).queue.resume(id))
+    return document(services_of(request).queue.resume(id))
 
 
 @router.get("/{id}/events")
 async def events(request: Request, id: str) -> StreamingResponse:
     """Send how far a run has come, whenever that changes, until it is over."""
-    room = room_of(request)
-    await run_in_threadpool(room.queue.job, id)
-    return StreamingResponse(_events(request, room, id), media_type="text/event-stream")
+    services = services_of(request)
+    await run_in_threadpool(services.queue.job, id)
+    return StreamingResponse(_events(request, services, id), media_type="text/event-stream")
 
 
-async def _events(request: Request, room: Room, id: str) -> AsyncIterator[str]:
-    if room.streams >= room.settings.limits.streams:
+async def _events(request: Request, services: Services, id: str) -> AsyncIterator[str]:
+    if services.streams >= services.settings.limits.streams:
         # So many lines would keep the server busy with telling: who comes now asks again every other second.
-        now = document(await run_in_threadpool(room.queue.job, id))
+        now = document(await run_in_threadpool(services.queue.job, id))
         yield f"retry: {_RETRY}\ndata: {json.dumps(now)}\n\n"
         return
-    room.streams += 1
+    services.streams += 1
     try:
-        async for event in _told(request, room, id):
+        async for event in _told(request, services, id):
             yield event
     finally:
-        room.streams -= 1
+        services.streams -= 1
 
 
-async def _told(request: Request, room: Room, id: str) -> AsyncIterator[str]:
+async def _told(request: Request, services: Services, id: str) -> AsyncIterator[str]:
     told: dict[str, Any] | None = None
     quiet = 0.0
     while not await request.is_disconnected():
         try:
-            found = await run_in_threadpool(room.queue.job, id)
+            found = await run_in_threadpool(services.queue.job, id)
         except InputError as error:
             yield f"event: gone\ndata: {json.dumps({'error': str(error)})}\n\n"
             return

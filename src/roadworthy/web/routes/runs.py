@@ -16,8 +16,8 @@ from roadworthy.web.drives.finding import find_drives
 from roadworthy.web.folders import REPORT, REPORT_POLICY, RunFolders, file_below
 from roadworthy.web.jobs.states import ID, Job
 from roadworthy.web.looking.results import Found, found_in
-from roadworthy.web.room import Room, room_of
 from roadworthy.web.routes.jobs import document
+from roadworthy.web.services import Services, services_of
 from roadworthy.web.studies.finding import ITSELF, open_study
 from roadworthy.web.thresholds.finding import has_answers
 
@@ -94,26 +94,26 @@ class _Started:
 @router.get("")
 def page(request: Request) -> Response:
     """Return the list of runs."""
-    room = room_of(request)
-    given = [_Given.of(name, room.folders.folder(name)) for name in room.folders.names]
-    started = [_Started(job, tuple(room.declared.names(job.ask.models))) for job in room.queue.jobs()]
-    return room.pages.page(request, "runs.html", started=started, given=given, out=room.settings.out)
+    services = services_of(request)
+    given = [_Given.of(name, services.folders.folder(name)) for name in services.folders.names]
+    started = [_Started(job, tuple(services.declared.names(job.ask.models))) for job in services.queue.jobs()]
+    return services.pages.page(request, "runs.html", started=started, given=given, out=services.settings.out)
 
 
 @router.get("/{name}")
 def run(request: Request, name: str) -> Response:
     """Return what one run found, or how far it has come."""
-    room = room_of(request)
-    folder, job = _found(room, name)
+    services = services_of(request)
+    folder, job = _found(services, name)
     found, problem = _found_in(folder, _WORST)
     links = _links(name, folder, found)
-    return room.pages.page(
+    return services.pages.page(
         request,
         "run.html",
         name=name,
         folder=folder,
         job=job,
-        models=[] if job is None else room.declared.names(job.ask.models),
+        models=[] if job is None else services.declared.names(job.ask.models),
         state=None if job is None else document(job),
         found=found,
         has_report=file_below(folder, REPORT) is not None,
@@ -126,7 +126,7 @@ def run(request: Request, name: str) -> Response:
 @router.get("/{name}/files/{path:path}")
 def file(request: Request, name: str, path: str) -> Response:
     """Return a file of a run: pictures and its report to be shown, all else to be kept."""
-    folder, _ = _found(room_of(request), name)
+    folder, _ = _found(services_of(request), name)
     found = file_below(folder, path)
     if found is None:
         raise HTTPException(404, "This run has no such file.")
@@ -138,24 +138,24 @@ def file(request: Request, name: str, path: str) -> Response:
     return FileResponse(found, media_type=media_type, headers={"cache-control": "private, max-age=3600"})
 
 
-def _found(room: Room, name: str) -> tuple[Path, Job | None]:
+def _found(services: Services, name: str) -> tuple[Path, Job | None]:
     """Return the folder of a run, and the job it belongs to."""
     try:
         if ID.fullmatch(name):
-            job = room.queue.job(name)
+            job = services.queue.job(name)
             return job.run, job
-        return room.folders.folder(name), None
+        return services.folders.folder(name), None
     except InputError as error:
         raise HTTPException(404, str(error)) from error
 
 
-def folder_of(room: Room, name: str) -> Path:
+def folder_of(services: Services, name: str) -> Path:
     """Return the folder of a run that an address names.
 
     Raises:
         HTTPException: There is none.
     """
-    return _found(room, name)[0]
+    return _found(services, name)[0]
 
 
 def _found_in(folder: Path, count: int = 0) -> tuple[Found | None, str]:

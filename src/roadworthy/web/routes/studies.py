@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from roadworthy.errors import InputError
 from roadworthy.web.comparing.choosing import known_runs, systems_of
 from roadworthy.web.pages import shown_file
-from roadworthy.web.room import Room, room_of
 from roadworthy.web.routes.runs import folder_of
+from roadworthy.web.services import Services, services_of
 from roadworthy.web.studies.agreement import mark_agreement
 from roadworthy.web.studies.answer_files import rater_name
 from roadworthy.web.studies.finding import find_studies, open_study
@@ -59,13 +59,13 @@ class _Answer(BaseModel):
 @router.get("")
 def page(request: Request) -> Response:
     """Return the list of studies, and the form that draws one."""
-    room = room_of(request)
-    runs = known_runs(room)
+    services = services_of(request)
+    runs = known_runs(services)
     marks = [(one, mark_agreement(one.folder)) for one in runs]
-    return room.pages.page(
+    return services.pages.page(
         request,
         "studies.html",
-        studies=list(find_studies(room)),
+        studies=list(find_studies(services)),
         # Only rules have pairs that people can judge.
         runs=[(one, systems) for one in runs if (systems := systems_of(one.folder, "rules"))],
         marks=[(one, found) for one, found in marks if found.marked],
@@ -75,9 +75,9 @@ def page(request: Request) -> Response:
 @router.post("/draw", status_code=201)
 def draw(request: Request, asked: _Draw) -> dict[str, str]:
     """Draw a blind study from a run."""
-    room = room_of(request)
+    services = services_of(request)
     id = draw_study(
-        folder_of(room, asked.run),
+        folder_of(services, asked.run),
         asked.system,
         count=asked.pairs,
         groups=asked.groups,
@@ -91,10 +91,10 @@ def draw(request: Request, asked: _Draw) -> dict[str, str]:
 @router.get("/{run}/{id}")
 def study(request: Request, run: str, id: str) -> Response:
     """Return how far a study has come."""
-    room = room_of(request)
-    task = _task(room, run, id)
+    services = services_of(request)
+    task = _task(services, run, id)
     parts = task.parts()
-    return room.pages.page(
+    return services.pages.page(
         request,
         "study.html",
         task=task,
@@ -109,16 +109,16 @@ def study(request: Request, run: str, id: str) -> Response:
 @router.get("/{run}/{id}/take")
 def take(request: Request, run: str, id: str) -> Response:
     """Return the page on which people answer; nothing on it says what is asked about."""
-    room = room_of(request)
-    task = _task(room, run, id)
-    return room.pages.page(request, f"take_{task.kind}.html", task=task, url=f"/studies/{run}/{id}")
+    services = services_of(request)
+    task = _task(services, run, id)
+    return services.pages.page(request, f"take_{task.kind}.html", task=task, url=f"/studies/{run}/{id}")
 
 
 @router.get("/{run}/{id}/results")
 def results(request: Request, run: str, id: str) -> Response:
     """Return what people think."""
-    room = room_of(request)
-    task = _task(room, run, id)
+    services = services_of(request)
+    task = _task(services, run, id)
     problem, pairs, clips = "", None, None
     try:
         if isinstance(task, PairStudy):
@@ -129,7 +129,7 @@ def results(request: Request, run: str, id: str) -> Response:
             problem = "What comes out of this experiment stands on the page Thresholds."
     except InputError as error:
         problem = str(error)
-    return room.pages.page(
+    return services.pages.page(
         request,
         "study_results.html",
         task=task,
@@ -144,25 +144,25 @@ def results(request: Request, run: str, id: str) -> Response:
 def begin(request: Request, run: str, id: str, asked: _Begin) -> dict[str, Any]:
     """Return what a person is asked next."""
     rater = rater_name(asked.rater)
-    return {"rater": rater, **_task(room_of(request), run, id).begin(rater)}
+    return {"rater": rater, **_task(services_of(request), run, id).begin(rater)}
 
 
 @router.post("/{run}/{id}/answer", status_code=201)
 def answer(request: Request, run: str, id: str, said: _Answer) -> dict[str, str]:
     """Store an answer."""
-    _task(room_of(request), run, id).answer(rater_name(said.rater), said.item, said.values)
+    _task(services_of(request), run, id).answer(rater_name(said.rater), said.item, said.values)
     return {"item": said.item}
 
 
 @router.get("/{run}/{id}/shown/{path:path}")
 def shown(request: Request, run: str, id: str, path: str) -> Response:
     """Return a picture or a clip that the plan shows to people."""
-    found = _task(room_of(request), run, id).file(path)
+    found = _task(services_of(request), run, id).file(path)
     return shown_file(found, films=True, otherwise="This study shows no such file.")
 
 
-def _task(room: Room, run: str, id: str) -> Task:
-    folder = folder_of(room, run)
+def _task(services: Services, run: str, id: str) -> Task:
+    folder = folder_of(services, run)
     try:
         return open_study(folder, id)
     except InputError as error:

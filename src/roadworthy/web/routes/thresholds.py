@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 from roadworthy.errors import InputError
 from roadworthy.reliability.human.rules import RULES
 from roadworthy.visual_change.tolerance import human_studies
-from roadworthy.web.room import room_of
 from roadworthy.web.routes.runs import folder_of
+from roadworthy.web.services import services_of
 from roadworthy.web.thresholds.finding import Found, find_thresholds, has_answers
 from roadworthy.web.working import stamp_of
 
@@ -25,9 +25,9 @@ _WIDTHS = (0.01, 0.02, 0.05, 0.1)
 @router.get("")
 def page(request: Request) -> Response:
     """Return what is published, and folders with answers."""
-    room = room_of(request)
-    names = [name for name in room.folders.names if has_answers(room.folders.folder(name))]
-    return room.pages.page(request, "thresholds.html", names=names, studies=human_studies())
+    services = services_of(request)
+    names = [name for name in services.folders.names if has_answers(services.folders.folder(name))]
+    return services.pages.page(request, "thresholds.html", names=names, studies=human_studies())
 
 
 @router.get("/{name}")
@@ -39,8 +39,8 @@ def thresholds(
     width: Annotated[float, Query(gt=0, le=0.5)] = 0.01,
 ) -> Response:
     """Return what the answers in one folder say."""
-    room = room_of(request)
-    folder = folder_of(room, name)
+    services = services_of(request)
+    folder = folder_of(services, name)
     found: Found | None = None
     problem = work = ""
     single = (folder / "plan.json").is_file()
@@ -48,16 +48,16 @@ def thresholds(
     rule = rule or ("careful" if single else "imagenet")
     try:
         key = ("thresholds", name, rule, samples, width, stamp_of(folder))
-        work = room.bench.ask(
+        work = services.bench.ask(
             key,
             lambda progress: find_thresholds(
                 folder, rule=rule, samples=samples, width=width if single else None, progress=progress
             ),
         )
-        found = room.bench.get(work).result(_PATIENCE)
+        found = services.bench.get(work).result(_PATIENCE)
     except InputError as error:
         problem = str(error)
-    return room.pages.page(
+    return services.pages.page(
         request,
         "threshold.html",
         name=name,

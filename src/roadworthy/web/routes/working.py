@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 
 from roadworthy.errors import InputError
-from roadworthy.web.room import room_of
+from roadworthy.web.services import services_of
 from roadworthy.web.working import Work
 
 __all__ = ["router"]
@@ -31,6 +31,6 @@ def cancel(request: Request, id: str) -> dict[str, Any]:
 
 def _work(request: Request, id: str) -> Work[Any]:
     try:
-        return room_of(request).bench.get(id)
+        return services_of(request).bench.get(id)
     except InputError as error:
         raise HTTPException(404, str(error)) from error

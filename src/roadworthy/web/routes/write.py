@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.web.examples import EXAMPLES
 from roadworthy.web.jobs.asks import Ask
-from roadworthy.web.room import room_of
+from roadworthy.web.services import services_of
 from roadworthy.web.writing.roles import ROLES as RULE_ROLES
 from roadworthy.web.writing.spec_text import ROLES as SPEC_ROLES
 
@@ -40,14 +40,14 @@ class _Preview(BaseModel):
 @router.get("/write")
 def page(request: Request) -> Response:
     """Return the page."""
-    room = room_of(request)
-    return room.pages.page(
+    services = services_of(request)
+    return services.pages.page(
         request,
         "write.html",
-        drivers=room.declared.models("regression"),
-        detectors=room.declared.models("detection"),
-        data=room.declared.data(),
-        limits=room.settings.limits,
+        drivers=services.declared.models("regression"),
+        detectors=services.declared.models("detection"),
+        data=services.declared.data(),
+        limits=services.settings.limits,
         rule_roles=RULE_ROLES,
         spec_roles=SPEC_ROLES,
         examples=EXAMPLES,
@@ -57,23 +57,23 @@ def page(request: Request) -> Response:
 @router.post("/write/rule")
 def rule(request: Request, typed: _Text) -> dict[str, Any]:
     """Return how a rule is read."""
-    return room_of(request).rule(typed.text)
+    return services_of(request).rule(typed.text)
 
 
 @router.post("/write/spec")
 def spec(request: Request, typed: _Text) -> dict[str, Any]:
     """Return how a specification is read."""
-    return room_of(request).spec(typed.text)
+    return services_of(request).spec(typed.text)
 
 
 @router.post("/write/check")
 async def check(request: Request, typed: _Text) -> dict[str, Any]:
     """Return what static checks find out; given up when the page has something newer to ask."""
-    room = room_of(request)
-    read = await run_in_threadpool(room.spec, typed.text)
+    services = services_of(request)
+    read = await run_in_threadpool(services.spec, typed.text)
     if read["state"] != "read":
         return {"state": "unchecked", "reason": "The specification is not written rightly yet."}
-    asked = asyncio.create_task(room.checks.check(typed.text))
+    asked = asyncio.create_task(services.checks.check(typed.text))
     try:
         while not asked.done():
             await asyncio.wait([asked], timeout=_PAUSE)
@@ -88,13 +88,13 @@ async def check(request: Request, typed: _Text) -> dict[str, Any]:
 @router.post("/write/preview")
 def preview(request: Request, wanted: _Preview) -> dict[str, Any]:
     """Return what a run would do, on a few frames."""
-    return room_of(request).preview(wanted.ask, wanted.count)
+    return services_of(request).preview(wanted.ask, wanted.count)
 
 
 @router.get("/write/pictures/{digest}.png")
 def picture(request: Request, digest: str) -> Response:
     """Return a picture of a preview."""
-    data = room_of(request).pictures.get(digest)
+    data = services_of(request).pictures.get(digest)
     if data is None:
         raise HTTPException(404, "This picture is not kept any more: make the preview again.")
     # Named by its content, so it never changes.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from roadworthy._files import read_json
 from roadworthy.errors import InputError
-from roadworthy.web.room import Room
+from roadworthy.web.services import Services
 from roadworthy.web.studies.clips import ClipStudy
 from roadworthy.web.studies.glances import GlanceExperiment
 from roadworthy.web.studies.pairs import STUDIES, PairStudy, is_pair_study
@@ -59,10 +59,10 @@ def open_study(folder: Path, id: str) -> Task:
     raise InputError("there is no such study here: all studies are on the page Studies")
 
 
-def find_studies(room: Room) -> Iterator[Found]:
+def find_studies(services: Services) -> Iterator[Found]:
     """Yield all studies, those that cannot be opened with the reason."""
-    folders = [(name, room.folders.folder(name)) for name in room.folders.names]
-    folders += [(job.id, job.run) for job in room.queue.jobs()]
+    folders = [(name, services.folders.folder(name)) for name in services.folders.names]
+    folders += [(job.id, job.run) for job in services.queue.jobs()]
     for name, folder in folders:
         ids = [ITSELF] if _kind(folder) is not None else []
         if (folder / STUDIES).is_dir():

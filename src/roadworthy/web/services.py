@@ -29,7 +29,7 @@ from roadworthy.web.writing.previews import preview
 from roadworthy.web.writing.rule_text import read_rule
 from roadworthy.web.writing.spec_text import read_spec
 
-__all__ = ["Room", "check_ask", "room_of"]
+__all__ = ["Services", "check_ask", "services_of"]
 
 # What was read is kept: whoever corrects a slip comes by the same texts again.
 _read_rule, _read_spec = lru_cache(256)(read_rule), lru_cache(256)(read_spec)
@@ -55,7 +55,7 @@ def _check_text(text: str, at_most: int) -> None:
 
 
 @dataclass
-class Room:
+class Services:
     """What all routes share.
 
     Attributes:
@@ -86,8 +86,8 @@ class Room:
     streams: int = 0
 
     @classmethod
-    def of(cls, settings: Settings, destinations: tuple[Destination, ...]) -> Room:
-        """Return the room of a server."""
+    def of(cls, settings: Settings, destinations: tuple[Destination, ...]) -> Services:
+        """Return the services of a server."""
         declared = Declared(settings.models, settings.data)
 
         def check(ask: RulesAsk | BbslAsk) -> None:
@@ -148,7 +148,7 @@ class Room:
             return
 
 
-def room_of(request: Request) -> Room:
-    """Return the room of the server that a request came to."""
-    room: Room = request.app.state.room
-    return room
+def services_of(request: Request) -> Services:
+    """Return the services of the server that a request came to."""
+    services: Services = request.app.state.services
+    return services
