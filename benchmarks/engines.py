@@ -70,6 +70,8 @@ JUDGED = {  # what each change shall do to the answers, as the rules of the pape
     "building-to-tree": "If: buildings are replaced by trees, Then: the steering angle should keep the same.",
     "day-to-night": "If: the driving time changes into night, Then: the ego-vehicle should slow down.",
     "clear-to-rain": RAIN,
+    "clear-to-snow": "If: it snows, Then: the ego-vehicle should slow down.",
+    "summer-to-winter": "If: the season changes to winter, Then: the ego-vehicle should slow down.",
 }
 
 Tallies = dict[tuple[str, str], Tally]

@@ -43,7 +43,7 @@ CONDITIONS = {
         "When the light turns red, stop.",
         "If the solid line becomes a dashed line, keep the same steering.",
     ),
-    "Weather and time of day": (
+    "Weather, time of day and season": (
         "If it rains heavily, slow down.",
         "When fog rolls in, slow down.",
         "If the weather changes to snow, slow down.",
@@ -54,6 +54,12 @@ CONDITIONS = {
         "On a rainy night, slow down.",
         "If the driving time changes into dusk, the steering should stay the same.",
         "In daylight, the steering should stay the same.",
+        "If the season changes to winter, slow down.",
+        "In winter, drive more slowly.",
+        "If it rains on a winter night, slow down.",
+        "If winter turns to spring, do not slow down.",
+        "When summer comes, the steering should stay the same.",
+        "If the scene becomes an autumn scene, keep your speed.",
     ),
     "Where": (
         "If a pedestrian stands on the road, stop.",
@@ -142,6 +148,8 @@ REFUSED = (
     "If two pedestrians appear on the roadside, slow down.",
     "If a unicorn appears on the roadside, slow down.",
     "If it stops raining, speed up.",
+    "If it is not winter, speed up.",
+    "If the winter gets heavier, slow down.",
     "If the light does not turn red, keep your speed.",
     "If a pedestrian appears on the roadside, he should stop.",
     "If a pedestrian appears on the roadside, you may slow down.",

@@ -1,4 +1,4 @@
-"""Weather and light made by transforms, beside the world's own render of the same scene in that weather.
+"""Weather, light and season made by transforms, beside the world's own render of the same scene in them.
 
 Clear days of the world are changed by the transform and compared with the world's counterfactual, which only
 the renderer knows. The baseline is the unchanged frame; "nearer" is the share of its distance that is gone:
@@ -26,6 +26,7 @@ PLACES = [(track, s) for track in TRACK_NAMES for s in (40.0, 230.0, 420.0, 610.
 SEEDS = (1, 2)
 LEVELS = ("light", "normal", "heavy")
 TIMES = ("dusk", "night")
+SEASONS = ("winter",)
 WEATHERS = {"fog": "foggy", "rain": "rainy", "snow": "snowy", "cloudy": "cloudy"}
 # The world's camera has a dry lens.
 SETTINGS: Mapping[str, Mapping[str, float]] = {"rain": {"lens": 0.0}}
@@ -75,9 +76,11 @@ def score(clear: Frame, changed: Image, truth: Image) -> Score:
 
 
 def under(scene: Scene, name: str, level: str) -> Scene:
-    """Return the scene in the weather or at the time that a transform makes."""
+    """Return the scene in the weather or the season, or at the time, that a transform makes."""
     if name in TIMES:
         return with_conditions(scene, time=name)
+    if name in SEASONS:
+        return with_conditions(scene, season=name)
     return with_conditions(scene, weather=WEATHERS[name], level=level)
 
 
@@ -128,10 +131,10 @@ def _row(name: str, level: str) -> list[str]:
 
 def main() -> None:
     count = len(PLACES) * len(SEEDS)
-    print(f"Weather and light: {count} frames of the world each, {CAMERA.width}×{CAMERA.height}\n")
+    print(f"Weather, light and season: {count} frames of the world each, {CAMERA.width}×{CAMERA.height}\n")
     heads = ("distance", "unchanged", "floor", "nearer", "SSIM", "unchanged", "floor", *PARTS, "image only")
     print(f"{'':>14} " + " ".join(f"{head:>10}" for head in heads))
-    for name in (*WEATHERS, *TIMES):
-        for level in ("normal",) if name in TIMES else LEVELS:
+    for name in (*WEATHERS, *TIMES, *SEASONS):
+        for level in LEVELS if name in WEATHERS else ("normal",):
             print(f"{name + ' ' + level:>14} " + " ".join(f"{cell:>10}" for cell in _row(name, level)))
     print()

@@ -1,4 +1,4 @@
-"""YAML files in, with the place of everything that is written in them, for messages.
+"""YAML files in, with the place of everything that is written in them, for messages; and YAML out.
 
 Imported where a file is read, so that `import roadworthy` loads neither PyYAML nor pydantic.
 """
@@ -17,7 +17,7 @@ import yaml
 from roadworthy._excerpts import excerpt
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["Place", "Problem", "Span", "Written", "YamlFile", "explained", "read_yaml"]
+__all__ = ["Place", "Problem", "Span", "Written", "YamlFile", "explained", "read_yaml", "yaml_text"]
 
 Place = tuple[str, ...]
 """The keys that lead to a value: ("input", "crop", "0")."""
@@ -292,4 +292,37 @@ def explained(
     if not place:
         # It is about all of it, which need not be repeated.
         return f"{where()}: {expected.removeprefix('Value error, ')}"
-    return f"{where(*place)}: {' > '.join(place)}: {expected}, got {detail['input']!r}"
+    told = f"{where(*place)}: {' > '.join(place)}: {expected}, got {detail['input']!r}"
+    if detail["type"] == "string_type" and isinstance(detail["input"], bool):
+        # Who writes `relation: on` means the word.
+        told += ": YAML takes on, off, yes and no for true and false, so write such a word in quotes"
+    return told
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes no anchors, which `read_yaml` does not take, and text of several lines as such."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        del data
+        return True
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in data else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
+
+def yaml_text(document: Mapping[str, Any]) -> str:
+    r"""Return a document as YAML that `read_yaml` takes, its keys in their order.
+
+    Example:
+        >>> print(yaml_text({"same": [1], "text": "case stop\nendcase\n"}), end="")
+        same:
+        - 1
+        text: |
+          case stop
+          endcase
+    """
+    return yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)

@@ -137,6 +137,10 @@ def test_words_are_understood_as_the_ontology_does(load: Load) -> None:
     assert level.bins_of(frame(weather="rainy")) is None
     assert level.bins_of(frame(level="normal")) == ()
     assert track.bins_of(frame(track="old_town")) == (0,)
+    (season,) = load("dimensions: {season: [summer, winter]}").dimensions
+    assert season.bins_of(frame(season="wintertime", weather="snowy", level="heavy")) == (1,)
+    assert season.bins_of(frame(season="autumn")) == ()
+    assert season.bins_of(frame(weather="snowy")) is None
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,9 @@ def test_words_are_understood_as_the_ontology_does(load: Load) -> None:
         ("dimensions: {weather: []}", "weather: expected a list of words with at least one bin"),
         ("dimensions: {weather: [suny]}", "weather: expected a word of the ontology: 'suny'"),
         ("dimensions: {weather: [night]}", "'night' is no weather: known names are"),
-        ("dimensions: {element: [rainy]}", "'rainy' is no thing in an image"),
+        ("dimensions: {element: [rainy]}", "'rainy' is no thing in an image: list it under 'weather'"),
+        ("dimensions: {element: [winter]}", "'winter' is no thing in an image: list it under 'season'"),
+        ("dimensions: {season: [snow]}", "'snow' is no season: known names are"),
         ("dimensions: {level: [havy]}", "'havy' is not a level of 'weather': did you mean 'heavy'"),
         ("dimensions: {weather: [rain, rainy]}", "'rainy' means the same as 'rain'"),
         ("dimensions: {track: [7]}", "track: expected a word, in quotes if need be, got 7"),

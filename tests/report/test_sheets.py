@@ -52,6 +52,8 @@ def test_titles_say_what_a_frame_shows() -> None:
     image = np.zeros((4, 4, 3), np.uint8)
     metadata = {"track": "town", "weather": "rainy", "level": "heavy", "time": "night"}
     assert _titles(Frame("f1", image, metadata=metadata)) == ("town · rainy · night", "f1")
+    metadata["season"] = "winter"
+    assert _titles(Frame("f1", image, metadata=metadata)) == ("town · rainy · night · winter", "f1")
     assert _titles(Frame("f1", image)) == ("f1", "")
 
 

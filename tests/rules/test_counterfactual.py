@@ -26,6 +26,7 @@ NO_LINES = Change("remove", "line")
 TREES = Change("replace", "building", replacement="tree")
 NIGHT = Change("replace", "time", replacement="night")
 RAIN = Change("replace", "weather", replacement="rainy")
+WINTER = Change("replace", "season", replacement="winter")
 DATA = WorldDataset("meadow,town,mountain", weather="all", time="all", count=40, seed=5)
 
 
@@ -166,6 +167,13 @@ def test_changes_of_one_block_are_made_together() -> None:
     assert len({(thing.s, thing.d) for thing in two.actors}) == 2
 
 
+def test_it_becomes_winter_under_the_same_sky() -> None:
+    scene = meadow(weather="rainy", time="dusk")
+    made = one(scene, WINTER)
+    assert made.conditions == Conditions("rainy", time="dusk", season="winter")
+    assert (made.scenery, made.actors, made.s) == (scene.scenery, scene.actors, scene.s)
+
+
 def test_weather_has_levels() -> None:
     levels = [scene.conditions.level for scene in of(meadow(), (RAIN,), (compared(RAIN, "heavier"),))]
     assert levels == [pytest.approx(2 / 3), 1.0]
@@ -224,6 +232,7 @@ def test_people_are_put_at_crosswalks_and_beside_things() -> None:
     ("sky", "change", "reason"),
     [
         ({"time": "night"}, NIGHT, "it is night already"),
+        ({"season": "winter"}, WINTER, "it is winter already"),
         ({"weather": "rainy"}, RAIN, "it is rainy already"),
         ({"weather": "rainy", "level": "heavy"}, weather("rainy", "heavy"), "it is rainy already"),
         ({"weather": "sunny"}, weather("sunny"), "it is sunny already"),
@@ -302,7 +311,7 @@ def test_a_vehicle_ahead_is_the_next_one() -> None:
             [(weather("rainy", "heavy"),), (compared(RAIN, "heavier"),)],
             "there is no rainy that is heavier",
         ),
-        ([(Change("remove", "weather"),)], "weather and time can only be replaced"),
+        ([(Change("remove", "weather"),)], "weather, time and season can only be replaced"),
     ],
 )
 def test_what_the_world_cannot_show_is_refused(blocks: list[tuple[Change, ...]], message: str) -> None:

@@ -185,6 +185,9 @@ def test_weather_gets_heavier_and_lighter_by_levels() -> None:
 def test_weather_and_darkness_come_over_what_is_added_whatever_is_said_first() -> None:
     plan = plan_for(rule((NIGHT, RAIN, PEDESTRIAN, SLOWER)))
     assert steps(plan) == [["add(element=pedestrian)", "rain(amount=0.6667)", "night(amount=0.6667)"]]
+    winter = Change("replace", "season", replacement="winter")
+    (made,) = steps(plan_for(rule((NIGHT, RAIN, winter, PEDESTRIAN, SLOWER))))
+    assert [one.partition("(")[0] for one in made] == ["add", "winter", "rain", "night"]
 
 
 def test_what_is_added_must_be_seen_in_the_dark(frames: list[Frame]) -> None:

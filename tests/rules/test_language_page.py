@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 import make_languages as made
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules import parse
 from roadworthy.rules.expectation import ExpectedChange, Measure, Modifier
 from roadworthy.rules.language import lexicon, outcome_parts
@@ -35,8 +35,8 @@ def test_every_change_is_shown(rules: list[Rule]) -> None:
         assert any(getattr(one, properties) for one in changes), properties
     assert any(len(block.changes) > 1 for rule in rules for block in rule.blocks)
     assert any(len(rule.blocks) > 1 for rule in rules)
-    environment = {one.replacement for one in changes if one.target in ("weather", "time")}
-    assert environment == {*ontology().children("weather"), *ontology().children("time")}
+    environment = {one.replacement for one in changes if one.target in CONDITIONS}
+    assert environment == {name for kind in CONDITIONS for name in ontology().children(kind)}
 
 
 def test_every_relation_is_shown(rules: list[Rule]) -> None:

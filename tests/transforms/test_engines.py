@@ -393,6 +393,24 @@ def test_the_weather_changes_whatever_becomes_of_labels(tmp_path: Path, frame: F
         assert changed.labels is frame.labels
 
 
+def test_the_season_is_noted_and_leaves_the_weather_as_it_was(tmp_path: Path, frame: Frame) -> None:
+    (tmp_path / "mine.py").write_text("def mine(frame, operation, rng):\n    return 255 - frame.image\n")
+    (tmp_path / "engines.yaml").write_text(
+        "engines: {e: {entry: 'mine.py:mine', supports: ["
+        "{operation: replace, element: season}, {operation: remove, element: season}]}}"
+    )
+    engines = read_engines(tmp_path / "engines.yaml", allow_commands=True)
+    rain = {"weather": "rainy", "level": "heavy"}
+    summer, winter = (frame.replace(metadata={**rain, "season": one}) for one in ("summer", "winter"))
+    change = transform_for(ReplaceOperation("season", "winter"), engines)
+    made = change(summer, 1, measure=False)
+    assert (dict(made.metadata), made.labels) == ({**rain, "season": "winter"}, frame.labels)
+    with pytest.raises(NotApplicable, match="the season is already winter"):
+        change(winter, 1, measure=False)
+    gone = transform_for(RemoveOperation("winter"), engines)(winter, 1, measure=False)
+    assert dict(gone.metadata) == rain
+
+
 def test_weather_that_was_taken_away_is_no_longer_noted(tmp_path: Path, frame: Frame) -> None:
     (tmp_path / "clear.py").write_text("def clear(frame, operation, rng):\n    return 255 - frame.image\n")
     (tmp_path / "engines.yaml").write_text(
@@ -463,6 +481,15 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
             "engines:\n  a:\n    entry: m:f\n    supports:\n"
             "    - {operation: remove, element: line, by: tree}",
             r":5: 'by' goes with the operation replace, not remove",
+        ),
+        (
+            "engines:\n  a:\n    entry: m:f\n    supports:\n"
+            "    - {operation: replace, element: weather, by: winter}",
+            r":5: 'winter' cannot come in the place of 'weather': one is season, the other is not",
+        ),
+        (
+            "engines:\n  a:\n    entry: m:f\n    supports: [{operation: add, element: car, relation: on}]",
+            r":4: .* > relation: expected a valid string, got True: YAML takes on, .* write .* in quotes",
         ),
         (
             "engines:\n  a:\n    comand: [x]\n    supports: [{operation: remove, element: line}]",

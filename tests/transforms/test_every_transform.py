@@ -55,8 +55,8 @@ def test_there_are_the_transforms_of_the_papers() -> None:
         "elastic", "saturate", "spatter",
     }  # fmt: skip
     weather_and_time = {"rain", "snow", "fog", "cloudy", "night", "dusk", "sun-glare", "shadow"}
-    objects = {"add", "remove", "replace"}
-    assert deeptest | blurs | reliability | imagenet_c | weather_and_time | objects <= set(NAMES)
+    objects, seasons = {"add", "remove", "replace"}, {"winter"}
+    assert deeptest | blurs | reliability | imagenet_c | weather_and_time | objects | seasons <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -41,6 +41,8 @@ from roadworthy.transforms.operations import (
         (ReplaceOperation("weather", "overcast"), "cloudy"),
         (ReplaceOperation("time", "night"), "night"),
         (ReplaceOperation("day", "dusk"), "dusk"),
+        (ReplaceOperation("season", "winter"), "winter"),
+        (ReplaceOperation("summer", "wintertime"), "winter"),
         (AddOperation("fog"), "fog"),
     ],
 )
@@ -56,8 +58,12 @@ def test_nothing_built_in_makes_the_sun_shine(by: str) -> None:
         transform_for(ReplaceOperation("weather", by))
     with pytest.raises(InputError, match="nothing built in makes it 'day'"):
         transform_for(ReplaceOperation("time", "day"))
-    with pytest.raises(InputError, match="nothing built in takes away 'fog'"):
+    with pytest.raises(InputError, match=r"'summer': .* \{operation: replace, element: season, by: summer\}"):
+        transform_for(ReplaceOperation("season", "summer"))
+    with pytest.raises(InputError, match=r"nothing built in takes away 'fog'.* by another weather"):
         transform_for(RemoveOperation("fog"))
+    with pytest.raises(InputError, match=r"nothing built in takes away 'winter'.* by another season"):
+        transform_for(RemoveOperation("winter"))
 
 
 def test_words_are_checked_at_once() -> None:
@@ -73,6 +79,8 @@ def test_words_are_checked_at_once() -> None:
         ReplaceOperation("building", "rain")
     with pytest.raises(InputError, match="one is weather"):
         ReplaceOperation("weather", "night")
+    with pytest.raises(InputError, match="one is season"):
+        ReplaceOperation("tree", "winter")
 
 
 def test_words_say_elements_and_properties() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.ontology import CONDITIONS
 from roadworthy.report._palette import BACKGROUND, BRIGHT, DIM, PANEL, Image
 from roadworthy.report._text import draw_text, fitted, text_width
 from roadworthy.report.drawing import (
@@ -148,7 +149,7 @@ def _check_columns(columns: int) -> None:
 
 def _titles(frame: Frame) -> tuple[str, str]:
     """Return what a frame shows, in the words of its metadata, and its id; the id alone without them."""
-    known = [str(frame.metadata[name]) for name in ("track", "weather", "time") if name in frame.metadata]
+    known = [str(frame.metadata[name]) for name in ("track", *CONDITIONS) if name in frame.metadata]
     return (" · ".join(known), frame.id) if known else (frame.id, "")
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.amounts import CLOSER, FARTHER
 from roadworthy.rules.reading import Change, Rule
 from roadworthy.rules.scene_places import Spot, find_spot
@@ -32,7 +32,6 @@ from roadworthy.world.things import details_of
 
 __all__ = ["Counterfactuals"]
 
-_CONDITIONS = ("weather", "time")
 _ROUGH = ("rainy", "snowy", "foggy")  # weather that asks for caution
 _MARKINGS = {"crosswalk": classes.CROSSWALK, "stop line": classes.STOP_LINE}
 
@@ -157,7 +156,7 @@ class Counterfactuals:
         added: dict[int, Change] = {}
         for step in steps:
             change = step.change
-            if change.target in _CONDITIONS:
+            if change.target in CONDITIONS:
                 scene = _under_other_sky(scene, change)
             elif step.spot is not None:
                 if added and not step.spot.fits(scene, self._camera):
@@ -214,11 +213,11 @@ class Counterfactuals:
 def _under_other_sky(scene: Scene, change: Change) -> Scene:
     now, new = scene.conditions, change.replacement
     if change.op != "replace" or new is None:
-        raise InputError(f"weather and time can only be replaced, got: {change}")
-    if change.target == "time":
-        if now.time == new:
+        raise InputError(f"weather, time and season can only be replaced, got: {change}")
+    if change.target != "weather":
+        if getattr(now, change.target) == new:
             raise NotApplicable(f"it is {new} already")
-        return with_conditions(scene, time=new)
+        return with_conditions(scene, **{change.target: new})
     level = LEVELS[change.properties.get("level", "normal")]
     weather = now.weather if now.level > 0 else "sunny"
     if weather == new and ("level" not in change.properties or now.level >= level):

@@ -25,8 +25,8 @@ class Change:
 
     Attributes:
         op: What happens.
-        target: The ontology element that is added, removed or gives way; "weather" or "time" where these
-            change.
+        target: The ontology element that is added, removed or gives way; "weather", "time" or "season" where
+            these change.
         properties: Properties of what is added or removed; for replace, of the replacement.
         position: Where the target is, relative to the reference.
         reference: The ontology element that the position is relative to.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import naming, read_json
+from roadworthy._files import check_free, naming, read_json
 from roadworthy._tables import Table, csv_text
 from roadworthy.errors import InputError
 from roadworthy.rules.study import QUESTIONS, SCALE, Answer, Item, Question, Rating, StudyPair, StudyPlan
@@ -38,8 +38,7 @@ def write_study(plan: StudyPlan, folder: Path, image: Callable[[str], bytes]) ->
     Raises:
         InputError: The folder is in use, or cannot be written.
     """
-    if folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder} must be empty or new, got a folder with files; choose another")
+    check_free(folder)
     raters = folder / "raters"
     try:
         (raters / "images").mkdir(parents=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ def change_in_words(change: Change) -> str:
         'replace every building by a tree'
     """
     compared = "" if change.comparative is None else f", {_COMPARED[change.comparative]}"
-    if change.target in ("weather", "time"):
+    if change.target in CONDITIONS:
         level = f" ({change.properties['level']})" if "level" in change.properties else ""
         return f"the {change.target} becomes {change.replacement}{level}{compared}"
     where = ""
@@ -88,7 +88,7 @@ def change_in_brief(change: Change) -> str:
         'building → tree'
     """
     compared = "" if change.comparative is None else f", {change.comparative}"
-    if change.target in ("weather", "time"):
+    if change.target in CONDITIONS:
         return " ".join([*change.properties.values(), str(change.replacement)]) + compared
     if change.op == "replace":
         old = thing_in_words(change.target, change.target_properties)

@@ -37,7 +37,7 @@ from roadworthy.transforms.parameters import Parameter, choice, number, spelled,
 from roadworthy.transforms.spatter import Spatter
 from roadworthy.transforms.tone import Brightness, ColourJitter, Contrast, RGBShift, Saturate
 from roadworthy.transforms.transform import ImageTransform, Keeps, Transform, reference_of, register
-from roadworthy.transforms.weather import Cloudy, Dusk, Fog, Night, Rain, Shadow, Snow, SunGlare
+from roadworthy.transforms.weather import Cloudy, Dusk, Fog, Night, Rain, Shadow, Snow, SunGlare, Winter
 
 __all__ = [
     "Add",
@@ -91,6 +91,7 @@ __all__ = [
     "Transform",
     "Translation",
     "UserEngine",
+    "Winter",
     "ZoomBlur",
     "choice",
     "compose",

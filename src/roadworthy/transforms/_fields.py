@@ -9,7 +9,6 @@ from typing import Any, TypeVar, cast
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 __all__ = ["STEPS", "looked_up", "normal_noise", "normal_quantiles", "random_bits", "smooth_noise"]
 
@@ -35,6 +34,8 @@ def looked_up(table: NDArray[Scalar], index: NDArray[Any]) -> NDArray[Scalar]:
 @lru_cache(maxsize=1)
 def normal_quantiles() -> NDArray[np.float32]:
     """Return equally likely values of the standard normal distribution, with mean 0 and variance 1."""
+    from scipy import special
+
     values = special.ndtri((np.arange(STEPS) + 0.5) / STEPS)
     table = (values / values.std()).astype(np.float32)
     table.setflags(write=False)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, cast
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
@@ -199,6 +198,8 @@ def _moved_boxes(boxes: Boxes, x: Map, y: Map, before: Ids | None, after: Ids | 
 
 def _sides(instances: Ids) -> dict[int | None, NDArray[np.float64]]:
     """Return the box round the pixels of every thing, by its id."""
+    from scipy import ndimage
+
     names: NDArray[Any] = np.arange(1, 65536)
     numbered: NDArray[Any] = instances
     if instances.dtype != np.uint16:  # then ids may be too large to count up to

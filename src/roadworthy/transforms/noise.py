@@ -14,7 +14,6 @@ from typing import Any, ClassVar, cast
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from roadworthy.transforms._fields import STEPS, looked_up, normal_quantiles, random_bits
 from roadworthy.transforms.parameters import choice, number, shortened
@@ -130,6 +129,8 @@ class ImpulseNoise(_Noise):
 @lru_cache(maxsize=4)
 def _poisson_quantiles(photons: float) -> NDArray[np.uint8]:
     """Return equally likely levels after the noise, for every level before it, one after another."""
+    from scipy import special
+
     levels = np.arange(256)
     # A count k is shown as the level 255 · k / photons, rounded.
     most = np.floor((levels + 0.5) * photons / 255)

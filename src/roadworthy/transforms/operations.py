@@ -1,7 +1,7 @@
 """What a rule asks for: a thing is added, removed or replaced; and the transform that does it.
 
-The three operations are those of the RMT paper (Table 4). Weather and time are replaced like things: "the
-weather becomes rainy" is the replacement of weather by rainy.
+The three operations are those of the RMT paper (Table 4). Weather, time and season are replaced like things:
+"the weather becomes rainy" is the replacement of weather by rainy.
 
 ::
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, get_args, runtime_checkable
 
 from roadworthy.errors import InputError
+from roadworthy.ontology import CONDITIONS
 from roadworthy.transforms.making import make_transform
 from roadworthy.transforms.transform import Transform
 from roadworthy.transforms.wording import Description, described
@@ -30,9 +31,9 @@ _CONDITIONS: Mapping[str, str] = {
     "cloudy": "cloudy",
     "night": "night",
     "dusk": "dusk",
+    "winter": "winter",
 }
-"""The transforms that make weather and times of day."""
-_KINDS_OF_CONDITION = ("weather", "time")
+"""The transforms that make conditions: weather, times of day and seasons."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,11 @@ class RemoveOperation(_OnElement):
 
 @dataclass(frozen=True)
 class ReplaceOperation(_OnElement):
-    """Things give way to others, or the weather or the time of day changes.
+    """Things give way to others, or the weather, the time of day or the season changes.
 
     Attributes:
-        element: What goes: things, "weather", "time", or a weather or time by its name.
-        by: What comes: "tree", "heavy rain", "night".
+        element: What goes: things, "weather", "time", "season", or one of these by its name.
+        by: What comes: "tree", "heavy rain", "night", "winter".
 
     Example:
         >>> ReplaceOperation("weather", "heavy rain").new.properties["level"]
@@ -112,11 +113,12 @@ class ReplaceOperation(_OnElement):
     kind: ClassVar[str] = "replace"
 
     def __post_init__(self) -> None:
-        for category in _KINDS_OF_CONDITION:
-            if self.what.is_a(category) != self.new.is_a(category):
-                raise InputError(
-                    f"{self.element!r} cannot give way to {self.by!r}: one is {category}, the other is not"
-                )
+        old, new = self.what.condition, self.new.condition
+        if old != new:
+            category = next(one for one in CONDITIONS if one in (old, new))
+            raise InputError(
+                f"{self.element!r} cannot give way to {self.by!r}: one is {category}, the other is not"
+            )
 
     @property
     def new(self) -> Description:
@@ -187,10 +189,10 @@ def transform_for(
             gallery=gallery,
         )
     if isinstance(operation, RemoveOperation):
-        if _is_condition(operation.what):
+        if category := operation.what.condition:
             raise InputError(
                 f"nothing built in takes away {str(operation.what)!r}: give an engine that supports "
-                f"{{operation: remove, element: {operation.what}}}, or replace it by another weather or time"
+                f"{{operation: remove, element: {operation.what}}}, or replace it by another {category}"
             )
         return make_transform("remove", element=operation.element)
     return _condition(operation.new) or make_transform(
@@ -198,19 +200,14 @@ def transform_for(
     )
 
 
-def _is_condition(what: Description) -> bool:
-    return any(what.is_a(category) for category in _KINDS_OF_CONDITION)
-
-
 def _condition(what: Description) -> Transform | None:
-    """Return the transform that makes a weather or a time of day; None for things."""
-    if not _is_condition(what):
+    """Return the transform that makes a weather, a time of day or a season; None for things."""
+    if what.condition is None:
         return None
     if what.element not in _CONDITIONS:
-        category = next(one for one in _KINDS_OF_CONDITION if what.is_a(one))
         raise InputError(
             f"nothing built in makes it {str(what)!r}: give an engine that supports "
-            f"{{operation: replace, element: {category}, by: {what}}}"
+            f"{{operation: replace, element: {what.condition}, by: {what}}}"
         )
     level = what.properties.get("level")
     name = _CONDITIONS[what.element]

@@ -9,7 +9,6 @@ from typing import ClassVar, cast
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from roadworthy.transforms._fields import smooth_noise
 from roadworthy.transforms.parameters import choice, number
@@ -60,6 +59,8 @@ class Spatter(ImageTransform):
     }
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
+        from scipy import special
+
         height, width = image.shape[:2]
         sigma = self.size * height
         surface = smooth_noise(rng, height, width, sigma)

@@ -33,6 +33,16 @@ class Description:
         """Return whether it is an element or lies below it in the ontology."""
         return ontology().is_a(self.element, element)
 
+    @property
+    def condition(self) -> str | None:
+        """Which of the ontology's conditions it is or is one of: "weather" for "heavy rain"; None for things.
+
+        Example:
+            >>> described("heavy rain").condition, described("winter").condition, described("tree").condition
+            ('weather', 'season', None)
+        """
+        return ontology().condition_of(self.element)
+
     def covers(self, other: Description) -> bool:
         """Return whether all that `other` means is meant by this one too: "vehicle" covers "red car".
 

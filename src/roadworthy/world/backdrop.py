@@ -15,13 +15,14 @@ from roadworthy.world.camera import Camera, Projection, View
 from roadworthy.world.mesh import Color
 from roadworthy.world.seasons import grass
 
-__all__ = ["BACKDROP_FACES", "Backdrop", "draw_backdrop"]
+__all__ = ["BACKDROP_FACES", "HILLS", "Backdrop", "draw_backdrop"]
 
 
 BACKDROP_FACES = 4
 """Face numbers below this belong to the backdrop."""
 
-_PLAIN, _HILLS, _FOREST = 1, 2, 3  # the sky is 0, which an empty buffer holds
+_PLAIN, HILLS, _FOREST = 1, 2, 3
+"""Face numbers of the plain, the hills and the tree line; the sky is 0, which an empty buffer holds."""
 _HILLS_AT, _FOREST_AT = 1500.0, 420.0
 _FOREST_COLOR: dict[str, Color] = {
     "spring": (88, 118, 58),
@@ -51,7 +52,7 @@ class Backdrop:
         """Inverse-depth planes; the plain lies ``drop`` metres below the camera."""
         planes = np.zeros((3, BACKDROP_FACES), dtype=np.float32)
         planes[:, _PLAIN] = view.rotation[:, 2] / -drop
-        planes[2, _HILLS] = 1 / _HILLS_AT
+        planes[2, HILLS] = 1 / _HILLS_AT
         planes[2, _FOREST] = 1 / _FOREST_AT
         return planes
 
@@ -95,5 +96,5 @@ def draw_backdrop(ids: Ids, camera: Camera, view: View, name: str, projection: P
     points[:, -2:, 0] = points[:, [-3, 0], 0]
     points[:, -2:, 1] = horizon + 1
     fixed = np.rint(points * 16).astype(np.int32)
-    for outline, number in zip(fixed, (_HILLS, _FOREST), strict=True):
+    for outline, number in zip(fixed, (HILLS, _FOREST), strict=True):
         cv2.fillPoly(ids, [outline], number, 8, 4)

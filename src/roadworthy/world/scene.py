@@ -60,6 +60,8 @@ class Scene:
                 "the ego-vehicle's place, yaw and speed must be finite numbers, "
                 f"got s={self.s}, d={self.d}, yaw={self.yaw}, speed={self.speed}"
             )
+        if self.seed < 0:
+            raise SceneError(f"seed must be 0 or more, got {self.seed}")
         ids = {thing.id for thing in self.actors}
         if len(ids) < len(self.actors) or not ids.isdisjoint(self.scenery.ids):
             raise SceneError("two things of a scene have the same id")

@@ -18,7 +18,7 @@ from roadworthy.world import classes
 from roadworthy.world.antialias import SubPixels
 from roadworthy.world.arrays import Array, Bytes, Packed, look_up, vector
 from roadworthy.world.atmosphere import Sensor, Sky, clearness
-from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
+from roadworthy.world.backdrop import BACKDROP_FACES, HILLS, Backdrop
 from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import Conditions, Light
 from roadworthy.world.influence import Influence
@@ -270,6 +270,7 @@ def _lying_snow(raster: Raster) -> Array:
     roofs = (shape.normal[:, 2] > _ROOF) & (shape.label == classes.BUILDING)
     cover[BACKDROP_FACES:][roofs] = _WINTER_ON_ROOFS
     cover[cover == 0] = _NO_SNOW
+    cover[HILLS] = 1.5  # so far away, patches of a few metres would be stripes
     return cover
 
 

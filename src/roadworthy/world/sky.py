@@ -48,9 +48,15 @@ def fractal_noise(rng: np.random.Generator, height: int, width: int, cell: int, 
     return scaled
 
 
-@lru_cache(maxsize=64)
 def panorama(conditions: Conditions) -> Packed:
     """Return the whole sky as (rows, columns) packed RGBx bytes, columns running clockwise from north."""
+    if conditions.season not in ("summer", "winter"):  # the sun stands lower in winter only
+        conditions = Conditions(conditions.weather, conditions.level, conditions.time)
+    return _panorama(conditions)
+
+
+@lru_cache(maxsize=96)  # as many as there are weathers, levels and times, with two heights of the sun
+def _panorama(conditions: Conditions) -> Packed:
     rng = np.random.default_rng(3)
     up = np.linspace(1, 0, _HEIGHT, dtype=np.float32)[:, None, None]
     cover = conditions.overcast

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.fuzz.files import seed_of
 from tests.fuzz.harness import Target
-from tests.fuzz.mutating import mutated_json
+from tests.fuzz.mutating import mutated_json, mutated_yaml
 
 __all__ = ["TARGETS"]
 
@@ -43,7 +43,7 @@ def _job(folder: Path) -> None:
     assert all(isinstance(one, dict) for one in job.state.outcomes)
 
 
-def _asked(folder: Path) -> None:
+def _copied(folder: Path) -> None:
     from roadworthy.web.looking.copying import copied_test
 
     copied_test(folder, _CASE)
@@ -99,11 +99,13 @@ _RUN = {
     "cases/part-00000000.parquet": seed_of("run-rows"),
 }
 
+_OF_COMMAND = _RUN | {"manifest.json": b'{"format": 1, "settings": {"command": "rules run"}}'}
+
 TARGETS = (
     Target("marks", "marks.jsonl", _marks, mutated_json),
     Target("job", "job.json", _job, mutated_json),
     Target("job-state", "state.json", _job, mutated_json, {"job.json": _ASK}),
-    Target("rules-asked", "result.json", _asked, mutated_json, _RUN, names=""),
+    Target("copied", "suite.yaml", _copied, mutated_yaml, _OF_COMMAND, names=""),
     Target("searched", "search.json", _searched, mutated_json, _RUN),
     Target("covered", "coverage.json", _measured, mutated_json),
     Target("study-plan", "plan.json", _study, mutated_json, names=""),

@@ -128,6 +128,14 @@ def test_weather_is_painted_over_the_whole_image(example: Path, stand_in: Any, t
     assert changed.labels is town.labels
 
 
+def test_so_is_the_season(example: Path, stand_in: Any, town: Frame) -> None:
+    change = transform_for(ReplaceOperation("season", "winter"), read_engines(example, allow_commands=True))
+    assert (change.name, change.needs) == ("restyling", ())
+    assert change(town, 1, measure=False).metadata["season"] == "winter"
+    assert stand_in.opened[0][0] == "AutoPipelineForImage2Image"
+    assert stand_in.called[0]["prompt"] == "the same street in winter, photo from a car"
+
+
 def test_what_goes_wrong_is_told(example: Path, stand_in: Any, town: Frame) -> None:
     change = transform_for(TREES, read_engines(example, allow_commands=True))
 

@@ -236,7 +236,7 @@ class TestSynthesis:
 
     def test_it_does_not_do_what_no_label_map_says(self, colours: Path) -> None:
         engine = LearnedEngine.open(colours)
-        for operation in (AddOperation("tree"), NIGHT):
+        for operation in (AddOperation("tree"), NIGHT, ReplaceOperation("season", "winter")):
             with pytest.raises(InputError, match="paints what a label map says"):
                 engine.transform(operation)
 

@@ -208,8 +208,9 @@ def test_pairs_of_an_edit_differ_only_where_they_say(name: str) -> None:
     assert not (found["labels"][found["opacity"] == 255] == gone).any()
 
 
-def test_pairs_of_weather_change_everywhere() -> None:
-    found = pairs(CHANGES["clear-to-rain"], PairSource("meadow", (1,), 3, (48, 96))).arrays
+@pytest.mark.parametrize("name", ["clear-to-rain", "summer-to-winter"])
+def test_pairs_of_conditions_change_everywhere(name: str) -> None:
+    found = pairs(CHANGES[name], PairSource("meadow", (1,), 3, (48, 96))).arrays
     assert set(found) == {"image", "truth"}
     assert (found["image"] != found["truth"]).mean() > 0.8
 

@@ -20,7 +20,7 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
 from roadworthy.transforms import RemoveOperation, ReplaceOperation
-from roadworthy.transforms.learned import EngineCard, LearnedEngine, make_engines
+from roadworthy.transforms.learned import EngineCard, LearnedEngine, make_engines, shipped_names
 from roadworthy.transforms.learned.training import loop, making
 from roadworthy.transforms.learned.training.changes import CHANGES
 from roadworthy.transforms.learned.training.comparing import Comparison, interval
@@ -68,21 +68,24 @@ def test_a_painting_engine_comes_out_and_is_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "network"),
-    [("unit", {"dim": 4, "n_res": 1}), ("ugatit", {"ngf": 4, "n_blocks": 1, "light": True})],
+    ("method", "network", "fact", "before", "after"),
+    [
+        ("unit", {"dim": 4, "n_res": 1}, "season", "summer", "winter"),
+        ("ugatit", {"ngf": 4, "n_blocks": 1, "light": True}, "time", "day", "night"),
+    ],
 )
 def test_a_translating_engine_comes_out_of_two_folders_and_is_used(
-    tmp_path: Path, method: str, network: dict[str, object]
+    tmp_path: Path, method: str, network: dict[str, object], fact: str, before: str, after: str
 ) -> None:
-    for light in ("day", "night"):
+    for light in (before, after):
         (tmp_path / light).mkdir()
-        for frame in load("world:meadow", count=4, size="64x32", time=light):
+        for frame in load("world:meadow", count=4, size="64x32", **{fact: light}):
             write_image(tmp_path / light / f"{frame.id}.png", frame.image)
     out = tmp_path / "engine"
-    given = ["translation", "--from", f"folder:{tmp_path / 'day'}", "--to", f"folder:{tmp_path / 'night'}"]
-    given += ["--out", str(out), "--method", method, "--supports", "replace time by night", "--json"]
+    given = ["translation", "--from", f"folder:{tmp_path / before}", "--to", f"folder:{tmp_path / after}"]
+    given += ["--out", str(out), "--method", method, "--supports", f"replace {fact} by {after}", "--json"]
     given += ["--size", "64x32", "--steps", "2", "--batch", "2", "--device", "cpu", "--workers", "1"]
-    given += ["--val-share", "0.5", "--small", *(f"-n{key}={value}" for key, value in network.items())]
+    given += ["--val-share", "0.5", "--small", *(f"-m{key}={value}" for key, value in network.items())]
     result = CliRunner().invoke(app, given, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
@@ -96,9 +99,10 @@ def test_a_translating_engine_comes_out_of_two_folders_and_is_used(
     assert (card.kind, card.architecture, card.training.method) == ("translation", method, method)
     assert {one.name for one in card.metrics} >= {"cycle error, grey levels"}
     assert (out / "history.csv").is_file()
-    engine = LearnedEngine.open(out).transform(ReplaceOperation("time", "night"))
+    assert [str(one) for one in card.operations()] == [f"replace {fact} by {after}"]
+    engine = LearnedEngine.open(out).transform(ReplaceOperation(fact, after))
     frame = load("world:town", count=1, size="64x32")[0]
-    assert engine(frame, 1, measure=False).metadata["time"] == "night"
+    assert engine(frame, 1, measure=False).metadata[fact] == after
     again = CliRunner().invoke(app, [*given, "--resume"], catch_exceptions=False)
     assert json.loads(again.stdout)["training"]["steps"] == 2
 
@@ -128,8 +132,13 @@ def test_supports_are_written_in_words() -> None:
         {"operation": "replace", "element": "time", "by": "night"},
     )
     for wrong in ("line", "remove line by tree", "replace time", "paint road"):
-        with pytest.raises(InputError, match="is written"):
+        with pytest.raises(InputError, match=r"--supports: .* is written"):
             parse_supports([wrong])
+    # The words are checked before anything is trained, and it says where they stand.
+    with pytest.raises(InputError, match=r"--supports 'replace seson by winter': 'seson' .* mean 'season'"):
+        parse_supports(["remove line", "replace seson by winter"])
+    with pytest.raises(InputError, match="--supports 'replace weather by winter': 'winter' cannot come"):
+        parse_supports(["replace weather by winter"])
 
 
 def test_an_engine_of_the_world_is_made_and_compared(tmp_path: Path) -> None:
@@ -232,6 +241,7 @@ def test_processes_that_render_load_no_torch() -> None:
 
 def test_recipes_are_those_of_the_changes(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(RECIPES) == set(CHANGES)
+    assert {name for name, one in RECIPES.items() if one.ships} == set(shipped_names())
     assert make_engines.main(["--only", "remove-moon", "--out", "nowhere"]) == 2
     assert make_engines.main(["--device", "abacus", "--out", "nowhere"]) == 2
     assert "device 'abacus' cannot be used" in capsys.readouterr().err

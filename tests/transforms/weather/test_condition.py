@@ -15,7 +15,13 @@ from roadworthy.world import frame_of, make_scene, with_conditions
 
 WEATHER = {"fog": "foggy", "rain": "rainy", "snow": "snowy", "cloudy": "cloudy"}
 TIMES = {"night": "night", "dusk": "dusk"}
-ALL = (*WEATHER, *TIMES, "sun-glare", "shadow")
+SEASONS = {"winter": "winter"}
+ALL = (*WEATHER, *TIMES, *SEASONS, "sun-glare", "shadow")
+FACTS = {
+    name: (fact, word)
+    for fact, words in (("weather", WEATHER), ("time", TIMES), ("season", SEASONS))
+    for name, word in words.items()
+}
 LEVELS = {"light": 1 / 3, "normal": 2 / 3, "heavy": 1.0}
 
 
@@ -44,22 +50,23 @@ def test_the_metadata_say_which_weather_was_made(name: str, word: str, level: st
     assert changed.metadata == {**town.metadata, "weather": word, "level": level}
 
 
-@pytest.mark.parametrize(("name", "word"), TIMES.items())
-def test_the_metadata_say_which_time_was_made(name: str, word: str, town: Frame) -> None:
+@pytest.mark.parametrize("name", [*TIMES, *SEASONS])
+def test_the_metadata_say_which_time_or_season_was_made(name: str, town: Frame) -> None:
+    fact, word = FACTS[name]
     changed = make_transform(name)(town, 1, measure=False)
-    assert changed.metadata == {**town.metadata, "time": word}
+    assert changed.metadata == {**town.metadata, fact: word}
 
 
-@pytest.mark.parametrize("name", [*WEATHER, *TIMES])
+@pytest.mark.parametrize("name", FACTS)
 def test_an_amount_nearer_to_nothing_than_to_light_is_not_called_so(name: str, town: Frame) -> None:
     changed = make_transform(name, amount=0.1)(town, 1, measure=False)
     assert changed.metadata == town.metadata
     assert not np.array_equal(changed.image, town.image)
 
 
-@pytest.mark.parametrize(("name", "word"), (WEATHER | TIMES).items())
-def test_what_is_there_already_is_filtered(name: str, word: str, town: Frame) -> None:
-    fact = "weather" if name in WEATHER else "time"
+@pytest.mark.parametrize("name", FACTS)
+def test_what_is_there_already_is_filtered(name: str, town: Frame) -> None:
+    fact, word = FACTS[name]
     there = bare(town, **{fact: word})
     with pytest.raises(NotApplicable, match=f"the {fact} is already {word}") as raised:
         make_transform(name)(there, 1, measure=False)
@@ -108,6 +115,7 @@ def test_an_image_that_hardly_changes_showed_it_before(name: str, image: np.ndar
         ("snow", {"weather": "snowy"}, 1.0),
         ("rain", {"weather": "rainy"}, 0.6),
         ("night", {"time": "night"}, 0.3),
+        ("winter", {"season": "winter"}, 1.0),
     ],
 )
 def test_renders_in_that_weather_are_filtered_and_clear_days_are_not(
@@ -181,6 +189,7 @@ def test_any_frame_gives_an_image_of_its_size(name: str, data: st.DataObject) ->
         rng.integers(0, 256, (height, width, 3)).astype(np.uint8),
         labels if data.draw(st.booleans()) else None,
         depth=depth if data.draw(st.booleans()) else None,
+        metadata={"season": "summer"},
     )
     changed = make_transform(name).replace(amount=data.draw(st.floats(0.01, 1)))(frame, 1, measure=False)
     assert changed.image.shape == frame.image.shape

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from roadworthy.errors import InputError, OntologyError, suggest
 from roadworthy.frames import Frame
-from roadworthy.ontology import VOID, normalized, ontology
+from roadworthy.ontology import CONDITIONS, VOID, normalized, ontology
 
 if TYPE_CHECKING:
     from roadworthy._yaml import YamlFile
@@ -22,7 +22,7 @@ __all__ = ["Bin", "Dimension", "OperatingDomain", "Thing"]
 DEFAULT = Path(__file__).parents[1] / "operating_domain.yaml"
 
 SIGNALS: Mapping[str, str] = {"speed": "m/s", "steering": "degrees"}
-ONTOLOGY_WORDS = ("element", "weather", "time")
+ONTOLOGY_WORDS = ("element", *CONDITIONS)
 OWN_WORDS = ("track", "place")
 DIMENSIONS = (*ONTOLOGY_WORDS, "level", *OWN_WORDS, *SIGNALS)
 
@@ -63,7 +63,7 @@ class Dimension:
     """One thing that a frame is looked at for, such as the weather, and its bins.
 
     Attributes:
-        name: One of element, weather, time, level, track, place, speed and steering.
+        name: One of element, weather, time, season, level, track, place, speed and steering.
         names: The bins in plain words.
         bins: What a frame must have to be in them.
     """
@@ -89,7 +89,7 @@ class Dimension:
             return None if value is None else self._range_of(value)
         if self.name == "element":
             return self._fitting(_things_in(frame))
-        if self.name in ("weather", "time"):
+        if self.name in CONDITIONS:
             word = _fact(frame, self.name)
             if word is None:
                 return None
@@ -258,8 +258,8 @@ def _read_word(name: str, word: str) -> Bin:
         return ontology().check_property("weather", "level", word)
     thing = Thing.of(word)
     line = {thing.element, *ontology().ancestors(thing.element)}
-    if name == "element" and line & {"weather", "time"}:
-        raise OntologyError(f"{word!r} is no thing in an image: list it under 'weather' or 'time'")
+    if name == "element" and (condition := ontology().condition_of(word)):
+        raise OntologyError(f"{word!r} is no thing in an image: list it under {condition!r}")
     if name != "element" and (name not in line or thing.element == name):
         raise OntologyError(f"{word!r} is no {name}: {suggest(word, ontology().children(name))}")
     return thing

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from roadworthy.ontology import CONDITIONS
 from roadworthy.rules.language.phrases import Phrase
 from roadworthy.rules.reading import Change, Comparative, Position, Proposition
 
@@ -39,7 +40,7 @@ class Condition:
         elif change.op == "remove":
             self.inference.append(f"REMOVE({change.target})")
         else:
-            kind = change.target if change.target in ("weather", "time") else "object"
+            kind = change.target if change.target in CONDITIONS else "object"
             self.inference.append(f"REPLACE({change.target}, {change.replacement}, {kind})")
 
 

@@ -144,10 +144,13 @@ class EventReader(ExchangeReader):
             first.element
         )
         if first.element == SCENE and lemma in CHANGE_VERBS | REPLACE_VERBS | {"be"}:
-            self._environment_happens(dataclasses.replace(first, element="time"), group, words)
+            self._environment_happens(first, group, words)
             return
         if environment:
-            self._environment_happens(first, group, words)
+            after = self.at
+            for one in things:
+                self.at = after
+                self._environment_happens(one, group, words)
             return
         if self.comparison(group, things):
             return
@@ -200,8 +203,9 @@ class EventReader(ExchangeReader):
         if lemma == "approach":
             self._approaches(things, group, inner)
             return
-        moving = [one for one in things if ontology().is_a(self.resolved(one).element, "dynamic object")]
-        if lemma == "turn" and moving != things:
+        named = [self.resolved(one).element for one in things]
+        moving = [one for one in named if one in ontology() and ontology().is_a(one, "dynamic object")]
+        if lemma == "turn" and moving != named:
             where = group.words if self.over() else self.rest()
             raise where.refuse("into what it turns is not understood", ["turns red"])
         if lemma == "cover" and group.passive:

@@ -219,6 +219,7 @@ NOUNS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "driving time": ("time", {}),
     "time of day": ("time", {}),
     "time": ("time", {}),
+    "time of year": ("season", {}),
     "daytime": ("day", {}),
     "daylight": ("day", {}),
     "day": ("day", {}),

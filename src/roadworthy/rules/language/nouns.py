@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from roadworthy.errors import InputError
-from roadworthy.ontology import Ontology, ontology
+from roadworthy.ontology import CONDITIONS, Ontology, ontology
 from roadworthy.rules.language.lexicon import (
     DETERMINERS,
     LEVELS,
@@ -22,11 +22,33 @@ from roadworthy.rules.language.lexicon import (
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Comparative
 
-__all__ = ["ASPECTS", "SCENE", "Thing", "is_environment", "is_pronoun", "noun_phrase"]
+__all__ = [
+    "ASPECTS",
+    "ENDINGS",
+    "SCENE",
+    "SUCH_AS",
+    "Thing",
+    "is_environment",
+    "is_pronoun",
+    "noun_phrase",
+]
 
 SCENE = "scene"
 """The element of phrases such as "in the picture", which say nothing about where."""
 
+SUCH_AS: Mapping[str, tuple[str, ...]] = {
+    "weather": ("rainy", "foggy"),
+    "time": ("night", "dusk"),
+    "season": ("winter", "summer"),
+}
+"""What is suggested where it is not said what a condition becomes."""
+ENDINGS: Mapping[str, tuple[str, str]] = {
+    "weather": ("weather that stops", "the weather becomes sunny"),
+    "time": ("a time of day that ends", "the time becomes day"),
+    "season": ("a season that ends", "the season becomes summer"),
+}
+"""What cannot be changed into its absence, and what to write instead."""
+_BEFORE = ("weather", "season")  # what stands before other conditions: "a rainy winter night"
 _DAYS = frozenset({"day", "morning", "afternoon", "daytime", "evening"})
 _LONGEST = 5
 _DEFINITE = frozenset(
@@ -57,7 +79,7 @@ class Thing:
         properties: Its properties.
         words: The phrase.
         determiner: The word it begins with, such as "a" or "the"; empty for none.
-        also: A second thing in the same phrase: the night of "a rainy night".
+        also: What else the phrase names: the night of "a rainy night", both of "a rainy winter night".
         comparative: Whether there is more or less of a weather than before: "more fog".
     """
 
@@ -65,7 +87,7 @@ class Thing:
     words: Words
     properties: Mapping[str, str] = field(default_factory=dict)
     determiner: str = ""
-    also: str = ""
+    also: tuple[str, ...] = ()
     comparative: Comparative | None = None
 
     @property
@@ -85,9 +107,8 @@ def is_pronoun(word: Word) -> bool:
 
 
 def is_environment(element: str) -> bool:
-    """Return whether an element is a weather or a time of day, or these themselves."""
-    known = ontology()
-    return element in known and (known.is_a(element, "weather") or known.is_a(element, "time"))
+    """Return whether an element is a weather, a time of day or a season, or these themselves."""
+    return ontology().condition_of(element) is not None
 
 
 def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
@@ -132,14 +153,18 @@ def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
     return Thing(element, words[begin:stop], properties, determiner, also, comparative), stop
 
 
-def _described(words: Words, at: int) -> tuple[str, dict[str, str], str, int] | None:
-    """Read adjectives and a noun: element, properties, a second element, and the end."""
+_Described = tuple[str, dict[str, str], tuple[str, ...], int]
+"""What adjectives and a noun speak of: element, properties, what else is named, and the end."""
+
+
+def _described(words: Words, at: int) -> _Described | None:
+    """Read adjectives and a noun."""
     modifiers: list[int] = []
     place = at
     while place < len(words):
         head = _known(words, place)
-        if words[place].lower in LEVELS and place + 1 < len(words) and _weather_adjective(words[place + 1]):
-            # "Light rain" is no traffic light.
+        if words[place].lower in LEVELS and place + 1 < len(words) and _named(words[place + 1], _BEFORE):
+            # "Light rain" is no traffic light, nor is "light spring rain".
             modifiers.append(place)
             place += 1
             continue
@@ -162,14 +187,14 @@ def _described(words: Words, at: int) -> tuple[str, dict[str, str], str, int] | 
 
 
 def _describes_what_follows(words: Words, head: tuple[str, Mapping[str, str], int]) -> bool:
-    """Return whether a word for the weather stands before another noun: "rainy day", "foggy conditions"."""
+    """Return whether a condition stands before another noun: "rainy day", "foggy weather", "winter night"."""
     element, _, stop = head
-    if not is_environment(element) or element in ("weather", "time") or stop >= len(words):
+    if not is_environment(element) or element in CONDITIONS or stop >= len(words):
         return False
     if words[stop].lower in _DAYS:
         return True
     following = _known(words, stop)
-    return following is not None and is_environment(following[0])
+    return following is not None and (following[0] == SCENE or is_environment(following[0]))
 
 
 def _may_modify(word: Word) -> bool:
@@ -185,32 +210,35 @@ def _may_modify(word: Word) -> bool:
 
 
 def _weather_adjective(word: Word) -> str | None:
+    return _named(word, ("weather",))
+
+
+def _named(word: Word, kinds: Sequence[str]) -> str | None:
+    """Return the condition, of some kinds, that a word names."""
     known = ontology().get(word.lower)
-    if known is not None and ontology().is_a(known.name, "weather") and known.name != "weather":
-        return known.name
-    return None
+    kind = None if known is None else ontology().condition_of(known.name)
+    return known.name if known is not None and kind in kinds and known.name != kind else None
 
 
 def _with_modifiers(
     words: Words, modifiers: Sequence[int], element: str, properties: dict[str, str], stop: int
-) -> tuple[str, dict[str, str], str, int]:
-    also = ""
+) -> _Described:
+    also: tuple[str, ...] = ()
+    level: Words | None = None
     for number in modifiers:
         word = words[number]
         one = words[number : number + 1]
-        sky = _weather_adjective(word)
+        # "Dark rain" falls at night; dark clouds are clouds.
+        sky = "night" if word.lower == "dark" and element != "cloudy" else _named(word, _BEFORE)
         if word.lower in PLAIN_ADJECTIVES or word.lower in ("-", "hand", "very", "extremely"):
             continue
-        if sky is not None and is_environment(element):
-            if element == "night":
-                also = "night"
-            elif element not in ("weather", "day", "time", sky):
-                raise one.refuse(f"the weather cannot be {sky} and {element} at once")
-            element = sky
-        elif word.lower in ("clear", "dark") and is_environment(element):
-            element = {"clear": "sunny", "dark": "night"}[word.lower] if element != "night" else "night"
+        if sky is not None and (element == SCENE or is_environment(element)):
+            element, *more = _together(one, sky, (element, *also))
+            also = tuple(more)
+        elif word.lower == "dark" and element == "cloudy":
+            continue
         elif word.lower in LEVELS and is_environment(element):
-            properties["level"] = LEVELS[word.lower]
+            properties["level"], level = LEVELS[word.lower], one
         elif word.lower in VALUES or word.lower in ("lefthand", "righthand"):
             key, value = VALUES[word.lower.removesuffix("hand")]
             _check_value(one, element, key, value)
@@ -222,7 +250,22 @@ def _with_modifiers(
                 f"{word.text!r} is not known of a {element}",
                 _values_of(element),
             )
+    if level is not None and ontology().condition_of(element) != "weather":
+        raise level.refuse(f"a {element} cannot be {properties['level']}: only weather has levels")
     return element, properties, also, stop
+
+
+def _together(words: Words, new: str, others: Sequence[str]) -> list[str]:
+    """Return a condition with those that are named beside it, each of another kind, the weather first.
+
+    That it is day besides is not said by "a rainy day", nor anything by "winter weather" or "winter scene".
+    """
+    kind = ontology().condition_of
+    kept = [one for one in others if one not in (*CONDITIONS, SCENE, "day", new)]
+    for one in kept:
+        if kind(one) == kind(new):
+            raise words.refuse(f"the {kind(new)} cannot be {new} and {one} at once")
+    return sorted([new, *kept], key=lambda one: CONDITIONS.index(kind(one) or ""))
 
 
 def _check_value(words: Words, element: str, key: str, value: str) -> None:
@@ -310,7 +353,7 @@ def _guessed_element(word: Word) -> str | None:
     return None if found is None else found.element
 
 
-def _guessed(words: Words, at: int) -> tuple[str, dict[str, str], str, int] | None:
+def _guessed(words: Words, at: int) -> _Described | None:
     """Read a noun that only WordNet knows; the last one of several is the head."""
     stop = at
     while stop < len(words) and words[stop].tag in _MODIFIER_TAGS and stop - at < _LONGEST:

@@ -6,10 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from roadworthy.errors import InputError, RuleError
+from roadworthy.ontology import ontology
 from roadworthy.rules.language.changes import Condition, read_condition
-from roadworthy.rules.language.lexicon import ADD_VERBS, MARKERS, NOMINALS, REMOVE_VERBS, REPLACE_VERBS
+from roadworthy.rules.language.lexicon import (
+    ABSENT,
+    ADD_VERBS,
+    MARKERS,
+    NOMINALS,
+    REMOVE_VERBS,
+    REPLACE_VERBS,
+)
 from roadworthy.rules.language.outcomes import Outcome, read_outcome
-from roadworthy.rules.language.phrases import preposition
+from roadworthy.rules.language.phrases import is_verb, preposition
 from roadworthy.rules.language.verb_forms import VERBS, base_form
 from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
 from roadworthy.rules.reading import Block, Change, Rule
@@ -174,8 +182,18 @@ def _marker(words: Words, at: int) -> int | None:
                 at or stop >= len(words) or words[stop].pos not in ("DET", "PRON", "NOUN")
             ):
                 continue
+            if marker == ("after",) and _is_season(words, stop):
+                continue
             return stop
     return None
+
+
+def _is_season(words: Words, at: int) -> bool:
+    """Return whether a season stands there without a verb: "after winter" it is over."""
+    at += 1 if at < len(words) and words[at].lower == "the" else 0
+    if at >= len(words) or ontology().condition_of(words[at].lower) != "season":
+        return False
+    return at + 1 >= len(words) or not is_verb(words[at + 1])
 
 
 def _blocks(piece: Words, earlier: Sequence[Block]) -> list[Block]:
@@ -331,7 +349,10 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
 def _needs_subject(word: Word) -> bool:
     """Return whether no outcome can begin with a word, because its subject is missing."""
     return (
-        word.tag == "MD" or word.lemma in ("be", "have") or word.lower in ("not", "n't", "to", "and", "then")
+        word.tag == "MD"
+        or word.lemma in ("be", "have")
+        or word.lower in ("not", "n't", "to", "and", "then")
+        or word.lower in ABSENT
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from roadworthy.ontology import ontology
 from roadworthy.rules.language.lexicon import (
     ABSENT,
     ADD_VERBS,
@@ -24,7 +25,7 @@ from roadworthy.rules.language.lexicon import (
     VANISH_VERBS,
     WEATHER_VERBS,
 )
-from roadworthy.rules.language.nouns import Thing, is_pronoun, noun_phrase
+from roadworthy.rules.language.nouns import SUCH_AS, Thing, is_pronoun, noun_phrase
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Position
 
@@ -310,6 +311,12 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     if noun is None:
         return None
     thing, stop = noun
+    condition = ontology().condition_of(thing.element)
+    # "After dark" it is night, but after winter it is not winter.
+    if condition is not None and (text == "before" or (text == "after" and condition == "season")):
+        raise words[begin:stop].refuse(
+            f"{str(words[begin:stop])!r} does not say which {condition} it is", SUCH_AS[condition]
+        )
     if thing.words[-1].lower == "side" and stop < len(words) and words[stop].lower == "of":
         # "On the left side of the truck"; that of the road is one phrase, and the roadside.
         owner = noun_phrase(words, stop + 1)

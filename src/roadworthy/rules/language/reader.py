@@ -6,10 +6,18 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from roadworthy.errors import RuleError
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language.conditions import Condition, Place, Tail
 from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS
-from roadworthy.rules.language.nouns import SCENE, Thing, is_environment, is_pronoun, noun_phrase
+from roadworthy.rules.language.nouns import (
+    ENDINGS,
+    SCENE,
+    SUCH_AS,
+    Thing,
+    is_environment,
+    is_pronoun,
+    noun_phrase,
+)
 from roadworthy.rules.language.phrases import (
     Phrase,
     VerbGroup,
@@ -72,6 +80,10 @@ class Reader(WordStream):
 
     def heavier(self, thing: Thing, kind: Comparative, words: Words) -> None:
         """Make the weather of an earlier block heavier or lighter."""
+        if (condition := ontology().condition_of(thing.element)) not in ("weather", None):
+            raise words.refuse(
+                f"a {condition} cannot be {kind}: only weather has levels", ["the rain gets heavier"]
+            )
         for change in reversed(self.earlier):
             if change.target == "weather" and thing.element in ("weather", change.replacement):
                 self.result.found("COMPARATIVE", kind, str(change.replacement))
@@ -83,22 +95,28 @@ class Reader(WordStream):
         )
 
     def environment(self, thing: Thing) -> None:
-        """Change the weather or the time of day into what a phrase names."""
+        """Change the weather, the time of day or the season into what a phrase names."""
+        if thing.negated:
+            raise self.ended(thing.element, thing.words)
         if thing.comparative is not None:
             self.heavier(thing, thing.comparative, thing.words)
             return
         self.become(thing.element, thing.properties, None, thing.words)
-        if thing.also:
-            self.become(thing.also, {}, None, thing.words)
+        for one in thing.also:
+            self.become(one, {}, None, thing.words)
+
+    def ended(self, element: str, words: Words) -> RuleError:
+        """Return the refusal of a condition that there is no longer: what comes instead must be said."""
+        what, instead = ENDINGS[ontology().condition_of(element) or "weather"]
+        return words.refuse(f"{what} is not understood: say what it becomes", [instead])
 
     def become(
         self, element: str, properties: Mapping[str, str], comparative: Comparative | None, words: Words
     ) -> None:
-        """Change the weather or the time of day."""
-        known = ontology()
-        kind = "weather" if known.is_a(element, "weather") else "time"
-        if element == kind:
-            raise words.refuse(f"what the {kind} becomes is not said", ["rainy", "night"])
+        """Change the weather, the time of day or the season."""
+        kind = ontology().condition_of(element)
+        if kind is None or element == kind:
+            raise words.refuse(f"what the {element} becomes is not said", SUCH_AS[kind or "weather"])
         if comparative in ("heavier", "lighter"):
             self.heavier(Thing(element, words, properties, "the"), comparative, words)
             return
@@ -118,7 +136,7 @@ class Reader(WordStream):
             if thing is not None and (thing.element == SCENE or self.is_ego(thing)):
                 continue
             if allow_environment and thing is not None and is_environment(thing.element):
-                if thing.element not in ("weather", "time"):
+                if thing.element not in CONDITIONS:
                     self.environment(thing)
                 continue
             if allow_place and thing is not None and thing.element in ("road", "sidewalk", "lane", "line"):
@@ -249,13 +267,13 @@ class Reader(WordStream):
         return tail
 
     def environments(self, phrases: Sequence[Phrase]) -> None:
-        """Keep the changes of weather and time that phrases name, "at night", until the clause is over."""
+        """Keep the conditions that phrases name, "at night", until the clause is over."""
         self.waiting += [
             one.thing for one in phrases if one.thing is not None and is_environment(one.thing.element)
         ]
 
     def end_clause(self) -> None:
-        """Make the changes of weather and time that the phrases of a clause named."""
+        """Make the changes of conditions that the phrases of a clause named."""
         for thing in self.waiting:
             self.environment(thing)
         self.waiting.clear()
@@ -304,9 +322,7 @@ class Reader(WordStream):
             tail = dataclasses.replace(tail, phrases=phrases)
         if is_environment(thing.element):
             if op == "remove":
-                raise thing.words.refuse(
-                    "weather that stops is not understood: say what it becomes", ["sunny"]
-                )
+                raise self.ended(thing.element, thing.words)
             if tail.comparative is not None:
                 self.heavier(thing, tail.comparative, thing.words)
                 return

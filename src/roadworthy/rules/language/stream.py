@@ -75,7 +75,7 @@ class WordStream:
             raise group.words.refuse("something that does not happen is no change", UNDERSTOOD)
 
     def weather_at(self, ahead: int) -> bool:
-        """Return whether a word further on names a weather or a time."""
+        """Return whether a word further on names a weather, a time or a season."""
         word = self.lower(ahead)
         return word in ontology() and is_environment(word)
 

@@ -1,4 +1,4 @@
-"""Clauses about the weather and the time of day."""
+"""Clauses about the weather, the time of day and the season."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import dataclasses
 from difflib import get_close_matches
 
 from roadworthy.errors import RuleError
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language.lexicon import (
+    ABSENT,
     ADD_VERBS,
     CHANGE_VERBS,
     COMPARATIVES,
@@ -21,7 +22,7 @@ from roadworthy.rules.language.lexicon import (
     WEATHER_VERBS,
     words_of,
 )
-from roadworthy.rules.language.nouns import SCENE, Thing, is_environment, noun_phrase
+from roadworthy.rules.language.nouns import SCENE, SUCH_AS, Thing, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
 from roadworthy.rules.language.stream import AND, UNDERSTOOD
@@ -38,19 +39,21 @@ _COMES = words_of(
 )
 
 
+_INTO = ("to", "into", "with", "by", "for")
+_WHEN = (*_INTO, "in", "at", "on", "during")  # "the scene is in winter"
 _ALIKE = 0.75  # of two words, one of which is probably a slip: "fogy" and "foggy" have 0.89
 
 
 def _words_of_the_environment() -> list[str]:
-    """Return every single word that stands for a weather or a time of day."""
+    """Return every single word that stands for a weather, a time of day or a season."""
     known = ontology()
-    elements = [known.elements[name] for kind in ("weather", "time") for name in known.leaves(kind)]
+    elements = [known.elements[name] for kind in CONDITIONS for name in known.leaves(kind)]
     words = [word for one in elements for word in (one.name, *one.synonyms, *one.kinds)]
     return [*(word for word in words if " " not in word), *WEATHER_VERBS, "dark"]
 
 
 class WeatherReader(Reader):
-    """Reads clauses about the weather and the time of day."""
+    """Reads clauses about the weather, the time of day and the season."""
 
     def _about_weather(self) -> bool:
         """Return whether "it" is that of "it rains" and "it gets dark", and stands for nothing."""
@@ -74,23 +77,21 @@ class WeatherReader(Reader):
         return noun is not None and is_environment(noun[0].element)
 
     def _misspelt(self, begin: int) -> RuleError | None:
-        """Return the refusal of the first word from a place on that is nearly a weather or a time of day."""
+        """Return the refusal of the first word from a place on that is nearly a word for a condition."""
         known = _words_of_the_environment()
         for number in range(begin, len(self.words)):
             word = self.words[number].lower
             near = [] if word in ontology() else get_close_matches(word, known, n=2, cutoff=_ALIKE)
             if near:
                 wrong = self.words[number : number + 1]
-                return wrong.refuse(f"{str(wrong)!r} is no weather or time of day", near)
+                return wrong.refuse(f"{str(wrong)!r} is no weather, time of day or season", near)
         return None
 
     def _it(self) -> None:
         self.at += 1
         group = self.group()
         if group.negated or group.no_longer or group.lemma == "stop":
-            raise self.words[self.at - len(group.words) :].refuse(
-                "weather that stops is not understood: say what it becomes", ["the weather becomes sunny"]
-            )
+            raise self.ended(self._named(), self.words[self.at - len(group.words) :])
         if group.lemma in WEATHER_VERBS:
             element, properties = WEATHER_VERBS[group.lemma]
             tail = self.tail()
@@ -113,8 +114,16 @@ class WeatherReader(Reader):
         self.environment(found[0])
         self.leftover(self.tail(), allow_environment=True)
 
+    def _named(self) -> str:
+        """Return the condition that is named next: the night of "is not night"; the weather where none is."""
+        try:
+            noun = noun_phrase(self.words, self.at)
+        except RuleError:
+            noun = None
+        return noun[0].element if noun is not None and is_environment(noun[0].element) else "weather"
+
     def _environment_happens(self, thing: Thing, group: VerbGroup, words: Words) -> None:
-        """Read what the weather or the time of day does."""
+        """Read what the weather, the time of day or the season does."""
         lemma = group.lemma
         self.result.found("TRANSFORMATION", str(group.words), "replace")
         if lemma in WEATHER_VERBS and thing.element == "weather":
@@ -131,16 +140,18 @@ class WeatherReader(Reader):
         if (
             group.negated
             or group.no_longer
+            or thing.negated
+            or (lemma == "be" and self.lower() in ABSENT)
             or lemma in VANISH_VERBS | {"stop", "clear", "end"} | REMOVE_VERBS - {"get"}
         ):
             if lemma == "clear" and thing.element == "weather":
                 self.become("sunny", {}, None, words)
                 self.leftover(self.tail())
                 return
-            raise group.words.refuse(
-                "weather that stops is not understood: say what it becomes", ["the weather becomes sunny"]
-            )
+            raise self.ended(thing.element, group.words)
         self.skip()
+        if lemma == "give" and self.lower() == "way":
+            self.at += 1
         if lemma in _SUN_DOWN and thing.element == "sunny":
             self.become("night", {}, None, words)
             self.leftover(self.tail())
@@ -161,7 +172,7 @@ class WeatherReader(Reader):
             level = LEVELS[self.lower()]
             self.at += 1
             self.leftover(self.tail(), allow_environment=True)
-            if self.refers(thing) or thing.element != "weather":
+            if self.refers(thing) or thing.element not in ("weather", SCENE):
                 self.become(thing.element, {**thing.properties, "level": level}, None, words)
                 return
             raise words.refuse("which weather it is, is not said", ["the rain becomes heavy"])
@@ -178,7 +189,7 @@ class WeatherReader(Reader):
                 self.environment(thing)
                 return
             raise self._misspelt(self.at) or noun[0].words.refuse(
-                f"the {thing.element} cannot become this", ["rainy", "night"]
+                f"the {thing.element} cannot become this", self._such_as(thing)
             )
         if noun is not None:
             self.at = noun[1]
@@ -195,7 +206,7 @@ class WeatherReader(Reader):
                 one
                 for one in tail.phrases
                 if one.thing is not None
-                and one.preposition in ("to", "into", "with", "by", "for")
+                and one.preposition in (_WHEN if thing.element == SCENE else _INTO)
                 and is_environment(one.thing.element)
             ),
             None,
@@ -203,14 +214,16 @@ class WeatherReader(Reader):
         if new is not None:
             assert new.thing is not None
             self.exchange_environment(thing, new.thing)
+            others = [one for one in tail.phrases if one is not new and one.preposition != "from"]
+            self.leftover(dataclasses.replace(tail, phrases=others), allow_environment=True)
             return
-        if thing.element in ("weather", "time"):
+        if thing.element in (*CONDITIONS, SCENE):
             if wrong := self._misspelt(after):
                 raise wrong
             if self.over() or self.lower() in AND:
-                raise words.refuse(f"what the {thing.element} becomes is not said", ["rainy", "night"])
+                raise words.refuse(f"what the {thing.element} becomes is not said", self._such_as(thing))
             raise self.words[self.at : self.at + 1].refuse(
-                f"the {thing.element} cannot become this", ["rainy", "night"]
+                f"the {thing.element} cannot become this", self._such_as(thing)
             )
         if lemma in _COMES | PRESENCE_VERBS | ADD_VERBS | SEE_VERBS:
             more = {"level": tail.level} if tail.level else {}
@@ -219,20 +232,16 @@ class WeatherReader(Reader):
             return
         raise group.words.refuse(f"{str(group.words)!r} is not understood of the {thing.element}", UNDERSTOOD)
 
+    def _such_as(self, thing: Thing) -> tuple[str, ...]:
+        """Return what is suggested as what a condition becomes."""
+        return SUCH_AS[ontology().condition_of(thing.element) or "weather"]
+
     def exchange_environment(self, old: Thing, new: Thing) -> None:
-        """Let one weather or time of day give way to another."""
-        known = ontology()
-        for kind in ("weather", "time"):
-            if (
-                is_environment(old.element)
-                and known.is_a(new.element, kind)
-                and not known.is_a(old.element, kind)
-            ):
-                # "The weather changes to night" says what it becomes, but of the wrong thing; a "sunny day"
-                # that becomes a night is a time.
-                if old.element in ("sunny", "day") or old.also:
-                    break
-                raise new.words.refuse(f"{str(new.words)!r} cannot come in the place of {str(old.words)!r}")
-        if not is_environment(old.element) or not is_environment(new.element):
+        """Let one weather, time of day or season give way to another."""
+        kinds = [{ontology().condition_of(name) for name in (one.element, *one.also)} for one in (old, new)]
+        # "The weather changes to night" says what it becomes, but of the wrong thing; a "sunny day" that
+        # becomes a night is a time, and a scene becomes anything.
+        fits = old.element in ("sunny", "day", SCENE) or (None not in kinds[0] and kinds[0] & kinds[1])
+        if None in kinds[1] or not fits:
             raise new.words.refuse(f"{str(new.words)!r} cannot come in the place of {str(old.words)!r}")
         self.environment(new)

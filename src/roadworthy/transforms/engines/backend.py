@@ -33,8 +33,8 @@ class Task:
     Attributes:
         frame: The frame to change.
         operation: What to do.
-        selection: The things that go or give way; None for weather, for what is added, and where the frame
-            has no label map.
+        selection: The things that go or give way; None for weather, time and season, for what is added, and
+            where the frame has no label map.
         rng: What random numbers are drawn from; the same ones must give the same image.
         written: Whether the engine must give a label map.
     """

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from roadworthy._files import read_json
+from roadworthy._files import is_folder, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.transforms.engines.backend import Backend, Image, Made, Task
@@ -40,7 +40,7 @@ class Pipeline(Backend):
         prompt: What is to be seen, with words in braces.
         negative_prompt: What is not to be seen, likewise.
         paints: "inpaint" the part that may change, or the whole "image"; None chooses by the operation: the
-            whole for weather, time and what is added.
+            whole for weather, time, season and what is added.
         steps: Of denoising.
         strength: From 0, which leaves the image as it is, to 1.
         guidance: How closely the prompt is followed.
@@ -138,9 +138,7 @@ class Pipeline(Backend):
     def _painting(self, operation: Operation) -> Paints:
         if self.paints is not None:
             return self.paints
-        whole = isinstance(operation, AddOperation) or any(
-            operation.what.is_a(one) for one in ("weather", "time")
-        )
+        whole = isinstance(operation, AddOperation) or operation.what.condition is not None
         return "image" if whole else "inpaint"
 
     def _image(self, found: np.ndarray[Any, Any], fit: Fit) -> Image:
@@ -167,7 +165,7 @@ def _missing_parts(folder: Path) -> list[str]:
         raise InputError(f"{folder / _INDEX} must name the parts of a pipeline, got {type(index).__name__}")
     # A part is named with its library and its class; both are null for one that was left out.
     named = [key for key, one in index.items() if isinstance(one, list) and one and one[0] is not None]
-    return [key for key in named if not key.startswith("_") and not (folder / key).is_dir()]
+    return [key for key in named if not key.startswith("_") and not is_folder(folder / key)]
 
 
 def _diffusers() -> Any:

@@ -86,7 +86,7 @@ class Service(Backend):
         return {name for text in texts_of(self.fields) for name in placeholders(text)}
 
     def needs(self, operation: Operation) -> tuple[str, ...]:
-        is_thing = not any(operation.what.is_a(one) for one in ("weather", "time"))
+        is_thing = operation.what.condition is None
         masked = is_thing and not isinstance(operation, AddOperation) and {"mask", "hole"} & self._wanted
         return ("labels",) if masked or "labels" in self._wanted else ()
 

@@ -73,8 +73,19 @@ class SupportForm(Form):
                     f"{where(key)}: {key!r} goes with the operation {needed}, not {self.operation}"
                 )
         by = None if self.by is None else _described(self.by, where("by"))
+        if by is not None and not _may_come(by, element):
+            raise InputError(
+                f"{where('by')}: {str(by)!r} cannot come in the place of {str(element)!r}: "
+                f"one is {by.condition or element.condition}, the other is not"
+            )
         described_element = Description(element.element, FrozenDict(properties))
         return Support(self.operation, described_element, by, self.relation, self.reference)
+
+
+def _may_come(new: Description, old: Description) -> bool:
+    """Return whether a rule can ask for it in the place of another: things both, or conditions of a kind."""
+    of_a_kind = new.condition is not None and ontology().is_a(new.condition, old.element)
+    return new.condition == old.condition or of_a_kind
 
 
 def _described(words: str, where: str) -> Description:

@@ -78,9 +78,9 @@ class EngineTransform(Transform):
 
     @property
     def _condition(self) -> tuple[str, Description] | None:
-        """Whether it changes the weather or the time, and to what."""
+        """Whether it changes the weather, the time or the season, and to what."""
         new = self.operation.new if isinstance(self.operation, ReplaceOperation) else self.operation.what
-        return next(((fact, new) for fact in ("weather", "time") if new.is_a(fact)), None)
+        return None if new.condition is None else (new.condition, new)
 
     @property
     def settings(self) -> dict[str, float | int | str]:
@@ -113,8 +113,8 @@ class EngineTransform(Transform):
         """Return what the engine is asked for.
 
         Raises:
-            NotApplicable: What is to be removed or replaced is not there, or too small; or the weather or the
-                time is already what it should become; or the engine is for other frames.
+            NotApplicable: What is to be removed or replaced is not there, or too small; or the weather, time
+                or season is already what it should become; or the engine is for other frames.
         """
         if reason := self.engine.misfit(frame):
             raise NotApplicable(reason)
@@ -179,26 +179,27 @@ class EngineTransform(Transform):
         )
 
     def _check_news(self, frame: Frame) -> None:
-        """Refuse a frame of which the metadata say that the weather or the time is already the new one."""
+        """Refuse a frame whose metadata say that the weather, time or season is already the new one."""
         if self._condition is None or isinstance(self.operation, RemoveOperation):
             return
         fact, new = self._condition
         if known(frame, fact) != new.element:
             return
         there = LEVELS.get(str(frame.metadata.get("level")), 1.0)
-        if fact == "time" or there >= LEVELS[new.properties.get("level", "normal")]:
+        if fact != "weather" or there >= LEVELS[new.properties.get("level", "normal")]:
             raise NotApplicable(f"the {fact} is already {new.element}")
 
     def _conditions(self, frame: Frame, image: Image, fact: str, new: Description) -> dict[str, object]:
-        """Return the metadata under the new weather or time, or without the one that is gone.
+        """Return the metadata under the new weather, time or season, or without the one that is gone.
 
         Raises:
             NotApplicable: The image hardly changed: it showed this before (RMT, 3.3.4).
         """
         if isinstance(self.operation, RemoveOperation):
-            gone = {fact, "level"} if known(frame, fact) == new.element else set()
+            facts = {"weather", "level"} if fact == "weather" else {fact}
+            gone = facts if known(frame, fact) == new.element else set()
             return {key: value for key, value in frame.metadata.items() if key not in gone}
         if cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size < LEAST_CHANGE:
             raise NotApplicable(f"the image hardly changes: the {fact} is already {new.element}")
-        facts = {**frame.metadata, fact: new.element}
-        return facts if fact == "time" else {**facts, "level": new.properties.get("level", "normal")}
+        level = {"level": new.properties.get("level", "normal")} if fact == "weather" else {}
+        return {**frame.metadata, fact: new.element, **level}

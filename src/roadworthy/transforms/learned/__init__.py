@@ -1,4 +1,4 @@
-"""Learned engines: networks that paint what an edited label map says, or another weather or time of day.
+"""Learned engines: networks that paint what an edited label map says, or another weather, time or season.
 
 Using one needs ONNX Runtime alone; training one and importing a checkpoint need torch.
 """

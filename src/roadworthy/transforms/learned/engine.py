@@ -1,4 +1,4 @@
-"""Learned engines: a network that paints what an edited label map says, or another weather or time of day.
+"""Learned engines: a network that paints what an edited label map says, or another weather, time or season.
 
 ::
 
@@ -56,8 +56,8 @@ class Network(Backend):
     """A learned network that makes the images of an engine.
 
     A frame larger than `card.most` is made smaller for it, and what it paints is made larger again; of a
-    weather or a time, the detail that is lost by that is put back. A frame smaller than those that it was
-    trained with is made larger for it: at another scale it knows nothing. Sizes that are no multiple of
+    weather, time or season, the detail that is lost by that is put back. A frame smaller than those that it
+    was trained with is made larger for it: at another scale it knows nothing. Sizes that are no multiple of
     `card.multiple` are padded at the right and at the bottom. For a network that takes one size alone, the
     frame is stretched to it.
 
@@ -125,7 +125,7 @@ class Network(Backend):
         self.network()
         if self.card.kind == "translation":
             return
-        if isinstance(operation, AddOperation) or any(operation.what.is_a(x) for x in ("weather", "time")):
+        if isinstance(operation, AddOperation) or operation.what.condition is not None:
             raise InputError(
                 f"the engine {self.name!r} paints what a label map says, and cannot {operation.kind} "
                 f"{operation.what}"

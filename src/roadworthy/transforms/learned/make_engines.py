@@ -8,7 +8,8 @@ Each engine becomes a folder with ``engine.onnx`` and ``card.json``. It learns f
 world: a frame, and the world's own render of the change. Several variants learn one after the other, such as
 one that starts from what the classical transform makes; the one that comes nearest to the truth of validation
 frames, from other seeds, is kept. It is then compared with the classical transform on tracks that are held
-out. All engines are made at the same time, each in a process of its own.
+out. All engines are made at the same time, each in a process of its own. Those that do not ship, such as
+from summer to winter, are made by ``--only``.
 """
 
 from __future__ import annotations
@@ -61,7 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.time()
     parser = argparse.ArgumentParser(prog="make_engines", description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, required=True, help="the folder to write into")
-    parser.add_argument("--only", default="", help="some of " + ", ".join(RECIPES) + ", joined by commas")
+    shipped = [name for name, recipe in RECIPES.items() if recipe.ships]
+    parser.add_argument(
+        "--only",
+        default=",".join(shipped),
+        help=f"some of {', '.join(RECIPES)}, joined by commas; {', '.join(shipped)} when left out",
+    )
     parser.add_argument("--data", type=Path, help="where to keep rendered pairs; in --out when left out")
     parser.add_argument("--keep-data", action="store_true", help="do not delete the pairs at the end")
     parser.add_argument("--workers", type=int, default=1, help="processes that render, all engines together")
@@ -77,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="auto", help="cpu, cuda:0, …")
     parser.add_argument("--quick", action="store_true", help="next to nothing, to see that all works")
     given = parser.parse_args(arguments)
-    names = [one for one in given.only.split(",") if one] or list(RECIPES)
+    names = [one for one in given.only.split(",") if one]
     unknown = [one for one in names if one not in RECIPES]
     if unknown:
         sys.stderr.write(f"Error: there is no recipe {unknown[0]!r}: {suggest(unknown[0], RECIPES)}\n")

@@ -1,4 +1,4 @@
-"""Weather and light: fog, rain, snow, clouds, night, dusk, a low sun, shadows.
+"""Weather, light and season: fog, rain, snow, clouds, night, dusk, a low sun, shadows, winter.
 
 Each has an amount from 0 to 1, of which 1/3 is light, 2/3 is normal and 1 is heavy, and further parameters
 for its parts. They keep labels true, write into the metadata what they made, and look at the label map and
@@ -12,5 +12,6 @@ from roadworthy.transforms.weather.rain import Rain
 from roadworthy.transforms.weather.shadow import Shadow
 from roadworthy.transforms.weather.snow import Snow
 from roadworthy.transforms.weather.sun import SunGlare
+from roadworthy.transforms.weather.winter import Winter
 
-__all__ = ["Cloudy", "Dusk", "Fog", "Night", "Rain", "Shadow", "Snow", "SunGlare"]
+__all__ = ["Cloudy", "Dusk", "Fog", "Night", "Rain", "Shadow", "Snow", "SunGlare", "Winter"]

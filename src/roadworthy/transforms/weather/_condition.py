@@ -1,4 +1,4 @@
-"""What all weather and light has in common: one amount, three levels, and when it does not apply."""
+"""What weather, light and season have in common: one amount, three levels, and when it does not apply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.transforms.parameters import number
 from roadworthy.transforms.transform import Presets, Transform
 from roadworthy.transforms.weather._fields import Image
@@ -25,7 +25,7 @@ LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 
 
 def known(frame: Frame, fact: str) -> str | None:
-    """Return what the metadata say about the weather, its level or the time, in the ontology's word."""
+    """Return what the metadata say about weather, level, time or season, in the ontology's word."""
     word = frame.metadata.get(fact)
     if not isinstance(word, str):
         return None
@@ -35,20 +35,20 @@ def known(frame: Frame, fact: str) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Condition(Transform):
-    """Weather or light that comes over a scene; labels stay true.
+    """Weather, light or a season that comes over a scene; labels stay true.
 
     Class attributes:
-        fact: What it changes among the metadata, "weather" or "time"; empty for neither.
+        fact: What it changes among the metadata, "weather", "time" or "season"; empty for none.
         value: The ontology's word for it.
         bars: Facts of the metadata with which it cannot be, and the reason.
         least_change: The least mean squared error, in grey levels² at amount 1 and in proportion below it,
             between a frame and the changed one. A smaller one says that the frame showed it before: the
             filter of section 3.3.4 of the RMT paper, which gives no number. 0 for what does not take the
-            place of other weather or another time, and is not filtered.
+            place of other weather, another time or season, and is not filtered.
 
-    The error is looked at where the metadata do not say what the weather or the time was. Amounts below
-    light, and weather with parameters of its own, are asked for by searches and by people who know what they
-    do; they are not filtered by it.
+    The error is looked at where the metadata do not say what the weather, the time or the season was. Amounts
+    below light, and weather with parameters of its own, are asked for by searches and by people who know what
+    they do; they are not filtered by it.
     """
 
     amount: float = number(
@@ -85,7 +85,7 @@ class Condition(Transform):
         if self._filters(frame):
             error = cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size
             if error < self.least_change * self.amount:
-                raise NotApplicable(f"the image hardly changes: {self._already}")
+                raise NotApplicable(f"the image hardly changes: {self._without_effect}")
         if not self.fact or self.severity < LEVELS["light"] / 2:
             return frame.replace(image=image)
         facts = {**frame.metadata, self.fact: self.value}
@@ -118,8 +118,13 @@ class Condition(Transform):
     def _already(self) -> str:
         return f"the {self.fact} is already {self.value}"
 
+    @property
+    def _without_effect(self) -> str:
+        """Why an image hardly changes."""
+        return self._already
+
     def _check(self, frame: Frame) -> None:
-        for fact in ("weather", "time"):
+        for fact in CONDITIONS:
             reason = self.bars.get(known(frame, fact) or "")
             if reason:
                 raise NotApplicable(reason)

@@ -12,7 +12,7 @@ from roadworthy.transforms.weather._fields import Colour, Image, Mask, above, pe
 from roadworthy.transforms.weather._pixels import greyed
 from roadworthy.transforms.weather._scene import Surroundings
 
-__all__ = ["overcast", "without_shadows"]
+__all__ = ["overcast", "sunshine", "without_shadows"]
 
 _WITHOUT_SUN = (0.747, 0.761, 0.784)  # of the light on open ground is left when clouds hide the sun
 _UNKNOWN_SUN = 0.7  # how sunny an image of high contrast is taken to be when the metadata do not say

@@ -22,10 +22,11 @@ from roadworthy.transforms.weather._scene import Surroundings
 from roadworthy.transforms.weather._sky import as_image, sky_share
 from roadworthy.transforms.weather.clouds import GREY_SKY
 
-__all__ = ["Rain"]
+__all__ = ["HAZE", "Rain"]
 
 _GLOOM, _GLOOM_OF_SKY = 0.26, 0.42
-_HAZE = 0.0095  # extinction per metre in heavy rain
+HAZE = 0.0095
+"""Extinction per metre in heavy rain."""
 _DROP: Colour = (205.0, 212.0, 220.0)
 _LAYERS = (
     Streaks(share=1.0, length=0.5, thickness=1 / 600, value=80),
@@ -102,7 +103,7 @@ class Rain(Condition):
             dark = np.asarray(cv2.convertScaleAbs(scene.road, alpha=-_DARKER * wet, beta=255), np.uint8)
             below = max(0, round(scene.view.horizon * scene.small[1] / scene.height))
             cover[below:] = _mirrored(image, scene, cover, air)[below:]
-        seen = transmission(scene, _HAZE * amount * self.haze) if self.haze > 0 else None
+        seen = transmission(scene, HAZE * amount * self.haze) if self.haze > 0 else None
         return covered(image, cover, share, darker=dark, seen=seen, air=air)
 
 

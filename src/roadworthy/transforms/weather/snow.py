@@ -7,27 +7,26 @@ from typing import ClassVar
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from roadworthy.transforms.parameters import choice, number
-from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, register
 from roadworthy.transforms.weather._air import AIR, transmission
 from roadworthy.transforms.weather._condition import Condition
 from roadworthy.transforms.weather._falling import Flakes, brightened, fallen_flakes
-from roadworthy.transforms.weather._fields import Colour, Image, Mask, resized, shaded, widened
+from roadworthy.transforms.weather._fields import Colour, Image, Mask, shaded, widened
 from roadworthy.transforms.weather._imagenet_c import imagenet_c_snow
 from roadworthy.transforms.weather._light import overcast
-from roadworthy.transforms.weather._noise import ground_noise
+from roadworthy.transforms.weather._lying import SnowCover, lying_snow
 from roadworthy.transforms.weather._pixels import covered, veiled
 from roadworthy.transforms.weather._scene import Surroundings
 from roadworthy.transforms.weather._sky import as_image, sky_share
 from roadworthy.transforms.weather.clouds import GREY_SKY
 
-__all__ = ["Snow"]
+__all__ = ["HAZE", "Snow"]
 
 _GLOOM, _GLOOM_OF_SKY = 0.08, 0.05
-_HAZE = 0.014  # extinction per metre in heavy snow
+HAZE = 0.014
+"""Extinction per metre in heavy snow."""
 _LYING: Colour = (193.0, 199.0, 210.0)  # of snow on the ground under a grey sky
 _FLAKE: Colour = (238.0, 240.0, 244.0)
 _LAYERS = (
@@ -36,14 +35,15 @@ _LAYERS = (
     Flakes(share=0.08, radius=1 / 200, value=165, edge=1.0),
 )
 _FLAKES = 1440  # of share 1, in heavy snow and a square image
-# How thickly it lies on each class in heavy snow; more than 1 hides all of it, wherever the wind blows.
-_COVER = {
-    "terrain": 1.25, "sidewalk": 0.95, "road": 0.35, "lane": 0.35, "tree": 0.34, "line": 0.2,
-    "crosswalk": 0.2, "stop and yield line": 0.2,
-}  # fmt: skip
-_ESTIMATED_COVER = (0.35, 0.9)  # without a label map: on what is grey, and on what is green or brown
-_CAP = 0.16  # metres: how deep the snow on top of things looks
-_CAPPED = ("building", "vehicle", "tree", "traffic sign", "traffic light")
+_COVER = SnowCover(
+    by_class={
+        "terrain": 1.25, "sidewalk": 0.95, "road": 0.35, "lane": 0.35, "tree": 0.34, "line": 0.2,
+        "crosswalk": 0.2, "stop and yield line": 0.2,
+    },
+    on_grey=0.35,
+    on_soil=0.9,
+    capped=("building", "vehicle", "tree", "traffic sign", "traffic light"),
+)  # fmt: skip
 
 
 @register("snow", summary="flakes in the air, snow on the ground and on roofs", aliases=("snowy",))
@@ -101,7 +101,7 @@ class Snow(Condition):
         gloom = scene.light * (1 - _GLOOM * amount)
         air = shaded(AIR, gloom)
         white = shaded(_LYING, gloom * scene.light_on_ground)
-        lying = _lying(scene, rng, amount, self.cover) if self.cover > 0 else None
+        lying = self._lying(scene, rng) if self.cover > 0 else None
         if lying is not None and grey == self.haze == 0:
             return veiled(image, np.asarray(cv2.bitwise_not(lying), np.uint8), white)
         sky = GREY_SKY.dimmed(scene.light * (1 - _GLOOM_OF_SKY * amount), contrast=0.4)
@@ -111,58 +111,11 @@ class Snow(Condition):
             no_sky = (widened(scene.small_sky, 1) == 0)[..., None]
             np.copyto(cover, as_image(np.array(white, np.float32)), where=no_sky)
             share = np.asarray(cv2.max(share, lying), np.uint8)
-        seen = transmission(scene, _HAZE * amount * self.haze) if self.haze > 0 else None
+        seen = transmission(scene, HAZE * amount * self.haze) if self.haze > 0 else None
         return covered(image, cover, share, seen=seen, air=air)
 
-
-def _lying(scene: Surroundings, rng: np.random.Generator, amount: float, most: float) -> Mask:
-    """Return how much snow hides of each pixel of the ground and of what faces up."""
-    # Wind leaves patches.
-    patches = (ground_noise(scene, rng) * 2 - np.float32(1.2)) * np.float32(0.55 * 255)
-    share = np.asarray(resized(patches.astype(np.int16), scene.width, scene.height), np.int16)
-    on_ground = scene.by_class(dict.fromkeys(GROUND, 1), 0, np.int16)
-    if on_ground is not None:
-        share = share * on_ground
-    thick = cv2.add(_thickness(scene, 1.35 * min(1.0, 0.25 + amount)), share)
-    hidden = np.clip(thick, 0, 238, out=thick).astype(np.uint8)
-    if scene.frame.labels is not None:
-        cv2.max(hidden, scene.full(_caps(scene, min(1.0, 0.5 + amount))), dst=hidden)
-    # Snow has no sharp edges.
-    return np.asarray(
-        cv2.blur(cv2.convertScaleAbs(hidden, alpha=min(1.0, 6 * amount) * most), (3, 3)), np.uint8
-    )
-
-
-def _thickness(scene: Surroundings, thick: float) -> NDArray[np.int16]:
-    """Return how much snow lies on the ground, before wind makes patches: 255 hides everything."""
-    table = {name: 255 * (thick * cover - 0.15) for name, cover in _COVER.items()}
-    known = scene.by_class(table, -1000, np.int16)
-    if known is not None:
-        return known
-    # Roads are grey, grass and soil are not, and paint has more colour than both.
-    red, green, blue = cv2.split(scene.frame.image)
-    colour = cv2.subtract(cv2.max(red, green), blue)
-    levels = np.arange(256, dtype=np.float32)
-    soil = np.clip((levels - 14) / 20, 0, 1) * np.clip((105 - levels) / 20, 0, 1)
-    on, beside = (255 * (thick * cover - 0.15) for cover in _ESTIMATED_COVER)
-    share = cv2.LUT(colour, np.rint(on + (beside - on) * soil).astype(np.int16))
-    unlikely = np.rint((scene.ground[:, :1].astype(np.float32) / 255 - 1) * 400).astype(np.int16)
-    return np.add(share, unlikely, out=share)
-
-
-def _caps(scene: Surroundings, amount: float) -> Mask:
-    """Return the snow on top of things, in a thumbnail: below an edge with something farther above it."""
-    labels = scene.small_frame.labels
-    assert labels is not None
-    distance = scene.small_distance
-    height, width = distance.shape
-    rows = np.arange(height, dtype=np.int32)[:, None]
-    edge = np.zeros((height, width), np.bool_)
-    edge[1:] = (labels.ids[1:] != labels.ids[:-1]) | (distance[:-1] > np.float32(1.3) * distance[1:])
-    top = edge.copy()
-    top[1:] &= distance[:-1] > np.float32(1.15) * distance[1:]
-    begins = np.maximum.accumulate(np.where(edge, rows, -1), axis=0)
-    capped = np.maximum.accumulate(np.where(top, rows, -2), axis=0) == begins
-    deep = np.float32(_CAP * scene.view.focal * width / scene.width) / np.maximum(distance, np.float32(1))
-    share = np.clip(deep - (rows - begins) + np.float32(0.5), 0, 1) * labels.mask(*_CAPPED)
-    return np.asarray(share * capped * np.float32(240 * amount), np.uint8)
+    def _lying(self, scene: Surroundings, rng: np.random.Generator) -> Mask:
+        """Return how much snow hides of each pixel."""
+        amount = self.amount
+        thick, caps = 1.35 * min(1.0, 0.25 + amount), min(1.0, 0.5 + amount)
+        return lying_snow(scene, rng, _COVER, thick=thick, caps=caps, most=min(1.0, 6 * amount) * self.cover)

@@ -39,8 +39,8 @@ class Change:
 
     @property
     def is_edit(self) -> bool:
-        """Whether things change, rather than the weather or the time."""
-        return self.operation.element not in ("weather", "time")
+        """Whether things change, rather than the weather, the time or the season."""
+        return self.operation.what.condition is None
 
     @property
     def supports(self) -> dict[str, str]:
@@ -68,11 +68,9 @@ class Change:
         if isinstance(self.operation, RemoveOperation):
             return remove(scene, element)
         by = self.operation.by
-        if element == "time":
-            return with_conditions(scene, time=by)
         if element == "weather":
             return with_conditions(scene, weather=by, level=_LEVEL)
-        return replace(scene, element, by)
+        return replace(scene, element, by) if self.is_edit else with_conditions(scene, **{element: by})
 
     def transform(self) -> Transform:
         """Return the classical transform."""
@@ -130,9 +128,29 @@ CHANGES: Mapping[str, Change] = {
                 (0.15, {"weather": "foggy,snowy", "level": "all", "time": "all"}),
             ),
         ),
+        Change(
+            "clear-to-snow",
+            ReplaceOperation("weather", "snowy"),
+            "snow",
+            skies=(
+                (0.5, {}),
+                (0.35, {"weather": "sunny,cloudy", "level": "all", "time": "all"}),
+                (0.15, {"weather": "foggy,rainy", "level": "all", "time": "all"}),
+            ),
+        ),
+        Change(
+            "summer-to-winter",
+            ReplaceOperation("season", "winter"),
+            "winter",
+            skies=(
+                (0.5, {}),
+                (0.3, {"weather": "sunny,cloudy,rainy,foggy", "level": "all", "time": "all"}),
+                (0.2, {"time": "all", "season": "spring,autumn"}),
+            ),
+        ),
     )
 }
-"""What the shipped engines do, by their names.
+"""What engines can learn from the world, by their names; `RECIPES` says which of them ship.
 
 Half of the frames are clear days, which is what most rules are tried on; the others are of all skies from
 which the change leads somewhere else.

@@ -108,7 +108,7 @@ def compared(
 ) -> Comparison:
     """Compare an engine with the classical transform on frames of the world.
 
-    For things, the distance is taken where the truth differs from the frame; for weather and time,
+    For things, the distance is taken where the truth differs from the frame; for weather, time and season,
     everywhere. Frames that either of them refuses are left out.
 
     Args:

@@ -115,7 +115,7 @@ def _vgg19(path: Path) -> nn.Sequential:
         )
     except Exception as error:
         # torch raises a different class for each way in which a file can be broken.
-        told = str(error).splitlines()[0]
+        told = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(
             f"{path} does not have the weights of VGG19 under torchvision's names: {told}"
         ) from error

@@ -364,8 +364,9 @@ def _notes(change: Change, variant: Variant) -> tuple[str, ...]:
     found = ["Trained on the built-in world alone: on real frames it has not learned anything."]
     if variant.prefilled:
         found.append("It improves what the classical transform makes, which is run before it.")
-    if change.name == "clear-to-rain":
-        found.append("It learned the level normal; the camera has a dry lens.")
+    if change.operation.element == "weather":
+        lens = "; the camera has a dry lens" if change.classical == "rain" else ""
+        found.append(f"It learned the level normal{lens}.")
     return tuple(found)
 
 

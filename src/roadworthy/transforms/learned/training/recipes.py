@@ -1,4 +1,4 @@
-"""How the engines that come with the package are made: what is tried for each, and how much is done.
+"""How engines are made from the world, those that come with the package among them: what is tried for each.
 
 Processes that render import this, and have no use for torch: nothing here loads it.
 """
@@ -51,6 +51,7 @@ class Recipe:
         blocks: How often each of its levels looks again.
         noise: Channels of noise that it sees.
         rate: Adam's learning rate.
+        ships: Whether the engine comes with the package.
     """
 
     change: str
@@ -59,6 +60,10 @@ class Recipe:
     blocks: int = 2
     noise: int = 1
     rate: float = 1e-3
+    ships: bool = True
+
+
+_WEATHER = Variant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.05, matching=0.5))
 
 
 RECIPES: Mapping[str, Recipe] = {
@@ -75,12 +80,9 @@ RECIPES: Mapping[str, Recipe] = {
             "day-to-night",
             (Variant("truth"), Variant("taught", weights=PairedWeights(teacher=0.5))),
         ),
-        Recipe(
-            "clear-to-rain",
-            (Variant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.05, matching=0.5)),),
-            noise=2,
-            rate=5e-4,
-        ),
+        Recipe("clear-to-rain", (_WEATHER,), noise=2, rate=5e-4),
+        Recipe("clear-to-snow", (_WEATHER,), noise=2, rate=5e-4, ships=False),
+        Recipe("summer-to-winter", (_WEATHER,), noise=2, rate=5e-4, ships=False),
     )
 }
 """The engines that can be made, by their names."""

@@ -1,0 +1,107 @@
+"""Winter: snow beside the road, bare trees, a road and a sky that stay."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from roadworthy.errors import NotApplicable
+from roadworthy.frames import Frame, LabelMap
+from roadworthy.transforms import make_transform
+from roadworthy.world import frame_of, make_scene, with_conditions
+
+GREENS = {"leaves": (84, 118, 48), "needles": (46, 82, 56), "young leaves": (142, 166, 76)}
+OTHERS = {"bark": (82, 66, 52), "brick": (160, 92, 74), "concrete": (150, 148, 144), "yellow": (226, 178, 52)}
+
+
+@pytest.fixture(scope="module")
+def meadow() -> Frame:
+    return frame_of(make_scene("meadow", s=420, seed=1))
+
+
+def saturation(image: np.ndarray, where: np.ndarray) -> float:
+    return float(cv2.cvtColor(image, cv2.COLOR_RGB2HSV)[..., 1][where].mean())
+
+
+def where(frame: Frame, *classes: str) -> np.ndarray:
+    assert frame.labels is not None
+    return frame.labels.mask(*classes)
+
+
+def test_verges_turn_white_and_lines_stay_visible(meadow: Frame) -> None:
+    changed = make_transform("winter")(meadow, 1, measure=False)
+    verge, line = where(meadow, "terrain"), where(meadow, "line")
+    assert changed.image[verge].mean() > meadow.image[verge].mean() + 60
+    assert saturation(changed.image, verge) < 0.4 * saturation(meadow.image, verge)
+    road = where(meadow, "road") & ~line
+    contrast = [one.image[line].mean() - one.image[road].mean() for one in (meadow, changed)]
+    assert contrast[1] > 0.75 * contrast[0]
+
+
+def test_the_sky_and_the_labels_stay(meadow: Frame) -> None:
+    changed = make_transform("winter:heavy")(meadow, 1, measure=False)
+    assert changed.labels == meadow.labels
+    assert changed.boxes == meadow.boxes
+    inside = cv2.erode(where(meadow, "sky").view(np.uint8), np.ones((5, 5), np.uint8)) > 0
+    assert np.abs(changed.image[inside].astype(int) - meadow.image[inside]).max() <= 1
+
+
+def test_more_winter_means_more_snow(meadow: Frame) -> None:
+    verge = where(meadow, "terrain")
+    levels = [
+        make_transform(f"winter:{level}")(meadow, 1, measure=False) for level in ("light", "normal", "heavy")
+    ]
+    white = [one.image[verge].min(axis=1).mean() for one in (meadow, *levels)]
+    assert white == sorted(white)
+    assert np.diff(white).min() > 5
+
+
+def crown_of(color: tuple[int, int, int]) -> Frame:
+    """A tree of one colour before a blue sky, above a road."""
+    rng = np.random.default_rng(1)
+    image = np.full((120, 160, 3), (120, 160, 220), np.uint8)
+    image[70:] = (104, 106, 110)
+    ids = np.full((120, 160), 1, np.uint8)
+    ids[70:] = 2
+    crown = np.s_[10:60, 50:110]
+    image[crown] = np.clip(np.array(color) * rng.uniform(0.8, 1.2, (50, 60, 1)), 0, 255)
+    ids[crown] = 3
+    return Frame("tree", image, LabelMap(ids, ("void", "sky", "road", "tree")), metadata={"season": "summer"})
+
+
+@pytest.mark.parametrize("color", GREENS.values(), ids=GREENS)
+def test_the_sky_shows_through_crowns_whose_leaves_have_fallen(color: tuple[int, int, int]) -> None:
+    frame = crown_of(color)
+    changed = make_transform("winter", cover=0, cold=0)(frame, 1, measure=False)
+    crown = changed.image[15:55, 55:105].astype(int)
+    assert crown[..., 2].mean() > frame.image[15:55, 55:105, 2].mean() + 30, "blue of the sky"
+    greener = crown[..., 1] - (crown[..., 0] + crown[..., 2]) / 2
+    assert greener.mean() < 6
+    assert crown.std(axis=(0, 1)).min() > 12, "branches, not a veil"
+
+
+@pytest.mark.parametrize("color", OTHERS.values(), ids=OTHERS)
+def test_what_is_not_green_loses_no_leaves(color: tuple[int, int, int]) -> None:
+    """Without a label map a wall is no tree, and in one bark is no leaf."""
+    frame = crown_of(color)
+    plain = Frame("wall", np.asarray(cv2.blur(frame.image, (9, 9)), np.uint8), metadata={"season": "summer"})
+    bare = make_transform("winter", cover=0, cold=0)
+    assert np.abs(bare(plain, 1, measure=False).image.astype(int) - plain.image)[:60].mean() < 1
+    if color == OTHERS["bark"]:
+        assert np.abs(bare(frame, 1, measure=False).image.astype(int) - frame.image)[:60].mean() < 12
+
+
+def test_a_place_where_nothing_grows_is_not_applicable() -> None:
+    grey = Frame("hall", np.full((80, 120, 3), 120, np.uint8))
+    with pytest.raises(NotApplicable, match="or nothing grows here"):
+        make_transform("winter")(grey, 1, measure=False)
+
+
+def test_winter_goes_together_with_weather_and_night() -> None:
+    scene = make_scene("meadow", s=420, seed=1)
+    for conditions in ({"time": "night"}, {"weather": "snowy"}, {"weather": "rainy", "time": "dusk"}):
+        frame = frame_of(with_conditions(scene, **conditions))
+        changed = make_transform("winter")(frame, 1, measure=False)
+        assert changed.metadata == {**frame.metadata, "season": "winter"}
+        assert changed.image.mean() < frame.image.mean() + 45, "no day comes with it"
