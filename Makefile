@@ -14,6 +14,10 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 BENCH := .venv-bench/bin
 PEERS := .venv-bench/.peers
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# Tests run beside each other, one for each core: more threads only wait for each other.
+TESTED := $(ONE_THREAD) OPENCV_FOR_THREADS_NUM=1 ROADWORTHY_THREADS=1
+# Tests start hundreds of processes, and without its bytecode each of them compiles the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-slow fuzz lint bench bench-gate bench-record docs pictures site dist gallery clean
 
@@ -24,10 +28,10 @@ demo: $(CORE)  ## Set up the core and run the main job on the built-in world
 	$(BIN)/roadworthy demo
 
 test: $(ALL)  ## Set up everything and run the tests
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(TESTED) $(BIN)/python -m pytest -n auto -m "not slow"
 
 test-slow: $(ALL)  ## Run the whole checks that take too long for every change
-	$(BIN)/python -m pytest -n auto
+	$(TESTED) $(BIN)/python -m pytest -n auto
 
 fuzz: $(FUZZ)  ## Fuzz every reader and language, MINUTES=1 for each
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)

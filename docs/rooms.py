@@ -23,7 +23,7 @@ FLOORS = (
     {
         "frames", "cases", "visual_change", "ontology", "registry", "errors", "result_tables", "seeding",
         "images", "intervals", "_arrays", "_excerpts", "_files", "_frozen", "_http", "_importing", "_options",
-        "_tables", "_version", "_yaml",
+        "_starting", "_tables", "_version", "_yaml",
     },
 )  # fmt: skip
 """The rooms from top to bottom; imports point down only.

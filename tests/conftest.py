@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import threading
@@ -19,6 +20,11 @@ from typer.main import get_command
 # The same examples on every run, and no deadline: a busy machine is no failure.
 settings.register_profile("roadworthy", deadline=None, derandomize=True)
 settings.load_profile("roadworthy")
+
+
+def pytest_collection_finish() -> None:
+    """What there is now stays to the end, so no search for garbage has to look at it."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
-from rooms import FACES, METHODS, ROOT, SAME_ROOM, Module, floor_of, imports_of, modules, room_of, rooms
+from rooms import FACES, METHODS, ROOT, SAME_ROOM, floor_of, imports_of, modules, room_of, rooms
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -44,7 +44,6 @@ OPENCV = canonicalize_name("opencv-python-headless")
 
 
 MODULES = modules()
-EVERY_MODULE = pytest.mark.parametrize("module", MODULES, ids=[module.name for module in MODULES])
 
 
 def offences(module: str, source: str, *, is_package: bool = False) -> list[str]:
@@ -74,10 +73,13 @@ def offences(module: str, source: str, *, is_package: bool = False) -> list[str]
     return found
 
 
-@EVERY_MODULE
-def test_arrows_point_down(module: Module) -> None:
-    source = module.path.read_text("utf-8")
-    assert offences(module.name, source, is_package=module.is_package) == []
+def test_arrows_point_down() -> None:
+    found = [
+        offence
+        for module in MODULES
+        for offence in offences(module.name, module.path.read_text("utf-8"), is_package=module.is_package)
+    ]
+    assert found == []
 
 
 def test_rooms_do_not_import_each_other_in_a_circle() -> None:
@@ -161,10 +163,9 @@ def test_every_heavy_library_can_be_told_by_this_name() -> None:
     assert set(absent) <= {"matplotlib"}
 
 
-@EVERY_MODULE
-def test_no_module_is_too_long(module: Module) -> None:
-    length = len(module.path.read_text("utf-8").splitlines())
-    assert length <= LONGEST_MODULE, f"{module.name} has {length} lines: split it"
+def test_no_module_is_too_long() -> None:
+    lengths = {module.name: len(module.path.read_text("utf-8").splitlines()) for module in MODULES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}, "split them"
 
 
 def undescribed(source: str) -> set[str]:
@@ -185,15 +186,15 @@ def test_a_missing_docstring_is_found() -> None:
     assert undescribed(source) == {"Bare", "untold"}
 
 
-@EVERY_MODULE
-def test_public_names_exist_and_are_described(module: Module) -> None:
-    if module.name == f"{ROOT}.__main__":
-        return
-    loaded = importlib.import_module(module.name)
-    public = getattr(loaded, "__all__", [])
-    assert [name for name in public if not hasattr(loaded, name)] == []
-    assert len(set(public)) == len(public)
-    assert undescribed(module.path.read_text("utf-8")).intersection(public) == set()
+def test_public_names_exist_and_are_described() -> None:
+    for module in MODULES:
+        if module.name == f"{ROOT}.__main__":
+            continue
+        loaded = importlib.import_module(module.name)
+        public = getattr(loaded, "__all__", [])
+        assert [name for name in public if not hasattr(loaded, name)] == [], module.name
+        assert len(set(public)) == len(public), module.name
+        assert undescribed(module.path.read_text("utf-8")).intersection(public) == set(), module.name
 
 
 def constraints() -> dict[NormalizedName, Requirement]:

@@ -25,7 +25,14 @@ _RELATIVE = r"""() => {
     walker.currentNode.data = walker.currentNode.data.replace(/\/\S*\/pytest-\d+\/[^\/\s]+\//g, "");
   }
 }"""
-_PROGRAM = "import typer; from roadworthy.cli.serving import serve; typer.run(serve)"
+_PROGRAM = """
+import typer
+from roadworthy._starting import spare_torch
+from roadworthy.cli.serving import serve
+
+spare_torch()
+typer.run(serve)
+"""
 
 
 class Server:

@@ -40,7 +40,7 @@ from roadworthy.runs.executors.sharing import Looking, Shipment
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[Executor]:
+def two(several_threads: None) -> Iterator[Executor]:
     with executor_for("processes", workers=2) as executor:
         yield executor
 

@@ -18,7 +18,7 @@ ray = pytest.importorskip("ray")
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
+def cluster(several_threads: None) -> Iterator[None]:
     """Ray on this machine, with room for the actors of all tests."""
     ray.init("local", num_cpus=8, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     yield

@@ -40,6 +40,7 @@ _CODES = {".mp4": "mp4v", ".webm": "VP80"}
 _TIMES, _FRAME = "times.json", "{:06d}.jpg"
 _ABOUT = "drive.json"
 _ANSWERED = ("answered_steering", "answered_speed")
+_WAY = ("x", "y", "speed")
 
 
 class Film:
@@ -158,7 +159,7 @@ class Film:
         rows = [row for row, time in enumerate(self._times) if first <= time <= last]
         if not rows:
             raise InputError(
-                f"no frame was kept between {first:g} and {last:g} s, so there is nothing to show"
+                f"{self._where}no frame was kept between {first:g} and {last:g} s: there is nothing to show"
             )
         return self._written(target, rows, width, lambda image, _: image)
 
@@ -169,7 +170,9 @@ class Film:
         width: int,
         finish: Callable[[NDArray[np.uint8], int], NDArray[np.uint8]],
     ) -> int:
-        rate = (len(rows) - 1) / (self._times[rows[-1]] - self._times[rows[0]]) if len(rows) > 1 else 1.0
+        lasting = self._times[rows[-1]] - self._times[rows[0]] if len(rows) > 1 else 1.0
+        # Encoders take no rate that is much lower or higher.
+        rate = min(max((max(len(rows), 2) - 1) / lasting, 1e-3), 1e3)
         ending = target.suffix.lower()
         if ending == ".gif":
             # Every frame of a GIF is a whole picture.
@@ -232,7 +235,7 @@ def film_of(drive: Drive, folder: Path) -> Film:
         raise InputError(f"{folder}: no frames were kept, and no {_ABOUT} says where it was driven: {again}")
     about = read_record(_About, folder / _ABOUT)
     place = about.simulator
-    if place.partition(":")[0] != "world" or any(name not in drive.signals for name in _ANSWERED):
+    if place.partition(":")[0] != "world" or not drive.signals.keys() >= {*_ANSWERED, *_WAY}:
         raise InputError(
             f"{folder}: no frames were kept, and {place or 'it'} cannot be driven again: {again}"
         )
@@ -242,7 +245,7 @@ def film_of(drive: Drive, folder: Path) -> Film:
     with naming(folder):
         driven = _driven_again(drive, simulator, film)
     same = len(driven) == len(drive) and all(
-        np.allclose(driven.signals[name], drive.signals[name], atol=1e-6) for name in ("x", "y", "speed")
+        np.allclose(driven.signals[name], drive.signals[name], atol=1e-6) for name in _WAY
     )
     if not same:
         raise InputError(

@@ -246,7 +246,7 @@ def test_a_runner_asks_for_drives() -> None:
 
 
 def test_simulators_that_there_are_not() -> None:
-    with pytest.raises(UnknownNameError, match="simulators has no 'wrold'; did you mean 'world'"):
+    with pytest.raises(UnknownNameError, match="there is no simulator 'wrold'; did you mean 'world'"):
         open_simulator("wrold:town")
     with pytest.raises(InputError, match="'world' has no option 'trafic': did you mean 'traffic'"):
         open_simulator("world:town", trafic=1)

@@ -236,5 +236,7 @@ def test_what_the_world_refuses() -> None:
         WorldSimulator("twon")
     with pytest.raises(InputError, match="start must be a place"):
         WorldSimulator("town", start=math.nan)
+    with pytest.raises(SceneError, match="seed must be 0 or more, got -3"):
+        WorldSimulator("town", seed=-3).reset()
     with pytest.raises(InputError, match="must be reset"):
         WorldSimulator("town").step(Controls(0.0))

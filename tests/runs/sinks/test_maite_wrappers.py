@@ -115,7 +115,10 @@ def test_maite_itself_takes_them() -> None:
     [
         (None, "expected an image, a target and metadata, got None"),
         ((np.zeros((3, 4, 6)), Boxes.empty().to_maite([]), {}), "an image of MAITE must have metadata"),
-        ((np.full((3, 4, 6), 300), Boxes.empty().to_maite([]), {"id": 1}), "an image must have values from 0 to 255"),
+        (
+            (np.full((3, 4, 6), 300), Boxes.empty().to_maite([]), {"id": 1}),
+            "an image must have values from 0 to 255",
+        ),
         (([[1], [2, 3]], Boxes.empty().to_maite([]), {"id": 1}), "an image must be an array of numbers"),
         ((np.zeros((3, 4, 6)), None, {"id": 1}), "boxes must be an array of numbers, got None"),
     ],

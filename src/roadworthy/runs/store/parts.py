@@ -171,7 +171,7 @@ def opened_part(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             _check_columns(path, file.schema_arrow)
             yield file
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise damaged(path, error) from error
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._starting import spare_torch
 from roadworthy.errors import RoadworthyError
 from roadworthy.report.html import write_report
 from roadworthy.runs import run_several
@@ -136,6 +137,7 @@ def _outcomes(found: SeveralResults) -> tuple[dict[str, Any], ...]:
 
 def main(arguments: list[str]) -> int:
     """Work on the job in the folder that is given."""
+    spare_torch()
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
     (folder,) = arguments

@@ -114,8 +114,12 @@ def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[
     settings: Mapping[str, Any] = manifest.get("settings", {})
     entry_id, data_name = _place_in_suite(folder, pair, suite, of_command=COMMAND in settings)
     name = pair.system if pair.system in suite.form.models else as_name(pair.system)
-    known = {entry_id: suite.form.requirements, name: suite.form.models, data_name: suite.form.data}
-    for one, among in known.items():
+    known: tuple[tuple[str, Mapping[str, Any]], ...] = (
+        (entry_id, suite.form.requirements),
+        (name, suite.form.models),
+        (data_name, suite.form.data),
+    )
+    for one, among in known:
         if one and one not in among:
             raise InputError(f"This case cannot be copied as a test: {SUITE_FILE} of the run has no {one!r}.")
     entry = suite.form.requirements[entry_id]
