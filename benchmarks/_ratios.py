@@ -310,7 +310,7 @@ def wall() -> float:
     from tests.web.many import make_run
 
     from roadworthy.web.app import create_app
-    from roadworthy.web.looking.wall import Choice, Wall
+    from roadworthy.web.looking.wall import Selection, Wall
     from roadworthy.web.settings import Settings
 
     with tempfile.TemporaryDirectory() as name:
@@ -323,7 +323,7 @@ def wall() -> float:
             browser.get("/look/large/cases?status=all&limit=60")
 
         def everything() -> None:
-            json.dumps(Wall(folder).window(Choice(status="all"), 0, 3000))
+            json.dumps(Wall(folder).window(Selection(status="all"), 0, 3000))
 
         return _times(first, everything)
 

@@ -72,7 +72,7 @@ def main() -> list[Measured]:
     from tests.web.many import PAIRS, make_run
 
     from roadworthy.web.app import create_app
-    from roadworthy.web.looking.wall import Choice, Wall
+    from roadworthy.web.looking.wall import Selection, Wall
     from roadworthy.web.settings import Settings
 
     with tempfile.TemporaryDirectory() as name:
@@ -88,7 +88,7 @@ def main() -> list[Measured]:
             browser.get(f"/look/large/cases?status=all&limit=60&offset={PAIRS // 2}")
 
         def everything() -> None:
-            json.dumps(Wall(folder).window(Choice(status="all"), 0, PAIRS))
+            json.dumps(Wall(folder).window(Selection(status="all"), 0, PAIRS))
 
         opening, jumping, plain = best(first), best(jump), best(everything)
         print(f"Look, {PAIRS:,} pairs")

@@ -34,6 +34,13 @@ def commands_made_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_disks() -> Iterator[None]:
+    """Whether a file is on the disk or on its way shows after a power cut only, which no test makes."""
+    with patch.object(os, "fsync"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of real data beside the repository; absent, a test that needs it is skipped.

@@ -59,7 +59,7 @@ def test_ours_are_found_by_name_and_alias(sounds: Registry[type]) -> None:
 
 
 def test_an_unknown_name_gets_a_suggestion(sounds: Registry[type]) -> None:
-    with pytest.raises(UnknownNameError, match="sounds has no 'hron'; did you mean 'horn'"):
+    with pytest.raises(UnknownNameError, match="there is no sound 'hron'; did you mean 'horn'"):
         sounds.get("hron")
 
 

@@ -9,7 +9,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
 from hashlib import file_digest
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 __all__ = [
     "BROKEN_ZIP",
     "as_record",
+    "check_free",
     "file_name",
     "is_file",
     "is_folder",
+    "is_free",
     "make_writable",
     "naming",
     "numbered",
@@ -252,6 +254,44 @@ def make_writable(folder: Path) -> None:
         probe = folder / f".part-{os.getpid()}-probe"
         probe.touch()
         probe.unlink()
+
+
+def is_free(path: Path, besides: Collection[str] = ()) -> bool:
+    """Return whether nothing lies at a path, or an empty folder only; one that cannot be read is not free.
+
+    Args:
+        path: The path.
+        besides: Names of files in the folder that do not count.
+    """
+    try:
+        return all(one.name in besides for one in path.iterdir()) if path.is_dir() else not path.exists()
+    except OSError:
+        return False
+
+
+def check_free(path: Path, besides: Collection[str] = ()) -> None:
+    """Refuse a folder for new results in which something else lies.
+
+    Args:
+        path: The folder.
+        besides: Names of files in it that do not count.
+
+    Raises:
+        InputError: It holds something, is a file, or cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     check_free(Path(folder, "new"))
+        ...     Path(folder, "note.txt").touch()
+        ...     check_free(Path(folder))
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: /... must be empty or new, got a folder with files; choose another
+    """
+    if not is_free(path, besides):
+        came = "a folder with files" if is_folder(path) else "a file"
+        raise InputError(f"{path} must be empty or new, got {came}; choose another")
 
 
 @contextmanager

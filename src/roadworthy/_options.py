@@ -118,8 +118,8 @@ def _unknown(name: str, key: str, known: Mapping[str, Option]) -> str:
     if not known:
         return f"{name!r} takes no options, got {key!r}"
     hint = suggest(key, known)
-    near = f" {hint}" if hint.endswith("?") else ""
-    return f"{name!r} has no option {key!r}:{near} Its options are {', '.join(map(str, known.values()))}"
+    near = f" {hint} Its" if hint.endswith("?") else " its"
+    return f"{name!r} has no option {key!r}:{near} options are {', '.join(map(str, known.values()))}"
 
 
 def _parameters(

@@ -139,19 +139,15 @@ def decode_image(data: bytes, name: str = "image") -> NDArray[np.uint8]:
     return np.asarray(cv2.cvtColor(_pixels(data, name, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB), np.uint8)
 
 
-def decode_pixels(data: bytes, name: str = "image") -> NDArray[Any]:
+def decode_pixels(data: bytes) -> NDArray[Any]:
     """Return the content of an image file as it is: any channels of any depth, as `read_pixels` does.
-
-    Args:
-        data: The content of the file.
-        name: What it is called in messages.
 
     Raises:
         FrameError: It is empty, cut short or no image that OpenCV reads.
     """
     import cv2
 
-    return _pixels(data, name, cv2.IMREAD_UNCHANGED)
+    return _pixels(data, "image", cv2.IMREAD_UNCHANGED)
 
 
 def _decoded(path: Path, how: int, what: str = "image") -> NDArray[Any]:

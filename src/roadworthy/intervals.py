@@ -25,6 +25,9 @@ def clopper_pearson_upper(failures: int, trials: int, confidence: float = 0.95) 
     It is the largest probability p for which ``failures`` or fewer in ``trials`` still happen with
     probability 1 - confidence (Clopper and Pearson, Biometrika 26, 1934).
 
+    Raises:
+        InputError: There are no trials, more failures than trials, or the confidence is not between 0 and 1.
+
     Example:
         With no failure in n trials it is 1 - (1 - confidence)^(1/n), close to the "rule of three" 3/n.
 

@@ -82,6 +82,7 @@ class Registry(Generic[T]):
     Args:
         kind: The kind in the plural, such as ``"datasets"``; entry points are in ``roadworthy.<kind>``.
         home: The package whose import registers ours; one that does not exist registers nothing.
+        one: What one of them is called in messages; the kind without its last letter when left out.
 
     Example:
         >>> sounds = Registry("sounds", home="roadworthy.sounds")
@@ -94,8 +95,9 @@ class Registry(Generic[T]):
         'honk'
     """
 
-    def __init__(self, kind: str, *, home: str) -> None:
+    def __init__(self, kind: str, *, home: str, one: str | None = None) -> None:
         self.kind = kind
+        self._one = one or kind.removesuffix("s")
         self._home = home
         self._group = f"roadworthy.{kind}"
         self._entries: dict[str, Entry[T]] = {}
@@ -183,7 +185,7 @@ class Registry(Generic[T]):
                     f"{name!r} in {self.kind} comes from {failure.source}, which could not be loaded: "
                     f"{failure.error}; repair or uninstall it"
                 )
-        return f"{self.kind} has no {name!r}; {suggest(name, [*self._entries, *self._aliases])}"
+        return f"there is no {self._one} {name!r}; {suggest(name, [*self._entries, *self._aliases])}"
 
     def _load_home(self) -> None:
         if self._home_error is not None:
@@ -274,7 +276,7 @@ def _where(thing: object) -> str:
 
 Factory = Callable[..., Any]
 
-datasets: Registry[Factory] = Registry("datasets", home="roadworthy.datasets")
+datasets: Registry[Factory] = Registry("datasets", home="roadworthy.datasets", one="data set")
 """Frames to test on: a factory returns a :class:`~roadworthy.cases.Dataset`."""
 transforms: Registry[Factory] = Registry("transforms", home="roadworthy.transforms")
 """Changes to a frame."""

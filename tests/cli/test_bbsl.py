@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,28 @@ def test_test_prints_the_tables_of_the_paper_and_ends_with_one(data: Path, roadw
     assert "2/(2+1) = 66.7%" in result.output  # IoU at 0.6: both cars
     assert (data / "run/pictures/cells-iou-0.6.png").exists()
     assert list((data / "run/cases").glob("*.parquet"))
+
+
+def test_what_was_tested_is_written_down_and_verified(data: Path, roadworthy: Run) -> None:
+    (data / "sub").mkdir()
+    (data / "truth").rename(data / "sub/truth")
+    (data / "bind.yaml").write_text("functions: {near: [275, 375]}\n")
+    options = ("--truth", "kitti:sub/truth", "--bind", "bind.yaml", "--size", "1242x375")
+    roadworthy("bbsl", "test", "spec.bbsl", *options, "--detections", "results", "--out", "run")
+    manifest = json.loads((data / "run/manifest.json").read_text())
+    assert manifest["ended"]
+    assert {name: one["sha256"] for name, one in manifest["suite"].items()} == {
+        name: sha256((data / name).read_bytes()).hexdigest() for name in ("spec.bbsl", "bind.yaml")
+    }
+    (data / "bind.yaml").unlink()
+    same = roadworthy("evidence", "verify", "run", "--rerun", "9")
+    assert same.exit_code == 0, same.output
+    assert "3 cases were run again: 3 came out the same to the last bit" in same.output
+    (data / "results/a.txt").write_text(boxes((600, 180, 700, 300), score=" 0.9"))
+    other = roadworthy("evidence", "verify", "run", "--rerun", "9")
+    assert other.exit_code == 1
+    assert "manifest: model results" in other.output
+    assert "case 'a#0': status was 'violated' and is 'passed'" in other.output
 
 
 def test_test_for_scripts(data: Path, roadworthy: Run) -> None:

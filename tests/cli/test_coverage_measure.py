@@ -84,7 +84,7 @@ def test_the_images_of_a_run(roadworthy: Roadworthy, tmp_path: Path) -> None:
     ("options", "complaint"),
     [
         (("-c", "neurons"), "did you mean 'neuron'"),
-        (("-c", "multisection"), "--reference DATA"),
+        (("-c", "multisection"), "--training DATA"),
         (("--counting", "all"), "no counting 'all'"),
         (("--model", "truth"), "shows no neurons"),
         (("--sample", "-1"), "fewer than 0 frames"),

@@ -38,12 +38,16 @@ def test_a_search_is_told_drawn_and_stored(roadworthy: Run, tmp_path: Path) -> N
     assert sum(one["failures"] for one in stored["findings"]) == stored["failures"] == len(violated) > 0
 
 
-def test_a_search_goes_on_with_a_larger_budget(roadworthy: Run) -> None:
+def test_a_search_goes_on_with_a_larger_budget(roadworthy: Run, tmp_path: Path) -> None:
     first = document(roadworthy("coverage", "search", *FEW, "--json"))
     larger = document(roadworthy("coverage", "search", *FEW, "--tries", "45", "--resume", "--json"))
     assert (first["tries"], larger["tries"]) == (30, 45)
     other = document(roadworthy("coverage", "search", *FEW, "--tries", "45", "--out", "whole", "--json"))
     assert larger["findings"] == other["findings"]
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    assert (len(manifest["continued"]), list(manifest["data"])) == (1, ["4 frames of world:town"])
+    again = json.loads(roadworthy("evidence", "verify", "out", "--rerun", "3", "--json").stdout)
+    assert (again["rerun"]["identical"], again["findings"]) == (3, []), "it says how it was made"
 
 
 def test_rain_is_tried_where_it_is_asked_for(roadworthy: Run) -> None:

@@ -96,7 +96,7 @@ def test_what_cannot_even_be_opened_is_an_error(roadworthy: Run, tmp_path: Path)
     for reference, message in (
         ("folder:empty", "holds no image"),
         ("coco:labels.json", "labels.json must be JSON"),
-        ("nowhere:x", "datasets has no 'nowhere'"),
+        ("nowhere:x", "there is no data set 'nowhere'"),
     ):
         result = roadworthy("data", "check", reference)
         assert result.exit_code == 2

@@ -159,7 +159,7 @@ def test_a_simulator_that_is_not_there(roadworthy: Callable[..., Result]) -> Non
     ("given", "message"),
     [
         (["-s", "world:twon"], "unknown track 'twon': did you mean 'town'?"),
-        (["-s", "wrold"], "simulators has no 'wrold'; did you mean 'world'?"),
+        (["-s", "wrold"], "there is no simulator 'wrold'; did you mean 'world'?"),
         (["-o", "trafic=1"], "'world' has no option 'trafic'"),
         (["--end-at", "crsh"], "there is no event 'crsh'"),
         (["--metric", "XX"], "no metric XX"),

@@ -71,7 +71,7 @@ def test_bad_input_says_what_to_do(roadworthy: Run) -> None:
         (("bundle", "out", "--no-images"), "--out FOLDER"),
         (("verify", "nothing"), "there is none"),
         (("verify", "out", "--rerun", "-1"), "--rerun must be 0 or more"),
-        (("verify", "out", "--rerun", "3"), "was not made by `roadworthy run`"),
+        (("verify", "out", "--rerun", "3"), "does not say how models and data were opened"),
         (("export", "out", "--to", "mlfow"), "did you mean 'mlflow'?"),
         (("export", "out", "--to", "mlflow"), "--uri"),
         (("export", "out", "--to", "fiftyone"), "--out failures"),

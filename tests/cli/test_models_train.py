@@ -206,7 +206,7 @@ def test_exporting_says_nothing_else_than_the_file_does(roadworthy: Run) -> None
         (("train", "dave2", "--weights", "none.onnx", "--epochs", "1"), "there is no such file"),
         (("export", "dave9", "net.onnx"), "there are no weights 'dave9'"),
         (("export", "dave9", "net.h5"), "the file must end in .onnx, .pt, .ts, got 'net.h5'"),
-        (("evaluate", "truth", "--data", "wrold"), "datasets has no 'wrold'"),
+        (("evaluate", "truth", "--data", "wrold"), "there is no data set 'wrold'"),
         (("evaluate", "truth", "--batch", "0"), "batch must be 1 or more, got 0"),
         (("evaluate", "truth", "--lap", "nowhere"), "unknown track 'nowhere'"),
     ],

@@ -1,15 +1,24 @@
 from __future__ import annotations
 
+import errno
+import io
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import typer
 from typer.testing import Result
 
 import roadworthy as rw
+from roadworthy.cli import app, main
+from roadworthy.images import write_image
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -22,8 +31,35 @@ def test_help_says_what_it_is_and_what_to_try(roadworthy: Callable[..., Result])
     assert "<bool>" not in result.stdout
 
 
+def commands(group: Any, *path: str) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *path, name)
+        else:
+            yield " ".join((*path, name)), command
+
+
+def test_every_command_has_examples_and_writes_json() -> None:
+    for name, command in commands(typer.main.get_command(app)):
+        assert f"roadworthy {name}" in (command.epilog or ""), name
+        options = {option for one in command.params for option in one.opts}
+        # What suites schema writes is JSON without being asked.
+        assert "--json" in options or name == "suites schema", name
+
+
+def test_an_option_has_the_same_letter_everywhere() -> None:
+    letters = [
+        tuple(sorted(one.opts, key=len))
+        for _, command in commands(typer.main.get_command(app))
+        for one in command.params
+        if len(one.opts) > 1
+    ]
+    of_letter = Counter(letter for letter, _ in set(letters))
+    assert {letter for letter, count in of_letter.items() if count > 1} <= {"-f", "-m"}, set(letters)
+
+
 @pytest.mark.parametrize("command", [("demo",), ("list",), ("data", "show")])
-def test_every_command_has_examples(roadworthy: Callable[..., Result], command: tuple[str, ...]) -> None:
+def test_examples_are_shown(roadworthy: Callable[..., Result], command: tuple[str, ...]) -> None:
     result = roadworthy(*command, "--help")
     assert result.exit_code == 0
     assert f"$ roadworthy {' '.join(command)}" in result.stdout
@@ -46,7 +82,7 @@ def test_our_errors_are_one_message_without_a_traceback(process: Process) -> Non
     result = process("data", "show", "wrold")
     assert result.returncode == 2
     assert result.stdout == ""
-    assert result.stderr == "Error: datasets has no 'wrold'; did you mean 'world'?\n"
+    assert result.stderr == "Error: there is no data set 'wrold'; did you mean 'world'?\n"
 
 
 @pytest.mark.parametrize("args", [("--debug", "data", "show", "wrold"), ("data", "show", "wrold", "--debug")])
@@ -72,6 +108,32 @@ def test_a_bug_of_ours_is_a_short_message_and_not_exit_code_1(
     assert "Traceback" not in result.stderr
 
 
+def test_what_the_system_refuses_is_told_as_such(
+    roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, *_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr("roadworthy.images.write_image", full)
+    result = roadworthy("data", "show", "world", "--sample", "1", "-o", "size=32x16", "--out", "a.png")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "Error: cannot use a.png: No space left on device\n"
+
+
+def test_an_output_that_lacks_a_sign_costs_no_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "grey.png"
+    write_image(path, np.full((64, 64, 3), 99, np.uint8))
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, "ascii", write_through=True))
+    monkeypatch.setattr("sys.argv", ["roadworthy", "reliability", "change", *[str(path)] * 2])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert b"visual change \\u0394v" in written.getvalue()
+
+
 def test_ctrl_c_ends_with_130(roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -93,7 +155,7 @@ def test_help_does_not_wait_for_heavy_libraries(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("roadworthy ru", ["run", "rules"]),
+        ("roadworthy ru", ["rules", "run"]),
         ("roadworthy rules run --model dave", ["dave2", "dave2-udacity"]),
         ("roadworthy data show kit", ["kitti"]),
         ("roadworthy transforms show ra", ["rain"]),

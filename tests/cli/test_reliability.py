@@ -15,8 +15,8 @@ from roadworthy.images import write_image
 from roadworthy.transforms import make_transform
 
 Run = Callable[..., Result]
-TOWN = ("--data", "world:town", "-o", "size=160x80", "--processes", "1")
-SMALL = ("--data", "world-crops", "-o", "size=32", "-o", "count=8", "--versions", "2", "--processes", "1")
+TOWN = ("--data", "world:town", "-o", "size=160x80", "--workers", "1")
+SMALL = ("--data", "world-crops", "-o", "size=32", "-o", "count=8", "--versions", "2", "--workers", "1")
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,8 @@ def test_check_writes_rows_tables_and_plots(roadworthy: Run, tmp_path: Path) -> 
     assert found["plots"] == ["plots/correctness-accuracy.png", "plots/prediction-accuracy.png"]
     assert all((folder / one).stat().st_size > 1000 for one in found["plots"])
     assert "classifier: accuracy" in (folder / "tables.md").read_text("utf-8")
+    again = roadworthy("evidence", "verify", str(folder), "--rerun", "3", "--json")
+    assert json.loads(again.stdout)["rerun"]["identical"] == 3, "it says how it was made"
 
 
 def test_check_of_a_change_that_hardly_is_one_is_met(roadworthy: Run) -> None:
@@ -127,7 +129,7 @@ def test_check_of_signals_has_a_table_for_each(roadworthy: Run) -> None:
         "count=4",
         "--versions",
         "1",
-        "--processes",
+        "--workers",
         "1",
     )
     result = roadworthy("reliability", "check", "--model", "dave2", *data, "-t", "frost")
@@ -162,14 +164,14 @@ def test_check_refuses_what_makes_no_sense(roadworthy: Run, options: tuple[str, 
 def test_check_says_when_nothing_could_be_checked(roadworthy: Run, tmp_path: Path) -> None:
     for number in range(3):
         write_image(tmp_path / f"flat-{number}.png", np.full((64, 64, 3), 90, np.uint8))
-    data = ("--data", f"folder:{tmp_path}", "--processes", "1", "--preserve", "prediction", "-t", "contrast")
+    data = ("--data", f"folder:{tmp_path}", "--workers", "1", "--preserve", "prediction", "-t", "contrast")
     result = roadworthy("reliability", "check", *data)
     assert result.exit_code == 2
     assert "cannot reach the range up to 0.28" in " ".join(result.stderr.split())
 
 
 def test_check_without_truth_says_that_it_is_needed(roadworthy: Run, tmp_path: Path, images: Path) -> None:
-    data = ("--data", f"folder:{images.parent / images.name}", "--processes", "1", "-t", "contrast")
+    data = ("--data", f"folder:{images.parent / images.name}", "--workers", "1", "-t", "contrast")
     result = roadworthy("reliability", "check", *data, "--preserve", "correctness")
     assert result.exit_code == 2
     assert "the frame does not tell its class" in " ".join(result.stderr.split())
@@ -180,7 +182,7 @@ def test_check_takes_the_names_of_folders_for_classes(roadworthy: Run, tmp_path:
         path = tmp_path / "images" / str(frame.metadata["class"]) / f"{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         frame.save_image(path)
-    data = ("--data", f"folder:{tmp_path / 'images'}", "-o", "classes=true", "--processes", "1")
+    data = ("--data", f"folder:{tmp_path / 'images'}", "-o", "classes=true", "--workers", "1")
     asked = ("--versions", "1", "-t", "contrast", "--preserve", "correctness", "--json")
     found = json.loads(roadworthy("reliability", "check", *data, *asked).stdout)
     (row,) = found["results"]
@@ -193,7 +195,7 @@ def test_check_of_a_model_that_is_never_right_is_not_met(roadworthy: Run, tmp_pa
         path = tmp_path / "images" / "nothing of the kind" / f"{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         frame.save_image(path)
-    data = ("--data", f"folder:{tmp_path / 'images'}", "-o", "classes=true", "--processes", "1")
+    data = ("--data", f"folder:{tmp_path / 'images'}", "-o", "classes=true", "--workers", "1")
     asked = ("--versions", "1", "-t", "contrast", "--preserve", "correctness")
     result = roadworthy("reliability", "check", *data, *asked)
     assert result.exit_code == 1
@@ -213,7 +215,7 @@ def test_rank_has_the_shape_of_the_papers_table(roadworthy: Run, tmp_path: Path)
         "count=5",
         "--versions",
         "2",
-        "--processes",
+        "--workers",
         "1",
     )
     result = roadworthy("reliability", "rank", *models, *data, "-t", "contrast", "-t", "rgb", "--json")

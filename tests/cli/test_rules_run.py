@@ -162,7 +162,7 @@ def test_the_same_seed_makes_the_same_run(roadworthy: Run) -> None:
         )
         return sorted(path.name for path in Path(out, "images").rglob("*.png"))
 
-    assert images("1", "a") == images("1", "b", "--processes", "2")
+    assert images("1", "a") == images("1", "b", "--workers", "2")
     assert images("1", "c") != images("2", "d")
 
 
@@ -205,7 +205,7 @@ def test_frames_that_do_not_qualify_are_counted_with_reasons(roadworthy: Run) ->
             ("--rule", RAIN, "--images", "few", "--sample", "2"),
             "images must be one of failures, sample, all, none",
         ),
-        (("--rule", RAIN, "--processes", "0", "--sample", "2"), "--processes must be 1 or more, got 0"),
+        (("--rule", RAIN, "--workers", "0", "--sample", "2"), "--workers must be 1 or more, got 0"),
         (("--rule", RAIN, "-o", "weather=rain", "--sample", "2"), "no frame qualifies, so no rule was tried"),
         (("--rule", RAIN, "--traffic", "up"), "--traffic must be right or left, got 'up'"),
         (("--rule", RAIN, "--engines", "none.yaml"), "none.yaml"),
@@ -348,7 +348,7 @@ def test_compose_tries_a_rule_on_top_of_others_changes(roadworthy: Run) -> None:
     [
         (("compare", "--rule", RULE_4, "--by", "rain"), "only the change of a rule with one change"),
         (("compare", "--rule", RAIN, "--by", "engine:none"), "--engines has no engine 'none'"),
-        (("compare", "--rule", RAIN, "--by", "drizzle"), "transforms has no 'drizzle'"),
+        (("compare", "--rule", RAIN, "--by", "drizzle"), "there is no transform 'drizzle'"),
         (("compose", "--rule", RAIN, "--first", "rain:hevy"), "rain has no preset 'hevy'"),
     ],
 )

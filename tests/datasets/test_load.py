@@ -109,7 +109,7 @@ def test_an_unknown_option_lists_the_known_ones_with_the_nearest_first() -> None
         InputError, match=r"no option 'recursve': did you mean 'recursive'\?.*rate=15.0.*side="
     ):
         load("folder:x", recursve="yes")
-    with pytest.raises(InputError, match=r"no option 'zzz': Its options are limit=None, rate=15.0"):
+    with pytest.raises(InputError, match=r"no option 'zzz': its options are limit=None, rate=15.0"):
         load("folder:x", zzz=1)
     with pytest.raises(InputError, match="'list' takes no options, got 'count'"):
         load("list:x", count=1)

@@ -100,7 +100,7 @@ def test_one_that_moves_things_is_refused() -> None:
 
 
 def test_an_unknown_name_is_refused_with_what_there_is() -> None:
-    with pytest.raises(UnknownNameError, match=r"transformations has no 'contrasst'.*contrast"):
+    with pytest.raises(UnknownNameError, match=r"there is no transformation 'contrasst'.*contrast"):
         transformation_named("contrasst")
 
 

@@ -261,6 +261,7 @@ def test_a_run_of_another_version_or_with_other_libraries_is_told(
     ("content", "message"),
     [
         ("[]", "is no manifest of a run"),
+        ('{"format": 1, "seed": NaN}', "manifest.json: seed must be a whole number, got nan"),
         ("{", "must be JSON"),
         ('{"format": 2}', "has format 2, and this Roadworthy reads up to 1: update it"),
     ],

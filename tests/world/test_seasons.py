@@ -72,8 +72,8 @@ def test_a_season_changes_the_picture_and_not_the_truth(season: str) -> None:
 
 def test_every_season_renders_under_every_sky() -> None:
     scene = make_scene("town", 333.0, seed=5)
-    for season, weather, time in product(SEASONS, WEATHERS, TIMES):
-        sky = Conditions(weather, "heavy", time, season)
+    for k, (season, weather) in enumerate(product(SEASONS, WEATHERS)):
+        sky = Conditions(weather, "heavy", TIMES[k % len(TIMES)], season)
         assert render(scene.replace(conditions=sky), Camera(96, 48)).image.std() > 4
 
 

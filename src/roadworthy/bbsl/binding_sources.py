@@ -147,6 +147,7 @@ class TableValue(Source):
         path: The CSV file; beside the file of bindings.
         columns: One column for a real or bool, two for an interval, four for a box.
         key: The column with the ids of the frames.
+        folder: Where the path counts from: the folder of the file of bindings.
     """
 
     path: str

@@ -5,6 +5,7 @@ Exit codes: 0 all is well, 1 a requirement is violated, 2 something went wrong, 
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from roadworthy._starting import spare_torch
 from roadworthy._version import __version__
 from roadworthy.cli import (
     bbsl,
@@ -41,10 +43,18 @@ from roadworthy.errors import RoadworthyError
 __all__ = ["app", "main"]
 
 FAILED = 2
+_START, _TEST, _RUN, _LOOK = _PANELS = "Start here", "Test models", "Run suites", "Look around"
 
 
 class _Program(Group):
     """Turns exceptions into one clean message and an exit code, whichever command they come from."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        # Panel by panel: commands and groups of commands are registered in two lists.
+        def place(name: str) -> int:
+            return _PANELS.index(getattr(self.commands[name], "rich_help_panel", _LOOK))
+
+        return sorted(super().list_commands(ctx), key=place)
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
         given = list(sys.argv[1:] if args is None else args)
@@ -58,6 +68,10 @@ class _Program(Group):
                 traceback.print_exc()
             elif isinstance(error, RoadworthyError):
                 print_error(str(error))
+            elif isinstance(error, OSError) and error.strerror:
+                # A name too long, a full disk, a folder that may not be read: no fault of the program.
+                place = "go on" if error.filename is None else f"use {error.filename}"
+                print_error(f"cannot {place}: {error.strerror}")
             else:
                 print_error(
                     f"{type(error).__name__}: {error}\n"
@@ -101,33 +115,33 @@ def _global_options(
     # Both options are acted on elsewhere: --version by its callback, --debug by _Program.
 
 
-app.command("demo", cls=Command, rich_help_panel="Start here", epilog=demo.EXAMPLES)(demo.demo)
-app.command("serve", cls=Command, rich_help_panel="Start here", epilog=serving.EXAMPLES)(serving.serve)
-app.command("run", cls=Command, rich_help_panel="Run suites", epilog=running.EXAMPLES)(running.run)
-app.add_typer(suites.app, name="suites", rich_help_panel="Run suites")
-app.command("report", cls=Command, rich_help_panel="Run suites", epilog=reporting.EXAMPLES)(
-    reporting.write_reports
-)
-app.command("compare", cls=Command, rich_help_panel="Run suites", epilog=comparing.EXAMPLES)(
-    comparing.compare_runs
-)
-app.add_typer(evidence.app, name="evidence", rich_help_panel="Run suites")
-app.command("list", cls=Command, rich_help_panel="Look around", epilog=listing.EXAMPLES)(listing.list_all)
-app.command("selftest", cls=Command, rich_help_panel="Look around", epilog=selftesting.EXAMPLES)(
+app.command("demo", cls=Command, rich_help_panel=_START, epilog=demo.EXAMPLES)(demo.demo)
+app.command("serve", cls=Command, rich_help_panel=_START, epilog=serving.EXAMPLES)(serving.serve)
+app.command("run", cls=Command, rich_help_panel=_RUN, epilog=running.EXAMPLES)(running.run)
+app.add_typer(suites.app, name="suites", rich_help_panel=_RUN)
+app.command("report", cls=Command, rich_help_panel=_RUN, epilog=reporting.EXAMPLES)(reporting.write_reports)
+app.command("compare", cls=Command, rich_help_panel=_RUN, epilog=comparing.EXAMPLES)(comparing.compare_runs)
+app.add_typer(evidence.app, name="evidence", rich_help_panel=_RUN)
+app.command("list", cls=Command, rich_help_panel=_LOOK, epilog=listing.EXAMPLES)(listing.list_all)
+app.command("selftest", cls=Command, rich_help_panel=_LOOK, epilog=selftesting.EXAMPLES)(
     selftesting.self_test
 )
-app.add_typer(rules.app, name="rules", rich_help_panel="Test models")
-app.add_typer(coverage.app, name="coverage", rich_help_panel="Test models")
-app.add_typer(reliability.app, name="reliability", rich_help_panel="Test models")
-app.add_typer(bbsl.app, name="bbsl", rich_help_panel="Test models")
-app.add_typer(driving.app, name="driving", rich_help_panel="Test models")
-app.add_typer(data.app, name="data", rich_help_panel="Look around")
-app.add_typer(models.app, name="models", rich_help_panel="Look around")
-app.add_typer(transforms.app, name="transforms", rich_help_panel="Look around")
-app.add_typer(gallery.app, name="gallery", rich_help_panel="Look around")
-app.add_typer(engines.app, name="engines", rich_help_panel="Look around")
+app.add_typer(rules.app, name="rules", rich_help_panel=_TEST)
+app.add_typer(coverage.app, name="coverage", rich_help_panel=_TEST)
+app.add_typer(reliability.app, name="reliability", rich_help_panel=_TEST)
+app.add_typer(bbsl.app, name="bbsl", rich_help_panel=_TEST)
+app.add_typer(driving.app, name="driving", rich_help_panel=_TEST)
+app.add_typer(data.app, name="data", rich_help_panel=_LOOK)
+app.add_typer(models.app, name="models", rich_help_panel=_LOOK)
+app.add_typer(transforms.app, name="transforms", rich_help_panel=_LOOK)
+app.add_typer(gallery.app, name="gallery", rich_help_panel=_LOOK)
+app.add_typer(engines.app, name="engines", rich_help_panel=_LOOK)
 
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # A sign or file name that the output cannot show must not cost the results.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    spare_torch()
     app(prog_name="roadworthy")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from roadworthy._files import check_free
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -152,8 +153,8 @@ def bars() -> Iterator[Bars]:
         yield Bars(progress)
 
 
-def parse_options(given: Iterable[str]) -> dict[str, object]:
-    """Return the options written as key=value.
+def parse_options(given: Iterable[str], such_as: str = "-o weather=rain") -> dict[str, object]:
+    """Return the options written as key=value; a message says what they are such as.
 
     Example:
         >>> parse_options(["weather=rain", "count=12"])
@@ -164,7 +165,7 @@ def parse_options(given: Iterable[str]) -> dict[str, object]:
         key, equals, value = text.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise InputError(f"an option is written key=value, such as -o weather=rain, got {text!r}")
+            raise InputError(f"an option is written key=value, such as {such_as}, got {text!r}")
         if key in options:
             raise InputError(f"option {key!r} is given twice: {options[key]!r} and {value!r}")
         options[key] = value
@@ -202,10 +203,8 @@ def make_new_folder(path: Path) -> Path:
     Raises:
         InputError: It cannot be made, or holds something.
     """
-    folder = make_folder(path)
-    if any(folder.iterdir()):
-        raise InputError(f"{folder} must be empty or new, got a folder with files: choose another with --out")
-    return folder
+    check_free(path)
+    return make_folder(path)
 
 
 def examples(*lines: str) -> str:

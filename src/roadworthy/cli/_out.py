@@ -8,18 +8,10 @@ from typing import Annotated
 
 import typer
 
-from roadworthy._files import numbered
+from roadworthy._files import is_free, numbered
 from roadworthy.cli._console import console
 
-__all__ = ["Out", "free_folder", "is_free", "next_free"]
-
-
-def is_free(folder: Path) -> bool:
-    """Return whether nothing lies at a path, or an empty folder only; one that cannot be read is not free."""
-    try:
-        return not any(folder.iterdir()) if folder.is_dir() else not folder.exists()
-    except OSError:
-        return False
+__all__ = ["Out", "free_folder", "next_free"]
 
 
 def free_folder(usual: Path, *, resume: bool | None = None) -> Path:

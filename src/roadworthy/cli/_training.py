@@ -23,7 +23,7 @@ Precision = Annotated[
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the training in the folder.")]
 Workers = Annotated[
-    int | None, typer.Option(metavar="N", help="Processes that read; one per core when left out.")
+    int | None, typer.Option(metavar="N", help="Processes that read; one per core if left out.")
 ]
 
 

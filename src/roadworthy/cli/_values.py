@@ -1,16 +1,25 @@
-"""Values as people write them on the command line: shares, sizes, numbers of processes."""
+"""Values as people write them on the command line: shares, sizes, numbers of workers."""
 
 from __future__ import annotations
 
 import os
 import re
+from typing import Annotated
+
+import typer
 
 from roadworthy.errors import InputError
 
-__all__ = ["image_size", "processes_for", "share", "two_numbers"]
+__all__ = ["Workers", "image_size", "processes_for", "share", "two_numbers"]
 
 _FEW = 200  # images: making so many takes no longer than starting processes
 _MOST_PROCESSES = 8
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", metavar="N", help="Processes that make images; as many as there are cores if left out."
+    ),
+]
 
 
 def share(name: str, text: str) -> float:
@@ -54,6 +63,6 @@ def processes_for(asked: int | None, images: int) -> int:
     """Return how many processes make images: one for few of them."""
     if asked is not None:
         if asked < 1:
-            raise InputError(f"--processes must be 1 or more, got {asked}")
+            raise InputError(f"--workers must be 1 or more, got {asked}")
         return asked
     return 1 if images <= _FEW else min(_MOST_PROCESSES, os.cpu_count() or 1)

@@ -63,7 +63,7 @@ def compare_runs(
     before, after = StoredRun.open(first), StoredRun.open(second)
     if fail:
         _check_finished(after)
-    given = {key: str(value) for key, value in parse_options(systems or []).items()}
+    given = {key: str(value) for key, value in parse_options(systems or [], "--systems dave2=epoch").items()}
     found = compare(before, after, systems=given or None, alpha=alpha, anyway=anyway)
     if out is not None:
         write_comparison(found, out, before, after)

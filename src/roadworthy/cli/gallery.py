@@ -63,7 +63,7 @@ def harvest(
             "--element",
             "-e",
             metavar="WORD",
-            help="What to cut out, such as pedestrian; repeatable; all that can be when left out.",
+            help="What to cut out, such as pedestrian; repeatable; all that can be if left out.",
         ),
     ] = None,
     option: Options = None,
@@ -180,7 +180,7 @@ def show(
     ] = "",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The picture to write; named after the gallery when left out."),
+        typer.Option(metavar="FILE", help="The picture to write; named after the gallery if left out."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

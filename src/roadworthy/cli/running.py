@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +12,7 @@ from roadworthy._files import plain_name
 from roadworthy.cli._console import examples, print_json
 from roadworthy.cli._dry_run import dry_run_of
 from roadworthy.cli._suites import as_document, exit_code, planned, run_plan, summarised, write_results
+from roadworthy.errors import InputError
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -91,6 +93,7 @@ def run(
     """
     from roadworthy.runs.executors import executor_for
 
+    _check(out, executor, workers, address, timeout)
     plan = planned(suite, only=only or (), sample=sample, allow_commands=allow_commands, seed=seed)
     if dry_run:
         dry_run_of(plan, images, executor, workers, as_json=as_json)
@@ -112,3 +115,15 @@ def run(
     else:
         summarised(result, written)
     raise typer.Exit(exit_code(result, strict=strict))
+
+
+def _check(out: Path | None, executor: str, workers: int | None, address: str | None, timeout: float) -> None:
+    """Refuse at once what would be refused when models and data have been opened."""
+    if out is not None and out.exists() and not out.is_dir():
+        raise InputError(f"cannot make the folder {out}: a file has this name; choose another with --out")
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers must be 1 or more, got {workers}")
+    if address is not None and executor != "ray":
+        raise InputError("--address is that of a Ray cluster: add --executor ray")
+    if not 0 < timeout < math.inf:
+        raise InputError(f"--timeout must be a number of seconds above 0, got {timeout:g}")

@@ -74,7 +74,7 @@ def show(
     seed: Seed = 0,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The picture to write; named after the transform when left out."),
+        typer.Option(metavar="FILE", help="The picture to write; named after the transform if left out."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -243,7 +243,7 @@ def _variants(name: str, steps: int, given: list[str] | None) -> tuple[Transform
     from roadworthy.report import variants
     from roadworthy.transforms import kind_of, make_transform
 
-    fixed = parse_options(given or [])
+    fixed = parse_options(given or [], "-p amount=0.5")
     # Made once with text converted, so that a wrong parameter is refused before anything is drawn.
     checked = make_transform(name, **fixed).settings if fixed else {}
     if "amount" in fixed and "amount" not in checked:
@@ -267,7 +267,10 @@ def _presets(name: str, given: list[str] | None) -> tuple[Transform, ...]:
     kind = kind_of(name)
     if not kind.presets:
         raise InputError(f"{name} has no presets; leave out --presets to draw its amounts")
-    return tuple(make_transform(f"{name}:{preset}", **parse_options(given or [])) for preset in kind.presets)
+    return tuple(
+        make_transform(f"{name}:{preset}", **parse_options(given or [], "-p amount=0.5"))
+        for preset in kind.presets
+    )
 
 
 def _parameter_document(parameter: Parameter) -> dict[str, object]:

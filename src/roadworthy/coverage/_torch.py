@@ -22,7 +22,7 @@ from roadworthy.coverage.activations import (
     input_layer,
 )
 from roadworthy.errors import InputError
-from roadworthy.models.network import named_arrays
+from roadworthy.models.network import named_tensors
 from roadworthy.models.outputs import Arrays
 
 __all__ = ["TorchRecorder"]
@@ -96,7 +96,7 @@ class TorchRecorder:
         layers = watch.layers()
         if self.counting.inputs:
             layers.insert(0, input_layer(images, self.axes))
-        outputs = named_arrays(tuple(found) if isinstance(found, list) else found)
+        outputs = named_tensors(found)
         return outputs, self._assembler.assemble(layers, len(images), frames)
 
 

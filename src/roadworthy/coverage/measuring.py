@@ -24,7 +24,7 @@ from roadworthy._arrays import read_npz
 from roadworthy._files import parse_json, replacing
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria import Ranges, Reference, learn_ranges, learn_reference
-from roadworthy.coverage.criteria._cells import Cells
+from roadworthy.coverage.criteria._cells import Cells, Counted
 from roadworthy.coverage.criteria.named import CriterionChoice
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed
@@ -55,7 +55,7 @@ class LayerRow:
 
 
 @dataclass(eq=False)
-class Covered:
+class Covered(Counted):
     """What one criterion has seen, without the criterion itself.
 
     Attributes:
@@ -71,21 +71,6 @@ class Covered:
     seen: NDArray[np.bool_]
     per_neuron: bool
     settings: str
-
-    @property
-    def covered(self) -> int:
-        """How many cells were visited."""
-        return int(np.count_nonzero(self.seen))
-
-    @property
-    def total(self) -> int:
-        """How many cells there are."""
-        return len(self.seen)
-
-    @property
-    def value(self) -> float:
-        """The share of cells that were visited, from 0 to 1."""
-        return self.covered / self.total
 
     def merge(self, other: Covered) -> None:
         """Add what another one has seen.

@@ -13,7 +13,7 @@ from roadworthy.datasets._annotations import CLIPPED
 from roadworthy.datasets._base import BaseDataset, OnError
 from roadworthy.datasets._chosen import ChosenFrames, sample_of, spread
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
-from roadworthy.datasets._load import load, load_fitting, reader_for
+from roadworthy.datasets._load import fitting_options, load, load_fitting, reader_for
 from roadworthy.datasets.a2d2 import A2D2Dataset
 from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
@@ -49,6 +49,7 @@ __all__ = [
     "WorldDataset",
     "YoloDataset",
     "export",
+    "fitting_options",
     "load",
     "load_fitting",
     "options_of",

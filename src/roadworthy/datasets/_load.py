@@ -12,7 +12,7 @@ from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.registry import datasets
 
-__all__ = ["load", "load_fitting", "reader_for"]
+__all__ = ["fitting_options", "load", "load_fitting", "reader_for"]
 
 
 def reader_for(reference: str) -> Callable[..., Any]:
@@ -20,11 +20,16 @@ def reader_for(reference: str) -> Callable[..., Any]:
 
     Raises:
         UnknownNameError: No reader has this name; says what to write where it is a path alone.
+        InputError: There is no name.
     """
+    name = reference.partition(":")[0]
+    if not name:
+        raise InputError(f"a data set is written name or name:path, such as 'world:town', got {reference!r}")
     try:
-        return datasets.get(reference.partition(":")[0])
+        return datasets.get(name)
     except UnknownNameError:
-        if not is_file(Path(reference)) and not is_folder(Path(reference)):
+        exists = is_file(Path(reference)) or is_folder(Path(reference))
+        if not exists and len(Path(name).parts) < 2:
             raise
     raise UnknownNameError(
         f"{reference!r} is a path: write the format of the data before it, such as 'folder:{reference}'; "
@@ -51,11 +56,9 @@ def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Da
         >>> load("wrold")
         Traceback (most recent call last):
         ...
-        roadworthy.errors.UnknownNameError: datasets has no 'wrold'; did you mean 'world'?
+        roadworthy.errors.UnknownNameError: there is no data set 'wrold'; did you mean 'world'?
     """
     name, _, path = reference.partition(":")
-    if not name:
-        raise InputError(f"a data set is written name or name:path, such as 'world:town', got {reference!r}")
     reader = reader_for(reference)
     wanted = takes_path(reader)
     if path and wanted == "never":
@@ -103,6 +106,22 @@ def load_fitting(
         >>> len(load_fitting("world:town", options={"time": "night"}, count=12, history=None, labels="any"))
         12
     """
+    return load(reference, relative_to, **{**fitting_options(reference, **wished), **(options or {})})
+
+
+def fitting_options(reference: str, **wished: object) -> dict[str, object]:
+    """Return those of some options that a data set has and that are given.
+
+    Args:
+        reference: The name of a reader, and after a colon the path it reads.
+        wished: Options; None where one is not given.
+
+    Raises:
+        UnknownNameError: No reader has this name.
+
+    Example:
+        >>> fitting_options("world:town", count=12, history=None, labels="any")
+        {'count': 12}
+    """
     known = {one.name for one in options_of(reader_for(reference))}
-    fitting = {name: value for name, value in wished.items() if name in known and value is not None}
-    return load(reference, relative_to, **{**fitting, **(options or {})})
+    return {name: value for name, value in wished.items() if name in known and value is not None}

@@ -52,6 +52,7 @@ class WorldCropsDataset(BaseDataset):
         weather: What the sky does; several joined by commas, or ``"all"``.
         level: How much of the weather; several, or ``"all"``.
         time: ``"day"``, ``"dusk"`` or ``"night"``; several, or ``"all"``.
+        season: ``"spring"``, ``"summer"``, ``"autumn"`` or ``"winter"``; several, or ``"all"``.
         count: The number of images.
         seed: Chooses the things, their looks and places, and what is around them.
         size: Width and height of the images.
@@ -76,6 +77,7 @@ class WorldCropsDataset(BaseDataset):
         weather: str | Sequence[str] = "sunny",
         level: str | float | Sequence[str | float] = "normal",
         time: str | Sequence[str] = "day",
+        season: str | Sequence[str] = "summer",
         count: int = 150,
         seed: int = 0,
         size: int = 64,
@@ -90,7 +92,14 @@ class WorldCropsDataset(BaseDataset):
         self._size = size
         turns = count // len(self._classes) + len(self._classes)
         self._world = WorldDataset(
-            path, weather=weather, level=level, time=time, count=turns, seed=seed, traffic=0
+            path,
+            weather=weather,
+            level=level,
+            time=time,
+            season=season,
+            count=turns,
+            seed=seed,
+            traffic=0,
         )
         ids = [f"{self._class(number).replace(' ', '-')}-{number:06d}" for number in range(count)]
         super().__init__(self._world.name.replace("world", "world-crops", 1), ids)

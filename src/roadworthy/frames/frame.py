@@ -40,7 +40,8 @@ class Frame(ReadOnlyArrays):
         depth: Metres along the optical axis per pixel, float32; infinite in the sky, NaN where unknown.
         signals: What the vehicle does.
         previous: The frames before this one, oldest first.
-        metadata: Further facts, such as weather, level, time and place; for an image of one thing, its class.
+        metadata: Further facts, such as weather, level, time, season and place; for an image of one
+            thing, its class.
         visual_change: Δv, how much of a change from its original a human sees in this image.
         tolerated: Whether people still answer rightly after so much of the change (t_c of a published study);
             None where nobody has measured it.

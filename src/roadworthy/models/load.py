@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from roadworthy._files import is_file, is_folder
 from roadworthy._options import checked_options, options_of, takes_path
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.models.network import ModelSpec
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.registry import models
@@ -102,7 +102,20 @@ def _opened(reference: str, options: Mapping[str, object], folder: Path) -> Syst
             "expected the kind of model before its file: write "
             f"'{_KINDS[Path(reference).suffix.lower()]}:{reference}'"
         )
-    factory = models.get(kind)
+    try:
+        factory = models.get(kind)
+    except UnknownNameError:
+        if not path and is_file(folder / reference):
+            raise UnknownNameError(
+                f"expected the kind of model before its file, such as 'onnx:{reference}'; kinds are "
+                f"{', '.join(models.names())}"
+            ) from None
+        if path or not reference or not is_folder(folder / reference):
+            raise
+        raise UnknownNameError(
+            f"{reference} is a folder without a model.yaml: name the file of the network, such as "
+            f"onnx:{reference}/net.onnx, or put a model.yaml beside it; `roadworthy models try` prints one"
+        ) from None
     _check_path(kind, path, factory)
     given = {key: value for key, value in options.items() if not (key == "spec" and value is None)}
     known = {option.name for option in options_of(factory)}

@@ -26,7 +26,16 @@ from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
 from roadworthy.models.protocols import SystemUnderTest, Task
 
-__all__ = ["ModelSpec", "Network", "Runtime", "Tensor", "late", "named_arrays", "named_frames"]
+__all__ = [
+    "ModelSpec",
+    "Network",
+    "Runtime",
+    "Tensor",
+    "late",
+    "named_arrays",
+    "named_frames",
+    "named_tensors",
+]
 
 P = TypeVar("P", bound=Prediction)
 
@@ -272,7 +281,7 @@ def needed_spec(spec: ModelSpec[Any] | None, name: str, runtime: Runtime) -> Mod
     )
 
 
-def named_arrays(value: object, names: Sequence[str] = ()) -> dict[str, Any]:
+def named_arrays(value: object) -> dict[str, Any]:
     """Return what a network gave as arrays by name: one array, several, or a mapping of them.
 
     Example:
@@ -282,9 +291,18 @@ def named_arrays(value: object, names: Sequence[str] = ()) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return {str(name): _array(one) for name, one in value.items()}
     if isinstance(value, tuple):
-        labels = names if len(names) == len(value) else [f"output{number}" for number in range(len(value))]
-        return {name: _array(one) for name, one in zip(labels, value, strict=True)}
-    return {names[0] if len(names) == 1 else "output": _array(value)}
+        return {f"output{number}": _array(one) for number, one in enumerate(value)}
+    return {"output": _array(value)}
+
+
+def named_tensors(value: object) -> dict[str, Any]:
+    """Return what a torch module gave as arrays by name; its list of tensors is several outputs, too.
+
+    Example:
+        >>> sorted(named_tensors([np.zeros(1), np.ones(1)]))
+        ['output0', 'output1']
+    """
+    return named_arrays(tuple(value) if isinstance(value, list) else value)
 
 
 def _array(value: object) -> Any:

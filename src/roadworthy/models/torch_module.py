@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from roadworthy._importing import imported
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.frames import Frame
-from roadworthy.models.network import ModelSpec, Network, Tensor, existing, named_arrays, needed_spec
+from roadworthy.models.network import ModelSpec, Network, Tensor, existing, named_tensors, needed_spec
 from roadworthy.registry import models
 
 if TYPE_CHECKING:
@@ -230,4 +230,4 @@ class TorchRuntime:
 
         with torch.inference_mode():
             found = self.module(torch.from_numpy(images).to(self.device))
-        return named_arrays(tuple(found) if isinstance(found, list) else found)
+        return named_tensors(found)

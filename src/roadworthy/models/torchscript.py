@@ -19,7 +19,7 @@ from roadworthy.models.network import (
     OpensLater,
     Tensor,
     existing,
-    named_arrays,
+    named_tensors,
     needed_spec,
 )
 from roadworthy.models.torch_module import imported_torch
@@ -99,4 +99,4 @@ class TorchScriptRuntime(OpensLater):
 
         with torch.inference_mode():
             found = self.module(torch.from_numpy(images).to(self.device))
-        return named_arrays(tuple(found) if isinstance(found, list) else found)
+        return named_tensors(found)

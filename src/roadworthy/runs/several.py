@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from roadworthy._files import file_name
+from roadworthy._files import check_free, file_name
 from roadworthy._frozen import frozen
 from roadworthy.cases import Dataset, Method, Requirement, ResumableMethod, Status
 from roadworthy.errors import InputError
@@ -19,8 +19,16 @@ from roadworthy.runs.executors.retention import ImageRetention, Retention
 from roadworthy.runs.loop import Cost, Pair, Work
 from roadworthy.runs.resuming import Checkpoints
 from roadworthy.runs.single import RunResult, about_run, check_arguments, concluded
-from roadworthy.runs.store import RunStore, locked
+from roadworthy.runs.store import (
+    RunStore,
+    Tested,
+    begin_manifest,
+    check_manifest,
+    complete_manifest,
+    locked,
+)
 from roadworthy.runs.store.locking import LOCK
+from roadworthy.runs.store.manifest import MANIFEST
 
 __all__ = ["SeveralResults", "run_several"]
 
@@ -57,12 +65,13 @@ def run_several(
     tested: Callable[[Requirement, SystemUnderTest], bool] | None = None,
     progress: Callable[[int], None] | None = None,
     resume: bool = False,
+    manifest: Tested | None = None,
 ) -> SeveralResults:
     """Test several requirements on several systems.
 
     The folder gets ``runs``, with a folder for each requirement and in it a run for each system, and
     ``images``, with the images of all. The rows are those that :func:`~roadworthy.runs.run` would store
-    for the same seed. The folder of a suite, which has a manifest, may hold other runs.
+    for the same seed. The folder of a suite, which wrote a manifest, may hold other runs.
 
     Args:
         method: The method that all requirements name; a search can be run for one system only.
@@ -81,6 +90,8 @@ def run_several(
         tested: Whether a requirement is tested on a system; all are when left out.
         progress: Called after every batch with the number of cases so far.
         resume: Go on with the runs in the folder where they stood, as :func:`~roadworthy.runs.run` does.
+        manifest: What is tested, which is written down as :func:`~roadworthy.runs.run` does; None where the
+            caller does so.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
@@ -93,7 +104,7 @@ def run_several(
         raise InputError("a run needs at least one requirement and one system, got none")
     _check_names("requirements", [one.id for one in requirements])
     _check_names("systems", [one.name for one in systems])
-    _check_folder(out, resume=resume)
+    _check_folder(out, resume=resume, ours=manifest is not None)
     wanted = [
         (requirement, system)
         for requirement in requirements
@@ -106,6 +117,8 @@ def run_several(
     }
     about = about_run(data, seed)
     with locked(out):
+        if manifest is not None:
+            check_manifest(out, **manifest)
         with ExitStack() as stack:
             checkpoints = None
             if len(wanted) == 1:
@@ -127,6 +140,8 @@ def run_several(
                 )
                 for requirement, system in wanted
             }
+            if manifest is not None:
+                begin_manifest(out, **manifest)
             ids = dict.fromkeys(requirement.id for requirement, _ in wanted)
             asked = [one for one in requirements if one.id in ids]
             work = Work(method, asked, systems, stores, retention, batch_size, simulator)
@@ -144,6 +159,8 @@ def run_several(
             (requirement.id, system.name): concluded(method, requirement, stores[requirement.id, system.name])
             for requirement, system in wanted
         }
+        if manifest is not None:
+            complete_manifest(out)
     return SeveralResults(frozen(results), frozen(work.costs), out / "images")
 
 
@@ -154,13 +171,11 @@ def _executor(given: Executor | None, processes: int) -> AbstractContextManager[
     return executor_for("serial") if processes == 1 else executor_for("processes", workers=processes)
 
 
-def _check_folder(out: Path, *, resume: bool) -> None:
-    """Refuse a folder with something else in it; that of a suite holds other runs."""
-    if not out.is_dir() or (out / "manifest.json").is_file():
-        return
-    files = [one for one in out.iterdir() if one.name != LOCK]
-    if files and not (resume and (out / "runs").is_dir()):
-        raise InputError(f"{out} must be empty or new, got a folder with files; choose another, or delete it")
+def _check_folder(out: Path, *, resume: bool, ours: bool) -> None:
+    """Refuse a folder with something else in it; that of a suite, whose manifest is its own, holds others."""
+    of_suite = not ours and (out / MANIFEST).is_file()
+    if not of_suite and not (resume and (out / "runs").is_dir()):
+        check_free(out, [LOCK])
 
 
 def _cases(counts: Mapping[Pair, Mapping[Status, int]]) -> int:

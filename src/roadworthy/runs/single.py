@@ -18,7 +18,15 @@ from roadworthy.runs.executors.retention import ImageRetention, Retention
 from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.loop import Work
 from roadworthy.runs.resuming import Checkpoints
-from roadworthy.runs.store import RunStore, locked, read_verdicts
+from roadworthy.runs.store import (
+    RunStore,
+    Tested,
+    begin_manifest,
+    check_manifest,
+    complete_manifest,
+    locked,
+    read_verdicts,
+)
 
 __all__ = ["ImageRetention", "RunResult", "about_run", "check_arguments", "concluded", "run"]
 
@@ -48,6 +56,7 @@ def run(
     progress: Progress | None = None,
     executor: Executor | None = None,
     resume: bool = False,
+    manifest: Tested | None = None,
 ) -> RunResult:
     """Carry one requirement from its cases to its outcome.
 
@@ -73,19 +82,23 @@ def run(
         resume: Go on with the run in the folder ``out`` where it stood, after it was stopped in whatever way;
             the rows are those of a run that was not. A search goes on from its last checkpoint. Without such
             a run, begin.
+        manifest: What is tested, see :func:`~roadworthy.runs.store.what_is_tested`; written down in
+            the folder as ``manifest.json``. A run of something else does not go on.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
     """
     check_arguments(method, [requirement], [system], batch_size)
     retention = Retention(images, seed=seed)
-    if resume and out is None:
-        raise InputError("give the folder of the run that is to be resumed")
+    if out is None and (resume or manifest is not None):
+        raise InputError("give the folder of the run that is to be resumed or has a manifest")
     about = about_run(data, seed)
     with _folder(out) as folder, locked(folder):
         checkpoints = Checkpoints(
             method, requirement, folder, {**about, "system": system.name}, resume=resume
         )
+        if manifest is not None and resume:
+            check_manifest(folder, **manifest)
         with RunStore(
             folder,
             requirement,
@@ -94,6 +107,8 @@ def run(
             resume=resume,
             search=isinstance(method, ResumableMethod),
         ) as store:
+            if manifest is not None:
+                begin_manifest(folder, **manifest)
             repeats = checkpoints.begin(store)
             work = Work(
                 method,
@@ -113,6 +128,8 @@ def run(
             if out is not None:
                 checkpoints.leave(store, 1)
         result = concluded(method, requirement, store)
+        if manifest is not None:
+            complete_manifest(folder)
     return replace(result, folder=None) if out is None else result
 
 

@@ -217,7 +217,7 @@ requirements:
 
 
 def test_a_run_without_a_suite_cannot_be_rerun(stored: StoredRun) -> None:
-    with pytest.raises(InputError, match="was not made by `roadworthy run`"):
+    with pytest.raises(InputError, match="does not say how models and data were opened"):
         rerun_sample(stored.folder, 5)
     found = Verification()
     check_present(stored.folder, found)

@@ -64,7 +64,7 @@ def test_the_same_run_gives_the_same_bytes(stored: StoredRun, tmp_path: Path) ->
 def test_folders_with_files_and_runs_without_images_are_refused(stored: StoredRun, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").touch()
-    with pytest.raises(InputError, match="new or an empty folder"):
+    with pytest.raises(InputError, match="must be empty or new"):
         export_fiftyone(stored, tmp_path / "full")
     with pytest.raises(InputError, match="that is passed has images"):
         export_fiftyone(stored, tmp_path / "out", statuses=("passed",))

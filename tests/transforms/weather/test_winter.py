@@ -105,3 +105,22 @@ def test_winter_goes_together_with_weather_and_night() -> None:
         changed = make_transform("winter")(frame, 1, measure=False)
         assert changed.metadata == {**frame.metadata, "season": "winter"}
         assert changed.image.mean() < frame.image.mean() + 45, "no day comes with it"
+
+
+def test_at_night_snow_is_seen_where_a_lamp_shines() -> None:
+    frame = frame_of(with_conditions(make_scene("mountain", s=300, seed=1), time="night"))
+    assert frame.depth is not None
+    changed = make_transform("winter")(frame, 1, measure=False)
+    verge = where(frame, "terrain")
+    far, near = verge & (frame.depth > 200), verge & (frame.depth < 12)
+    assert changed.image[far].mean() < frame.image[far].mean() + 15
+    assert changed.image[near].mean() > frame.image[near].mean() + 25
+
+
+def test_haze_hides_snow_as_it_hides_everything() -> None:
+    scene = make_scene("mountain", s=300, seed=1)
+    frame = frame_of(with_conditions(scene, weather="foggy", level="heavy"))
+    assert frame.depth is not None
+    far = where(frame, "terrain") & (frame.depth > 200)
+    changed = make_transform("winter")(frame, 1, measure=False)
+    assert np.abs(changed.image[far].astype(int) - frame.image[far]).mean() < 12

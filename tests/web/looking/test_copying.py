@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from roadworthy.cases import Case, Drive, OutcomeStatus, Requirement, Verdict
 from roadworthy.cli import app
 from roadworthy.rules.expectation import Quantity, read_tolerance
 from roadworthy.runs import RunStore
-from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store import StoredRun, begin_manifest
 from roadworthy.runs.suites import plan_suite, read_suite, run_suite
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
@@ -211,14 +211,13 @@ def test_an_image_of_coverage_search(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert_same(without_search(before), without_search(row))
 
 
-def search_of(folder: Path, parameters: dict[str, Any], asked: dict[str, Any], **settings: str) -> Browser:
-    """Return a page with a search of one try; what it knows, and was asked for, is given."""
+def search_of(folder: Path, parameters: dict[str, Any], suite: str) -> Browser:
+    """Return a page with a search of one try; what it knows, and how it was asked for, is given."""
     with RunStore(folder / "run", Requirement("R1", "…", "coverage"), system="dave2") as store:
         case = Case("try 000001", "R1", (Drive("x"),), parameters)
         store.append(case, Verdict.from_margin(case, -1.0))
-    told = {"model": "dave2", "data": "world", "options": {}, "count": 5, "counting": "distinct", **asked}
-    document = {"asked": told, "settings": {"criterion": "neuron", "output": "steering", **settings}}
-    (folder / "run" / "search.json").write_text(json.dumps(document))
+    begin_manifest(folder / "run", models={}, data={}, settings={"command": "coverage search"})
+    (folder / "run" / "suite.yaml").write_text(suite)
     return browser_of(folder / "out", folder / "run")
 
 
@@ -231,23 +230,26 @@ MADE: dict[str, Any] = {
 }
 
 
+SEARCH = "models: dave2\ndata: world:town\nrequirements: {R1: {coverage: neuron}}\n"
+
+
 @pytest.mark.parametrize(
-    ("parameters", "asked", "settings", "said"),
+    ("parameters", "suite", "said"),
     [
-        ({}, {}, {}, ""),
-        ({"seed": "?"}, {}, {}, "does not say how the image was made"),
-        ({"bound": "?"}, {}, {}, "does not say how the image was made"),
-        ({"parent": "try 000000"}, {}, {}, "it was made from try 000000, of which there is no row"),
-        ({"parent": "try 000001"}, {}, {}, "try 000001 seems to be made from itself"),
-        ({}, {"counting": ""}, {}, "does not say how its models and data were opened"),
-        ({}, {"model": None}, {}, "does not say how its models and data were opened"),
-        ({}, {}, {"output": "braking"}, "does not say how its models and data were opened"),
+        ({}, SEARCH, ""),
+        ({"seed": "?"}, SEARCH, "does not say how the image was made"),
+        ({"bound": "?"}, SEARCH, "does not say how the image was made"),
+        ({"parent": "try 000000"}, SEARCH, "it was made from try 000000, of which there is no row"),
+        ({"parent": "try 000001"}, SEARCH, "try 000001 seems to be made from itself"),
+        ({}, SEARCH.replace("R1", "R2"), "suite.yaml of the run has no 'R1'"),
+        ({}, SEARCH.replace("dave2", "epoch"), "suite.yaml of the run has no 'dave2'"),
+        ({}, SEARCH.replace("neuron", "[]"), "suite.yaml:3"),
     ],
 )
 def test_a_search_whose_files_are_damaged_says_so(
-    tmp_path: Path, parameters: dict[str, Any], asked: dict[str, Any], settings: dict[str, str], said: str
+    tmp_path: Path, parameters: dict[str, Any], suite: str, said: str
 ) -> None:
-    browser = search_of(tmp_path, MADE | parameters, asked, **settings)
+    browser = search_of(tmp_path, MADE | parameters, suite)
     (one,) = browser.get("/look/run/cases").json()["cases"]
     found = copied(browser, "run", {**one, "case": "try%20000001"})
     assert said in found["reason"]
@@ -393,12 +395,23 @@ def test_a_case_of_rules_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ex
         assert_same(stored(tmp_path / "run", one), row)
 
 
-@pytest.mark.parametrize("damage", ["{", "[]", "{}", '{"seed": 1, "asked": {"models": 3}}'])
-def test_a_result_that_says_nothing_is_no_error(tmp_path: Path, damage: str) -> None:
-    with RunStore(tmp_path / "run", Requirement("R1", "…", "rules"), system="dave2") as store:
-        case = Case("a", "R1", (Drive("x"),), {"frame": "a"})
-        store.append(case, Verdict.from_margin(case, -1.0))
-    (tmp_path / "run" / "result.json").write_text(damage)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "reliability check --model dave2 --data world:town --sample 5 -t frost --measure speed --seed 4",
+        "bbsl test near.bbsl --truth world:town -o count=6 --model detector --set near=100,160",
+    ],
+)
+def test_a_case_of_other_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "near.bbsl").write_text(SPEC)
+    result = CliRunner().invoke(app, [*words.split(), "--out", "run"])
+    assert result.exit_code in (0, 1), result.output
     browser = browser_of(tmp_path / "out", tmp_path / "run")
-    (one,) = browser.get("/look/run/cases").json()["cases"]
-    assert "does not say how" in copied(browser, "run", one)["reason"]
+    one = browser.get("/look/run/cases?status=all").json()["cases"][-1]
+    found = copied(browser, "run", {**one, "requirement": quote(one["requirement"])})
+    assert found["reason"] == ""
+    rows = tried(found["text"], tmp_path / "again.suite.yaml")
+    assert len(rows) < 5, "no more than the frame is tried"
+    (row,) = (row for row in rows if row["case"] == one["case"])
+    assert_same(stored(tmp_path / "run", one), row)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from roadworthy.cli._campaigns import data_form
 from roadworthy.cli._datasets import opened
 from roadworthy.cli._values import image_size
 from roadworthy.errors import FrameError, InputError
@@ -31,8 +32,10 @@ __all__ = [
     "Subject",
     "Truth",
     "bound_subject",
+    "detector_form",
     "detector_of",
     "subject_of",
+    "truth_form",
     "truth_of",
     "zones_of",
 ]
@@ -76,17 +79,15 @@ Size = Annotated[
 ]
 
 
-def bound_values(file: Path | None, given: Sequence[str] | None) -> Bindings:
-    """Return what external functions are bound to: by a file, and by values on the command line."""
-    from roadworthy.bbsl import Bindings, load_bindings
-
-    sources: dict[str, Any] = {} if file is None else dict(load_bindings(file).sources)
+def _values(given: Sequence[str] | None) -> dict[str, Any]:
+    """Return the values of external functions that stand on the command line."""
+    values: dict[str, Any] = {}
     for text in given or ():
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise InputError(f"a value is written name=value, such as --set near=275,375, got {text!r}")
-        sources[name.strip()] = _value(value.strip(), text)
-    return Bindings(sources)
+        values[name.strip()] = _value(value.strip(), text)
+    return values
 
 
 def _value(text: str, whole: str) -> bool | float | list[float]:
@@ -103,29 +104,59 @@ def _value(text: str, whole: str) -> bool | float | list[float]:
 
 @dataclass(frozen=True)
 class Subject:
-    """A specification with what it is tried with."""
+    """A specification with what it is tried with.
 
+    Attributes:
+        file: The file of the specification.
+        spec: The specification.
+        bindings: What gives external functions their values.
+        role: What stands for the object under test.
+        values: Those of the values that are the same in every frame and stand in no file.
+        bound: The file of the other bindings.
+    """
+
+    file: Path
     spec: Spec
     bindings: Bindings
     role: ObjectRole | None
+    values: Mapping[str, Any]
+    bound: Path | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that it was read from."""
+        return [one for one in (self.file, self.bound) if one is not None]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What else the verdicts depend on; what JSON can hold."""
+        return {
+            "values": dict(self.values),
+            "object": None if self.role is None else self.role.function,
+            "classes": None if self.role is None else list(self.role.classes),
+        }
 
 
 def subject_of(
     file: Path, bind: Path | None, given: Sequence[str] | None, name: str, classes: str
 ) -> Subject:
     """Return a specification, its bindings, and what stands for the object under test."""
-    return bound_subject(file, bound_values(bind, given), name, classes)
+    return bound_subject(file, _values(given), name, classes, bind)
 
 
-def bound_subject(file: Path, bindings: Bindings, name: str, classes: str) -> Subject:
-    """Return a specification with bindings that are known already."""
-    from roadworthy.bbsl import load
+def bound_subject(
+    file: Path, values: Mapping[str, Any], name: str, classes: str, bind: Path | None = None
+) -> Subject:
+    """Return a specification with values of external functions, and a file that binds others."""
+    from roadworthy.bbsl import Bindings, load, load_bindings
     from roadworthy.bbsl.testing import find_role
 
+    bindings = Bindings({**({} if bind is None else load_bindings(bind).sources), **values})
     spec = load(file)
     spec.check_types()
     words = [word.strip() for word in classes.split(",") if word.strip()]
-    return Subject(spec, bindings, find_role(spec, bindings.sources, function=name, classes=words))
+    role = find_role(spec, bindings.sources, function=name, classes=words)
+    return Subject(file, spec, bindings, role, values, bind)
 
 
 def truth_of(reference: str, options: list[str] | None, size: str) -> Dataset:
@@ -167,6 +198,19 @@ def detector_of(
         annotations=annotations,
         on_invalid=invalid,  # type: ignore[arg-type]
     )
+
+
+def truth_form(reference: str, options: list[str] | None, size: str) -> dict[str, Any]:
+    """Return the ground truth as a suite has it."""
+    return data_form(reference, options, labels=size or None)
+
+
+def detector_form(detections: Path | None, model: str, annotations: Path | None, invalid: str) -> Any:
+    """Return what is tested as a suite has it."""
+    if detections is None:
+        return model
+    options = {"on_invalid": invalid} | ({} if annotations is None else {"annotations": str(annotations)})
+    return {"model": f"recorded:{detections}", "options": options}
 
 
 def zones_of(subject: Subject, height: float) -> Mapping[str, tuple[str, Sequence[float]]]:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from roadworthy._files import check_free
+from roadworthy.cli._campaigns import hashed, write_as_suite
 from roadworthy.cli._console import console
 from roadworthy.cli.bbsl._inputs import Subject
 
@@ -15,12 +17,23 @@ if TYPE_CHECKING:
     from roadworthy.bbsl.testing import TestRow
     from roadworthy.cases import Dataset, Outcome, Status
     from roadworthy.models import SystemUnderTest
+    from roadworthy.runs.store import Tested
 
 __all__ = ["Trial"]
 
 
 class Trial:
-    """One specification, one data set, one detector."""
+    """One specification, one data set, one detector.
+
+    Args:
+        subject: The specification with what it is tried with.
+        data: The ground truth.
+        system: The detector.
+        allow: The share of test cases that may fail.
+        truth: How the ground truth was opened, as a suite has it.
+        opened: How the detector was opened, likewise.
+        settings: How detections are matched, and what an object is that is not detected.
+    """
 
     def __init__(
         self,
@@ -28,6 +41,8 @@ class Trial:
         data: Dataset,
         system: SystemUnderTest,
         allow: float,
+        truth: Mapping[str, Any],
+        opened: Any,
         **settings: str,
     ) -> None:
         from roadworthy.bbsl.choosing import method_for
@@ -37,6 +52,8 @@ class Trial:
         self.data = data
         self.system = system
         self.allow = allow
+        self.truth, self.opened = truth, opened
+        self.settings = {**subject.settings, **settings}
 
     @property
     def name(self) -> str:
@@ -48,7 +65,32 @@ class Trial:
         """Carry the test out; return the outcome and the rows. Without a folder nothing is kept."""
         if folder is None:
             with TemporaryDirectory(prefix="roadworthy-") as scratch:
-                return self.run(Path(scratch) / "run")
+                return self._run(Path(scratch) / "run", None)
+        check_free(folder)
+        tested = hashed(
+            "bbsl test", [self.system], self.data, settings=self.settings, files=self.subject.files
+        )
+        found = self._run(folder, tested)
+        subject = self.subject
+        write_as_suite(
+            "bbsl test",
+            folder,
+            tested,
+            models={self.system.name: self.opened},
+            data=self.truth,
+            requirements={
+                self.name: {
+                    "bbsl": subject.spec.source,
+                    "bindings": None if subject.bound is None else str(subject.bound),
+                    **self.settings,
+                    "accept": self.allow or None,
+                }
+            },
+            files=[subject.bound],
+        )
+        return found
+
+    def _run(self, folder: Path, manifest: Tested | None) -> tuple[Outcome, list[TestRow]]:
         from roadworthy.bbsl.choosing import TEXT
         from roadworthy.bbsl.testing import row_of
         from roadworthy.cases import Acceptance, Requirement
@@ -65,6 +107,7 @@ class Trial:
                 out=folder,
                 images="none",
                 progress=progress,
+                manifest=manifest,
             )
         rows = [row for verdict in read_verdicts(folder) if (row := row_of(verdict)) is not None]
         return result.outcome, rows

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, make_folder
-from roadworthy.cli._datasets import Options
+from roadworthy.cli._console import console, examples, make_folder, print_json
+from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
     Classes,
@@ -54,21 +54,26 @@ def draw(
     classes: Classes = "vehicle",
     option: Options = None,
     size: Size = "",
+    as_json: AsJson = False,
 ) -> None:
     """Draw an example of every case, y upward; or the objects of a frame with the cases that they lead to."""
     from roadworthy.report.plots import save
 
     if truth:
         subject = subject_of(spec, bind, value, object_name, classes)
-        figure = _frame_figure(subject, truth, option, size, frame)
+        figure, shown = _frame_figure(subject, truth, option, size, frame)
     else:
-        figure = _case_figure(spec)
+        figure, shown = _case_figure(spec)
     make_folder(out.parent)
     save(figure, out)
-    console().print(f"Wrote {out}", soft_wrap=True)
+    if as_json:
+        print_json({"picture": str(out), **shown})
+    else:
+        console().print(f"Wrote {out}", soft_wrap=True)
 
 
-def _case_figure(path: Path) -> Figure:
+def _case_figure(path: Path) -> tuple[Figure, dict[str, object]]:
+    """Return the picture of all cases, and what is in it."""
     from roadworthy.bbsl import load
     from roadworthy.report.bbsl import draw_findings, interval_axes
 
@@ -76,10 +81,14 @@ def _case_figure(path: Path) -> Figure:
     cases = spec.check().of("non-redundant")
     if not any(one.witness for one in cases):
         raise InputError(f"{path}: no case was found to hold for any input: see `roadworthy bbsl check`")
-    return draw_findings(cases, axes_of=interval_axes(spec))
+    shown = [label for one in cases if one.witness for label in one.labels]
+    return draw_findings(cases, axes_of=interval_axes(spec)), {"cases": shown}
 
 
-def _frame_figure(subject: Subject, truth: str, option: list[str] | None, size: str, id: str) -> Figure:
+def _frame_figure(
+    subject: Subject, truth: str, option: list[str] | None, size: str, id: str
+) -> tuple[Figure, dict[str, object]]:
+    """Return the picture of a frame, and what is in it."""
     from roadworthy.bbsl.testing import LabelledFrames
     from roadworthy.report.bbsl_coverage import draw_labelled
 
@@ -90,7 +99,7 @@ def _frame_figure(subject: Subject, truth: str, option: list[str] | None, size: 
     frame = data[ids.index(id) if id else 0]
     found = _objects(subject, frame)
     title = f"{frame.id}: {found[0][1]}" if subject.role is None and found else frame.id
-    return draw_labelled(
+    figure = draw_labelled(
         None if isinstance(data, LabelledFrames) else frame.image,
         (frame.width, frame.height),
         found if subject.role is not None else [],
@@ -98,6 +107,8 @@ def _frame_figure(subject: Subject, truth: str, option: list[str] | None, size: 
         zones=zones_of(subject, frame.height),
         title=title,
     )
+    objects = [{"box": box, "case": case} if box else {"case": case} for box, case in found]
+    return figure, {"frame": frame.id, "objects": objects}
 
 
 def _objects(subject: Subject, frame: Frame) -> list[tuple[list[float], str]]:

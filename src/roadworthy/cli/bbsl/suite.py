@@ -13,7 +13,16 @@ from roadworthy.cli._console import console, examples, plain_table, print_json, 
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._values import share
 from roadworthy.cli.bbsl._group import app
-from roadworthy.cli.bbsl._inputs import Classes, Invalid, Size, bound_subject, detector_of, truth_of
+from roadworthy.cli.bbsl._inputs import (
+    Classes,
+    Invalid,
+    Size,
+    bound_subject,
+    detector_form,
+    detector_of,
+    truth_form,
+    truth_of,
+)
 from roadworthy.cli.bbsl._trial import Trial
 from roadworthy.cli.bbsl.trying import Allow, Match, Outside
 from roadworthy.errors import InputError
@@ -64,24 +73,21 @@ def suite(
 
     The exit code is 1 if a test fails more test cases than are allowed, 0 if none does.
     """
-    from roadworthy.bbsl import Bindings
     from roadworthy.bbsl.testing import compare
     from roadworthy.bbsl.testing.suites import load_suite
 
     tests = load_suite(file)
-    frames = {
-        name: truth_of(one, option, size) for name, one in _named("--data", data, tests, "data").items()
-    }
-    systems = {
-        name: detector_of(Path(one), "", None, invalid)
-        for name, one in _named("--system", system, tests, "system").items()
-    }
+    opened, recorded = _named("--data", data, tests, "data"), _named("--system", system, tests, "system")
+    frames = {name: truth_of(one, option, size) for name, one in opened.items()}
+    systems = {name: detector_of(Path(one), "", None, invalid) for name, one in recorded.items()}
     trials = {
         test.id: Trial(
-            bound_subject(test.spec, Bindings(dict(test.values)), "", classes),
+            bound_subject(test.spec, dict(test.values), "", classes),
             frames[test.data],
             systems[test.system],
             share("--allow", allow),
+            truth_form(opened[test.data], option, size),
+            detector_form(Path(recorded[test.system]), "", None, invalid),
             matching=matching,
             outside=outside,
         )

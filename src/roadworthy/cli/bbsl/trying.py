@@ -24,8 +24,10 @@ from roadworthy.cli.bbsl._inputs import (
     Size,
     Subject,
     Truth,
+    detector_form,
     detector_of,
     subject_of,
+    truth_form,
     truth_of,
     zones_of,
 )
@@ -99,7 +101,16 @@ def try_detections(
     thresholds = _thresholds(iou)
     subject = subject_of(spec, bind, value, object_name, classes)
     data, system = truth_of(truth, option, size), detector_of(detections, model, annotations, invalid)
-    trial = Trial(subject, data, system, share("--allow", allow), matching=matching, outside=outside)
+    trial = Trial(
+        subject,
+        data,
+        system,
+        share("--allow", allow),
+        truth_form(truth, option, size),
+        detector_form(detections, model, annotations, invalid),
+        matching=matching,
+        outside=outside,
+    )
     outcome, rows = trial.run(out)
     table = _compared(rows, thresholds, subject)
     pictures = _draw(table, subject, data, out) if out is not None else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,16 +75,13 @@ class Found:
         )
 
 
-def give_out(
-    found: Found, domain: OperatingDomain, worst: int, *, asked: Mapping[str, object], as_json: bool
-) -> None:
+def give_out(found: Found, domain: OperatingDomain, worst: int, *, as_json: bool) -> None:
     """Write drawings and a document beside the rows, and show them.
 
     Args:
         found: The search.
         domain: The operating domain, for what was never tried.
         worst: How many findings are drawn.
-        asked: How model and data were opened.
         as_json: Whether the document is printed instead of a summary for people.
     """
     from roadworthy.coverage import FunctionalCoverage
@@ -101,7 +97,7 @@ def give_out(
     if worst and found.findings:
         _write_sheet(found, worst)
         written.append("findings.png")
-    document = {"asked": dict(asked), **_document(found, functional)}
+    document = _document(found, functional)
     write_json(found.out / "search.json", document)
     if as_json:
         print_json(document)

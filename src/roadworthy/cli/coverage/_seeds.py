@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
+    from roadworthy.cases import Dataset
     from roadworthy.cli.coverage.study._inputs import SeedImages
     from roadworthy.frames import Frame, SignalUnits
 
@@ -35,6 +36,27 @@ class Seeds:
     def name(self) -> str:
         """What they are drawn from, and how many."""
         return f"{len(self)} frames of {self._images.data.name}"
+
+    @property
+    def ids(self) -> list[str] | None:
+        """The ids of the frames, in order; None where the data does not tell them, or where these are all."""
+        known = getattr(self._images.data, "ids", None)
+        if known is None or len(self) == len(self._images.data):
+            return None
+        return [known[number] for number in self._numbers]
+
+    @property
+    def hashed(self) -> Dataset:
+        """What tells them from others, as a manifest has it."""
+        from roadworthy.datasets import ChosenFrames
+
+        chosen = ChosenFrames(self.name, self._images.data, self._numbers)
+        return self if chosen.hashed is chosen else chosen.hashed
+
+    @property
+    def needs_more(self) -> bool:
+        """Whether they have earlier frames that the reader of the data does not give by itself."""
+        return len(self._images.data[self._numbers[0]].previous) < self._images.history
 
     def __len__(self) -> int:
         return len(self._numbers)

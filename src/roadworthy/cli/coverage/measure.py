@@ -32,7 +32,7 @@ _POINTS = 24  # of the growth curve, at least
     cls=Command,
     epilog=examples(
         "roadworthy coverage measure --model dave2 --data world --sample 200",
-        'roadworthy coverage measure -c neuron -c "multisection(sections=100)" --reference world:town',
+        'roadworthy coverage measure -c neuron -c "multisection(sections=100)" --training world:town',
         "roadworthy coverage measure --model epoch-udacity --data udacity-ch2:drive --counting deeptest",
         "roadworthy coverage measure -c functional --operating-domain mine.yaml --data world",
         "roadworthy coverage measure --run search-out --merge monday.npz --state both.npz",
@@ -77,15 +77,15 @@ def measure(
             "--sample", "-n", metavar="N", help="How many frames, spread over the data; all if left out or 0."
         ),
     ] = None,
-    reference: Annotated[
+    training: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="Training data, for criteria that compare with it."),
     ] = None,
-    reference_option: Annotated[
+    training_option: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="An option of the training data; repeatable."),
     ] = None,
-    reference_sample: Annotated[
+    training_sample: Annotated[
         int | None, typer.Option(metavar="N", help="How many frames of it; all if left out.")
     ] = None,
     operating_domain: Annotated[
@@ -118,7 +118,7 @@ def measure(
 
     domain = OperatingDomain.load(operating_domain)
     found: Measured | None = None
-    if merge and data is None and run is None and (option or sample or criterion or reference):
+    if merge and data is None and run is None and (option or sample or criterion or training):
         raise InputError(
             "--merge alone puts stored measurements together: name the images to measure besides by --data "
             "or --run, or leave out the options about them"
@@ -136,12 +136,12 @@ def measure(
         )
         frames = _frames(data or "world", option, run, sample, network)
         if measuring.needs_training_data:
-            if reference is None:
+            if training is None:
                 raise InputError(
                     "multisection, boundary, strong-activation and the surprises compare with what the "
-                    "network did on its training data: give it by --reference DATA"
+                    "network did on its training data: give it by --training DATA"
                 )
-            known = _frames(reference, reference_option, None, reference_sample, network)
+            known = _frames(training, training_option, None, training_sample, network)
             measuring.learn(lambda: known.batches("Reading training data"))
         for batch in frames.batches("Measuring"):
             measuring.add(batch)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from roadworthy._files import check_free
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, parse_options
+from roadworthy.cli._console import console, examples
 from roadworthy.cli._datasets import AsJson, Data, Options
 from roadworthy.cli._out import Out
 from roadworthy.cli.coverage._group import app
@@ -74,7 +75,7 @@ def search(
     transformation: Annotated[
         list[str] | None,
         typer.Option(
-            "--transformation",
+            "--transform",
             "-t",
             metavar="NAME",
             help="simple, composite, deeptest, a transform, or one with its parameters; repeatable. simple "
@@ -129,12 +130,14 @@ def search(
     violates Equation 2, 0 if none does.
     """
     from roadworthy.cases import OutcomeStatus, Requirement
+    from roadworthy.cli._campaigns import data_form, hashed, write_as_suite
     from roadworthy.cli._console import progress
     from roadworthy.cli.coverage._found import Found, give_out
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.coverage import observable
     from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.settings import Settings
+    from roadworthy.datasets import fitting_options
     from roadworthy.models import load_model
     from roadworthy.runs import run
 
@@ -160,6 +163,16 @@ def search(
     seeds = _seeds(drawn)
     ranges, sampled = _learned(system, settings, reference_data, option)
     method = CoverageMethod(ranges=ranges, reference=sampled)
+    if not resume:
+        check_free(out)
+    manifest = hashed(
+        "coverage search",
+        [network],
+        seeds,
+        seed=seed,
+        # What may change when the search goes on, such as its budget, stands in requirements.jsonl.
+        settings={"counting": counting, "training": reference_data, **settings.fixed()},
+    )
     start = time.perf_counter()
     with _stoppable(out), progress("Trying", settings.tries + len(seeds)) as told:
         result = run(
@@ -173,22 +186,37 @@ def search(
             images=images,
             progress=lambda counts: told(sum(counts.values())),
             resume=resume,
+            manifest=manifest,
+        )
+    if reference_data is None and not seeds.needs_more:
+        made = fitting_options(data, count=drawn.count)
+        form = data_form(data, option, frames=seeds.ids)
+        write_as_suite(
+            "coverage search",
+            out,
+            manifest,
+            models={network.name: model},
+            data=form | {"options": {**made, **form["options"]}},
+            requirements={_ID: _entry(settings, counting)},
         )
     give_out(
         Found(settings, seeds, method, result, out, time.perf_counter() - start, drawn.notes()),
         domain,
         worst,
-        # With it, one image of the search can be tried again as a suite.
-        asked={
-            "model": model,
-            "data": data,
-            "options": parse_options(option or []),
-            "count": drawn.count,
-            "counting": counting,
-        },
         as_json=as_json,
     )
     raise typer.Exit(1 if result.outcome.status is OutcomeStatus.VIOLATED else 0)
+
+
+def _entry(settings: Settings, counting: str) -> dict[str, Any]:
+    """Return a search as a suite has it."""
+    told = settings.parameters()
+    return {
+        "coverage": told.pop("criterion"),
+        "lambda": told.pop("lambda"),
+        "counting": counting,
+        **told,
+    }
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def export(
         str | None,
         typer.Option(
             metavar="WORDS",
-            help="The classes to write, joined by commas, in the order of their numbers; all when left out.",
+            help="The classes to write, joined by commas, in the order of their numbers; all if left out.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,

@@ -58,7 +58,7 @@ def show(
     ] = "boxes,labels,signals",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The picture to write; named after the data set when left out."),
+        typer.Option(metavar="FILE", help="The picture to write; named after the data set if left out."),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="The seed of data that is made; the same as -o seed=N.")

@@ -115,7 +115,7 @@ def drive(
     )
     if f".{video_format}" not in FILM_ENDINGS:
         raise InputError(f"--video-format is mp4, webm or gif, got {video_format!r}")
-    system = load_model(model, **parse_options(model_option or []))
+    system = load_model(model, **parse_options(model_option or [], "-m threads=1"))
     place = open_simulator(simulator, **parse_options(option or []))
     recorder, film = Recorder(system.name), Film()
     folder = make_new_folder(out)

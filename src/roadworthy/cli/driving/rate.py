@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from roadworthy._files import check_free
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import (
     console,
@@ -21,7 +22,7 @@ from roadworthy.cli._console import (
     progress,
 )
 from roadworthy.cli._datasets import AsJson
-from roadworthy.cli._out import Out, is_free
+from roadworthy.cli._out import Out
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.cli.driving._places import drives_in
 from roadworthy.errors import InputError
@@ -142,8 +143,7 @@ def plan(
 
 def _check_free(folder: Path) -> None:
     """Refuse a folder in use before any film is made."""
-    if not is_free(folder):
-        raise InputError(f"{folder} must be empty or new, and something is there; choose another")
+    check_free(folder)
     make_folder(folder.parent)
 
 

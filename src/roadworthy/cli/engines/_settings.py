@@ -24,7 +24,7 @@ def network_settings(given: Iterable[str] | None) -> dict[str, Any]:
         >>> network_settings(["n_res=3", "light=true", "img_size=512x256", "activ=lrelu"])
         {'n_res': 3, 'light': True, 'img_size': (256, 512), 'activ': 'lrelu'}
     """
-    return {key: _value(str(value)) for key, value in parse_options(list(given or [])).items()}
+    return {key: _value(str(value)) for key, value in parse_options(given or (), "-m n_res=3").items()}
 
 
 def _value(text: str) -> object:

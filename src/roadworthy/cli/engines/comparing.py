@@ -38,7 +38,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Tracks of the world, joined by commas, or all; when left out, those that nothing shipped "
+            help="Tracks of the world, joined by commas, or all; if left out, those that nothing shipped "
             "was trained on.",
         ),
     ] = None,
@@ -52,8 +52,8 @@ def compare(
     """Measure how near learned engines and the built-in transforms come to the world's own truth.
 
     The world can draw a scene with the change made. The distance compares brightness, contrast and colour at
-    several scales: where the truth differs from the frame, or everywhere for weather and time. Intervals
-    are bootstrapped, at 95%. An engine is nearer if all of the interval of the difference says so.
+    several scales: where the truth differs from the frame, or everywhere for weather, time and season.
+    Intervals are bootstrapped, at 95%. An engine is nearer if all of the interval of the difference says so.
     """
     from roadworthy.transforms.learned.training.comparing import compared, interval
     from roadworthy.transforms.learned.training.pairs import PairSource
@@ -112,7 +112,7 @@ def _changes(engine: LearnedEngine) -> list[Change]:
 
     found = [one for one in CHANGES.values() if engine.supports(one.operation)]
     if not found:
-        known = ", ".join(f"{one.operation.kind} {one.operation.element}" for one in CHANGES.values())
+        known = ", ".join(" ".join(one.supports.values()) for one in CHANGES.values())
         raise InputError(
             f"the engine {engine.name!r} makes none of the changes whose truth is drawn here: {known}"
         )

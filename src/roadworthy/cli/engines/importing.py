@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from roadworthy._files import check_free
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson
@@ -63,7 +64,7 @@ def import_engine(
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What to call it; as its folder when left out.")
+        str | None, typer.Option(metavar="NAME", help="What to call it; as its folder if left out.")
     ] = None,
     size: Size = "",
     most: Annotated[
@@ -89,8 +90,7 @@ def import_engine(
         raise InputError('say what it does, by --supports "replace time by night"')
     if direction not in ("a2b", "b2a"):
         raise InputError(f"--direction must be a2b or b2a, got {direction!r}")
-    if out.exists() and any(out.iterdir()):
-        raise InputError(f"{out} must be empty or new, got a folder with files: choose another with --out")
+    check_free(out)
     card = import_checkpoint(
         checkpoint,
         out,

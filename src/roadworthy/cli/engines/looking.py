@@ -31,7 +31,7 @@ def list_engines(
     file: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help=f"An engines file to list as well; {FILE} when left out, if it is there."
+            metavar="FILE", help=f"An engines file to list as well; {FILE} if left out, if it is there."
         ),
     ] = None,
     as_json: AsJson = False,

@@ -29,24 +29,22 @@ app = typer.Typer(
 )
 
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the engine.")]
-Name = Annotated[
-    str | None, typer.Option(metavar="NAME", help="What to call it; as its folder when left out.")
-]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="What to call it; as its folder if left out.")]
 Size = Annotated[
     str | None,
     typer.Option(
         metavar="WIDTHxHEIGHT",
-        help="The size to train at; 320 pixels wide and as high as the first frame has it when left out.",
+        help="The size to train at; 320 pixels wide and as high as the first frame has it if left out.",
     ),
 ]
 Small = Annotated[bool, typer.Option("--small", help="Narrow networks: to try it out, or for a small GPU.")]
 NetworkOptions = Annotated[
     list[str] | None,
-    typer.Option("--network-option", "-n", metavar="KEY=VALUE", help="A setting of the network; repeatable."),
+    typer.Option("--network-option", "-m", metavar="KEY=VALUE", help="A setting of the network; repeatable."),
 ]
 Steps = Annotated[int, typer.Option(metavar="N", help="Batches to learn from, at most.")]
 Minutes = Annotated[
-    float | None, typer.Option(metavar="MINUTES", help="How long it may learn; no limit when left out.")
+    float | None, typer.Option(metavar="MINUTES", help="How long it may learn; no limit if left out.")
 ]
 Batch = Annotated[int, typer.Option(metavar="N", help="Images at a time.")]
 Rate = Annotated[float, typer.Option("--lr", metavar="RATE", help="Adam's learning rate.")]

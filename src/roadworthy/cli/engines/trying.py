@@ -45,7 +45,7 @@ def try_engine(
     device: Annotated[str, typer.Option(metavar="DEVICE", help="Where it runs: cpu or cuda.")] = "cpu",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The picture to write; named after the engine when left out."),
+        typer.Option(metavar="FILE", help="The picture to write; named after the engine if left out."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

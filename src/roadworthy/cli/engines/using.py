@@ -34,7 +34,7 @@ def use(
     file: File = FILE,
     name: Annotated[
         str | None,
-        typer.Option("--as", metavar="NAME", help="What to call it; as its card says when left out."),
+        typer.Option("--as", metavar="NAME", help="What to call it; as its card says if left out."),
     ] = None,
     supports: Supports = None,
     device: Annotated[str, typer.Option(metavar="DEVICE", help="Where it runs: cpu or cuda.")] = "cpu",

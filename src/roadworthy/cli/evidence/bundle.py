@@ -38,11 +38,9 @@ def bundle(
     reqif: Annotated[
         bool, typer.Option("--reqif", help="Write the requirements as ReqIF 1.2 as well.")
     ] = False,
-    domain: Annotated[
+    operating_domain: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="The operating domain that is covered; see docs/coverage.md for its form."
-        ),
+        typer.Option(metavar="FILE", help="Declares the operating domain; Roadworthy's if left out."),
     ] = None,
     functional: Annotated[
         bool,
@@ -65,7 +63,9 @@ def bundle(
 
     stored = StoredRun.open(run)
     with told() as progress:
-        touched = functional_of(stored, suite, domain=domain) if functional else "it was not asked for"
+        touched = (
+            functional_of(stored, suite, domain=operating_domain) if functional else "it was not asked for"
+        )
         written = write_bundle(stored, out, images=images, reqif=reqif, functional=touched, progress=progress)
     if as_json:
         print_json(_document(written))

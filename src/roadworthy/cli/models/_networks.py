@@ -39,4 +39,4 @@ def chosen_variant(name: str, output: str | None, options: list[str] | None, sma
     from roadworthy.models.zoo import architecture
 
     words = None if output is None else [word.strip() for word in output.split(",") if word.strip()]
-    return architecture(name).variant(words, parse_options(options or []), small=small)
+    return architecture(name).variant(words, parse_options(options or [], "-m hidden=128"), small=small)

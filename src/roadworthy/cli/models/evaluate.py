@@ -46,7 +46,7 @@ def evaluate(
     from roadworthy.models import load_model
     from roadworthy.models.training import drive_lap
 
-    system = load_model(reference, **parse_options(model_option or []))
+    system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
     dataset = opened_for(data, option, history_of(system))
     # A model that cannot drive says so in its first step, and all the data need not be waited for.
     laps = [drive_lap(system, track) for track in tracked(lap or [], "Driving")]

@@ -60,7 +60,7 @@ def try_model(
     sample: FewFrames = 6,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The picture to write; named after the model when left out."),
+        typer.Option(metavar="FILE", help="The picture to write; named after the model if left out."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -78,7 +78,7 @@ def try_model(
         raise InputError(f"--sample must be between 1 and {_MOST_FRAMES}, got {sample}")
     path = out or Path(f"try-{plain_name(reference)}.png")
     try:
-        system = load_model(reference, **parse_options(model_option or []))
+        system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
     except UndescribedError as error:
         _print_beginning(reference, error.runtime, as_json=as_json)
         return

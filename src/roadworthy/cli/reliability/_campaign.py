@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy._files import file_name
-from roadworthy.cli._console import make_folder, progress
+from roadworthy._files import check_free, file_name
+from roadworthy.cli._campaigns import hashed, try_all, write_as_suite
+from roadworthy.cli._console import make_folder
 from roadworthy.errors import InputError, SystemUnderTestError
 
 if TYPE_CHECKING:
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from roadworthy.models import SystemUnderTest
     from roadworthy.reliability import Measure, Preservation
     from roadworthy.runs import ImageRetention, SeveralResults
+    from roadworthy.runs.store import Tested
 
 __all__ = ["Campaign", "measures_of", "prepared"]
-
-_BATCH = 64
 
 
 def prepared(systems: Sequence[SystemUnderTest]) -> list[SystemUnderTest]:
@@ -55,7 +54,11 @@ class Campaign:
         asked: What is required of each model, by its name.
         out: Where everything is written.
         seed: The same seed makes the same images.
+        settings: What else the rows depend on, as manifest.json has it.
+        command: The command that does it.
         seconds: How long everything took.
+        requirements: What is required of any of them, by ids.
+        tested: What is tested, once it is run.
     """
 
     systems: Sequence[SystemUnderTest]
@@ -63,8 +66,11 @@ class Campaign:
     asked: Mapping[str, Sequence[Preservation]]
     out: Path
     seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    command: str = "reliability check"
     seconds: float = 0.0
     requirements: dict[str, Preservation] = field(default_factory=dict)
+    tested: Tested = field(init=False)
 
     def __post_init__(self) -> None:
         for every in self.asked.values():
@@ -81,27 +87,52 @@ class Campaign:
     def run(self, *, images: ImageRetention, processes: int) -> SeveralResults:
         """Try all requirements on the models that they are asked of."""
         from roadworthy.reliability import ReliabilityMethod
-        from roadworthy.runs import run_several
 
-        start = time.perf_counter()
-        wanted = [one.requirement(id) for id, one in self.requirements.items()]
-        cases = sum(len(self.data) * one.versions for one in self.requirements.values())
-        with progress("Checking", cases) as told:
-            found = run_several(
-                ReliabilityMethod(),
-                wanted,
-                self.data,
-                self.systems,
-                out=self.out,
-                seed=self.seed,
-                batch_size=_BATCH,
-                images=images,
-                processes=processes,
-                tested=self._tested,
-                progress=told,
-            )
-        self.seconds = time.perf_counter() - start
+        check_free(self.out)
+        self.tested = hashed(self.command, self.systems, self.data, seed=self.seed, settings=self.settings)
+        found, self.seconds = try_all(
+            "Checking",
+            ReliabilityMethod(),
+            [one.requirement(id) for id, one in self.requirements.items()],
+            self.data,
+            self.systems,
+            cases=sum(len(self.data) * one.versions for one in self.requirements.values()),
+            out=self.out,
+            manifest=self.tested,
+            images=images,
+            processes=processes,
+            tested=self._tested,
+        )
         return found
+
+    def write_suite(self, references: Sequence[str], data: Mapping[str, Any]) -> None:
+        """Write what was run as a suite into the folder.
+
+        Args:
+            references: How the models were opened.
+            data: How the data was opened.
+        """
+        told = {name: self.settings[name] for name in ("study", "limit", "versions", "batches", "batch")}
+        study = Path(str(self.settings["study"]))
+        write_as_suite(
+            self.command,
+            self.out,
+            self.tested,
+            models=dict(zip(self.models, references, strict=True)),
+            data=data,
+            requirements={
+                id: {
+                    "reliability": one.transformation.name,
+                    "preserve": one.preserve,
+                    "measure": str(one.measure),
+                    "sampling": one.sampling,
+                    **told,
+                    "models": [model for model in self.models if one in self.asked[model]],
+                }
+                for id, one in self.requirements.items()
+            },
+            files=[study],
+        )
 
     def _tested(self, requirement: Requirement, system: SystemUnderTest) -> bool:
         return self.requirements[requirement.id] in self.asked[system.name]

@@ -99,7 +99,10 @@ def opened_answers(
     """Read the answers that a command is about."""
     from roadworthy.reliability.human import read_human
 
-    named = {name: str(column) for name, column in parse_options(columns or ()).items()}
+    named = {
+        name: str(column)
+        for name, column in parse_options(columns or (), "--column answer=human_label").items()
+    }
     return read_human(path, columns=named, answers=tuple(files or ()), width=width).only(only or ())
 
 

@@ -17,7 +17,6 @@ __all__ = [
     "Measures",
     "Models",
     "Out",
-    "Processes",
     "Sample",
     "Sampled",
     "Seed",
@@ -31,7 +30,7 @@ Models = Annotated[
     typer.Option(
         "--model",
         metavar="MODEL",
-        help="A model: a name, kind:path or a model.yaml; repeatable. classifier when left out.",
+        help="A model: a name, kind:path or a model.yaml; repeatable. classifier if left out.",
     ),
 ]
 Transforms = Annotated[
@@ -41,7 +40,7 @@ Transforms = Annotated[
         "-t",
         metavar="NAME",
         help="What changes the images: one of the paper's eight, or any transform that has an amount; "
-        "repeatable. The eight when left out.",
+        "repeatable. The eight if left out.",
     ),
 ]
 Measures = Annotated[
@@ -50,7 +49,7 @@ Measures = Annotated[
         "--measure",
         metavar="MEASURE",
         help="accuracy, accuracy(of=car), ap(iou=0.5), miou, steering(tolerance=1.39) or speed(tolerance=1); "
-        "repeatable. What suits the model when left out.",
+        "repeatable. What suits the model if left out.",
     ),
 ]
 Limit = Annotated[
@@ -78,7 +77,3 @@ Sampled = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="The same seed makes the same images and batches.")]
-Processes = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Processes that make images; as many as there are cores if left out."),
-]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from roadworthy.cli._campaigns import data_form
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._models import frames_of, opened_models
 from roadworthy.cli._tables import print_tables, write_document
-from roadworthy.cli._values import processes_for
+from roadworthy.cli._values import Workers, processes_for
 from roadworthy.cli.reliability._campaign import Campaign, measures_of, prepared
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (
@@ -24,7 +25,6 @@ from roadworthy.cli.reliability._options import (
     Measures,
     Models,
     Out,
-    Processes,
     Sample,
     Sampled,
     Seed,
@@ -79,7 +79,7 @@ def check(
     ] = "failures",
     seed: Seed = 0,
     out: Out = Path("reliability-out"),
-    processes: Processes = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that a model still sees what a human still sees.
@@ -104,9 +104,22 @@ def check(
         settings={"versions": versions, "sampling": sampling},
         batches={"batches": batches, "images": batch, "seed": seed},
     )
-    campaign = Campaign(prepared(systems), frames, asked, out, seed)
+    settings = {
+        "sample": sample,
+        "transforms": list(transform or []),
+        "preserve": preserve,
+        "measures": list(measure or []),
+        "limit": limit,
+        "study": study,
+        "versions": versions,
+        "sampling": sampling,
+        "batches": batches,
+        "batch": batch,
+    }
+    campaign = Campaign(prepared(systems), frames, asked, out, seed, settings)
     made = sum(len(frames) * one.versions for one in campaign.requirements.values())
-    found = campaign.run(images=images, processes=processes_for(processes, made))  # type: ignore[arg-type]
+    found = campaign.run(images=images, processes=processes_for(workers, made))  # type: ignore[arg-type]
+    campaign.write_suite(model or ["classifier"], data_form(data, option, sample=sample))
     rows = [row for _, _, row in campaign.rows(found)]
     if not any("distance" in row for row in rows):
         raise InputError(f"nothing could be checked: {rows[0]['summary']}")

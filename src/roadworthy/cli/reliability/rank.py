@@ -12,7 +12,7 @@ from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._models import frames_of, opened_models
 from roadworthy.cli._tables import print_tables, write_document
-from roadworthy.cli._values import processes_for
+from roadworthy.cli._values import Workers, processes_for
 from roadworthy.cli.reliability._campaign import Campaign, prepared
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (
@@ -23,7 +23,6 @@ from roadworthy.cli.reliability._options import (
     Measures,
     Models,
     Out,
-    Processes,
     Sample,
     Seed,
     Study,
@@ -64,7 +63,7 @@ def rank(
     batch: Batch = None,
     seed: Seed = 0,
     out: Out = Path("reliability-rank"),
-    processes: Processes = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Rank models by their reliability distance, beside a plain benchmark (Table 2 of Hu et al.).
@@ -90,9 +89,11 @@ def rank(
     )
     _check_same(asked)
     compared = {name: _with_levels(every) for name, every in asked.items()}
-    campaign = Campaign(prepared(systems), frames, compared, out, seed)
+    campaign = Campaign(
+        prepared(systems), frames, compared, out, seed, {"sample": sample}, "reliability rank"
+    )
     made = sum(len(frames) * one.versions for one in campaign.requirements.values())
-    found = campaign.run(images="none", processes=processes_for(processes, made))
+    found = campaign.run(images="none", processes=processes_for(workers, made))
     tables, standings = _tables(campaign, found)
     document = {
         "data": frames.name,

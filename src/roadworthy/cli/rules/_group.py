@@ -18,7 +18,6 @@ __all__ = [
     "Engines",
     "Models",
     "Out",
-    "Processes",
     "Rules",
     "RulesFile",
     "Same",
@@ -43,7 +42,7 @@ Models = Annotated[
     typer.Option(
         "--model",
         metavar="MODEL",
-        help="A model: a name, kind:path or a model.yaml; repeatable. dave2 when left out.",
+        help="A model: a name, kind:path or a model.yaml; repeatable. dave2 if left out.",
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="The same seed makes the same images.")]
@@ -74,10 +73,6 @@ CutOuts = Annotated[
 ]
 Traffic = Annotated[
     str, typer.Option(metavar="SIDE", help="The side that one drives on, where signs stand: right or left.")
-]
-Processes = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Processes that make images; as many as there are cores if left out."),
 ]
 
 

@@ -141,7 +141,7 @@ def tolerances(given: Sequence[str]) -> dict[str, Quantity]:
     from roadworthy.rules.expectation import TOLERANCES, read_tolerance
 
     found: dict[str, Quantity] = {}
-    for output, text in parse_options(given).items():
+    for output, text in parse_options(given, "--same speed=5%").items():
         if output not in TOLERANCES:
             raise InputError(f"--same: unknown output {output!r}; {suggest(output, TOLERANCES)}")
         words = str(text).strip()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roadworthy.cli._console import progress
+from roadworthy._files import check_free
+from roadworthy.cli._campaigns import hashed, try_all, write_as_suite
 from roadworthy.cli._tables import RESULT_FILE
 from roadworthy.cli.rules._inputs import predicted_outputs
 from roadworthy.errors import InputError
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from roadworthy.rules.generation import Plan
     from roadworthy.rules.tables import Spent, Tally
     from roadworthy.runs import ImageRetention, SeveralResults
+    from roadworthy.runs.store import Tested
     from roadworthy.transforms import UserEngine
 
 __all__ = ["Campaign", "exit_code", "write_report"]
-
-_BATCH = 64
 
 
 @dataclass
@@ -44,6 +43,8 @@ class Campaign:
         unable: Which models do not predict what a rule speaks of, with what that is.
         tallies: What became of the frames, by rule and model.
         seconds: How long everything took.
+        command: The command that does it.
+        tested: What is tested, once it is run.
     """
 
     plans: Mapping[str, Plan]
@@ -58,6 +59,8 @@ class Campaign:
     unable: dict[tuple[str, str], str] = field(default_factory=dict)
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
     seconds: float = 0.0
+    command: str = "rules run"
+    tested: Tested = field(init=False)
 
     def __post_init__(self) -> None:
         from roadworthy.models.truth import SEES_NO_CHANGE, Truth
@@ -99,58 +102,59 @@ class Campaign:
         """Try all rules on all models that predict what they speak of."""
         from roadworthy.rules.method import RulesMethod
         from roadworthy.rules.tables import read_tally
-        from roadworthy.runs import read_rows, run_several
-        from roadworthy.runs.store import complete_manifest
+        from roadworthy.runs import read_rows
 
-        start = time.perf_counter()
-        self._write_down()
-        with progress("Trying rules", len(self.data) * len(self.plans)) as told:
-            found = run_several(
-                RulesMethod(self.plans),
-                [self.requirement(id) for id in self.plans],
-                self.data,
-                self.systems,
-                out=self.out,
-                seed=self.seed,
-                batch_size=_BATCH,
-                images=images,
-                passes=min(1.0, passes / len(self.data)),
-                processes=processes,
-                tested=lambda rule, system: (rule.id, system.name) not in self.unable,
-                progress=told,
-            )
-        complete_manifest(self.out)
-        self.seconds = time.perf_counter() - start
+        check_free(self.out)
+        self.tested = hashed(
+            self.command,
+            self.systems,
+            self.data,
+            seed=self.seed,
+            settings=self.settings,
+            engines=self.engines,
+        )
+        found, self.seconds = try_all(
+            "Trying rules",
+            RulesMethod(self.plans),
+            [self.requirement(id) for id in self.plans],
+            self.data,
+            self.systems,
+            cases=len(self.data) * len(self.plans),
+            out=self.out,
+            manifest=self.tested,
+            images=images,
+            passes=min(1.0, passes / len(self.data)),
+            processes=processes,
+            tested=lambda rule, system: (rule.id, system.name) not in self.unable,
+        )
         for (rule, model), result in found.results.items():
             assert result.folder is not None
             rows = read_rows(result.folder)
             self.tallies[rule, model] = read_tally(self.plans[rule], rows, self.thresholds)
         return found
 
-    def _write_down(self) -> None:
-        """Write down what is about to be tested.
+    def write_suite(
+        self, references: Sequence[str], data: Mapping[str, object], engines: Path | None
+    ) -> None:
+        """Write what was run as a suite into the folder.
 
-        Raises:
-            InputError: The folder holds something else.
+        Args:
+            references: How the models were opened.
+            data: How the data was opened.
+            engines: The file of image engines.
         """
-        from roadworthy.runs.store import (
-            begin_manifest,
-            digest_of_dataset,
-            digest_of_engine,
-            digest_of_model,
-        )
-
-        if self.out.is_dir() and any(self.out.iterdir()):
-            raise InputError(
-                f"{self.out} must be empty or new, got a folder with files; choose another, or delete it"
-            )
-        begin_manifest(
+        told = {name: self.settings[name] for name in ("same", "gallery", "traffic", "engines")}
+        write_as_suite(
+            self.command,
             self.out,
-            models={one.name: digest_of_model(one) for one in self.systems},
-            data={self.data.name: digest_of_dataset(self.data)},
-            engines={one.name: digest_of_engine(one) for one in self.engines},
-            seed=self.seed,
-            settings=self.settings,
+            self.tested,
+            models=dict(zip(self.models, references, strict=True)),
+            data=data,
+            requirements={
+                id: {"rule": plan.rule.text, **told, "accept": self.allow or None}
+                for id, plan in self.plans.items()
+            },
+            files=[engines],
         )
 
     def spent(self, found: SeveralResults) -> tuple[dict[str, Spent], float]:

@@ -14,7 +14,7 @@ from roadworthy.cli._console import console, examples, print_json, print_note, p
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._models import frames_of, opened_models
 from roadworthy.cli._tables import print_tables, write_document
-from roadworthy.cli._values import processes_for
+from roadworthy.cli._values import Workers, processes_for
 from roadworthy.cli.rules._group import (
     AllowCommands,
     CutOuts,
@@ -22,7 +22,6 @@ from roadworthy.cli.rules._group import (
     Engines,
     Models,
     Out,
-    Processes,
     Same,
     Sample,
     Seed,
@@ -68,7 +67,7 @@ def compare(
     traffic: Traffic = "right",
     engines: Engines = None,
     allow_commands: AllowCommands = False,
-    processes: Processes = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare ways to make the one change of a rule: which of them shows more violations.
@@ -91,8 +90,17 @@ def compare(
         ]
 
     systems = opened_models(model)
-    campaign = Campaign(plans, systems, frames_of(data, option, systems, sample), out, seed, engines=known)
-    raise typer.Exit(_carry_out(campaign, processes, tables, as_json=as_json))
+    campaign = Campaign(
+        plans,
+        systems,
+        frames_of(data, option, systems, sample),
+        out,
+        seed,
+        settings={"sample": sample},
+        engines=known,
+        command="rules compare",
+    )
+    raise typer.Exit(_carry_out(campaign, workers, tables, as_json=as_json))
 
 
 @app.command(
@@ -119,7 +127,7 @@ def compose(
     traffic: Traffic = "right",
     engines: Engines = None,
     allow_commands: AllowCommands = False,
-    processes: Processes = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Try a rule on top of changes that others make: rain, and then a pedestrian.
@@ -143,19 +151,28 @@ def compose(
         ]
 
     systems = opened_models(model)
-    campaign = Campaign(plans, systems, frames_of(data, option, systems, sample), out, seed, engines=known)
-    raise typer.Exit(_carry_out(campaign, processes, tables, as_json=as_json))
+    campaign = Campaign(
+        plans,
+        systems,
+        frames_of(data, option, systems, sample),
+        out,
+        seed,
+        settings={"sample": sample},
+        engines=known,
+        command="rules compose",
+    )
+    raise typer.Exit(_carry_out(campaign, workers, tables, as_json=as_json))
 
 
 def _carry_out(
     campaign: Campaign,
-    processes: int | None,
+    workers: int | None,
     tables: Callable[[Campaign], list[ResultTable | None]],
     *,
     as_json: bool,
 ) -> int:
     """Try the rules, write and print what was found; return the exit code."""
-    found = campaign.run(images="failures", passes=0, processes=processes_for(processes, campaign.images))
+    found = campaign.run(images="failures", passes=0, processes=processes_for(workers, campaign.images))
     drawn = [one for one in tables(campaign) if one is not None]
     document = campaign.document(found) | {"tables": [dataclasses.asdict(one) for one in drawn]}
     write_document(campaign.out, document, drawn)

@@ -127,11 +127,15 @@ def _document(rule: Rule) -> dict[str, object]:
 
 
 @app.command(cls=Command, epilog=examples(f"roadworthy rules explain {_RULE}"))
-def explain(rule: Sentence) -> None:
+def explain(rule: Sentence, as_json: AsJson = False) -> None:
     """Show the grammar of a rule: which word depends on which, and how."""
     from roadworthy.rules.language.words import analysed
 
     words = analysed(rule)
+    if as_json:
+        told = [{"text": word.text, "dep": word.dep, "tag": word.tag, "head": word.head} for word in words]
+        print_json({"rule": rule, "words": told})
+        return
     out = console()
     for root in (word.index for word in words if word.head == word.index):
         for line in _tree(words, root):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy._files import file_name
+from roadworthy.cli._campaigns import data_form
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import (
     console,
@@ -23,7 +24,7 @@ from roadworthy.cli._console import (
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._models import frames_of, opened_models
 from roadworthy.cli._tables import print_tables, write_document
-from roadworthy.cli._values import processes_for, share
+from roadworthy.cli._values import Workers, processes_for, share
 from roadworthy.cli.rules._group import (
     AllowCommands,
     CutOuts,
@@ -31,7 +32,6 @@ from roadworthy.cli.rules._group import (
     Engines,
     Models,
     Out,
-    Processes,
     Rules,
     RulesFile,
     Same,
@@ -110,7 +110,7 @@ def run(
     skip: Annotated[
         bool, typer.Option("--skip", help="Leave out rules whose changes nothing here can make.")
     ] = False,
-    processes: Processes = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Try rules on models: make the images, ask the models, judge their answers, show what violates.
@@ -137,7 +137,7 @@ def run(
     systems = opened_models(model)
     settings = {
         "sample": sample,
-        "same": parse_options(same or []),
+        "same": {output: one if one.endswith("%") else float(one) for output, one in _same(same).items()},
         "gallery": gallery,
         "traffic": traffic,
         "engines": None if engines is None else str(engines),
@@ -156,12 +156,11 @@ def run(
     found = campaign.run(
         images=images,  # type: ignore[arg-type]  # checked where it is used
         passes=passes,
-        processes=processes_for(processes, campaign.images),
+        processes=processes_for(workers, campaign.images),
     )
     tables = _tables(campaign, found)
-    opened = {one.name: reference for one, reference in zip(systems, model or ["dave2"], strict=True)}
-    asked = {"models": opened, "data": data, "options": parse_options(option or []), **settings}
-    document = campaign.document(found) | {"asked": asked, "skipped": skipped}
+    campaign.write_suite(model or ["dave2"], data_form(data, option, sample=sample), engines)
+    document = campaign.document(found) | {"skipped": skipped}
     document["sheets"] = write_sheets(campaign, found, worst if images != "none" else 0)
     shrunk = _shrunk(campaign, found, shrink)
     document["shrunk"] = shrunk
@@ -176,6 +175,10 @@ def run(
         _print_notes(campaign, document)
         print_report(report)
     raise typer.Exit(exit_code(found))
+
+
+def _same(given: list[str] | None) -> dict[str, str]:
+    return {output: str(one).strip() for output, one in parse_options(given or [], "--same speed=5%").items()}
 
 
 def _tables(campaign: Campaign, found: SeveralResults) -> list[ResultTable]:

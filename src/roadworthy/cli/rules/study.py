@@ -32,13 +32,13 @@ __all__ = ["ratings", "study"]
 def study(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder that `rules run` wrote.")],
     model: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Whose answers are rated; the first when left out.")
+        str | None, typer.Option(metavar="MODEL", help="Whose answers are rated; the first if left out.")
     ] = None,
     pairs: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="How many pairs; when left out, so many that shares are known within 5% at 95% confidence.",
+            help="How many pairs; if left out, so many that shares are known within 5% at 95% confidence.",
         ),
     ] = None,
     groups: Annotated[int, typer.Option(metavar="N", help="Groups; a rater rates one at a time.")] = 15,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.errors import InputError
 
-__all__ = ["Cells", "Criterion", "Visits"]
+__all__ = ["Cells", "Counted", "Criterion", "Visits"]
 
 Visits = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Which image of a batch visited which cell: two arrays of one length, every pair once."""
@@ -57,7 +57,28 @@ class Criterion(Protocol):
         ...
 
 
-class Cells(ABC):
+class Counted:
+    """What is counted of cells, whoever holds them."""
+
+    seen: NDArray[np.bool_]
+
+    @property
+    def value(self) -> float:
+        """The share of cells that were visited, from 0 to 1."""
+        return self.covered / self.total
+
+    @property
+    def covered(self) -> int:
+        """How many cells were visited."""
+        return int(np.count_nonzero(self.seen))
+
+    @property
+    def total(self) -> int:
+        """How many cells there are."""
+        return len(self.seen)
+
+
+class Cells(Counted, ABC):
     """A criterion over a fixed number of cells.
 
     Args:
@@ -74,7 +95,7 @@ class Cells(ABC):
         if total < 1:
             raise InputError(f"{self.name} needs layers with neurons, got none")
         self.layers = tuple(layers)
-        self.seen: NDArray[np.bool_] = np.zeros(total, np.bool_)
+        self.seen = np.zeros(total, np.bool_)
 
     @abstractmethod
     def visits(self, batch: Activations, /) -> Visits:
@@ -83,21 +104,6 @@ class Cells(ABC):
     def settings(self) -> dict[str, Any]:
         """Return what must be equal for two of a kind to be merged, by name."""
         return {}
-
-    @property
-    def value(self) -> float:
-        """The share of cells that were visited, from 0 to 1."""
-        return self.covered / self.total
-
-    @property
-    def covered(self) -> int:
-        """How many cells were visited."""
-        return int(np.count_nonzero(self.seen))
-
-    @property
-    def total(self) -> int:
-        """How many cells there are."""
-        return len(self.seen)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.covered} of {self.total}, {self.value:.1%})"

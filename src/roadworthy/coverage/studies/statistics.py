@@ -48,6 +48,9 @@ class Statistic:
 def spearman(first: ArrayLike, second: ArrayLike) -> Statistic:
     """Return Spearman's rank correlation of two series, from -1 to 1.
 
+    Raises:
+        InputError: One series is longer than the other.
+
     Example:
         >>> spearman([1, 2, 3, 4], [2, 4, 9, 1000]).value
         1.0
@@ -95,6 +98,9 @@ def signed_rank(before: ArrayLike, after: ArrayLike) -> Statistic:
 
     The statistic is the rank-biserial correlation, (R+ - R-) / (R+ + R-), where R+ is the sum of the ranks of
     the increases and R- that of the decreases: 1 where all increase.
+
+    Raises:
+        InputError: There are not as many values before as after.
 
     Example:
         >>> signed_rank([1, 2, 3, 4], [2, 4, 6, 8]).value

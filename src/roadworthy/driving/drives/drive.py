@@ -263,6 +263,9 @@ class Drive(ReadOnlyArrays):
     def cut_by_time(self, seconds: float) -> Drive:
         """Return the drive cut into sectors of equal time; the last may be shorter.
 
+        Raises:
+            InputError: Sectors are not longer than 0 s.
+
         Example:
             >>> Drive("lap", [0.0, 1.0, 2.0, 3.0], gap=2).cut_by_time(2.0).sectors.tolist()
             [0, 0, 1, 1]
@@ -279,8 +282,11 @@ class Drive(ReadOnlyArrays):
 
         Args:
             rate: Rows per second.
+
+        Raises:
+            InputError: The rate is no number above 0.
         """
-        if not rate > 0:
+        if not 0 < rate < np.inf:
             raise InputError(f"expected a rate above 0 rows a second, got {rate}")
         count = int(np.floor(self.duration * rate + 1e-9)) + 1
         stamps = self.time[0] + np.arange(count) / rate

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import as_record, naming, read_json
+from roadworthy._files import as_record, check_free, naming, read_json
 from roadworthy._tables import csv_text
 from roadworthy.driving.rating.clips import Clip
 from roadworthy.driving.rating.plan import LABELS, Design, Questionnaire, Study
@@ -57,8 +57,7 @@ def write_study(study: Study, folder: Path, film: Callable[[Clip, Path], object]
     Raises:
         InputError: The folder is in use or cannot be written.
     """
-    if folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder} must be empty or new, got a folder with files; choose another")
+    check_free(folder)
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         (unfinished / "clips").mkdir(parents=True)

@@ -89,6 +89,7 @@ class MetaDriveSimulator:
         """Drive one decision step of MetaDrive, a tenth of a second as it comes.
 
         Raises:
+            InputError: It was not reset before the first step.
             SimulatorError: MetaDrive failed.
         """
         if self._env is None:

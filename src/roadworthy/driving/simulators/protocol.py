@@ -103,7 +103,12 @@ class DrivingSimulator(Protocol):
         ...
 
     def step(self, controls: Controls, /) -> Situation:
-        """Drive one step and return what is true then."""
+        """Drive one step and return what is true then.
+
+        Raises:
+            InputError: It was not reset before the first step.
+            SimulatorError: It stopped answering, or failed.
+        """
         ...
 
     def close(self) -> None:

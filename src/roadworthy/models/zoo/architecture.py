@@ -120,9 +120,9 @@ class Architecture:
         for key, value in (options or {}).items():
             if key not in found:
                 known = ", ".join(f"{name}={size_text(one)}" for name, one in found.items())
-                raise InputError(
-                    f"{self.name!r} has no option {key!r}: {suggest(key, found)} Its options are {known}"
-                )
+                hint = suggest(key, found)
+                near = f" {hint} Its" if hint.endswith("?") else " its"
+                raise InputError(f"{self.name!r} has no option {key!r}:{near} options are {known}")
             found[key] = _like(self.options[key], value, key, self.name)
         return Variant(self, chosen, frozen(found))
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import as_record, naming, read_json
+from roadworthy._files import as_record, check_free, naming, read_json
 from roadworthy.errors import InputError
 from roadworthy.images import read_image, write_image
 from roadworthy.reliability.human.experiment import Batch, Design, Item, Schedule, schedule
@@ -67,8 +67,7 @@ def write_experiment(
     Raises:
         InputError: The folder is in use or cannot be written, or there are too few images.
     """
-    if folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder} must be empty or new, got a folder with files; choose another")
+    check_free(folder)
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         (unfinished / "images").mkdir(parents=True)

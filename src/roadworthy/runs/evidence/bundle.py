@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import replacing, sha256_of
+from roadworthy._files import is_free, replacing, sha256_of
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.documents import FOLDER, TRACE, Written, write_documents
 from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
@@ -122,7 +122,7 @@ def _check_place(folder: Path, out: Path) -> None:
     if out.suffix == ".zip":
         if out.exists():
             raise InputError(f"{out} is there already: choose another name, or delete it")
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+    elif not is_free(out):
         raise InputError(f"{out} must be new or an empty folder, or end in .zip; choose another")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import is_description
 from roadworthy.runs.evidence.checking import Finding, Verification
 from roadworthy.runs.evidence.functional import functional_coverage, functional_document
-from roadworthy.runs.store import StoredRun, read_verdicts
+from roadworthy.runs.store import StoredPair, StoredRun, read_verdicts
 from roadworthy.runs.store.digests import (
     Digest,
     FileDigests,
@@ -19,15 +21,15 @@ from roadworthy.runs.store.digests import (
     digest_of_model,
 )
 from roadworthy.runs.store.manifest import read_manifest
+from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.opening import open_data
 from roadworthy.runs.suites.passes import Pass
 from roadworthy.runs.suites.planning import SuitePlan, plan_suite
 from roadworthy.runs.suites.reading import Suite, read_suite
-from roadworthy.runs.suites.running import INCLUDED
+from roadworthy.runs.suites.running import COMMAND, INCLUDED
+from roadworthy.runs.suites.running import SUITE_FILE as SUITE
 
 __all__ = ["check_present", "data_of", "functional_of", "plan_of"]
-
-SUITE = "suite.yaml"
 
 _HARMLESS = ("onnx", "recorded", "opencv", "darknet")
 """Kinds of models that are data: opening one runs no code and reaches no other machine."""
@@ -40,7 +42,8 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
         folder: The folder of the run.
         suite: The suite file where it stands. When left out it is the copy in the run, with the copies of
             the files that requirements were read from. Its relative paths to models and data lead somewhere
-            only if the run lies beside them, and it is not trusted: a run may come from somebody else.
+            only if the run lies beside them, and it is not trusted: a run may come from somebody else. Paths
+            in what another command than `roadworthy run` wrote count from the folder one is in.
         allow_commands: Whether engines of the user may run programs and code.
 
     Raises:
@@ -50,20 +53,51 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
     manifest = read_manifest(folder)
     path = suite or folder / SUITE
     if manifest is None or not (folder / SUITE).is_file():
-        raise InputError(f"{folder} was not made by `roadworthy run`: it has no manifest.json and {SUITE}")
+        raise InputError(
+            f"{folder} does not say how models and data were opened: it has no manifest.json and {SUITE}"
+        )
     if suite is not None and suite.read_bytes() != (folder / SUITE).read_bytes():
         raise InputError(f"{suite} is not the suite of this run: it differs from {folder / SUITE}")
     settings: dict[str, Any] = manifest.get("settings", {})
-    read = read_suite(path)
+    of_command = COMMAND in settings
+    read = read_suite(path, Path() if of_command else None)
     if suite is None:
         _check_harmless(read)
-    return plan_suite(
+    pairs = StoredRun.open(folder).pairs
+    plan = plan_suite(
         read,
-        only=tuple(dict.fromkeys(pair.requirement.id for pair in StoredRun.open(folder).pairs)),
+        only=() if of_command else tuple(dict.fromkeys(pair.requirement.id for pair in pairs)),
         sample=settings.get("sample"),
         seed=manifest.get("seed"),
         allow_commands=allow_commands,
         copies=folder / INCLUDED if suite is None else None,
+    )
+    return _as_stored(plan, manifest, pairs) if of_command else plan
+
+
+def _as_stored(plan: SuitePlan, manifest: Mapping[str, Any], pairs: Iterable[StoredPair]) -> SuitePlan:
+    """Return the plan of a command's suite with the names that its run has for models, data and ids."""
+
+    def named(names: Iterable[str]) -> dict[str, str]:
+        return {as_name(one): one for one in names}
+
+    ids = named(pair.requirement.id for pair in pairs)
+    models, data = named(manifest.get("models", {})), named(manifest.get("data", {}))
+    return replace(
+        plan,
+        trials=[
+            replace(
+                trial,
+                requirement=replace(
+                    trial.requirement, id=ids.get(trial.requirement.id, trial.requirement.id)
+                ),
+                data=data.get(trial.data, trial.data),
+                models=tuple(models.get(one, one) for one in trial.models),
+            )
+            for trial in plan.trials
+        ],
+        models={models.get(name, name): one for name, one in plan.models.items()},
+        data={data.get(name, name): one for name, one in plan.data.items()},
     )
 
 
@@ -92,12 +126,13 @@ def data_of(run: StoredRun, suite: Path | None = None) -> dict[str, Dataset] | s
     if run.manifest is None or not (run.folder / SUITE).is_file():
         return "because the run was not made from a suite"
     try:
-        read = read_suite(suite or run.folder / SUITE)
-        sample = run.manifest.get("settings", {}).get("sample")
+        settings = run.manifest.get("settings", {})
+        of_command = COMMAND in settings
+        read = read_suite(suite or run.folder / SUITE, Path() if of_command else None)
         return {
-            name: open_data(name, read.form.data[name], read.folder, sample=sample).frames
+            name: open_data(name, form, read.folder, sample=settings.get("sample")).frames
             for name in run.manifest.get("data", {})
-            if name in read.form.data
+            if (form := read.form.data.get(as_name(name) if of_command else name)) is not None
         }
     except RoadworthyError as error:
         return f"because the data cannot be opened again: {_first_line(error)}"

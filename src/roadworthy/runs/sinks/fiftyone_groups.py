@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import write_text
+from roadworthy._files import check_free, write_text
 from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
@@ -65,8 +65,7 @@ def export_fiftyone(
     Raises:
         InputError: The folder holds something, or no case has images.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} must be new or an empty folder; choose another with --out")
+    check_free(folder)
     samples: list[dict[str, Any]] = []
     groups = without = 0
     (folder / "data").mkdir(parents=True, exist_ok=True)

@@ -27,11 +27,14 @@ from roadworthy.runs.store.digests import (
 from roadworthy.runs.store.images import add_image, image_path
 from roadworthy.runs.store.locking import locked
 from roadworthy.runs.store.manifest import (
+    Tested,
     begin_manifest,
     check_manifest,
     complete_manifest,
     read_manifest,
+    what_is_tested,
 )
+from roadworthy.runs.store.notes import ModelNotes, add_notes, model_notes, notes_of
 from roadworthy.runs.store.reading import read_rows, read_verdicts
 from roadworthy.runs.store.records import read_requirement, requirement_record
 from roadworthy.runs.store.rows import CORE_COLUMNS, MEASURE, PARAMETER, Row
@@ -43,12 +46,15 @@ __all__ = [
     "Digest",
     "FileDigests",
     "MEASURE",
+    "ModelNotes",
     "PARAMETER",
     "Row",
     "RunStore",
     "StoredPair",
     "StoredRun",
+    "Tested",
     "add_image",
+    "add_notes",
     "begin_manifest",
     "check_manifest",
     "complete_manifest",
@@ -59,9 +65,12 @@ __all__ = [
     "digest_of_model",
     "image_path",
     "locked",
+    "model_notes",
+    "notes_of",
     "read_manifest",
     "read_requirement",
     "read_rows",
     "read_verdicts",
     "requirement_record",
+    "what_is_tested",
 ]

@@ -27,6 +27,7 @@ from roadworthy.transforms import UserEngine
 __all__ = [
     "Digest",
     "FileDigests",
+    "Progress",
     "digest_of_dataset",
     "digest_of_engine",
     "digest_of_file",

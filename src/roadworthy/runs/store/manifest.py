@@ -7,8 +7,9 @@
     started       when, in UTC; continued has the times at which the run went on; ended is null until the end
     seed          of all that is drawn by lot
     settings      how it was run, as far as it matters for the rows
-    models, data, suite   by name: SHA-256, and what exactly was hashed
+    models, data, suite   by name: SHA-256, and what exactly was hashed; a suite is what says what must hold
     engines       likewise, where image engines of the user changed frames
+    notes         what a reader should know, see `notes`
     libraries     versions of what computes
     host          kind of machine, cores, memory; neither its name nor its user's, and no path
 """
@@ -18,26 +19,40 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from roadworthy._files import read_json
 from roadworthy._version import __version__
+from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
-from roadworthy.runs.store.digests import Digest
+from roadworthy.models import SystemUnderTest
+from roadworthy.runs.store.digests import (
+    Digest,
+    FileDigests,
+    Progress,
+    digest_of_dataset,
+    digest_of_engine,
+    digest_of_file,
+    digest_of_model,
+)
 from roadworthy.runs.store.writing import storing, write_whole
+from roadworthy.transforms import UserEngine
 
 __all__ = [
     "MANIFEST",
+    "Tested",
     "begin_manifest",
     "check_manifest",
     "complete_manifest",
     "host",
     "libraries",
     "read_manifest",
+    "what_is_tested",
+    "write_manifest",
 ]
 
 MANIFEST = "manifest.json"
@@ -61,6 +76,59 @@ _SAME = ("tool", "seed", "settings")
 
 _GROWING = ("suite", "models", "data", "engines")
 """Of what a run may get more when it goes on; what it has must be the same."""
+
+
+class Tested(TypedDict):
+    """What a run tests, as `begin_manifest` takes it."""
+
+    models: Mapping[str, Digest]
+    data: Mapping[str, Digest]
+    suite: NotRequired[Mapping[str, Digest]]
+    engines: NotRequired[Mapping[str, Digest]]
+    seed: NotRequired[int]
+    settings: NotRequired[Mapping[str, Any]]
+
+
+def what_is_tested(
+    systems: Iterable[SystemUnderTest],
+    data: Dataset,
+    *,
+    files: Iterable[Path] = (),
+    engines: Iterable[UserEngine] = (),
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Tested:
+    """Return what a run of some models on one data set tests; everything is hashed.
+
+    Args:
+        systems: The systems under test.
+        data: The frames.
+        files: What says what must hold, such as a specification; named alone, without their folders.
+        engines: The image engines of the user.
+        seed: Of all that is drawn by lot.
+        settings: What else the rows depend on; what JSON can hold.
+        progress: Called with how many frames are hashed and how many there are.
+
+    Raises:
+        InputError: Something cannot be read.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.models import load_model
+        >>> tested = what_is_tested([load_model("dave2")], load("world:town", count=4), seed=7)
+        >>> list(tested["models"]), {name: one.count for name, one in tested["data"].items()}
+        (['dave2'], {'world:town': 4})
+    """
+    sums = FileDigests()
+    return {
+        "models": {one.name: digest_of_model(one, sums) for one in systems},
+        "data": {data.name: digest_of_dataset(getattr(data, "hashed", data), progress)},
+        "suite": {one.name: digest_of_file(one, sums) for one in files},
+        "engines": {one.name: digest_of_engine(one, sums) for one in engines},
+        "seed": seed,
+        "settings": settings or {},
+    }
 
 
 def begin_manifest(
@@ -120,7 +188,7 @@ def begin_manifest(
             "continued": [*there.get("continued", []), again],
             "ended": None,
         }
-    _write(folder, record)
+    write_manifest(folder, record)
     return record
 
 
@@ -172,7 +240,7 @@ def complete_manifest(folder: Path) -> dict[str, Any]:
     if record is None:
         raise InputError(f"{folder} has no {MANIFEST} that could be completed: begin it first")
     record["ended"] = _now()
-    _write(folder, record)
+    write_manifest(folder, record)
     return record
 
 
@@ -192,6 +260,9 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise InputError(
             f"{path} has format {record['format']}, and this Roadworthy reads up to {_FORMAT}: update it"
         )
+    if not isinstance(record.get("seed", 0), int):
+        # A seed that is NaN would be another one than itself.
+        raise InputError(f"{path}: seed must be a whole number, got {record['seed']!r:.80}")
     return record
 
 
@@ -231,7 +302,12 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _write(folder: Path, record: Mapping[str, Any]) -> None:
+def write_manifest(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write a manifest, whole or not at all.
+
+    Raises:
+        InputError: It cannot be written.
+    """
     with storing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         content = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -106,7 +106,9 @@ class StoredRun:
         folder = Path(folder)
         places = sorted((folder / "runs").glob("*/*/requirements.jsonl"))
         begun = (folder / MANIFEST).is_file()
-        if not places and not begun and (folder / "requirements.jsonl").is_file():
+        # That of a suite lists what shall be run, before anything is; rows lie beside that of a single run.
+        alone = not begun or (folder / "cases").is_dir()
+        if not places and alone and (folder / "requirements.jsonl").is_file():
             places = [folder / "requirements.jsonl"]
         if not places and not begun:
             came = "another one" if folder.is_dir() else "a file" if folder.exists() else "nothing"

@@ -37,6 +37,7 @@ __all__ = [
     "Share",
     "StepForm",
     "SuiteForm",
+    "as_name",
     "names_of",
     "read_share",
 ]
@@ -459,8 +460,17 @@ def names_of(given: object) -> list[str]:
     if isinstance(given, dict):
         return list(given)
     listed = given if isinstance(given, list) else [given]
-    # A name may hold neither / nor @.
-    return [re.sub("[/@]+", "-", one) for one in listed if isinstance(one, str)]
+    return [as_name(one) for one in listed if isinstance(one, str)]
+
+
+def as_name(text: str) -> str:
+    """Return what a suite may call a model, data or a requirement: neither / nor @ is in it.
+
+    Example:
+        >>> as_name("onnx:nets/mine.onnx")
+        'onnx:nets-mine.onnx'
+    """
+    return re.sub(r"[/@\x00-\x1f]+", "-", text)
 
 
 def _named(given: object) -> object:

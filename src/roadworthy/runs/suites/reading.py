@@ -69,10 +69,12 @@ class Suite:
     Attributes:
         file: The file, with the place of everything in it.
         form: What it says.
+        base: The folder that paths in it count from, where that is not its own.
     """
 
     file: YamlFile
     form: SuiteForm
+    base: Path | None = None
 
     @property
     def path(self) -> Path:
@@ -82,7 +84,7 @@ class Suite:
     @property
     def folder(self) -> Path:
         """The folder that paths in it count from."""
-        return self.file.path.parent
+        return self.file.path.parent if self.base is None else self.base
 
     @property
     def name(self) -> str:
@@ -96,8 +98,12 @@ class Suite:
         return complain(self.file, place, message)
 
 
-def read_suite(path: str | PathLike[str]) -> Suite:
+def read_suite(path: str | PathLike[str], base: Path | None = None) -> Suite:
     """Read a suite.
+
+    Args:
+        path: The file.
+        base: The folder that paths in it count from; its own when left out.
 
     Raises:
         SuiteError: Something in it is wrong; all of it is told at once, with file, line and column.
@@ -133,7 +139,7 @@ def read_suite(path: str | PathLike[str]) -> Suite:
         raise SuiteError(complaints) from error
     if complaints:
         raise SuiteError(complaints)
-    return Suite(file, form)
+    return Suite(file, form, base)
 
 
 _LINE = re.compile(r":(\d+):\d+: ")

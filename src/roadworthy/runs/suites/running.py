@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import numbered
+from roadworthy._files import is_free, numbered
 from roadworthy.cases import Outcome, OutcomeStatus, Scalar, Status
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.runs.executors import Executor, ImageRetention
 from roadworthy.runs.several import run_several
-from roadworthy.runs.store import RunStore, StoredRun, locked, requirement_record
+from roadworthy.runs.store import RunStore, StoredRun, Tested, locked, requirement_record
 from roadworthy.runs.store.digests import (
     FileDigests,
     digest_of_dataset,
@@ -29,11 +29,13 @@ from roadworthy.runs.suites.passes import Pass, passes_of
 from roadworthy.runs.suites.planning import SuitePlan, plan_suite
 from roadworthy.runs.suites.reading import Suite
 
-__all__ = ["SuiteResult", "Watcher", "run_suite"]
+__all__ = ["COMMAND", "INCLUDED", "REQUIREMENTS", "SUITE_FILE", "SuiteResult", "Watcher", "run_suite"]
 
 SUITE_FILE = "suite.yaml"
 INCLUDED = "suite-files"
 REQUIREMENTS = "requirements.jsonl"
+COMMAND = "command"
+"""Which command made a run that has a suite all the same, among the settings of its manifest."""
 _BATCH = 64
 _EVERY = 5.0  # seconds
 
@@ -131,7 +133,7 @@ def run_suite(
     """
     plan = suite if isinstance(suite, SuitePlan) else plan_suite(suite, only=only, sample=sample)
     watch = watcher or Watcher()
-    tested: dict[str, Any] = {}
+    tested: Tested | None = None
     if next_free:
         tested = _tested(plan, images, watch)
         out = _place_for(tested, out, watch, resume=resume)
@@ -162,7 +164,7 @@ def run_suite(
     return result
 
 
-def _place_for(tested: Mapping[str, Any], out: Path, watch: Watcher, *, resume: bool) -> Path:
+def _place_for(tested: Tested, out: Path, watch: Watcher, *, resume: bool) -> Path:
     """Return the first folder of a row of numbers in which a run may begin, or go on."""
     reason = ""
     for folder in numbered(out):
@@ -175,19 +177,18 @@ def _place_for(tested: Mapping[str, Any], out: Path, watch: Watcher, *, resume: 
     return folder
 
 
-def _unfit(folder: Path, tested: Mapping[str, Any], *, resume: bool) -> str:
+def _unfit(folder: Path, tested: Tested, *, resume: bool) -> str:
     """Return why a run can neither begin in a folder nor go on there; nothing where it can."""
-    try:
-        if not folder.exists() or (folder.is_dir() and all(one.name == LOCK for one in folder.iterdir())):
-            return ""
-    except OSError as error:
-        return f"{folder} cannot be read: {error.strerror}"
+    if is_free(folder, [LOCK]):
+        return ""
     try:
         if read_manifest(folder) is None:
             return f"{folder} is not from a run"
         if not resume:
             return _taken(folder)
         check_manifest(folder, **tested)
+    except OSError as error:
+        return f"{folder} cannot be read: {error.strerror}"
     except InputError as error:
         return str(error)
     return ""
@@ -207,7 +208,7 @@ def _has_ended(out: Path) -> bool:
     return manifest is not None and manifest.get("ended") is not None
 
 
-def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> dict[str, Any]:
+def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> Tested:
     """Return what is tested, as a manifest has it."""
     files = FileDigests()
     suite = plan.suite

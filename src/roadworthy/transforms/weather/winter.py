@@ -36,7 +36,8 @@ _LOW_SUN: Colour = (0.90, 0.92, 0.95)  # of the light on open ground is left whe
 _UPRIGHT: Colour = (1.12, 1.10, 1.06)  # which faces the low sun, and the light of the snow
 _EDGE = 0.4  # metres from the edge of a road that no plough reaches
 _DARKEST = 0.5  # of the light on snow is left in the shade by day
-_NIGHT, _DAY = 0.65, 0.85  # how bright images are at night, where nothing lights the shade, and by day
+_NIGHT = 0.6  # images that are darker than this part of a day show a night
+_LAMPLIT = 90.0  # grey level of ground in the light of lamps
 
 
 @register(
@@ -132,8 +133,11 @@ def _light_on(scene: Surroundings, hidden: Mask) -> Mask:
     """Return how brightly the snow is lit: what was dark on the ground was in the shade."""
     small = thinned(hidden, *scene.small)
     level = percentile(scene.small_grey, 0.6, above(small, 64))
+    darkest = _DARKEST
+    if known(scene.frame, "time") == "night" or scene.light < _NIGHT:
+        # Where no lamp shines, neither sun nor sky does.
+        level, darkest = max(level or 0.0, _LAMPLIT), 0.0
     soft = cv2.blur(scene.grey, (9, 9))
-    darkest = _DARKEST * float(np.clip((scene.light - _NIGHT) / (_DAY - _NIGHT), 0.1, 1))
     table = np.clip(np.arange(256) / max(level or 255.0, 1.0) * 1.15, darkest, 1)
     return np.asarray(cv2.LUT(soft, np.rint(255 * table).astype(np.uint8)), np.uint8)
 

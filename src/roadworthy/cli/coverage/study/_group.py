@@ -34,7 +34,7 @@ Models = Annotated[
     typer.Option(
         "--model",
         metavar="MODEL",
-        help="A network: a name, kind:path or a model.yaml; repeatable. dave2 when left out.",
+        help="A network: a name, kind:path or a model.yaml; repeatable. dave2 if left out.",
     ),
 ]
 Part = Annotated[
@@ -52,7 +52,7 @@ Sample = Annotated[
 Transformations = Annotated[
     list[str] | None,
     typer.Option(
-        "--transformation",
+        "--transform",
         "-t",
         metavar="NAME",
         help="simple, composite, deeptest, a transform, or one with its parameters; repeatable.",

@@ -57,17 +57,9 @@ def changed_samples(samples: Samples, mutation: TrainingMutation) -> Samples:
         return dataclasses.replace(samples, name=name, targets=(samples.targets + noise).astype(np.float32))
     if mutation.operator == "TAN":
         return dataclasses.replace(samples, name=name, images=_noisy(samples.images, share, rng))
-    kinds = kinds_of(samples.targets)
-    numbers, counts = np.unique(kinds, return_counts=True)
     if mutation.operator == "TCO":
-        return _overlapping(samples, kinds, numbers, counts, share, rng, name)
-    rare = counts < counts.mean() if mutation.operator == "TUD" else np.ones(len(counts), np.bool_)
-    removed: list[NDArray[np.intp]] = []
-    for number in numbers[rare]:
-        members = rng.permutation(np.flatnonzero(kinds == number))
-        removed.append(members[: int(share * len(members))])
-    gone = np.concatenate(removed) if removed else np.zeros(0, np.intp)
-    left = np.setdiff1d(np.arange(len(samples)), gone)
+        return dataclasses.replace(_overlapping(samples, share, rng), name=name)
+    left = _left(samples.targets, share, rng, only_rare=mutation.operator == "TUD")
     if not len(left):
         raise InputError(f"{mutation.name} leaves nothing to learn from of {samples.name}: remove less")
     return samples.take(left, name)
@@ -82,26 +74,32 @@ def _noisy(images: NDArray[np.uint8], share: float, rng: np.random.Generator) ->
     return found
 
 
-def _overlapping(
-    samples: Samples,
-    kinds: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    share: float,
-    rng: np.random.Generator,
-    name: str,
-) -> Samples:
+def _left(
+    targets: NDArray[np.float32], share: float, rng: np.random.Generator, *, only_rare: bool
+) -> NDArray[np.intp]:
+    """Return which samples are left when a share of every kind, or of every rare kind, is removed."""
+    kinds = kinds_of(targets)
+    numbers, counts = np.unique(kinds, return_counts=True)
+    gone = [np.zeros(0, np.intp)]
+    for number in numbers[counts < counts.mean()] if only_rare else numbers:
+        members = rng.permutation(np.flatnonzero(kinds == number))
+        gone.append(members[: int(share * len(members))])
+    return np.setdiff1d(np.arange(len(targets)), np.concatenate(gone))
+
+
+def _overlapping(samples: Samples, share: float, rng: np.random.Generator) -> Samples:
     """Return the samples with some of the most frequent kind once more, as if they were of the second."""
+    kinds = kinds_of(samples.targets)
+    numbers, counts = np.unique(kinds, return_counts=True)
     if len(numbers) < 2:
         raise InputError(f"TCO needs samples of two kinds, and those of {samples.name} are all of one")
     first, second = numbers[np.argsort(-counts, kind="stable")[:2]]
     members = rng.permutation(np.flatnonzero(kinds == first))
     repeated = members[: int(share * len(members))]
     labels = samples.targets[rng.choice(np.flatnonzero(kinds == second), len(repeated))]
-    return Samples(
-        name,
-        samples.images,
-        np.concatenate([samples.windows, samples.windows[repeated]]),
-        np.concatenate([samples.targets, labels]),
-        np.concatenate([samples.drives, samples.drives[repeated]]),
+    return dataclasses.replace(
+        samples,
+        windows=np.concatenate([samples.windows, samples.windows[repeated]]),
+        targets=np.concatenate([samples.targets, labels]),
+        drives=np.concatenate([samples.drives, samples.drives[repeated]]),
     )

@@ -68,6 +68,34 @@ def notes(
     ]
 
 
+def note_models(
+    folder: Path,
+    systems: Iterable[SystemUnderTest],
+    data: Dataset,
+    signals: Collection[str] = tuple(_FACTORS),
+) -> list[str]:
+    """Return what looks wrong with models on some data, a sentence each, and keep it with a run.
+
+    Models of which the run knows already are not asked again.
+
+    Args:
+        folder: The folder of the run, which has a manifest.
+        systems: The models.
+        data: The frames of the run.
+        signals: Which of the models' signals matter.
+
+    Raises:
+        InputError: The manifest cannot be read or written.
+    """
+    known = model_notes(read_manifest(folder))
+    found = {
+        one.name: {data.name: known.get(one.name, {}).get(data.name) or notes_on_few(one, data, signals)}
+        for one in systems
+    }
+    add_notes(folder, models=found)
+    return [note for every in found.values() for some in every.values() for note in some]
+
+
 def notes_on_few(
     system: SystemUnderTest, dataset: Dataset, signals: Collection[str] = tuple(_FACTORS)
 ) -> list[str]:
