@@ -23,6 +23,7 @@ DOCUMENTS = sorted(
     for path in (*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"))
 )
 YOUR_FILES = {"docs/data.md", "docs/bring/engine.md"}  # whose examples are about files of the reader
+_START = "from roadworthy._starting import spare_torch\nspare_torch()\n"  # as our programs do; saves time
 _PYTHON = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 _CONSOLE = re.compile(r"^( *)```(?:console|sh)\n(.*?)^ *```|^((?: {4}.*\n)+)", re.M | re.S)
 
@@ -38,7 +39,7 @@ _CONSOLE = re.compile(r"^( *)```(?:console|sh)\n(.*?)^ *```|^((?: {4}.*\n)+)", r
 def test_the_examples_run(document: str, tmp_path: Path) -> None:
     blocks = _PYTHON.findall((REPOSITORY / document).read_text("utf-8"))
     # In a process of their own, because they register things.
-    command = [sys.executable, "-W", "error", "-c", "".join(blocks)]
+    command = [sys.executable, "-W", "error", "-c", "".join((_START, *blocks))]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (shown.returncode, shown.stderr) == (0, "")
 

@@ -276,12 +276,15 @@ def test_only_the_box_of_an_object_can_be_moved_to_a_border(data: Path, roadwort
 
 
 def test_draw_shows_cases_or_a_frame(data: Path, roadworthy: Run) -> None:
-    assert roadworthy("bbsl", "draw", "spec.bbsl", "--out", "cases.png").exit_code == 0
-    assert roadworthy("bbsl", "draw", "spec.bbsl", *ON, "--frame", "b", "--out", "frame.svg").exit_code == 0
+    cases = roadworthy("bbsl", "draw", "spec.bbsl", "--out", "cases.png", "--json")
+    assert json.loads(cases.stdout)["cases"] == ["stop", "NOT stop"]
+    frame = roadworthy("bbsl", "draw", "spec.bbsl", *ON, "--frame", "b", "--out", "frame.svg", "--json")
+    assert json.loads(frame.stdout)["frame"] == "b"
     assert (data / "cases.png").exists()
     assert b"<svg" in (data / "frame.svg").read_bytes()
     assert "has no frame 'c'" in roadworthy("bbsl", "draw", "spec.bbsl", *ON, "--frame", "c").output
     assert roadworthy("bbsl", "draw", "spec.bbsl", "--out", "cases.txt").exit_code == 2
+    assert "add --truth DATA" in roadworthy("bbsl", "draw", "spec.bbsl", "--frame", "b").output
 
 
 def test_a_suite_gives_the_papers_table_3(data: Path, roadworthy: Run) -> None:

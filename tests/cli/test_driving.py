@@ -115,7 +115,8 @@ def test_a_video_on_request(roadworthy: Callable[..., Result], tmp_path: Path) -
     assert "lap must be empty or new" in result.stderr
     result = roadworthy(*drive, "--video", "meadow-07", "--out", "again")
     assert result.exit_code == 2
-    assert "has no sector 'meadow-07': meadow-01" in result.stderr
+    assert "has no sector 'meadow-07': it has meadow-01" in result.stderr
+    assert (tmp_path / "again/drive.json").is_file()
 
 
 @pytest.mark.usefixtures("models")

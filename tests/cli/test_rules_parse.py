@@ -47,6 +47,8 @@ def test_explain_draws_the_grammar() -> None:
     lines = run("explain", "Drive more slowly at night.").output.splitlines()
     assert lines[0].startswith("Drive  (ROOT")
     assert any(line.endswith("night  (pobj, NN)") for line in lines)
+    words = json.loads(run("explain", "Drive more slowly at night.", "--json").output)["words"]
+    assert words[4] == {"text": "night", "dep": "pobj", "tag": "NN", "head": 3}
 
 
 def test_a_file_is_not_a_rule(tmp_path: Path) -> None:

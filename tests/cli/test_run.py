@@ -138,7 +138,9 @@ def test_results_come_in_one_order_whatever_was_known_before(
         assert json.loads(roadworthy(*command, "--out", "b").stdout)["results"] == first
 
 
-def test_notes_about_models_and_close_calls_are_told(roadworthy: Callable[..., Result], suite: Path) -> None:
+def test_notes_about_models_and_close_calls_are_told_and_kept(
+    roadworthy: Callable[..., Result], suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stop = SUITE.replace("  N1: ", "  N0: If a pedestrian appears on the road, the car must stop.\n  N1: ")
     suite.write_text(stop.replace("careful: python:drivers.py:careful", "fast: python:drivers.py:heedless"))
     result = roadworthy("run", str(suite), "--executor", "serial", "--out", "out")
@@ -154,6 +156,11 @@ def test_notes_about_models_and_close_calls_are_told(roadworthy: Callable[..., R
     page = Path("out/report.html").read_text()
     assert page.count("is tested as slowing down") == 1
     assert "4 of 4 verdicts were decided by less than 0.1 m/s." in page
+    for kept in ("report.html", "summary.md", "evidence/README.md", "manifest.json"):
+        assert "fast: speed is the same for every frame" in Path("out", kept).read_text()
+    monkeypatch.setattr("roadworthy.runs.model_notes.notes_on_few", lambda *_: pytest.fail("asked again"))
+    again = roadworthy("run", str(suite), "--executor", "serial", "--out", "out")
+    assert again.stdout.splitlines()[1:] == result.stdout.splitlines()
 
 
 def test_truth_is_no_model_for_the_rules_of_a_suite(roadworthy: Callable[..., Result], suite: Path) -> None:

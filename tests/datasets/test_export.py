@@ -184,10 +184,8 @@ def test_the_folder_must_be_new_or_empty(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert export(Given(with_boxes()), tmp_path / "empty", "coco").frames == 1
     (tmp_path / "file").write_text("")
-    for name in ("empty", "file"):
-        with pytest.raises(
-            InputError, match=rf"cannot write to .*{name}: it is not empty; choose a new folder"
-        ):
+    for name, came in (("empty", "a folder with files"), ("file", "a file")):
+        with pytest.raises(InputError, match=rf"{name} must be empty or new, got {came}; choose another"):
             export(Given(with_boxes()), tmp_path / name, "coco")
     with pytest.raises(InputError, match=r"cannot write to .*: (Not a directory|File exists)"):
         export(Given(with_boxes()), tmp_path / "file" / "below", "coco")

@@ -64,5 +64,5 @@ def test_without_a_map_only_the_metric_along_the_way_is_drawn(tmp_path: Path) ->
 def test_what_cannot_be_drawn() -> None:
     with pytest.raises(InputError, match="HP of drive lap needs the signal headway"):
         drive_figure(a_drive(), "HP")
-    with pytest.raises(InputError, match="has no sector 'e': a, b, c, d"):
+    with pytest.raises(InputError, match="has no sector 'e': it has a, b, c, d"):
         drive_figure(a_drive(), alarms=("e",))

@@ -67,7 +67,7 @@ def run_plan(
 
     with _watching(folder, quiet=quiet) as watcher:
         try:
-            return run_suite(
+            result = run_suite(
                 plan,
                 folder,
                 executor=executor,
@@ -80,6 +80,8 @@ def run_plan(
             hint = f"Stopped. {watcher.folder} has what was tried: give the same command again to go on"
             console(stderr=True).print(hint, markup=False, soft_wrap=True)
             raise
+    _keep_notes(result)
+    return result
 
 
 def write_results(result: SuiteResult) -> dict[str, Path]:
@@ -155,7 +157,7 @@ def summarised(result: SuiteResult, written: dict[str, Path]) -> None:
 
 def _notes(result: SuiteResult) -> list[str]:
     """Return what a reader should know: about the suite, its models, and how the outcomes came to be."""
-    notes = [*result.plan.notes, *_about_models(result.plan)]
+    notes = [*result.plan.notes, *_about_models(result)]
     for trial in result.plan.trials:
         for model in trial.models:
             outcome = result.outcomes.get((trial.requirement.id, model))
@@ -168,16 +170,25 @@ def _notes(result: SuiteResult) -> list[str]:
     return notes
 
 
-def _about_models(plan: SuitePlan) -> list[str]:
-    """Return what looks wrong with the models of a suite, on the data that they are tested on."""
-    from roadworthy.cli._model_notes import notes_on_few
+def _keep_notes(result: SuiteResult) -> None:
+    """Keep with the run what a reader should know; models that the run knows already are not asked again."""
+    from roadworthy.runs.model_notes import note_models
+    from roadworthy.runs.store import add_notes
 
-    pairs = dict.fromkeys((model, trial.data) for trial, model in plan.pairs if trial.data)
-    found = [
-        note
-        for model, data in pairs
-        for note in notes_on_few(plan.models[model].system, plan.data[data].frames)
-    ]
+    plan = result.plan
+    asked = dict.fromkeys((model, trial.data) for trial, model in plan.pairs if trial.data)
+    for model, data in tracked(list(asked), "Looking at the models"):
+        note_models(result.folder, [plan.models[model].system], plan.data[data].frames)
+    add_notes(result.folder, run=plan.of_suite)
+
+
+def _about_models(result: SuiteResult) -> list[str]:
+    """Return what looks wrong with the models of a suite, on the data that they are tested on."""
+    from roadworthy.runs.store import model_notes, read_manifest
+
+    known = model_notes(read_manifest(result.folder))
+    asked = dict.fromkeys((model, trial.data) for trial, model in result.plan.pairs if trial.data)
+    found = [note for model, data in asked for note in known.get(model, {}).get(data, [])]
     return list(dict.fromkeys(found))
 
 

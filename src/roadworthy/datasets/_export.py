@@ -29,6 +29,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from roadworthy._files import check_free
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
@@ -155,8 +156,7 @@ def _readable(dataset: Dataset, indices: Iterable[int], skipped: dict[str, str])
 def _appearing(target: Path) -> Iterator[Path]:
     """Yield a folder that takes the name of the target when all went well, and vanishes otherwise."""
     try:
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise InputError(f"cannot write to {target}: it is not empty; choose a new folder")
+        check_free(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         work = target.parent / f".{target.name}-{uuid4().hex}"
         work.mkdir()

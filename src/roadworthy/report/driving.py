@@ -64,7 +64,8 @@ def drive_figure(
     """
     for name in alarms:
         if name not in drive.sector_names:
-            raise InputError(f"drive {drive.name} has no sector {name!r}: {', '.join(drive.sector_names)}")
+            known = ", ".join(drive.sector_names)
+            raise InputError(f"drive {drive.name} has no sector {name!r}: it has {known}")
     values = values_along(drive, metric, settings)
     label = metric_label(metric)
     alarmed = np.isin(np.array(drive.sector_names)[drive.sectors], list(alarms))

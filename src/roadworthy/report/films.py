@@ -134,7 +134,8 @@ class Film:
         """
         target = _film_path(path)
         if sector is not None and sector not in drive.sector_names:
-            raise InputError(f"drive {drive.name} has no sector {sector!r}: {', '.join(drive.sector_names)}")
+            known = ", ".join(drive.sector_names)
+            raise InputError(f"drive {drive.name} has no sector {sector!r}: it has {known}")
         rows = self._rows(drive, sector, lead)
         if not rows:
             raise InputError(f"no frame of drive {drive.name} was kept, so there is nothing to show")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from roadworthy._files import write_text
 from roadworthy.report.html.formats import count, percent, signed
 from roadworthy.report.results import Result, Standing, clipped, results_of, whole_of
+from roadworthy.runs.store import notes_of
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
@@ -17,6 +18,7 @@ __all__ = ["escaped", "write_summary"]
 
 _LINES = 30
 _WORST = 3
+_NOTES = 8
 _SIGNS = {
     Standing.VIOLATED: "❌",
     Standing.UNFINISHED: "⏸️",
@@ -49,6 +51,7 @@ def _summary(run: StoredRun, report: str) -> str:
         "",
         whole.sentence,
         "",
+        *_notes(run),
         "| | requirement | model | failing | at most | accepted | failed / judged |",
         "|---|---|---|---:|---:|---:|---:|",
         *(_line(one) for one in results[:_LINES]),
@@ -60,6 +63,15 @@ def _summary(run: StoredRun, report: str) -> str:
     if worst:
         lines += ["**The worst failures**", "", *worst, ""]
     return "\n".join([*lines, f"[The whole report]({report})", ""])
+
+
+def _notes(run: StoredRun) -> list[str]:
+    """Return what to know before relying on the table."""
+    notes = notes_of(run.manifest)
+    lines = [f"- {escaped(note, 300)}" for note in notes[:_NOTES]]
+    if len(notes) > _NOTES:
+        lines.append(f"- {count(len(notes) - _NOTES)} more notes are in manifest.json")
+    return [*lines, ""] if lines else []
 
 
 def _line(result: Result) -> str:

@@ -1,20 +1,24 @@
-"""What looks wrong when a model is tried: the mistakes that people make when they describe one."""
+"""What looks wrong with a model when it is tried: the mistakes that people make when they describe one."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import numpy as np
+
+from roadworthy.cases import Dataset, Prediction
+from roadworthy.datasets import spread
 from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.frames import Frame, Signals
+from roadworthy.models import Network, Recorded, SystemUnderTest
+from roadworthy.runs.batches import ask
+from roadworthy.runs.store import add_notes, model_notes, read_manifest
 
-if TYPE_CHECKING:
-    from roadworthy.cases import Dataset, Prediction
-    from roadworthy.frames import Frame
-    from roadworthy.models import SystemUnderTest
-
-__all__ = ["notes", "notes_on_few"]
+__all__ = ["note_models", "notes", "notes_on_few"]
 
 _ENOUGH_FRAMES = 5
 _ENOUGH_SPREAD = 0.5  # standard deviation of the truth, in degrees or m/s
@@ -88,10 +92,10 @@ def note_models(
         InputError: The manifest cannot be read or written.
     """
     known = model_notes(read_manifest(folder))
-    found = {
-        one.name: {data.name: known.get(one.name, {}).get(data.name) or notes_on_few(one, data, signals)}
-        for one in systems
-    }
+    found: dict[str, dict[str, list[str]]] = {}
+    for one in systems:
+        before = known.get(one.name, {}).get(data.name)
+        found[one.name] = {data.name: notes_on_few(one, data, signals) if before is None else before}
     add_notes(folder, models=found)
     return [note for every in found.values() for some in every.values() for note in some]
 
@@ -103,9 +107,6 @@ def notes_on_few(
 
     Frames that cannot be read and answers that fail are left to the run, which tells of them.
     """
-    from roadworthy.datasets import spread
-    from roadworthy.runs.batches import ask
-
     frames = []
     for index in spread(len(dataset), min(_FEW, len(dataset))):
         with suppress(InputError):
@@ -122,8 +123,6 @@ def notes_on_few(
 
 
 def _unmatched(system: SystemUnderTest, dataset: Dataset) -> Iterator[str]:
-    from roadworthy.models import Recorded
-
     ids = getattr(dataset, "ids", ())
     if isinstance(system, Recorded) and ids and (unmatched := system.unmatched(ids)):
         yield (
@@ -133,10 +132,6 @@ def _unmatched(system: SystemUnderTest, dataset: Dataset) -> Iterator[str]:
 
 
 def _misspelt(answers: Sequence[Prediction]) -> Iterator[str]:
-    from dataclasses import fields
-
-    from roadworthy.frames import Signals
-
     known = [one.name for one in fields(Signals) if one.name != "extra"]
     extra = {name: None for answer in answers if isinstance(answer, Signals) for name in answer.extra}
     for name in extra:
@@ -147,9 +142,6 @@ def _misspelt(answers: Sequence[Prediction]) -> Iterator[str]:
 def _about_signal(
     name: str, system: SystemUnderTest, frames: Sequence[Frame], answers: Sequence[Prediction]
 ) -> Iterator[str]:
-    from roadworthy.frames import Signals
-    from roadworthy.models import Network
-
     pairs = [
         (getattr(frame.signals, name), getattr(answer, name))
         for frame, answer in zip(frames, answers, strict=True)
@@ -181,8 +173,6 @@ def _about_signal(
 
 def _worse_than_a_constant(name: str, known: Sequence[tuple[float, float]]) -> Iterator[str]:
     """Yield that whoever always answers the same would be nearer to the truth, if so."""
-    import numpy as np
-
     if len(known) < _ENOUGH_FRAMES:
         return
     unit = _UNITS[name]
@@ -200,8 +190,6 @@ def _worse_than_a_constant(name: str, known: Sequence[tuple[float, float]]) -> I
 
 def _hardly_varies(pairs: Sequence[tuple[float | None, float]], known: Sequence[tuple[float, float]]) -> bool:
     """Return whether answers stay nearly the same, though the truth, where it is known, does not."""
-    import numpy as np
-
     if len(pairs) < _ENOUGH_FRAMES:
         return False
     answers = np.array([answer for _, answer in pairs])
@@ -213,8 +201,6 @@ def _hardly_varies(pairs: Sequence[tuple[float | None, float]], known: Sequence[
 
 def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
     """Return how the answers go with the truth; 0 where there is too little to tell from."""
-    import numpy as np
-
     if len(pairs) < _ENOUGH_FRAMES:
         return 0.0
     truth, answer = np.array(pairs).T
@@ -229,8 +215,6 @@ def _goes_against(pairs: Sequence[tuple[float, float]]) -> bool:
 
 def _other_unit(name: str, pairs: Sequence[tuple[float, float]]) -> tuple[float, str] | None:
     """Return how many times the truth the answers are, and their unit, if that is a conversion of units."""
-    import numpy as np
-
     if _correlation(pairs) < 0.9:
         return None
     truth, answer = np.array(pairs).T

@@ -92,6 +92,17 @@ def test_what_is_not_green_loses_no_leaves(color: tuple[int, int, int]) -> None:
         assert np.abs(bare(frame, 1, measure=False).image.astype(int) - frame.image)[:60].mean() < 12
 
 
+def test_a_near_trunk_that_the_picture_cuts_off_is_no_verge(meadow: Frame) -> None:
+    """Low and wide is what a label map without grass calls a tree; a trunk at the edge is only cut off."""
+    assert meadow.labels is not None
+    image, ids = meadow.image.copy(), meadow.labels.ids.copy()
+    trunk = np.s_[60:135, -24:]
+    image[trunk], ids[trunk] = OTHERS["bark"], meadow.labels.classes.index("tree")
+    frame = meadow.replace(image=image, labels=LabelMap(ids, meadow.labels.classes))
+    changed = make_transform("winter")(frame, 1, measure=False).image[90:130, -20:]
+    assert np.abs(changed.astype(int) - OTHERS["bark"]).mean() < 25
+
+
 def test_a_place_where_nothing_grows_is_not_applicable() -> None:
     grey = Frame("hall", np.full((80, 120, 3), 120, np.uint8))
     with pytest.raises(NotApplicable, match="or nothing grows here"):

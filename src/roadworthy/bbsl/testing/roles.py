@@ -90,8 +90,8 @@ def find_role(
             return None
         if len(free) > 1:
             raise InputError(
-                f"the object under test may be {' or '.join(f'{name}()' for name in free)}: say which, "
-                "and bind the others"
+                f"the object under test may be {' or '.join(f'{name}()' for name in free)}: say which "
+                "(--object), and bind the others (--set or --bind)"
             )
         function = free[0]
     wanted = f"{function}exists".casefold()

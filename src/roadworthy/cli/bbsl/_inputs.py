@@ -75,7 +75,8 @@ Classes = Annotated[
     str, typer.Option("--classes", metavar="LIST", help="Which objects are tested, such as car,van,truck.")
 ]
 Size = Annotated[
-    str, typer.Option("--size", metavar="WxH", help="The size of the images, for labels without images.")
+    str,
+    typer.Option("--size", metavar="WIDTHxHEIGHT", help="The size of the images, for labels without images."),
 ]
 
 

@@ -63,6 +63,10 @@ def draw(
         subject = subject_of(spec, bind, value, object_name, classes)
         figure, shown = _frame_figure(subject, truth, option, size, frame)
     else:
+        if frame or bind or value or object_name or option or size:
+            raise InputError(
+                "--frame, --bind, --set, --object, -o and --size are about a frame: add --truth DATA"
+            )
         figure, shown = _case_figure(spec)
     make_folder(out.parent)
     save(figure, out)

@@ -116,6 +116,10 @@ def measure(
     from roadworthy.coverage import FunctionalCoverage, Observed, OperatingDomain
     from roadworthy.coverage.measuring import Measured, Measuring
 
+    if training is None and (training_option or training_sample is not None):
+        raise InputError(
+            "--training-option and --training-sample are about training data: add --training DATA"
+        )
     domain = OperatingDomain.load(operating_domain)
     found: Measured | None = None
     if merge and data is None and run is None and (option or sample or criterion or training):

@@ -140,6 +140,7 @@ def search(
     from roadworthy.datasets import fitting_options
     from roadworthy.models import load_model
     from roadworthy.runs import run
+    from roadworthy.runs.model_notes import note_models
 
     if worst < 0:
         raise InputError(f"--worst must be 0 or more, got {worst}")
@@ -199,12 +200,10 @@ def search(
             data=form | {"options": {**made, **form["options"]}},
             requirements={_ID: _entry(settings, counting)},
         )
-    give_out(
-        Found(settings, seeds, method, result, out, time.perf_counter() - start, drawn.notes()),
-        domain,
-        worst,
-        as_json=as_json,
-    )
+    seconds = time.perf_counter() - start
+    noticed = [*drawn.notes(), *note_models(out, [network], seeds, [settings.output])]
+    found = Found(settings, seeds, method, result, out, seconds, noticed)
+    give_out(found, domain, worst, as_json=as_json)
     raise typer.Exit(1 if result.outcome.status is OutcomeStatus.VIOLATED else 0)
 
 

@@ -137,9 +137,15 @@ def drive(
     _write(driven, told, metric, folder)
     if frames:
         film.save(folder / FRAMES_FILE)
-    shot = _film(film, driven, video, folder, video_format)
+    shot, problem = None, None
+    try:
+        shot = _film(film, driven, video, folder, video_format)
+    except InputError as error:
+        problem = error  # told at the end: what was measured must not be lost for it
     asked = {"simulator": place.name, "options": parse_options(option or []), "model": model}
     _report(driven, asked, told, folder, shot, as_json)
+    if problem is not None:
+        raise problem
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from roadworthy.cli._console import (
     print_rows,
 )
 from roadworthy.cli._datasets import AsJson, FewFrames, Options, counted, opened, spread_frames
-from roadworthy.cli._model_notes import notes
 from roadworthy.cli._models import history_of
 from roadworthy.cli.models._group import Data, ModelOptions, Reference, app
 from roadworthy.errors import InputError, SystemUnderTestError
@@ -67,7 +66,7 @@ def try_model(
     """Let a model answer a few frames, draw the answers and tell what it is like.
 
     Of a network of which nobody has said yet what it answers, tell what its file says, and print a model.yaml
-    to begin with.
+    to begin with. The exit code is 2 then, because nothing was tried.
     """
     from roadworthy.images import write_image
     from roadworthy.models import load_model
@@ -81,7 +80,7 @@ def try_model(
         system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
     except UndescribedError as error:
         _print_beginning(reference, error.runtime, as_json=as_json)
-        return
+        raise typer.Exit(2) from error
     dataset = opened(data, option, count=sample, history=history_of(system))
     frames, _ = spread_frames(dataset, sample)
     answers = _answers(system, frames)
@@ -160,6 +159,7 @@ def _document(
 ) -> dict[str, object]:
     from roadworthy.models import Network, task_of
     from roadworthy.models.comparison import compare
+    from roadworthy.runs.model_notes import notes
 
     measures = compare(frames, answers)
     document: dict[str, object] = {

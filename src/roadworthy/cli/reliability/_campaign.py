@@ -59,6 +59,7 @@ class Campaign:
         seconds: How long everything took.
         requirements: What is required of any of them, by ids.
         tested: What is tested, once it is run.
+        noticed: What looks wrong with the models, likewise.
     """
 
     systems: Sequence[SystemUnderTest]
@@ -71,6 +72,7 @@ class Campaign:
     seconds: float = 0.0
     requirements: dict[str, Preservation] = field(default_factory=dict)
     tested: Tested = field(init=False)
+    noticed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for every in self.asked.values():
@@ -87,6 +89,7 @@ class Campaign:
     def run(self, *, images: ImageRetention, processes: int) -> SeveralResults:
         """Try all requirements on the models that they are asked of."""
         from roadworthy.reliability import ReliabilityMethod
+        from roadworthy.runs.model_notes import note_models
 
         check_free(self.out)
         self.tested = hashed(self.command, self.systems, self.data, seed=self.seed, settings=self.settings)
@@ -103,6 +106,7 @@ class Campaign:
             processes=processes,
             tested=self._tested,
         )
+        self.noticed = note_models(self.out, self.systems, self.data)
         return found
 
     def write_suite(self, references: Sequence[str], data: Mapping[str, Any]) -> None:

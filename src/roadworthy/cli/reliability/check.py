@@ -10,7 +10,7 @@ import typer
 
 from roadworthy.cli._campaigns import data_form
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, print_json
+from roadworthy.cli._console import console, examples, print_json, print_note
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._models import frames_of, opened_models
 from roadworthy.cli._tables import print_tables, write_document
@@ -130,6 +130,7 @@ def check(
         "sampling": sampling,
         "results": rows,
         "plots": campaign.write_plots(found),
+        "notes": campaign.noticed,
         "seconds": round(campaign.seconds, 3),
     }
     tables = _tables(rows)
@@ -138,6 +139,8 @@ def check(
         print_json({"folder": str(out), **document})
     else:
         print_tables(tables)
+        for note in campaign.noticed:
+            print_note(note)
         console().print(f"Wrote {out} in {campaign.seconds:.1f} s", soft_wrap=True)
         console().print(f"roadworthy report {out} makes a page of it", soft_wrap=True, markup=False)
     raise typer.Exit(0 if all(row["status"] == "passed" for row in rows) else 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, print_json
+from roadworthy.cli._console import console, examples, print_json, print_note
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._models import frames_of, opened_models
 from roadworthy.cli._tables import print_tables, write_document
@@ -102,6 +102,7 @@ def rank(
         "ranking": standings,
         "results": [row for _, _, row in campaign.rows(found)],
         "plots": campaign.write_plots(found),
+        "notes": campaign.noticed,
         "seconds": round(campaign.seconds, 3),
     }
     write_document(out, document, tables)
@@ -109,6 +110,8 @@ def rank(
         print_json({"folder": str(out), **document})
     else:
         print_tables(tables)
+        for note in campaign.noticed:
+            print_note(note)
         console().print(f"Wrote {out} in {campaign.seconds:.1f} s", soft_wrap=True)
 
 

@@ -45,6 +45,7 @@ class Campaign:
         seconds: How long everything took.
         command: The command that does it.
         tested: What is tested, once it is run.
+        noticed: What looks wrong with the models, in what the rules speak of, likewise.
     """
 
     plans: Mapping[str, Plan]
@@ -61,6 +62,7 @@ class Campaign:
     seconds: float = 0.0
     command: str = "rules run"
     tested: Tested = field(init=False)
+    noticed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         from roadworthy.models.truth import SEES_NO_CHANGE, Truth
@@ -103,6 +105,8 @@ class Campaign:
         from roadworthy.rules.method import RulesMethod
         from roadworthy.rules.tables import read_tally
         from roadworthy.runs import read_rows
+        from roadworthy.runs.model_notes import note_models
+        from roadworthy.runs.store import add_notes
 
         check_free(self.out)
         self.tested = hashed(
@@ -127,6 +131,9 @@ class Campaign:
             processes=processes,
             tested=lambda rule, system: (rule.id, system.name) not in self.unable,
         )
+        signals = {output for plan in self.plans.values() for output in plan.outputs}
+        self.noticed = note_models(self.out, self.systems, self.data, signals)
+        add_notes(self.out, run=[*self._left_out(), *self._engine_notes()])
         for (rule, model), result in found.results.items():
             assert result.folder is not None
             rows = read_rows(result.folder)
@@ -176,23 +183,27 @@ class Campaign:
 
     def notes(self, found: SeveralResults) -> list[str]:
         """Return what a reader should know before relying on the tables, a sentence each."""
-        left_out: dict[tuple[str, str], list[str]] = {}
-        for (rule, model), missing in self.unable.items():
-            left_out.setdefault((model, missing), []).append(rule)
         return [
-            *(
-                f"{model} does not predict {missing}, so it is not tested by {', '.join(rules)}."
-                for (model, missing), rules in left_out.items()
-            ),
+            *self._left_out(),
             *(f"{id}: {note}" for id, plan in self.plans.items() for note in plan.rule.notes),
             *self._engine_notes(),
-            *self._model_notes(),
+            *self.noticed,
             *(
                 f"{rule} on {model}: {note}"
                 for (rule, model), one in found.results.items()
                 for note in one.outcome.notes
                 if note not in self.plans[rule].rule.notes
             ),
+        ]
+
+    def _left_out(self) -> list[str]:
+        """Return which models are not tested by which rules."""
+        left_out: dict[tuple[str, str], list[str]] = {}
+        for (rule, model), missing in self.unable.items():
+            left_out.setdefault((model, missing), []).append(rule)
+        return [
+            f"{model} does not predict {missing}, so it is not tested by {', '.join(rules)}."
+            for (model, missing), rules in left_out.items()
         ]
 
     def _engine_notes(self) -> list[str]:
@@ -205,13 +216,6 @@ class Campaign:
             for one in used
             if not one.is_for(first)
         ]
-
-    def _model_notes(self) -> list[str]:
-        """Return what looks wrong with the models, in what the rules speak of."""
-        from roadworthy.cli._model_notes import notes_on_few
-
-        signals = {output for plan in self.plans.values() for output in plan.outputs}
-        return [note for one in self.systems for note in notes_on_few(one, self.data, signals)]
 
     def document(self, found: SeveralResults) -> dict[str, object]:
         """Return everything for scripts."""

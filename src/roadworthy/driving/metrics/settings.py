@@ -138,7 +138,7 @@ class MetricSettings(BaseModel):
         Raises:
             InputError: The file cannot be read, or says something that there is not; with its line.
         """
-        file = read_yaml(Path(path), "settings of metrics", "targets, conditions, bins …")
+        file = read_yaml(Path(path), "file of metric settings", "targets, conditions, bins …")
         try:
             return cls.model_validate(_merged(_standard(), _named(file.data, file.where)))
         except ValidationError as error:
@@ -162,7 +162,7 @@ class MetricSettings(BaseModel):
 
 @cache
 def _standard() -> dict[str, Any]:
-    return read_yaml(Path(__file__).with_name("settings.yaml"), "settings of metrics", "targets …").data
+    return read_yaml(Path(__file__).with_name("settings.yaml"), "file of metric settings", "targets …").data
 
 
 def _named(changes: Mapping[str, Any], where: Callable[..., str]) -> dict[str, Any]:

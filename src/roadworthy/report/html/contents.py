@@ -18,6 +18,7 @@ from roadworthy.report.html.provenance import Fact, facts_of
 from roadworthy.report.html.readings import Box, Reading, Seen, read, seen_by_people
 from roadworthy.report.html.thumbnails import Thumbnail, Thumbnails, changed_region
 from roadworthy.report.results import Result, Standing, Whole, results_of, whole_of
+from roadworthy.runs.store import notes_of
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
@@ -40,6 +41,7 @@ class Limits:
         cards_each: Failing cases that are shown for a requirement and system.
         image_bytes: What all images together take.
         reasons: Lines of the tables of reasons.
+        notes: Notes about the run and its models.
     """
 
     lines: int = 300
@@ -49,6 +51,7 @@ class Limits:
     cards_each: int = 4
     image_bytes: int = 6_000_000
     reasons: int = 20
+    notes: int = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +148,7 @@ class Page:
     images_missing: int
     failing: FailingRows
     provenance: Sequence[Fact]
+    notes: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
 
 
@@ -183,6 +187,7 @@ def contents_of(run: StoredRun, limits: Limits | None = None) -> Page:
         images_missing=missing,
         failing=failing,
         provenance=facts_of(run),
+        notes=notes_of(run.manifest),
         limits=limits,
     )
 

@@ -34,7 +34,7 @@ def facts_of(run: StoredRun) -> list[Fact]:
     """Return what the manifest of a run says; nothing where there is none."""
     if run.manifest is None:
         return []
-    told = {name: value for name, value in run.manifest.items() if name != "format"}
+    told = {name: value for name, value in run.manifest.items() if name not in ("format", "notes")}
     if isinstance(told.get("settings"), Mapping):
         told["settings"] = {
             name: "not given" if value is None else value for name, value in told["settings"].items()

@@ -10,7 +10,7 @@ from roadworthy.result_tables import ResultTable
 from roadworthy.runs.evidence.conditions import Condition
 from roadworthy.runs.evidence.pairs import PairResult
 from roadworthy.runs.evidence.requirement_coverage import tag_coverage
-from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store import StoredRun, notes_of
 
 __all__ = ["CLAIM", "index_text"]
 
@@ -53,12 +53,13 @@ def index_text(
         "",
         _outcomes(tested).markdown(),
         _conditions(found).markdown(),
+        *_notes(run),
         *_untried(tested, functional),
         "## Files",
         "",
         "- `../manifest.json`: what was tested, with what"
         if run.manifest is not None
-        else "- there is no manifest: the run was not made by `roadworthy run`",
+        else "- there is no manifest: what was tested was not written down",
         "- `../trace.csv`: requirement → case → verdict → image, a line per case",
         *(f"- `{name}`: {_ABOUT.get(name, 'a part of the argument as a Mermaid diagram')}" for name in names),
         "- `../SHA256SUMS`: what every file hashes to; `sha256sum -c SHA256SUMS` or "
@@ -119,6 +120,12 @@ def _band(one: Condition) -> str:
         return "-"
     amount = f"{one.low:g}" if one.low == one.high else f"{one.low:g} to {one.high:g}"
     return f"{one.quantity} {amount}"
+
+
+def _notes(run: StoredRun) -> list[str]:
+    """Return what a reader should know before relying on what was found."""
+    notes = notes_of(run.manifest)
+    return ["## Notes", "", *(f"- {note}" for note in notes), ""] if notes else []
 
 
 def _untried(tested: Sequence[PairResult], functional: Mapping[str, Any] | str) -> list[str]:

@@ -48,7 +48,10 @@ def add_notes(folder: Path, *, run: Iterable[str] = (), models: ModelNotes | Non
     added = {
         "run": list(dict.fromkeys([*_sentences(before.get("run")), *run])),
         "models": {
-            name: {**known.get(name, {}), **{data: list(some) for data, some in (models or {}).get(name, {}).items()}}
+            name: {
+                **known.get(name, {}),
+                **{data: list(some) for data, some in (models or {}).get(name, {}).items()},
+            }
             for name in (*known, *(one for one in models or {} if one not in known))
         },
     }

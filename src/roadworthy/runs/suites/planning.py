@@ -69,6 +69,7 @@ class SuitePlan:
         data: The data that is used, by its names.
         notes: What a reader should know, a sentence each: which models a requirement does not fit, and where
             less is tested than its words say.
+        of_suite: Those of the notes that are about the suite, and that no outcome has.
     """
 
     suite: Suite
@@ -77,6 +78,7 @@ class SuitePlan:
     models: dict[str, OpenedModel] = field(default_factory=dict)
     data: dict[str, OpenedData] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    of_suite: list[str] = field(default_factory=list)
 
     @property
     def pairs(self) -> list[tuple[Trial, str]]:
@@ -309,12 +311,15 @@ class _Planner:
     def _note(self) -> None:
         """Note what was left out, and what no requirement is for."""
         for reason, ids in self.left_out.items():
-            self.made.notes.append(f"Left out, because {reason}: {_some(ids)}")
+            self.made.of_suite.append(f"Left out, because {reason}: {_some(ids)}")
         noted: dict[str, list[str]] = {}
         for trial in self.made.trials:
             for note in trial.part.notes:
                 noted.setdefault(note, []).append(trial.requirement.id)
-        self.made.notes += [f"{_some(ids)}: {note}" for note, ids in noted.items()]
+        self.made.notes = [
+            *self.made.of_suite,
+            *(f"{_some(ids)}: {note}" for note, ids in noted.items()),
+        ]
         used = {
             "models": {model for trial in self.made.trials for model in trial.models},
             "data": {trial.data for trial in self.made.trials},
@@ -322,7 +327,9 @@ class _Planner:
         for key in () if self.only else ("models", "data"):
             unused = [name for name in getattr(self.form, key) if name not in used[key]]
             if unused:
-                self.made.notes.append(f"No requirement is for {', '.join(unused)}.")
+                note = f"No requirement is for {', '.join(unused)}."
+                self.made.notes.append(note)
+                self.made.of_suite.append(note)
 
     def _add(
         self,

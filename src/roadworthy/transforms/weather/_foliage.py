@@ -29,9 +29,8 @@ _TEXELS = 48.0  # of the tile for each metre
 _FINEST = 2.0  # texels for each pixel at most: thinner twigs would only flicker
 _FINE_TWIGS = 64  # how much those too small to be drawn hide, of 255
 _PARTLY = 40  # of 255: leaves that hide what is behind them
-_BETWEEN = (
-    0.5  # of a byte: how bright what is seen between twigs is on average, so that light and shade fit in
-)
+# How bright what is seen between twigs is on average, of a byte, so that light and shade fit in.
+_BETWEEN = 0.5
 _DARK = np.uint8(56)  # grey level below which colours say little
 _TWIG: Colour = (98.0, 86.0, 78.0)
 _SNOW: Colour = (206.0, 211.0, 219.0)
@@ -89,8 +88,10 @@ def _both(one: Mask, other: Mask) -> Mask:
 
 
 def _opened(mask: Mask, width: int, height: int) -> Mask:
-    """Return a mask without what is smaller than so many pixels."""
-    return np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, np.ones((height, width), np.uint8)), np.uint8)
+    """Return a mask without what is smaller than so many pixels; what the picture cuts off does not count."""
+    box = np.ones((height, width), np.uint8)
+    found = cv2.morphologyEx(mask, cv2.MORPH_OPEN, box, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+    return np.asarray(found, np.uint8)
 
 
 def _surely(share: Mask, low: float, high: float) -> Mask:

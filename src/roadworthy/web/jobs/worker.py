@@ -20,6 +20,7 @@ from roadworthy._starting import spare_torch
 from roadworthy.errors import RoadworthyError
 from roadworthy.report.html import write_report
 from roadworthy.runs import run_several
+from roadworthy.runs.model_notes import note_models
 from roadworthy.runs.store import StoredRun, locked, what_is_tested
 from roadworthy.web.folders import REPORT
 from roadworthy.web.jobs.states import PID, Job, JobState, Stage, read_job, write_state
@@ -104,6 +105,7 @@ def work_on(folder: Path) -> Stage:
                     },
                 ),
             )
+            note_models(job.run, trial.systems, trial.data)
             write_report(StoredRun.open(job.run), job.run / REPORT)
         except _Cancelled:
             notes.write(stage=Stage.CANCELLED, message="Stopped. It can go on where it was.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from roadworthy.cases import Requirement, Status
 from roadworthy.report.results import Result, Whole, results_of, whole_of
-from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store import StoredRun, notes_of
 from roadworthy.web.looking.showing import shown
 
 __all__ = ["Found", "Group", "found_in"]
@@ -39,12 +39,14 @@ class Found:
         whole: What all of it says.
         worst: Violations as the page shows them: the worst of each requirement, then the second worst …
         reasons: Why cases do not apply, with how many there are.
+        notes: What to know about the run and its models, a sentence each.
     """
 
     groups: tuple[Group, ...]
     whole: Whole
     worst: tuple[dict[str, Any], ...]
     reasons: tuple[tuple[str, int], ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -84,6 +86,7 @@ def found_in(folder: Path, count: int = 0) -> Found:
         whole_of(results),
         tuple(_worst(run, list(grouped), count)) if reached else (),
         tuple(_reasons(run)) if reached else (),
+        tuple(notes_of(run.manifest)),
     )
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from roadworthy.cases import Prediction
-from roadworthy.cli._model_notes import notes
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import ModelSpec, RegressionOutput, SystemUnderTest, callable_model
+from roadworthy.runs.model_notes import notes
 
 DATA = load("world", count=1, size="64x32")
 SPEEDS = (4.0, 6.0, 9.0, 11.0, 14.0, 8.0)

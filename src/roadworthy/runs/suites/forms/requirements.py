@@ -1,207 +1,47 @@
-"""What may stand in a suite: keys, what they take and mean. The JSON Schema for editors is made from this."""
+"""What a requirement of a suite may say: what all kinds have in common, and each kind's own keys."""
 
 from __future__ import annotations
 
-import math
-import re
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    GetJsonSchemaHandler,
-    Tag,
-    WithJsonSchema,
-    model_validator,
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from roadworthy.runs.suites.forms.values import (
+    SHARE_SCHEMA,
+    Count,
+    Form,
+    Number,
+    Or,
+    Share,
+    Some,
+    Text,
+    Thresholds,
+    Tolerance,
+    Words,
 )
-from pydantic.json_schema import JsonSchemaValue
 
 __all__ = [
     "KIND_KEYS",
     "AcceptForm",
     "BbslForm",
     "CoverageForm",
-    "DataForm",
     "DefaultsForm",
     "DrivingForm",
     "EntryForm",
     "ImageForm",
-    "ModelForm",
     "ReliabilityForm",
     "RequirementForm",
     "RuleForm",
     "RulesForm",
-    "Share",
     "StepForm",
-    "SuiteForm",
-    "as_name",
-    "names_of",
-    "read_share",
+    "short_requirement",
 ]
 
 KIND_KEYS = ("rule", "rules", "coverage", "reliability", "bbsl", "driving")
 """The keys that say of which kind a requirement is."""
 
-_SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 
-
-def read_share(value: object) -> float:
-    """Return a share that is written as 10% or 0.1.
-
-    Raises:
-        ValueError: It is neither.
-
-    Example:
-        >>> read_share("10%"), read_share(0.1), read_share("0.1")
-        (0.1, 0.1, 0.1)
-    """
-    share = math.nan
-    if isinstance(value, str) and (found := _SHARE.fullmatch(value)):
-        share = float(found[1]) / (100 if found[2] else 1)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        share = float(value)
-    if not 0 <= share <= 1:
-        raise ValueError("expected a share such as 5% or 0.05")
-    return share
-
-
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _tolerance(value: object) -> object:
-    if isinstance(value, str) and (found := _SHARE.fullmatch(value)) and found[2]:
-        return value.strip()
-    if not _finite(value) or value < 0:  # type: ignore[operator]
-        raise ValueError("expected a number in degrees or m/s, or a percentage such as 10%")
-    return value
-
-
-def _thresholds(value: object) -> object:
-    if isinstance(value, str) and value.strip():
-        return value
-    if not isinstance(value, dict) or not value or not all(map(_finite, value.values())):
-        raise ValueError(
-            "expected metrics with their thresholds, such as {SD(SA): 3.1}, or a file that `driving oracle "
-            "--json` wrote"
-        )
-    return {str(name): float(one) for name, one in value.items()}
-
-
-def _size(value: object) -> object:
-    if not isinstance(value, str) or not re.fullmatch(r"\d{1,5}x\d{1,5}", value):
-        raise ValueError("expected width and height such as 1242x375")
-    return value
-
-
-_SHARE_SCHEMA = {
-    "anyOf": [
-        {"type": "number", "minimum": 0, "maximum": 1},
-        {"type": "string", "pattern": r"^\s*(\d+(\.\d*)?|\.\d+)\s*%?\s*$"},
-    ]
-}
-_TOLERANCE_SCHEMA = {
-    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*\d+(\.\d*)?\s*%\s*$"}]
-}
-_THRESHOLDS_SCHEMA = {
-    "anyOf": [
-        {"type": "object", "additionalProperties": {"type": "number"}, "minProperties": 1},
-        {"type": "string", "minLength": 1},
-    ]
-}
-_WORDS_SCHEMA = {
-    "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}]
-}
-
-Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
-Share = Annotated[float, BeforeValidator(read_share), WithJsonSchema(_SHARE_SCHEMA)]
-Words = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_WORDS_SCHEMA)]
-Some = Annotated[
-    list[Text],
-    Field(min_length=1),
-    BeforeValidator(_listed),
-    WithJsonSchema({"anyOf": [_WORDS_SCHEMA["anyOf"][0], {**_WORDS_SCHEMA["anyOf"][1], "minItems": 1}]}),
-]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Tolerance = Annotated[float | str, BeforeValidator(_tolerance), WithJsonSchema(_TOLERANCE_SCHEMA)]
-Thresholds = Annotated[
-    dict[str, float] | str, BeforeValidator(_thresholds), WithJsonSchema(_THRESHOLDS_SCHEMA)
-]
-Size = Annotated[
-    str, BeforeValidator(_size), WithJsonSchema({"type": "string", "pattern": r"^\d{1,5}x\d{1,5}$"})
-]
-Count = Annotated[int, Field(ge=1)]
-Name = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f/@]+$")]
-
-
-class _Or:
-    """Says in the JSON Schema what else may be written: the short form."""
-
-    def __init__(self, *schemas: JsonSchemaValue) -> None:
-        self._schemas = schemas
-
-    def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"anyOf": [*self._schemas, handler(core)]}
-
-
-_TEXT: JsonSchemaValue = {"type": "string", "minLength": 1}
-
-
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class ModelForm(_Form):
-    """A model under test."""
-
-    model: Text = Field(
-        description="What to open: a name, kind:path (onnx:net.onnx) or a model.yaml; paths count from the "
-        "suite's folder."
-    )
-    options: dict[str, Any] = Field(
-        default_factory=dict, description="Options of the model, or keys of a model.yaml such as input.width."
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, given: object) -> object:
-        return {"model": given} if isinstance(given, str) else given
-
-
-class DataForm(_Form):
-    """Frames to test on."""
-
-    data: Text = Field(
-        description="What to open: a name such as world, or name:path; paths count from the suite's folder."
-    )
-    options: dict[str, Any] = Field(
-        default_factory=dict, description="Options of the reader, such as weather: rain."
-    )
-    sample: Count | None = Field(
-        default=None, description="How many frames, spread over the data; all if left out."
-    )
-    frames: Some | None = Field(
-        default=None, description="Only these frames, by their ids; a sample is then one of these."
-    )
-    labels: Size | None = Field(
-        default=None,
-        description="Read labels without images, for recorded detections: the size of the images, 1242x375.",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, given: object) -> object:
-        return {"data": given} if isinstance(given, str) else given
-
-
-class AcceptForm(_Form):
+class AcceptForm(Form):
     """What is accepted."""
 
     rate: Share = Field(default=0.0, description="The largest share of applicable cases that may fail.")
@@ -216,7 +56,7 @@ class AcceptForm(_Form):
         return {"rate": given} if isinstance(given, str | int | float) else given
 
 
-Accept = Annotated[AcceptForm, _Or(_SHARE_SCHEMA)]
+Accept = Annotated[AcceptForm, Or(SHARE_SCHEMA)]
 _ACCEPT = Field(
     default=None,
     description="Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}; the requirement "
@@ -233,7 +73,7 @@ _DATA = Field(
 )
 
 
-class DefaultsForm(_Form):
+class DefaultsForm(Form):
     """What holds for every requirement that does not say otherwise."""
 
     tags: Words | None = Field(default=None, description="Added to the tags of every requirement.")
@@ -245,7 +85,7 @@ class DefaultsForm(_Form):
     data: Some | None = _DATA
 
 
-class EntryForm(_Form):
+class EntryForm(Form):
     """What every requirement may say."""
 
     text: Text | None = Field(
@@ -292,14 +132,14 @@ class RulesForm(_RuleSettings):
     only: Some | None = Field(default=None, description="Only these of the file's rules, by their ids.")
 
 
-class StepForm(_Form):
+class StepForm(Form):
     """One change on the way to an image of a search."""
 
     number: int = Field(ge=0, description="The number of the try, which seeds what is random in it.")
     transform: Text = Field(description="What was done, such as rotation(angle=3).")
 
 
-class ImageForm(_Form):
+class ImageForm(Form):
     """An image of a search, made again and judged as it was."""
 
     frame: Text = Field(description="The original, by its id.")
@@ -441,48 +281,13 @@ def _kind_of(given: object) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _short_requirement(given: object) -> object:
+def short_requirement(given: object) -> object:
     """Turn a sentence, a file of rules or a specification into the requirement that it stands for."""
     if not isinstance(given, str):
         return given
     if given.strip().endswith(".rules"):
         return {"rules": given.strip()}
     return {"bbsl": given.strip()} if given.strip().endswith(".bbsl") else {"rule": given}
-
-
-def names_of(given: object) -> list[str]:
-    """Return the names of models or data: of what is only referred to, what it refers to.
-
-    Example:
-        >>> names_of(["dave2", "onnx:nets/mine.onnx"]), names_of({"mine": "dave2"}), names_of(None)
-        (['dave2', 'onnx:nets-mine.onnx'], ['mine'], [])
-    """
-    if isinstance(given, dict):
-        return list(given)
-    listed = given if isinstance(given, list) else [given]
-    return [as_name(one) for one in listed if isinstance(one, str)]
-
-
-def as_name(text: str) -> str:
-    """Return what a suite may call a model, data or a requirement: neither / nor @ is in it.
-
-    Example:
-        >>> as_name("onnx:nets/mine.onnx")
-        'onnx:nets-mine.onnx'
-    """
-    return re.sub(r"[/@\x00-\x1f]+", "-", text)
-
-
-def _named(given: object) -> object:
-    """Turn one reference, or a list of them, into a mapping of names, which are what they refer to."""
-    if isinstance(given, str):
-        given = [given]
-    if isinstance(given, list) and all(isinstance(one, str) for one in given):
-        names = names_of(given)
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"{twice[0]!r} is listed twice: give names of your own, as in {{mine: …}}")
-        return dict(zip(names, given, strict=True))
-    return given
 
 
 RequirementForm = Annotated[
@@ -494,33 +299,3 @@ RequirementForm = Annotated[
     | Annotated[DrivingForm, Tag("driving")],
     Discriminator(_kind_of),
 ]
-
-
-class SuiteForm(_Form):
-    """A suite of requirements: what is tested, on what, and what must hold."""
-
-    suite: Text | None = Field(default=None, description="What the suite is called in reports.")
-    about: Text | None = Field(default=None, description="What it is for, in a few sentences.")
-    seed: int = Field(
-        default=0, ge=0, lt=2**63, description="The same seed makes the same images and the same verdicts."
-    )
-    models: Annotated[
-        dict[Name, Annotated[ModelForm, _Or(_TEXT)]],
-        BeforeValidator(_named),
-        _Or(_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}),
-    ] = Field(description="The models under test, by the names that you give them.", min_length=1)
-    data: Annotated[
-        dict[Name, Annotated[DataForm, _Or(_TEXT)]],
-        BeforeValidator(_named),
-        _Or(_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}),
-    ] = Field(default_factory=dict, description="The frames to test on, by the names that you give them.")
-    defaults: DefaultsForm = Field(
-        default_factory=DefaultsForm, description="What holds for requirements that do not say otherwise."
-    )
-    requirements: dict[Name, Annotated[RequirementForm, BeforeValidator(_short_requirement), _Or(_TEXT)]] = (
-        Field(
-            description="What must hold, by ids of your own: a sentence is a rule, a file of rules or of a "
-            "specification stands for itself, everything else says its kind.",
-            min_length=1,
-        )
-    )

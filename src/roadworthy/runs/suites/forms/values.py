@@ -1,0 +1,174 @@
+"""What may stand in single places of a suite: shares, names, texts, sizes, and short ways to write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic.json_schema import JsonSchemaValue
+
+__all__ = [
+    "SHARE_SCHEMA",
+    "TEXT_SCHEMA",
+    "Count",
+    "Form",
+    "Name",
+    "Number",
+    "Or",
+    "Share",
+    "Size",
+    "Some",
+    "Text",
+    "Thresholds",
+    "Tolerance",
+    "Words",
+    "as_name",
+    "names_of",
+    "read_share",
+]
+
+_SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
+
+
+def read_share(value: object) -> float:
+    """Return a share that is written as 10% or 0.1.
+
+    Raises:
+        ValueError: It is neither.
+
+    Example:
+        >>> read_share("10%"), read_share(0.1), read_share("0.1")
+        (0.1, 0.1, 0.1)
+    """
+    share = math.nan
+    if isinstance(value, str) and (found := _SHARE.fullmatch(value)):
+        share = float(found[1]) / (100 if found[2] else 1)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        share = float(value)
+    if not 0 <= share <= 1:
+        raise ValueError("expected a share such as 5% or 0.05")
+    return share
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _tolerance(value: object) -> object:
+    if isinstance(value, str) and (found := _SHARE.fullmatch(value)) and found[2]:
+        return value.strip()
+    if not _finite(value) or value < 0:  # type: ignore[operator]
+        raise ValueError("expected a number in degrees or m/s, or a percentage such as 10%")
+    return value
+
+
+def _thresholds(value: object) -> object:
+    if isinstance(value, str) and value.strip():
+        return value
+    if not isinstance(value, dict) or not value or not all(map(_finite, value.values())):
+        raise ValueError(
+            "expected metrics with their thresholds, such as {SD(SA): 3.1}, or a file that `driving oracle "
+            "--json` wrote"
+        )
+    return {str(name): float(one) for name, one in value.items()}
+
+
+def _size(value: object) -> object:
+    if not isinstance(value, str) or not re.fullmatch(r"\d{1,5}x\d{1,5}", value):
+        raise ValueError("expected width and height such as 1242x375")
+    return value
+
+
+SHARE_SCHEMA = {
+    "anyOf": [
+        {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "string", "pattern": r"^\s*(\d+(\.\d*)?|\.\d+)\s*%?\s*$"},
+    ]
+}
+_TOLERANCE_SCHEMA = {
+    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*\d+(\.\d*)?\s*%\s*$"}]
+}
+_THRESHOLDS_SCHEMA = {
+    "anyOf": [
+        {"type": "object", "additionalProperties": {"type": "number"}, "minProperties": 1},
+        {"type": "string", "minLength": 1},
+    ]
+}
+_WORDS_SCHEMA = {
+    "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}]
+}
+
+Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Share = Annotated[float, BeforeValidator(read_share), WithJsonSchema(SHARE_SCHEMA)]
+Words = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_WORDS_SCHEMA)]
+Some = Annotated[
+    list[Text],
+    Field(min_length=1),
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [_WORDS_SCHEMA["anyOf"][0], {**_WORDS_SCHEMA["anyOf"][1], "minItems": 1}]}),
+]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Tolerance = Annotated[float | str, BeforeValidator(_tolerance), WithJsonSchema(_TOLERANCE_SCHEMA)]
+Thresholds = Annotated[
+    dict[str, float] | str, BeforeValidator(_thresholds), WithJsonSchema(_THRESHOLDS_SCHEMA)
+]
+Size = Annotated[
+    str, BeforeValidator(_size), WithJsonSchema({"type": "string", "pattern": r"^\d{1,5}x\d{1,5}$"})
+]
+Count = Annotated[int, Field(ge=1)]
+Name = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f/@]+$")]
+
+
+class Or:
+    """Says in the JSON Schema what else may be written: the short form."""
+
+    def __init__(self, *schemas: JsonSchemaValue) -> None:
+        self._schemas = schemas
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [*self._schemas, handler(core)]}
+
+
+TEXT_SCHEMA: JsonSchemaValue = {"type": "string", "minLength": 1}
+
+
+class Form(BaseModel):
+    """What every part of a suite has in common: keys that are not known are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def names_of(given: object) -> list[str]:
+    """Return the names of models or data: of what is only referred to, what it refers to.
+
+    Example:
+        >>> names_of(["dave2", "onnx:nets/mine.onnx"]), names_of({"mine": "dave2"}), names_of(None)
+        (['dave2', 'onnx:nets-mine.onnx'], ['mine'], [])
+    """
+    if isinstance(given, dict):
+        return list(given)
+    listed = given if isinstance(given, list) else [given]
+    return [as_name(one) for one in listed if isinstance(one, str)]
+
+
+def as_name(text: str) -> str:
+    """Return what a suite may call a model, data or a requirement: neither / nor @ is in it.
+
+    Example:
+        >>> as_name("onnx:nets/mine.onnx")
+        'onnx:nets-mine.onnx'
+    """
+    return re.sub(r"[/@\x00-\x1f]+", "-", text)
