@@ -288,8 +288,8 @@ class Ontology:
         """Return which of :data:`CONDITIONS` a word belongs to; None for things and for unknown words.
 
         Example:
-            >>> ontology().condition_of("snow"), ontology().condition_of("season"), ontology().condition_of("car")
-            ('weather', 'season', None)
+            >>> [ontology().condition_of(word) for word in ("snow", "season", "car")]
+            ['weather', 'season', None]
         """
         if word not in self:
             return None

@@ -12,8 +12,8 @@ from tests.bbsl.typed_strategies import FUNCTIONS, HEIGHT, WIDTH
 from roadworthy.bbsl.axes import Axis
 from roadworthy.bbsl.checking.areas import ExactAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
+from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.coverage.borders import pinned
-from roadworthy.bbsl.doors import Door
 from roadworthy.bbsl.specification import Case, Spec
 from roadworthy.bbsl.syntax import Call, Expression, walk
 
@@ -44,13 +44,13 @@ def encoded(spec: Spec, values: dict[str, Any]) -> bool | None:
     """What z3 makes of the condition when every function has its value."""
     sizes = {name: len(values[name]) for name in ("boxes", "others")}
     encoding = Encoding(spec, sizes, ExactAreas(), (WIDTH, HEIGHT))
-    door = Door(HEIGHT, WIDTH)
+    coordinates = Coordinates(HEIGHT, WIDTH)
     types = {one.name: one.result for one in spec.functions}
     solver = z3.Solver()
     solver.add(*encoding.known)
     for one in encoding.applications:
         axis: Axis = "y" if one.function == "near" else "open"
-        known = door.inward(values[one.function], types[one.function], one.function, axis)
+        known = coordinates.inward(values[one.function], types[one.function], one.function, axis)
         solver.add(pinned(one.value, known))
     assert solver.check() == z3.sat
     model = solver.model()
@@ -73,5 +73,8 @@ def test_formulas_say_what_evaluation_says(condition: Expression, values: dict[s
     except TooManyBoxes:
         assume(False)
     # Compared with nothing on an axis it would not be turned, so it is given y upward already.
-    given_values = {**values, "near": Door(HEIGHT).inward(values["near"], PLAIN[2].result, "near", "y")}
+    given_values = {
+        **values,
+        "near": Coordinates(HEIGHT).inward(values["near"], PLAIN[2].result, "near", "y"),
+    }
     assert found == spec.evaluate(given_values, height=HEIGHT, width=WIDTH).values["it"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.bbsl.test_encoding import PLAIN, VALUES, conditions
 from tests.bbsl.typed_strategies import HEIGHT, WIDTH
 
-from roadworthy.bbsl.doors import Door
+from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Context, Margins
 from roadworthy.bbsl.specification import Case, Spec
@@ -20,7 +20,7 @@ MOVING = ("box", "boxes", "others")
 def read(condition: Expression, values: dict[str, Any]) -> tuple[bool | None, float | None]:
     spec = Spec(PLAIN, None, (Case("it", (), condition),))
     turned = {**values, "near": Interval(*values["near"])}
-    evaluator = Evaluator(spec.prepared, turned, Door(HEIGHT, WIDTH))
+    evaluator = Evaluator(spec.prepared, turned, Coordinates(HEIGHT, WIDTH))
     return evaluator.condition(condition, {}), Margins(evaluator, MOVING).condition(condition, Context())
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.bbsl.published_specs import mended
 
 from roadworthy.bbsl import parse
+from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.coverage import SpecCoverage, nearest_changes
-from roadworthy.bbsl.doors import Door
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Margins
 from roadworthy.bbsl.values import Box, Interval
@@ -134,7 +134,7 @@ def margin_of(text: str, **bound: object) -> float | None:
         "far": [[45, 0, 60, 100]],
         "yes": True,
     }
-    evaluator = Evaluator(spec.prepared, {**known, **bound}, Door(100, 100))
+    evaluator = Evaluator(spec.prepared, {**known, **bound}, Coordinates(100, 100))
     return Margins(evaluator, ["v"]).case(spec.case_blocks[0])
 
 
@@ -193,7 +193,7 @@ def test_no_error_below_the_margin_changes_a_case(
         "vehicleExists": True,
     }
     box = Box(Interval(x, x + wide), Interval(y, y + tall))
-    read = Margins(Evaluator(spec.prepared, {**bound, "vehicle": box}, Door(100, 100)), ["vehicle"])
+    read = Margins(Evaluator(spec.prepared, {**bound, "vehicle": box}, Coordinates(100, 100)), ["vehicle"])
     before = spec.cases({**bound, "vehicle": box}, height=100)
     for case in spec.case_blocks:
         margin = read.case(case)

@@ -85,6 +85,8 @@ def test_the_images_of_a_run(roadworthy: Roadworthy, tmp_path: Path) -> None:
     [
         (("-c", "neurons"), "did you mean 'neuron'"),
         (("-c", "multisection"), "--training DATA"),
+        (("--training", "world:town"), "or leave it out"),
+        (("--training-option", "count=3"), "add --training DATA"),
         (("--counting", "all"), "no counting 'all'"),
         (("--model", "truth"), "shows no neurons"),
         (("--sample", "-1"), "fewer than 0 frames"),

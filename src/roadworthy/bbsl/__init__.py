@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from roadworthy.bbsl.array_doors import RaggedBoxes
+from roadworthy.bbsl.array_coordinates import RaggedBoxes
 from roadworthy.bbsl.batches import Outcomes
 from roadworthy.bbsl.binding_files import load_bindings
 from roadworthy.bbsl.bindings import Bindings, PerFrame, Source, View

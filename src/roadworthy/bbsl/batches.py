@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.bbsl.array_areas import areas
-from roadworthy.bbsl.array_doors import ArrayDoor, many_values, one_value
+from roadworthy.bbsl.array_coordinates import ArrayCoordinates, many_values, one_value
 from roadworthy.bbsl.arrays import BoxArrays, Intervals, Kleene, Many, Reals, Rows, Sets, common, joined
-from roadworthy.bbsl.doors import Door, Value
+from roadworthy.bbsl.coordinates import Coordinates, Value
 from roadworthy.bbsl.evaluation import Evaluator, Prepared, require_one_frame
 from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
 from roadworthy.bbsl.syntax import (
@@ -103,15 +103,17 @@ def evaluate_many(
     require_one_frame(spec)
     prepared = spec.prepared
     prepared.check_bound(bindings)
-    door = ArrayDoor(prepared.functions, bindings, height, width, count)
-    rows = _Rows(prepared, bindings, door, np.arange(door.count))
+    coordinates = ArrayCoordinates(prepared.functions, bindings, height, width, count)
+    rows = _Rows(prepared, bindings, coordinates, np.arange(coordinates.count))
     applies = Kleene.constant(True) if spec.precondition is None else rows.condition(spec.precondition)
     values = {}
     for case in spec.case_blocks:
         held = rows.case(case)
         # Where the specification does not apply it says nothing, neither true nor false.
-        values[case.label] = Kleene(held.true & applies.true, held.false & applies.true).numbers(door.count)
-    return Outcomes(applies.numbers(door.count), values)
+        values[case.label] = Kleene(held.true & applies.true, held.false & applies.true).numbers(
+            coordinates.count
+        )
+    return Outcomes(applies.numbers(coordinates.count), values)
 
 
 class _Rows:
@@ -121,13 +123,13 @@ class _Rows:
         self,
         prepared: Prepared,
         bindings: Mapping[str, Any],
-        door: ArrayDoor,
+        coordinates: ArrayCoordinates,
         frames: Rows,
         outer: _Rows | None = None,
     ) -> None:
         self._prepared = prepared
         self._bindings = bindings
-        self._door = door
+        self._coordinates = coordinates
         # Of each row the row of the outer context that it belongs to; of the outermost, the frame.
         self._frames = frames
         self._outer = outer
@@ -157,7 +159,7 @@ class _Rows:
             case Name():
                 return self._named(part.name)
             case Image():
-                return self._door.image().taken(self._roots())
+                return self._coordinates.image().taken(self._roots())
             case Call():
                 return self._call(part)
             case Not():
@@ -187,7 +189,7 @@ class _Rows:
             return self._call_rows(function, [self.value(one) for one in part.arguments])
         if function.name not in self._functions:
             self._functions[function.name] = (
-                self._door.value(function, self._prepared.axes["function", function.name])
+                self._coordinates.value(function, self._prepared.axes["function", function.name])
                 if self._outer is None
                 else self._outer._call(part).taken(self._frames)
             )
@@ -195,13 +197,13 @@ class _Rows:
 
     def _call_rows(self, function: ExternalFunction, arguments: list[Many]) -> Many:
         """Ask a function with parameters row by row: what users write takes one box, not arrays."""
-        heights, widths = self._door.height, self._door.width
+        heights, widths = self._coordinates.height, self._coordinates.width
         typed = [_as_type(one, kind) for one, kind in zip(arguments, function.parameters, strict=True)]
         answers: list[Value] = []
         for row, frame in enumerate(self._roots()):
             height = None if heights is None else float(heights[frame] if heights.ndim else heights)
             width = None if widths is None else float(widths[frame] if widths.ndim else widths)
-            caller = Evaluator(self._prepared, self._bindings, Door(height, width))
+            caller = Evaluator(self._prepared, self._bindings, Coordinates(height, width))
             answers.append(caller.call(function, [one_value(argument, row) for argument in typed]))
         return many_values(answers, function.result)
 
@@ -209,7 +211,7 @@ class _Rows:
         sets = self.value(part.boxes)
         assert isinstance(sets, Sets)  # the types were checked
         owners, count = sets.owners(), len(sets.counts)
-        inner = _Rows(self._prepared, self._bindings, self._door, owners, self)
+        inner = _Rows(self._prepared, self._bindings, self._coordinates, owners, self)
         inner._names[part.variable] = sets.boxes
         held = inner.condition(part.body)
         true = np.bincount(owners[np.broadcast_to(held.true, owners.shape)], minlength=count)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from roadworthy.bbsl.axes import Axis, Slot, find_axes
-from roadworthy.bbsl.doors import Door, Value
+from roadworthy.bbsl.coordinates import Coordinates, Value
 from roadworthy.bbsl.problems import SpecificationError, nearest
 from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
 from roadworthy.bbsl.syntax import (
@@ -156,7 +156,7 @@ def evaluate(
         InputError: A function is unbound, or a value is none of its type.
     """
     require_one_frame(spec)
-    evaluator = Evaluator(spec.prepared, bindings, Door(height, width))
+    evaluator = Evaluator(spec.prepared, bindings, Coordinates(height, width))
     applies: bool | None = True
     if spec.precondition is not None:
         applies = evaluator.condition(spec.precondition, {})
@@ -171,14 +171,14 @@ class Evaluator:
     Args:
         prepared: What is known about the specification.
         bindings: The external functions, as for `evaluate`.
-        door: The size of the image.
+        coordinates: Those of the image.
     """
 
-    def __init__(self, prepared: Prepared, bindings: Mapping[str, Any], door: Door) -> None:
+    def __init__(self, prepared: Prepared, bindings: Mapping[str, Any], coordinates: Coordinates) -> None:
         prepared.check_bound(bindings)
         self._prepared = prepared
         self._bindings = bindings
-        self._door = door
+        self._coordinates = coordinates
         self._known: dict[str, Value] = {}
 
     def case(self, case: Case) -> bool | None:
@@ -206,7 +206,7 @@ class Evaluator:
             case Name():
                 return scope[part.name]
             case Image():
-                return self._door.image()
+                return self._coordinates.image()
             case Call():
                 return self._call(part, scope)
             case Not():
@@ -247,10 +247,10 @@ class Evaluator:
         bound = self._bindings[name]
         if callable(bound):
             axes = (self._prepared.axes["parameter", name, str(index)] for index in range(len(arguments)))
-            bound = bound(*map(self._door.outward, arguments, axes))
+            bound = bound(*map(self._coordinates.outward, arguments, axes))
         elif function.parameters:
             raise InputError(f"{name}() takes arguments: bind it to a callable, got {bound!r}")
-        return self._door.inward(bound, function.result, name, self._prepared.axes["function", name])
+        return self._coordinates.inward(bound, function.result, name, self._prepared.axes["function", name])
 
     def _quantified(self, part: Quantified, scope: Mapping[str, Value]) -> bool | None:
         boxes = self.value(part.boxes, scope)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from roadworthy.bbsl.doors import Value
+from roadworthy.bbsl.coordinates import Value
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.specification import Case
 from roadworthy.bbsl.syntax import (
@@ -100,9 +100,9 @@ class Margins:
 
     Example:
         >>> from roadworthy.bbsl import parse
-        >>> from roadworthy.bbsl.doors import Door
+        >>> from roadworthy.bbsl.coordinates import Coordinates
         >>> spec = parse("exfunction v(): bb endexfunction case stop PROJ_y(v()) ~ [0, 100] endcase")
-        >>> evaluator = Evaluator(spec.prepared, {"v": [600, 180, 700, 300]}, Door(375))
+        >>> evaluator = Evaluator(spec.prepared, {"v": [600, 180, 700, 300]}, Coordinates(375))
         >>> Margins(evaluator, ["v"]).case(spec.case_blocks[0])
         25.0
     """

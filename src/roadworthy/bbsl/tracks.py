@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from roadworthy._files import naming
-from roadworthy.bbsl.doors import Door
+from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.evaluation import Evaluator, Outcome
 from roadworthy.bbsl.margins import Context, Margin, Margins, all_of, any_of, opposite
 from roadworthy.bbsl.specification import Case, Spec
@@ -125,8 +125,8 @@ def evaluate_track(
     """
     check_ends(ends)
     spec.check_types()
-    door = Door(height, width)
-    evaluators = [Evaluator(spec.prepared, bindings, door) for bindings in frames]
+    coordinates = Coordinates(height, width)
+    evaluators = [Evaluator(spec.prepared, bindings, coordinates) for bindings in frames]
     moved = box_functions(spec) if moving is None else tuple(moving)
     read = _Frames(evaluators, moved, ends)
     before = _Reading(read, None, exact=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 
-__all__ = ["Cluster", "Failure", "cluster", "usual_spread"]
+__all__ = ["Cluster", "Failure", "check_radius", "cluster", "usual_spread"]
 
 # A column that hardly varies is noise around one value and is not stretched to look like several faults.
 _LEAST_SPREAD = 0.25
@@ -79,6 +79,16 @@ class Cluster:
         return len(self.members)
 
 
+def check_radius(radius: float) -> None:
+    """Refuse what is no radius of clusters.
+
+    Raises:
+        InputError: It is not a positive number.
+    """
+    if not (math.isfinite(radius) and radius > 0):
+        raise InputError(f"expected a radius above 0, got {radius}")
+
+
 def cluster(failures: Sequence[Failure], *, radius: float = 1.0) -> list[Cluster]:
     """Return the distinct findings among failures, the one with the worst margin first.
 
@@ -102,8 +112,7 @@ def cluster(failures: Sequence[Failure], *, radius: float = 1.0) -> list[Cluster
         >>> [(found.representative.frame, found.size) for found in cluster([*copies, other])]
         [('drive/1', 1), ('drive/9999', 10000)]
     """
-    if not (math.isfinite(radius) and radius > 0):
-        raise InputError(f"expected a radius above 0, got {radius}")
+    check_radius(radius)
     lengths = sorted({len(failure.features) for failure in failures})
     if len(lengths) > 1:
         raise InputError(

@@ -23,7 +23,7 @@ from roadworthy._frozen import FrozenDict
 from roadworthy.cases import FrameSource
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.ontology import ontology
 from roadworthy.rules.amounts import CLOSER, FARTHER, Faded, Moved, can_be_moved, scaled
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.reading import Change, Rule
@@ -43,8 +43,8 @@ _ROADSIDE = ("on", "roadside")
 _AHEAD = ("in front of", "ego-vehicle")
 _RELATIONS = {"on": "on", "in": "on", "front": "in front of", "behind": "behind", "beside": "beside"}
 _OUR_WAY = ("ego-vehicle", "road", "lane")
-_UNDER = {"season": 1, "weather": 2}
-"""Conditions come over all else, as what is added stands in the rain, too: the season first, then the sky."""
+_LAST = ("season", "weather", "time")
+"""What comes over everything else, in this order: what is added stands in the rain, too."""
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ def plan_for(
 
 
 def _order(change: Change) -> int:
-    return _UNDER.get(change.target, len(CONDITIONS)) if change.target in CONDITIONS else 0
+    return _LAST.index(change.target) if change.target in _LAST else -1
 
 
 @dataclass(frozen=True)

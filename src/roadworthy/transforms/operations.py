@@ -24,7 +24,7 @@ from roadworthy.transforms.wording import Description, described
 
 __all__ = ["AddOperation", "Engine", "Operation", "RemoveOperation", "ReplaceOperation", "transform_for"]
 
-_CONDITIONS: Mapping[str, str] = {
+_MADE_BY: Mapping[str, str] = {
     "rainy": "rain",
     "snowy": "snow",
     "foggy": "fog",
@@ -33,7 +33,7 @@ _CONDITIONS: Mapping[str, str] = {
     "dusk": "dusk",
     "winter": "winter",
 }
-"""The transforms that make conditions: weather, times of day and seasons."""
+"""Which transform makes a condition: a weather, a time of day or a season."""
 
 
 @dataclass(frozen=True)
@@ -204,11 +204,11 @@ def _condition(what: Description) -> Transform | None:
     """Return the transform that makes a weather, a time of day or a season; None for things."""
     if what.condition is None:
         return None
-    if what.element not in _CONDITIONS:
+    if what.element not in _MADE_BY:
         raise InputError(
             f"nothing built in makes it {str(what)!r}: give an engine that supports "
             f"{{operation: replace, element: {what.condition}, by: {what}}}"
         )
     level = what.properties.get("level")
-    name = _CONDITIONS[what.element]
+    name = _MADE_BY[what.element]
     return make_transform(f"{name}:{level}" if level else name)

@@ -163,7 +163,8 @@ def test_whatever_a_run_says_stays_text(tmp_path: Path) -> None:
         for place, value in enumerate((-1.0, "error", "not applicable", 1.0))
     ]
     manifest = {
-        "seed": EVIL,
+        "seed": 7,
+        "notes": {"run": [EVIL], "models": {EVIL: {EVIL: [EVIL]}}},
         EVIL: {EVIL: EVIL},
         "suite": {EVIL: {}},
         "started": EVIL,

@@ -200,7 +200,10 @@ class TestComplaints:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            (f"models: dave3\n{DATA}requirements: {{N: '{NIGHT}'}}", ":1:9: there is no model 'dave3'; did you"),
+            (
+                f"models: dave3\n{DATA}requirements: {{N: '{NIGHT}'}}",
+                ":1:9: there is no model 'dave3'; did you",
+            ),
             (
                 f"models: [dave2, 'onnx:no.onnx']\n{DATA}requirements: {{N: '{NIGHT}'}}",
                 ":1:17: cannot read the ONNX network",
@@ -209,7 +212,10 @@ class TestComplaints:
                 f"models: {{A: dave2, a: epoch}}\n{DATA}requirements: {{N: '{NIGHT}'}}",
                 "a and A would have one",
             ),
-            (f"{HEAD}data: wrold\nrequirements: {{N: '{NIGHT}'}}", ":2:7: there is no data set 'wrold'; did you"),
+            (
+                f"{HEAD}data: wrold\nrequirements: {{N: '{NIGHT}'}}",
+                ":2:7: there is no data set 'wrold'; did you",
+            ),
             (f"{HEAD}data: kitti:none\nrequirements: {{N: '{NIGHT}'}}", ":2:7: "),
             (
                 f"{HEAD}data: {{a: {{data: world, options: {{wether: rain}}}}}}\nrequirements: {{N: x}}",

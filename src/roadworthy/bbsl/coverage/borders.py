@@ -26,7 +26,7 @@ from roadworthy.bbsl.checking.symbols import (
     Term,
     conjunction,
 )
-from roadworthy.bbsl.doors import Door, Value
+from roadworthy.bbsl.coordinates import Coordinates, Value
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.testing.judging import labels_of
@@ -102,7 +102,7 @@ def nearest_changes(
         raise InputError(f"{function!r} must be an external function of type bb")
     before = labels_of(spec.evaluate(bindings, height=height, width=width))
     others = [label for label in dict.fromkeys(spec.labels) if label not in before]
-    search = _Search(spec, bindings, function, Door(height, width), tolerance, seconds)
+    search = _Search(spec, bindings, function, Coordinates(height, width), tolerance, seconds)
     found = [search.nearest(label, before) for label in others]
     return sorted((one for one in found if one is not None), key=lambda one: one.distance)
 
@@ -115,19 +115,21 @@ class _Search:
         spec: Spec,
         bindings: Mapping[str, Any],
         function: str,
-        door: Door,
+        coordinates: Coordinates,
         tolerance: float,
         seconds: float,
     ) -> None:
         self._spec = spec
         self._bindings = bindings
         self._function = function
-        self._door = door
+        self._coordinates = coordinates
         self._tolerance = tolerance
         self._seconds = seconds
         axes = spec.prepared.axes
         self._values = {
-            one.name: door.inward(bindings.get(one.name), one.result, one.name, axes["function", one.name])
+            one.name: coordinates.inward(
+                bindings.get(one.name), one.result, one.name, axes["function", one.name]
+            )
             for one in spec.prepared.functions.values()
         }
         start = self._values.get(function)
@@ -144,11 +146,14 @@ class _Search:
             for name, value in self._values.items()
             if isinstance(value, tuple) and not isinstance(value, Box | Interval)
         }
-        assert self._door.width is not None
-        assert self._door.height is not None
+        assert self._coordinates.width is not None
+        assert self._coordinates.height is not None
         try:
             encoding = Encoding(
-                self._spec, sizes, ExactAreas(), (float(self._door.width), float(self._door.height))
+                self._spec,
+                sizes,
+                ExactAreas(),
+                (float(self._coordinates.width), float(self._coordinates.height)),
             )
         except TooManyBoxes:
             return None
@@ -162,10 +167,12 @@ class _Search:
         best = self._descend(solver, moved)
         if best is None:
             return None
-        box = self._door.outward(best)
+        box = self._coordinates.outward(best)
         x1, y1, x2, y2 = (float(one) for one in box)
         values = {**self._bindings, self._function: best}
-        after = labels_of(self._spec.evaluate(values, height=self._door.height, width=self._door.width))
+        after = labels_of(
+            self._spec.evaluate(values, height=self._coordinates.height, width=self._coordinates.width)
+        )
         # What z3 found must stand evaluation.
         return Change(before, after, (x1, y1, x2, y2), _moved(self._start, best)) if label in after else None
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.bbsl.doors import Door
+from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Context, Margin, Margins
 from roadworthy.bbsl.specification import Spec
@@ -153,7 +153,7 @@ class SpecCoverage:
             width: Its width.
             place: Where the object stands, x and y in pixels; not counted when left out.
         """
-        evaluator = Evaluator(self.spec.prepared, bindings, Door(height, width))
+        evaluator = Evaluator(self.spec.prepared, bindings, Coordinates(height, width))
         read = _Recording(evaluator, moving, self._atoms)
         self.inputs += 1
         if place is not None:

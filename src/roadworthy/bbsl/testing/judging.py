@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from roadworthy.bbsl.doors import Door
+from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.evaluation import Evaluator, Outcome
 from roadworthy.bbsl.margins import Context, Margin, Margins
 from roadworthy.bbsl.specification import Spec
@@ -110,7 +110,7 @@ def judge(
     if reason:
         return Judgement(False if outside == "fail" else None, expected, None, -math.inf, reason)
     found = labels_of(outcome)
-    margins = _margins(spec, Evaluator(spec.prepared, detected, Door(height, width)), moving)
+    margins = _margins(spec, Evaluator(spec.prepared, detected, Coordinates(height, width)), moving)
     return Judgement(found == expected, expected, found, verdict_margin(expected, found, margins))
 
 

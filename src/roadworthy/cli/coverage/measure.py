@@ -147,6 +147,11 @@ def measure(
                 )
             known = _frames(training, training_option, None, training_sample, network)
             measuring.learn(lambda: known.batches("Reading training data"))
+        elif training is not None:
+            raise InputError(
+                "--training is for multisection, boundary, strong-activation and the surprises: name one of "
+                "them with -c, or leave it out"
+            )
         for batch in frames.batches("Measuring"):
             measuring.add(batch)
         found = measuring.result

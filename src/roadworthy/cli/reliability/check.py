@@ -32,7 +32,7 @@ from roadworthy.cli.reliability._options import (
     Transforms,
     Versions,
 )
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
@@ -168,9 +168,7 @@ def requirements_for(
     from roadworthy.reliability.choosing import PRESERVED, requirements_of
 
     if preserve not in PRESERVED:
-        raise InputError(
-            f"--preserve must be correctness, prediction or both; {suggest(preserve, PRESERVED)}"
-        )
+        raise InputError(f"--preserve must be correctness, prediction or both, got {preserve!r}")
     bootstrap = Bootstrap(**batches)
     bootstrap.batch_of(len(data))
     names = list(transforms or _measured_in(study, PAPER_TRANSFORMATIONS))

@@ -22,6 +22,8 @@ from roadworthy.seeding import rng_for
 
 __all__ = ["Batch", "Design", "Item", "Schedule", "schedule", "spare_needed"]
 
+_FROM_0, _FROM_1 = ("checks", "practice", "fixation_ms", "mask_ms"), ("batch", "raters", "image_ms", "masks")
+
 
 @dataclass(frozen=True)
 class Design:
@@ -58,12 +60,12 @@ class Design:
     def __post_init__(self) -> None:
         if len(set(self.choices)) != 2 or not all(self.choices):
             raise InputError(f"a forced choice needs two different answers, got {', '.join(self.choices)}")
-        if self.batch < 1 or self.raters < 1 or self.image_ms < 1 or self.masks < 1:
-            raise InputError("a batch, its raters, the time of an image and the masks must be at least 1")
-        if min(self.checks, self.practice, self.fixation_ms, self.mask_ms) < 0 or not 0 <= self.passed <= 1:
-            raise InputError(
-                "checks, practice and times must be 0 or more, and the share to pass from 0 to 1"
-            )
+        for least, names in enumerate((_FROM_0, _FROM_1)):
+            for name in names:
+                if getattr(self, name) < least:
+                    raise InputError(f"{name} must be {least} or more, got {getattr(self, name)}")
+        if not 0 <= self.passed <= 1:
+            raise InputError(f"passed, the share to pass, must be from 0 to 1, got {self.passed}")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import CONDITIONS, Ontology, ontology
 from roadworthy.rules.language.lexicon import (
     DETERMINERS,
@@ -30,6 +30,7 @@ __all__ = [
     "Thing",
     "is_environment",
     "is_pronoun",
+    "no_level",
     "noun_phrase",
 ]
 
@@ -111,6 +112,11 @@ def is_environment(element: str) -> bool:
     return ontology().condition_of(element) is not None
 
 
+def no_level(element: str, level: str, words: Words) -> RuleError:
+    """Return the refusal of a level of what has none: "a mild winter"."""
+    return words.refuse(f"{element} cannot be {level}: only weather has levels", ["heavy rain"])
+
+
 def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
     """Read the noun phrase that begins at a word.
 
@@ -144,6 +150,11 @@ def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
             raise _unknown(words, at)
         return None
     element, properties, also, stop = found
+    if determiner in ("a", "an") and stop - at == 1 and ontology().condition_of(element) == "season":
+        # A coil on the road is no season.
+        raise words[begin:stop].refuse(
+            f"{str(words[begin:stop])!r} may be a thing: a season has no article", [element]
+        )
     if stop < len(words) and words[stop].lower in ("'s", "’s"):
         # "In the ego-vehicle's lane": whose it is does not matter.
         owned = _described(words, stop + 1)
@@ -251,7 +262,7 @@ def _with_modifiers(
                 _values_of(element),
             )
     if level is not None and ontology().condition_of(element) != "weather":
-        raise level.refuse(f"a {element} cannot be {properties['level']}: only weather has levels")
+        raise no_level(element, properties["level"], level)
     return element, properties, also, stop
 
 

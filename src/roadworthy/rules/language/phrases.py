@@ -312,8 +312,11 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         return None
     thing, stop = noun
     condition = ontology().condition_of(thing.element)
-    # "After dark" it is night, but after winter it is not winter.
-    if condition is not None and (text == "before" or (text == "after" and condition == "season")):
+    # "After dark" it is night, but after winter it is not winter, nor near it.
+    beside = position in ("front", "behind", "beside") and text != "by"
+    if condition is not None and (
+        text == "before" or (condition == "season" and (beside or text == "after"))
+    ):
         raise words[begin:stop].refuse(
             f"{str(words[begin:stop])!r} does not say which {condition} it is", SUCH_AS[condition]
         )

@@ -16,6 +16,7 @@ from roadworthy.rules.language.nouns import (
     Thing,
     is_environment,
     is_pronoun,
+    no_level,
     noun_phrase,
 )
 from roadworthy.rules.language.phrases import (
@@ -117,6 +118,8 @@ class Reader(WordStream):
         kind = ontology().condition_of(element)
         if kind is None or element == kind:
             raise words.refuse(f"what the {element} becomes is not said", SUCH_AS[kind or "weather"])
+        if "level" in properties and kind != "weather":
+            raise no_level(element, properties["level"], words)
         if comparative in ("heavier", "lighter"):
             self.heavier(Thing(element, words, properties, "the"), comparative, words)
             return

@@ -19,12 +19,13 @@ from roadworthy.runs.evidence.mermaid import diagrams
 from roadworthy.runs.evidence.pairs import PairResult, folder_digests, pair_results
 from roadworthy.runs.evidence.reqif import write_reqif
 from roadworthy.runs.evidence.trace import write_trace
-from roadworthy.runs.store import Row, StoredRun
+from roadworthy.runs.store import Row, StoredRun, notes_of
 
 __all__ = ["FOLDER", "TRACE", "Written", "write_documents"]
 
 FOLDER = "evidence"
 TRACE = "trace.csv"
+_NOTES = 20  # contexts of the argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def _contexts(manifest: Mapping[str, Any] | None) -> list[str]:
             digest = entry.get("sha256")
             known = f"sha256 {digest[:16]}…" if digest else f"not hashed, {entry.get('hashed', '')}"
             found.append(f"{title}: {name} ({known})")
-    return found
+    return [*found, *(f"Note: {note}" for note in notes_of(manifest)[:_NOTES])]
 
 
 def _created(manifest: Mapping[str, Any] | None) -> str:

@@ -125,7 +125,7 @@ def _band(one: Condition) -> str:
 def _notes(run: StoredRun) -> list[str]:
     """Return what a reader should know before relying on what was found."""
     notes = notes_of(run.manifest)
-    return ["## Notes", "", *(f"- {note}" for note in notes), ""] if notes else []
+    return ["## Notes", "", *(f"- {' '.join(note.split())}" for note in notes), ""] if notes else []
 
 
 def _untried(tested: Sequence[PairResult], functional: Mapping[str, Any] | str) -> list[str]:

@@ -69,7 +69,7 @@ class Condition(Transform):
 
     @abstractmethod
     def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
-        """Return the image with the weather or light over it."""
+        """Return the image under these conditions."""
 
     def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
         """Return the frame under these conditions, and its metadata saying so.

@@ -125,8 +125,10 @@ def _under_snow(
 def _extinction(scene: Surroundings) -> float:
     """Return how much light the air takes per metre, as far as the metadata tell: haze hides snow, too."""
     amount = LEVELS.get(str(scene.frame.metadata.get("level")), LEVELS["normal"])
-    most = {"rainy": RAIN_HAZE, "snowy": SNOW_HAZE, "foggy": Fog(amount=amount).extinction / amount}
-    return amount * most.get(known(scene.frame, "weather") or "", 0.0)
+    weather = known(scene.frame, "weather")
+    if weather == "foggy":
+        return Fog(amount=amount).extinction
+    return amount * {"rainy": RAIN_HAZE, "snowy": SNOW_HAZE}.get(weather or "", 0.0)
 
 
 def _light_on(scene: Surroundings, hidden: Mask) -> Mask:

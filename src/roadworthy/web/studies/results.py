@@ -13,7 +13,7 @@ from roadworthy.driving.rating.files import ANSWERS, read_study
 from roadworthy.driving.rating.results import StudyResult as ClipResult
 from roadworthy.driving.rating.results import evaluate_study as evaluate_clips
 from roadworthy.rules.study import StudyResult
-from roadworthy.web.studies.boxes import Box, box_plot
+from roadworthy.web.studies.box_plots import Ratings, box_plot
 
 __all__ = ["PairResults", "clip_results", "pair_results"]
 
@@ -41,9 +41,9 @@ class PairResults:
 
 def pair_results(found: StudyResult) -> PairResults:
     """Return the results of a blind study as the page shows them."""
-    real = [Box(rule, scores) for rule, scores in found.authenticity.items()]
+    real = [Ratings(rule, scores) for rule, scores in found.authenticity.items()]
     reasonable = [
-        Box(f"{rule}, {'violates' if violated else 'holds'}", scores, "bad" if violated else "good")
+        Ratings(f"{rule}, {'violates' if violated else 'holds'}", scores, "bad" if violated else "good")
         for (rule, violated), scores in found.reasonability.items()
     ]
     first, second = found.agreement["authenticity"], found.agreement["reasonability"]

@@ -10,7 +10,7 @@ from roadworthy.world.classes import TREE
 from roadworthy.world.mesh import Color, Mesh, MeshBuilder, shaded
 from roadworthy.world.seasons import LEAVES
 from roadworthy.world.shapes.outlines import Outline
-from roadworthy.world.shapes.winter_plants import BARK, add_bare_bush, add_bare_crown, add_snow
+from roadworthy.world.shapes.winter_plants import WINTER_BARK, add_bare_bush, add_bare_crown, add_snow
 
 __all__ = ["tree"]
 
@@ -59,7 +59,7 @@ def _broadleaf(rng: np.random.Generator, near: bool, season: str) -> Mesh:
     half = height - crown
     trunk = height * 0.035 + 0.04
     foot, neck, top = trunk * 1.5, trunk * 0.8, crown * 0.8
-    bark = BARK if season == "winter" else _BARK
+    bark = WINTER_BARK if season == "winter" else _BARK
     mesh.flat([(-foot, 0.0), (foot, 0.0), (neck, top), (-neck, top)], bark, grain=0.5, rank=1)
     if near:
         edge = trunk * 0.2

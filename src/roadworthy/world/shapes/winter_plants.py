@@ -10,9 +10,10 @@ from roadworthy.world.mesh import Color, MeshBuilder, shaded
 from roadworthy.world.seasons import SNOW
 from roadworthy.world.shapes.outlines import Outline
 
-__all__ = ["BARK", "add_bare_bush", "add_bare_crown", "add_snow"]
+__all__ = ["WINTER_BARK", "add_bare_bush", "add_bare_crown", "add_snow"]
 
-BARK: Color = (96, 82, 72)
+WINTER_BARK: Color = (96, 82, 72)
+"""Lighter than in summer: no leaves keep the light from it."""
 _SHADED_SNOW = shaded(SNOW, 0.86)
 _BEHIND_TRUNK = -5  # rank of a branch before its first generation
 _STEEP = 0.45  # snow does not stay on a branch that goes less far to the side than this per metre
@@ -46,7 +47,7 @@ class _Branches:
         end = (start[0] + length * math.sin(angle), start[1] + length * math.cos(angle))
         tint = float(self._rng.uniform(0.8, 1.15))
         branch = _taper(start, end, wide, wide * 0.45)
-        self._mesh.flat(branch, shaded(BARK, tint), rank=_BEHIND_TRUNK + generation, grain=0.4)
+        self._mesh.flat(branch, shaded(WINTER_BARK, tint), rank=_BEHIND_TRUNK + generation, grain=0.4)
         if generation < 3:
             self._add_snow_on(start, end, wide)
         if generation == self._generations:
@@ -88,7 +89,7 @@ def add_bare_crown(
         branches.grow(start, lean, reach * 0.92, thickness * thick * (0.75 - 0.3 * share))
     top = (float(rng.uniform(-0.1, 0.1)) * width, height * 0.97)
     leader = _taper((0.0, neck), top, thickness * 1.6, thickness * 0.2)
-    mesh.flat(leader, shaded(BARK, 0.9), rank=0, grain=0.4)
+    mesh.flat(leader, shaded(WINTER_BARK, 0.9), rank=0, grain=0.4)
 
 
 def add_bare_bush(

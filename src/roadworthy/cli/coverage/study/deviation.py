@@ -80,6 +80,7 @@ def deviation(
     from roadworthy.cli.coverage.study._guided import GuidedImages
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
+    from roadworthy.coverage.clusters import check_radius
     from roadworthy.coverage.oracle import check_epsilon, check_lambda
     from roadworthy.coverage.parameter_sets import parameter_sets
     from roadworthy.coverage.studies.asking import add_images, ask_models
@@ -90,6 +91,7 @@ def deviation(
     refuse_to_overwrite(out)
     check_lambda(lam)
     check_epsilon(epsilon)
+    check_radius(radius)
     choose_findings([], check)
     sets = parameter_sets(transformation or ["deeptest"])
     systems = opened_models(model)

@@ -1,6 +1,6 @@
-"""The door between image pixels, where y points down, and BBSL, where it points up.
+"""From image pixels, where y points down, to the coordinates of BBSL, where it points up, and back.
 
-Outside, a box is x1, y1, x2, y2 and an interval is a pair, in pixels. At the door y becomes height - y, so
+Outside, a box is x1, y1, x2, y2 and an interval is a pair, in pixels. Inside, y becomes height - y, so
 that [275, 375] in an image of height 375 is [0, 100]. A real is a number of any unit and passes as it is, and
 so do `Box` and `Interval`, which point up already.
 """
@@ -21,14 +21,14 @@ from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 
-__all__ = ["Door", "Value", "as_numbers", "height_is_missing", "size_is_missing"]
+__all__ = ["Coordinates", "Value", "as_numbers", "height_is_missing", "size_is_missing"]
 
 Value = bool | float | Interval | Box | tuple[Box, ...] | None
 """A value of BBSL; None where there is none."""
 
 
 @dataclass(frozen=True)
-class Door:
+class Coordinates:
     """Turns values that come in, and those that go out as arguments of external functions.
 
     Attributes:

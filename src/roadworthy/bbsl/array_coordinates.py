@@ -1,4 +1,4 @@
-"""The door of `doors`, for many frames at once."""
+"""Pixels of many frames at once as coordinates of BBSL, as `coordinates` does it for one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from roadworthy.bbsl.arrays import Array, BoxArrays, Intervals, Kleene, Many, Reals, Rows, Sets
 from roadworthy.bbsl.axes import Axis
-from roadworthy.bbsl.doors import Value, as_numbers, height_is_missing, size_is_missing
+from roadworthy.bbsl.coordinates import Value, as_numbers, height_is_missing, size_is_missing
 from roadworthy.bbsl.specification import ExternalFunction
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 
-__all__ = ["ArrayDoor", "RaggedBoxes", "many_values", "one_value"]
+__all__ = ["ArrayCoordinates", "RaggedBoxes", "many_values", "one_value"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class RaggedBoxes:
         return cls(whole, np.asarray(counts, np.intp))
 
 
-class ArrayDoor:
+class ArrayCoordinates:
     """Turns what functions are bound to into values for every frame.
 
     Args:

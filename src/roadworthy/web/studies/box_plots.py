@@ -9,13 +9,13 @@ from markupsafe import Markup
 
 from roadworthy.rules.study import SCALE, Scores
 
-__all__ = ["Box", "box_plot"]
+__all__ = ["Ratings", "box_plot"]
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 360, 12, 12, 44, 20
 
 
 @dataclass(frozen=True)
-class Box:
+class Ratings:
     """Ratings of one kind.
 
     Attributes:
@@ -29,14 +29,14 @@ class Box:
     name: str = "plain"
 
 
-def box_plot(boxes: Sequence[Box], title: str) -> Markup:
+def box_plot(boxes: Sequence[Ratings], title: str) -> Markup:
     """Return boxes below each other, on a scale from 1 to 7.
 
     A box reaches from the first to the third quartile, the line in it is the median, the triangle the mean,
     as in Figures 10 and 11 of the RMT paper.
 
     Example:
-        >>> str(box_plot([Box("R1", Scores.of([1, 2, 7]))], "How real")).count("<rect")
+        >>> str(box_plot([Ratings("R1", Scores.of([1, 2, 7]))], "How real")).count("<rect")
         1
     """
     high = _TOP + _ROW * len(boxes) + 4
@@ -59,7 +59,7 @@ def _place(score: float) -> str:
     return f"{_LEFT + share * (_WIDTH - _LEFT - _RIGHT):.1f}"
 
 
-def _drawn(box: Box, top: int) -> Markup:
+def _drawn(box: Ratings, top: int) -> Markup:
     one = box.scores
     first, median, third = one.quartiles
     middle, upper, lower = top + 29, top + 21, top + 37
