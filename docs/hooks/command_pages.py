@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 import typer.main
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from rich.text import Text
 
 from roadworthy.cli import app
 
 PROGRAM = "roadworthy"
 PAGE = "commands.md"
-PANELS = ("Start here", "Run suites", "Test models", "Look around")
 ABOUT = """Exit codes are the same everywhere: **0** everything holds, **1** a requirement is violated,
-**2** something cannot be used or tried. `--json`, where there is one, prints the same for scripts.
+**2** something cannot be used or tried. `--json` prints the same for scripts.
 `-h` after any command shows what stands here."""
 
 
@@ -40,6 +41,9 @@ def section(name: str, command: Any, level: int) -> list[str]:
         lines += ["| | |", "|---|---|"]
         lines += [f"| `{cell(what)}` | {cell(help_)} |" for what, help_ in told]
         lines.append("")
+    if command.epilog:
+        _, *shown = Text.from_markup(command.epilog).plain.splitlines()
+        lines += ["```console", *shown, "```", ""]
     return lines
 
 
@@ -47,13 +51,11 @@ def text() -> str:
     """Return the page."""
     root: Any = typer.main.get_command(app)
     lines = ["# Commands", "", ABOUT, ""]
-    for panel in PANELS:
+    names = root.list_commands(typer.Context(root, info_name=PROGRAM))
+    for panel, among in groupby(names, key=lambda name: root.commands[name].rich_help_panel):
         lines += [f"## {panel}", ""]
-        for name, command in root.commands.items():
-            if command.rich_help_panel == panel:
-                lines += section(name, command, 3)
-    left = {one.rich_help_panel for one in root.commands.values()} - set(PANELS)
-    assert not left, f"commands under headings that the page does not have: {left}"
+        for name in among:
+            lines += section(name, root.commands[name], 3)
     return "\n".join(lines)
 
 

@@ -135,6 +135,9 @@ def read_yaml(
         raise error(f"{path}: cannot read the {what}: {problem.strerror}") from problem
     except UnicodeDecodeError as problem:
         raise error(f"{path}: {article} {what} must be UTF-8 text, got {problem.reason}") from problem
+    except ValueError as problem:
+        # Names of files come out of files too, and may hold a NUL.
+        raise error(f"{str(path)!r}: cannot read the {what}: {problem}") from problem
     doubled: list[Problem] = []
     root: yaml.Node | None = None
     try:

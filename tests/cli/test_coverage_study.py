@@ -190,7 +190,7 @@ def test_images_of_a_guided_search(roadworthy: Roadworthy, tmp_path: Path) -> No
         (("directions", "--threshold", "nan"), "threshold must be a number"),
         (("directions", "--model", "truth"), "no network whose layers can be watched"),
         (("transformations", "-t", "rotation"), "two transformations or more"),
-        (("change", "-t", "nothing"), "has no 'nothing'"),
+        (("change", "-t", "nothing"), "there is no transform 'nothing'"),
         (("deviation", "--lambda", "0", "-t", "contrast", "--sample", "3"), "λ above 0"),
         (("deviation", "--check", "0", "-t", "contrast", "--sample", "3"), "at least 1 finding"),
         (("false-alarms", "nowhere.csv"), "cannot read nowhere.csv"),

@@ -180,6 +180,24 @@ def test_what_is_wrong_is_underlined_and_ends_with_2(roadworthy: Callable[..., R
     assert not Path("Night-driving-run").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--out", "night.suite.yaml"), "night.suite.yaml: a file has this name"),
+        (("--workers", "0"), "--workers must be 1 or more, got 0"),
+        (("--address", "auto"), "add --executor ray"),
+        (("--timeout", "nan"), "--timeout must be a number of seconds above 0, got nan"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_opened(
+    roadworthy: Callable[..., Result], suite: Path, options: tuple[str, str], complaint: str
+) -> None:
+    suite.write_text("broken: [")
+    result = roadworthy("run", suite.name, *options)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+
+
 def test_a_dry_run_says_what_would_run_and_writes_nothing(
     roadworthy: Callable[..., Result], suite: Path
 ) -> None:

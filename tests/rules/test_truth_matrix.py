@@ -65,6 +65,7 @@ READINGS: dict[str, list[tuple[set[Change], Expectation]]] = {
     "rain-steer": [({RAIN}, SAME_STEERING)],
     "snow": [({SNOW}, SLOWER)],
     "fog": [({FOG}, SLOWER)],
+    "winter": [({Change("replace", "season", replacement="winter")}, SLOWER)],
     "red": [({Change("add", "traffic light", {"color": "red"}, "on", "sidewalk")}, SLOWER)],
     "cyclist": [({Change("add", "bicyclist", {}, "front", "ego-vehicle")}, SLOWER)],
     "truck": [({Change("add", "vehicle", {"type": "truck"}, "front", "ego-vehicle")}, SLOWER)],

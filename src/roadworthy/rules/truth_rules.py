@@ -102,6 +102,7 @@ TRUTH_RULES: tuple[TruthRule, ...] = (
     ),
     TruthRule("snow", "If it snows, the ego-vehicle should slow down."),
     TruthRule("fog", "If the weather becomes foggy, the ego-vehicle should slow down."),
+    TruthRule("winter", "If the season changes to winter, the ego-vehicle should slow down."),
     TruthRule("red", "If a red traffic light appears on the roadside, the ego-vehicle should slow down."),
     TruthRule("cyclist", "If a bicyclist appears in front of the ego-vehicle, the speed should decrease."),
     TruthRule("truck", "If a truck appears in front of the ego-vehicle, the speed should decrease."),

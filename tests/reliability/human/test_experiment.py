@@ -80,7 +80,7 @@ def test_bad_plans() -> None:
         schedule(items(30, 2), [*spare(30), Item("x", "p3", "car")], design)
     with pytest.raises(InputError, match="two different answers"):
         Design(("car", "car"))
-    with pytest.raises(InputError, match="at least 1"):
+    with pytest.raises(InputError, match="batch must be 1 or more, got 0"):
         Design(CHOICES, batch=0)
 
 

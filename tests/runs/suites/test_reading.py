@@ -264,6 +264,8 @@ class TestFiles:
             read_suite(tmp_path / "none.yaml")
         with pytest.raises(InputError, match="cannot read the suite: Is a directory"):
             read_suite(tmp_path)
+        with pytest.raises(InputError, match="cannot read the suite: embedded null byte"):
+            read_suite("a\0b")
         binary = tmp_path / "binary.yaml"
         binary.write_bytes(b"\xff\xfe\x00models")
         with pytest.raises(InputError, match="must be UTF-8 text"):

@@ -398,7 +398,8 @@ def test_a_case_of_rules_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ex
 @pytest.mark.parametrize(
     "words",
     [
-        "reliability check --model dave2 --data world:town --sample 5 -t frost --measure speed --seed 4",
+        "reliability check --model dave2 --data world:town --sample 5 -o size=160x80 -t frost "
+        "--measure speed --preserve prediction --versions 2 --workers 1 --seed 4",
         "bbsl test near.bbsl --truth world:town -o count=6 --model detector --set near=100,160",
     ],
 )

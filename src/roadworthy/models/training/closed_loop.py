@@ -65,7 +65,7 @@ def drive_lap(
         track: The track; "meadow" is the easiest.
         seed: Chooses the traffic and the camera noise.
         traffic: How much traffic, from 0 to 5.
-        conditions: Weather and time of day; a clear day when left out.
+        conditions: Weather, time of day and season; a clear summer day when left out.
         scenery: Which of the track's furnishings.
         minutes: In the world, after which the drive ends.
 

@@ -12,7 +12,7 @@ from roadworthy.cases import OutcomeStatus, Status, rate_status
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.sums import SUMS, Differences, read_sums
-from roadworthy.runs.store import StoredPair, StoredRun, image_path
+from roadworthy.runs.store import StoredPair, StoredRun, image_path, verdict_of
 
 __all__ = ["Finding", "Verification", "verify"]
 
@@ -28,7 +28,7 @@ class Finding:
 
     Attributes:
         kind: ``changed``, ``missing``, ``added``, ``image``, ``counts``, ``digest``, ``manifest``,
-            ``outcome``.
+            ``outcome``, ``row``.
         what: The file, or what else it is about.
         detail: What was expected and what came.
     """
@@ -77,9 +77,9 @@ def verify(
     """Check a run or the folder of a bundle.
 
     Every file is hashed and compared with SHA256SUMS. Images must hash to their names and be there for every
-    row that names one. Outcomes must have the counts that the rows have, and where a method concludes from
-    the rate of failures, be what that rate makes them. A run that was never bundled has no SHA256SUMS, which
-    is noted.
+    row that names one. No row may contradict itself, as a violation with a positive margin does. Outcomes
+    must have the counts that the rows have, and where a method concludes from the rate of failures, be what
+    that rate makes them. A run that was never bundled has no SHA256SUMS, which is noted.
 
     Args:
         folder: The folder.
@@ -144,6 +144,11 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
         counts: Counter[Status] = Counter()
         for row in rows_of(pair):
             counts[Status(str(row["status"]))] += 1
+            try:
+                verdict_of(row)
+            except InputError as error:
+                where = f"{pair.requirement.id} on {pair.system}"
+                found.findings.append(Finding("row", where, str(error)))
             found.rows += 1
             if found.rows % 1000 == 0:
                 told("Reading cases", found.rows)

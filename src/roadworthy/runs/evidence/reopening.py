@@ -20,7 +20,7 @@ from roadworthy.runs.store.digests import (
     digest_of_engine,
     digest_of_model,
 )
-from roadworthy.runs.store.manifest import read_manifest
+from roadworthy.runs.store.manifest import MANIFEST, differing, read_manifest
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.opening import open_data
 from roadworthy.runs.suites.passes import Pass
@@ -53,9 +53,8 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
     manifest = read_manifest(folder)
     path = suite or folder / SUITE
     if manifest is None or not (folder / SUITE).is_file():
-        raise InputError(
-            f"{folder} does not say how models and data were opened: it has no manifest.json and {SUITE}"
-        )
+        lacking = MANIFEST if manifest is None else SUITE
+        raise InputError(f"{folder} does not say how models and data were opened: it has no {lacking}")
     if suite is not None and suite.read_bytes() != (folder / SUITE).read_bytes():
         raise InputError(f"{suite} is not the suite of this run: it differs from {folder / SUITE}")
     settings: dict[str, Any] = manifest.get("settings", {})
@@ -188,7 +187,7 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
     }
     for what in ("models", "data", "engines"):
         for name, record in manifest.get(what, {}).items():
-            _compare(what, name, record.get("sha256"), present[what].get(name), found)
+            _compare(f"{what.removesuffix('s')} {name}", record, present[what].get(name), found)
     _conclude_again(folder, plan, found)
 
 
@@ -201,7 +200,10 @@ def _conclude_again(folder: Path, plan: SuitePlan, found: Verification) -> None:
         if trial is None or told is None or not told.measures:
             continue
         method = Pass(plan, (trial,), frozenset([(trial.requirement.id, pair.system)])).method()
-        again = method.conclude(trial.requirement, read_verdicts(pair.folder))
+        try:
+            again = method.conclude(trial.requirement, read_verdicts(pair.folder))
+        except InputError:
+            continue  # a row contradicts itself, which is among the findings
         if (again.status, again.summary) != (told.status, told.summary):
             detail = (
                 f"the run says {told.status} ({told.summary}), its rows say {again.status} ({again.summary})"
@@ -209,8 +211,8 @@ def _conclude_again(folder: Path, plan: SuitePlan, found: Verification) -> None:
             found.findings.append(Finding("outcome", f"{pair.requirement.id} on {pair.system}", detail))
 
 
-def _compare(what: str, name: str, told: str | None, here: Digest | None, found: Verification) -> None:
-    title = f"{what.removesuffix('s')} {name}"
+def _compare(title: str, record: Mapping[str, Any], here: Digest | None, found: Verification) -> None:
+    told = record.get("sha256")
     if told is None:
         found.notes.append(f"{title} was not hashed when the run was made, so it cannot be compared")
     elif here is None or here.sha256 is None:
@@ -218,6 +220,9 @@ def _compare(what: str, name: str, told: str | None, here: Digest | None, found:
     elif here.sha256 != told:
         detail = f"the run was made with sha256 {told[:16]}…, here it is {here.sha256[:16]}…"
         found.findings.append(Finding("manifest", title, detail))
+    elif record != here.record():
+        part, before, now = differing(title, record, here.record())
+        found.findings.append(Finding("manifest", part, f"the run was made with {before!r}, here it is {now!r}"))
 
 
 def _first_line(error: Exception) -> str:

@@ -35,7 +35,7 @@ from roadworthy.runs.store.manifest import (
     what_is_tested,
 )
 from roadworthy.runs.store.notes import ModelNotes, add_notes, model_notes, notes_of
-from roadworthy.runs.store.reading import read_rows, read_verdicts
+from roadworthy.runs.store.reading import read_rows, read_verdicts, verdict_of
 from roadworthy.runs.store.records import read_requirement, requirement_record
 from roadworthy.runs.store.rows import CORE_COLUMNS, MEASURE, PARAMETER, Row
 from roadworthy.runs.store.run_store import RunStore

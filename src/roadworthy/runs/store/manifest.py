@@ -48,6 +48,7 @@ __all__ = [
     "begin_manifest",
     "check_manifest",
     "complete_manifest",
+    "differing",
     "host",
     "libraries",
     "read_manifest",
@@ -351,7 +352,7 @@ def _check_same(there: Mapping[str, Any], mine: Mapping[str, Any], folder: Path)
             part = next((key for key in sorted(parts) if found.get(key) != wanted.get(key)), None)
             if part is None:
                 continue
-            what, found, wanted = _differing(f"{name} {part}", found.get(part), wanted.get(part))
+            what, found, wanted = differing(f"{name} {part}", found.get(part), wanted.get(part))
         if found != wanted:
             raise InputError(
                 f"{folder} holds a run with {what} {_short(found)}, and it cannot go on with {what} "
@@ -359,11 +360,11 @@ def _check_same(there: Mapping[str, Any], mine: Mapping[str, Any], folder: Path)
             )
 
 
-def _differing(what: str, found: object, wanted: object) -> tuple[str, object, object]:
+def differing(what: str, found: object, wanted: object) -> tuple[str, object, object]:
     """Return what differs between two records: the records themselves where it is what was hashed.
 
     Example:
-        >>> _differing("models a", {"sha256": "1", "input": {"w": 2}}, {"sha256": "1", "input": {"w": 3}})
+        >>> differing("models a", {"sha256": "1", "input": {"w": 2}}, {"sha256": "1", "input": {"w": 3}})
         ('models a input w', 2, 3)
     """
     if not isinstance(found, dict) or not isinstance(wanted, dict):
@@ -371,7 +372,7 @@ def _differing(what: str, found: object, wanted: object) -> tuple[str, object, o
     if found == wanted or found.get("sha256") != wanted.get("sha256"):
         return what, found, wanted
     part = next(key for key in sorted({*found, *wanted}) if found.get(key) != wanted.get(key))
-    return _differing(f"{what} {part}", found.get(part), wanted.get(part))
+    return differing(f"{what} {part}", found.get(part), wanted.get(part))
 
 
 def _short(value: object) -> str:

@@ -12,7 +12,7 @@ from roadworthy.errors import InputError
 from roadworthy.runs.store.parts import Parts, add_statuses, columns_of, opened_part
 from roadworthy.runs.store.rows import CORE_COLUMNS, MEASURE, Row, table_of
 
-__all__ = ["Snapshot", "read_rows", "read_verdicts"]
+__all__ = ["Snapshot", "read_rows", "read_verdicts", "verdict_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +83,29 @@ def read_rows(folder: Path) -> Iterator[Row]:
 
 
 def read_verdicts(folder: Path) -> Iterator[Verdict]:
-    """Yield the verdicts of a run as its rows hold them: without the clues that a search was given."""
-    for row in read_rows(folder):
-        measures = {name.removeprefix(MEASURE): row[name] for name in row if name.startswith(MEASURE)}
-        yield Verdict(
-            case_id=str(row["case"]),
-            requirement_id=str(row["requirement"]),
-            status=Status(str(row["status"])),
-            margin=_number(row["margin"]),
-            reason=str(row["reason"]),
-            measures=measures,
-            visual_change=_number(row["visual_change"]),
-        )
+    """Yield the verdicts of a run as its rows hold them: without the clues that a search was given.
+
+    Raises:
+        InputError: As `read_rows` and `verdict_of` do.
+    """
+    yield from map(verdict_of, read_rows(folder))
+
+
+def verdict_of(row: Row) -> Verdict:
+    """Return the verdict that a row holds.
+
+    Raises:
+        InputError: Its parts contradict each other, as a violation with a positive margin does.
+    """
+    return Verdict(
+        case_id=str(row["case"]),
+        requirement_id=str(row["requirement"]),
+        status=Status(str(row["status"])),
+        margin=_number(row["margin"]),
+        reason=str(row["reason"]),
+        measures={name.removeprefix(MEASURE): row[name] for name in row if name.startswith(MEASURE)},
+        visual_change=_number(row["visual_change"]),
+    )
 
 
 def _number(value: Scalar) -> float | None:

@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shipped = [name for name, recipe in RECIPES.items() if recipe.ships]
     parser.add_argument(
         "--only",
-        default=",".join(shipped),
+        default="",
         help=f"some of {', '.join(RECIPES)}, joined by commas; {', '.join(shipped)} when left out",
     )
     parser.add_argument("--data", type=Path, help="where to keep rendered pairs; in --out when left out")
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="auto", help="cpu, cuda:0, …")
     parser.add_argument("--quick", action="store_true", help="next to nothing, to see that all works")
     given = parser.parse_args(arguments)
-    names = [one for one in given.only.split(",") if one]
+    names = [one for one in given.only.split(",") if one] or shipped
     unknown = [one for one in names if one not in RECIPES]
     if unknown:
         sys.stderr.write(f"Error: there is no recipe {unknown[0]!r}: {suggest(unknown[0], RECIPES)}\n")
