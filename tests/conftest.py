@@ -36,8 +36,11 @@ def commands_made_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_waiting_for_disks() -> Iterator[None]:
-    """Whether a file is on the disk or on its way shows after a power cut only, which no test makes."""
-    with patch.object(os, "fsync"):
+    """Whether a file is on the disk or on its way shows after a power cut only, which no test makes.
+
+    What is no open file is refused as ever.
+    """
+    with patch.object(os, "fsync", os.fstat):
         yield
 
 

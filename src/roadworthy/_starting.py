@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from importlib.abc import MetaPathFinder
 
 __all__ = ["spare_torch"]
+
+_MACHINERY = (__name__, "importlib")
+"""Modules that stand between an import statement and what finds the module."""
 
 
 class _NoTorchForThinc(MetaPathFinder):
     """Lets torch not be found by the module of spaCy's that would load it only to see whether it is there."""
 
     def find_spec(self, name: str, *_: object) -> None:
-        asking = sys.modules.get("thinc.compat")
-        # While it looks, it has not said yet whether torch is there.
-        if name == "torch" and asking is not None and not hasattr(asking, "has_torch"):
+        if name == "torch" and _importing() == "thinc.compat":
             raise ModuleNotFoundError("spaCy needs no torch here", name=name)
+
+
+def _importing() -> str:
+    """Return which module has the import at work: of this thread, because another may be loading torch."""
+    frame, name = inspect.currentframe(), __name__
+    while frame is not None and name.startswith(_MACHINERY):
+        frame, name = frame.f_back, str(frame.f_globals.get("__name__"))
+    return name
 
 
 def spare_torch() -> None:

@@ -291,9 +291,11 @@ class Ontology:
             >>> [ontology().condition_of(word) for word in ("snow", "season", "car")]
             ['weather', 'season', None]
         """
-        if word not in self:
+        element = self.get(word)
+        if element is None:
             return None
-        return next((kind for kind in CONDITIONS if kind in self and self.is_a(word, kind)), None)
+        line = (element.name, *self.ancestors(element.name))
+        return next((kind for kind in CONDITIONS if kind in line), None)
 
     def check_property(self, name: str, key: str, value: str) -> str:
         """Return the value as the ontology spells it, or say which properties and values there are.

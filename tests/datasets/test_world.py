@@ -95,6 +95,11 @@ def test_seasons_take_turns_and_one_season_leaves_places_and_order_as_they_are()
         WorldDataset(weather="all", time="all", level="all", season=season, count=20)
         for season in ("summer", "winter")
     )
+    first = [summer.scene(i).conditions for i in range(6)]
+    assert [(one.weather, one.level_name, one.time) for one in first] == [
+        ("sunny", "light", "day"), ("cloudy", "normal", "dusk"), ("rainy", "heavy", "night"),
+        ("snowy", "heavy", "dusk"), ("foggy", "light", "night"), ("snowy", "normal", "day"),
+    ], "as it was before there were seasons"  # fmt: skip
     for i in range(20):
         one, other = summer.scene(i), winter.scene(i)
         assert with_conditions(one, season="winter").conditions == other.conditions

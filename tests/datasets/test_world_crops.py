@@ -53,6 +53,7 @@ def test_things_are_seen_under_different_skies(one_of_each: list[Frame]) -> None
     data = WorldCropsDataset(weather="all", classes="car,tree", count=20)
     skies_of_cars = {data._world.scene(number // 2).conditions.weather for number in range(0, 20, 2)}
     assert len(skies_of_cars) == 5, "each class comes under every sky"
+    assert WorldCropsDataset(season="winter", count=1)[0].metadata["season"] == "winter"
 
 
 def test_a_frame_depends_on_seed_and_number_alone() -> None:

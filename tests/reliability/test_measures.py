@@ -179,6 +179,11 @@ def test_answers_of_another_kind_are_refused(measure: Measure) -> None:
     assert read_measure(str(measure)) == measure
 
 
+def test_a_measure_in_words_is_the_same_to_the_last_digit() -> None:
+    for tolerance in (0.1, 1.39, 1.23456789, 1e-7, 2.0):
+        assert read_measure(str(SignalWithin("speed", tolerance))) == SignalWithin("speed", tolerance)
+
+
 def test_what_suits_an_answer() -> None:
     assert [one.name for one in measures_for(Signals(speed=1.0, steering=0.0))] == [
         "steering within 1.39°",

@@ -22,7 +22,7 @@ import pytest
 from roadworthy.cases import Case, Drive, Requirement, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs.store import RunStore, StoredRun, add_image, image_path, locked, locking, read_rows
-from roadworthy.runs.store.writing import append_at
+from roadworthy.runs.store.writing import UNFINISHED, append_at, write_whole
 
 REQUIREMENT = Requirement("R1", "The lane is kept", "lanes")
 
@@ -197,9 +197,7 @@ def test_a_full_disk_ends_the_run_and_a_rerun_goes_on(tmp_path: Path, shard_rows
                 add_rows(store, number, number + 1, text)
                 store.flush()
 
-    with pytest.raises(
-        InputError, match=r"cannot write .* is whole: make room and run again, and it goes on"
-    ):
+    with pytest.raises(InputError, match=r"cannot write .* is whole: make room and run again"):
         run_full()
     kept = [row["case"] for row in read_rows(tmp_path / "parts")]
     assert kept == [f"c{number}" for number in range(len(kept))]
@@ -224,6 +222,23 @@ def test_what_fits_only_in_part_is_taken_back(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "write", write)
     append_at(path, 5, b"12345678", wait_for_disk=True)
     assert path.read_bytes() == b"good 12345678"
+
+
+def test_a_file_gets_its_name_when_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_disk: list[tuple[int, list[str]]] = []
+
+    def waited(handle: int) -> None:
+        on_disk.append((os.fstat(handle).st_size, [one.name for one in tmp_path.iterdir()]))
+
+    monkeypatch.setattr(os, "fsync", waited)
+    write_whole(tmp_path / "whole", b"12345678")
+    append_at(tmp_path / "whole", 8, b"90", wait_for_disk=True)
+    (size, (before,)), appended = on_disk
+    assert (size, before.startswith(UNFINISHED)) == (8, True)
+    assert appended == (10, ["whole"])
+    write_whole(tmp_path / "whole", b"", wait_for_disk=False)
+    append_at(tmp_path / "whole", 0, b"1", wait_for_disk=False)
+    assert len(on_disk) == 2
 
 
 def test_an_image_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:

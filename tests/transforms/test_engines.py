@@ -400,7 +400,7 @@ def test_the_season_is_noted_and_leaves_the_weather_as_it_was(tmp_path: Path, fr
         "{operation: replace, element: season}, {operation: remove, element: season}]}}"
     )
     engines = read_engines(tmp_path / "engines.yaml", allow_commands=True)
-    rain = {"weather": "rainy", "level": "heavy"}
+    rain = {"weather": "rainy", "level": "light"}
     summer, winter = (frame.replace(metadata={**rain, "season": one}) for one in ("summer", "winter"))
     change = transform_for(ReplaceOperation("season", "winter"), engines)
     made = change(summer, 1, measure=False)
@@ -450,10 +450,12 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
                 supports:
                   - {operation: replace, element: vehicle, properties: {color: red}}
                   - {operation: add, element: pedestrian, relation: "on", reference: crosswalk}
+                  - {operation: replace, element: environment, by: winter}
             """
         )
     )
     (engine,) = read_engines(tmp_path / "engines.yaml")
+    assert engine.supports(ReplaceOperation("season", "winter")), "the season is part of the environment"
     assert engine.supports(ReplaceOperation("red truck", "blue truck"))
     assert not engine.supports(ReplaceOperation("truck", "blue truck"))
     assert engine.supports(AddOperation("pedestrian", "on", "crosswalk"))

@@ -88,6 +88,36 @@ def test_winter_whitens_the_verge_and_leaves_the_road_and_its_lines() -> None:
     assert contrast[1] > 0.75 * contrast[0]
 
 
+def test_snow_lies_on_hills_roofs_and_conifers_and_along_the_edge_of_the_road() -> None:
+    scene = make_scene("meadow", 100.0, seed=1, traffic=0)
+    summer, winter = render(scene), _render(scene, season="winter")
+    whiter = (winter.image.astype(int) - summer.image).min(axis=2)
+    hills = (summer.labels == classes.TERRAIN) & (summer.depth > 1400)
+    assert _mean(winter, hills).mean() > _mean(summer, hills).mean() + 10
+    assert (whiter[summer.labels == classes.BUILDING] > 40).mean() > 0.05
+    assert 0.03 < (whiter[(summer.labels == classes.ROAD) & (summer.depth < 15)] > 12).mean() < 0.15
+    firs = tuple(Thing(k + 1, "tree", kind="conifer", s=118.0 + k, d=3.0 * k - 9, look=k) for k in range(7))
+    snowy = _render(Scene(track("meadow"), s=100, actors=firs), season="winter")
+    near = (snowy.labels == classes.TREE) & (snowy.depth < 40)
+    assert 0.3 < (snowy.image[near].min(axis=1) > 150).mean() < 0.6, "needles stay between the snow"
+
+
+def test_the_plain_as_far_as_it_is_seen_has_the_colour_of_the_season() -> None:
+    scene = make_scene("mountain", 300.0, seed=1, traffic=0)
+    summer, autumn = render(scene), _render(scene, season="autumn")
+    plain = (summer.labels == classes.TERRAIN) & (summer.depth > 300) & (summer.depth < 1400)
+    assert _mean(autumn, plain)[0] > _mean(summer, plain)[0] + 8
+
+
+def test_only_winter_has_another_sky() -> None:
+    scene = make_scene("mountain", 300.0, seed=2)
+    pictures = {season: render(with_conditions(scene, season=season)).image for season in SEASONS}
+    sky = cv2.erode((render(scene).labels == classes.SKY).view(np.uint8), np.ones((7, 7), np.uint8)) > 0
+    differ = [np.abs(pictures[one][sky].astype(int) - pictures["summer"][sky]).mean() for one in SEASONS]
+    assert differ[:3] == [0, 0, 0]
+    assert differ[3] > 5
+
+
 def test_winter_brings_neither_flakes_nor_haze() -> None:
     winter = Conditions(season="winter")
     assert winter.light.density == Conditions().light.density
@@ -139,6 +169,13 @@ def test_the_sun_of_winter_stands_lower_and_throws_longer_shadows() -> None:
     )
     shadow = [(_render(scene, season=season).influence.cast > 0).sum() for season in ("summer", "winter")]
     assert shadow[1] > 1.3 * shadow[0]
+
+
+@pytest.mark.parametrize("kind", ["broadleaf", "bush"])
+def test_bare_branches_throw_a_thin_shadow(kind: str) -> None:
+    scene = Scene(track("meadow"), s=100, actors=(Thing(1, "tree", kind=kind, s=115, d=4),))
+    darkest = [int(_render(scene, season=season).influence.cast.max()) for season in ("summer", "winter")]
+    assert 0 < darkest[1] < 0.6 * darkest[0]
 
 
 def test_only_winter_asks_for_caution() -> None:

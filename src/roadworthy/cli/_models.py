@@ -14,14 +14,17 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.models import SystemUnderTest
 
-__all__ = ["frames_of", "history_of", "opened_for", "opened_models"]
+__all__ = ["USUAL", "frames_of", "history_of", "opened_for", "opened_models"]
+
+USUAL = ("dave2",)
+"""What is opened where no model is named."""
 
 
 def opened_models(references: Sequence[str] | None) -> list[SystemUnderTest]:
     """Open the models, each with a name of its own: what was written where two are called the same."""
     from roadworthy.models import Network, load_model
 
-    written = list(references or ["dave2"])
+    written = list(references or USUAL)
     systems = [load_model(one) for one in written]
     called = Counter(one.name for one in systems)
     for system, reference in zip(systems, written, strict=True):

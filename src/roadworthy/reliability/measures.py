@@ -358,4 +358,8 @@ def _value(key: str, text: str, kind: str) -> object:
 def _text(value: object) -> str:
     if isinstance(value, tuple):
         return " + ".join(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:g}"
+    # Who reads the words must get this measure, not one that is nearly it.
+    return short if float(short) == value else repr(value)

@@ -23,6 +23,8 @@ def conditions_of(text: str) -> list[tuple[str, str | None]]:
         "If it is winter, slow down.",
         "When winter comes, drive more slowly.",
         "When winter sets in, slow down.",
+        "After winter has come, slow down.",
+        "If the season turns from autumn to winter, slow down.",
         "If summer turns to winter, slow down.",
         "If summer gives way to winter, slow down.",
         "In winter, slow down.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -86,6 +87,37 @@ def test_a_model_that_was_changed_since_is_found_by_digest_and_by_rerunning(
     assert [(one.kind, one.what) for one in found.findings] == [("manifest", "model dark")]
     again = rerun_sample(made / "run", 1000, suite=tmp_path / "rain.suite.yaml")
     assert {one.system for one in again.differences} == {"dark"}
+
+
+def test_a_model_that_is_used_otherwise_is_found(made: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(made / "run", run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    settings = manifest["models"]["dave2"]["settings"]["input"]
+    settings["color"] = "bgr"
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    found = Verification()
+    check_present(run, found, made / "rain.suite.yaml")
+    assert [str(one) for one in found.findings] == [
+        "manifest: model dave2 settings input color: the run was made with 'bgr', here it is 'yuv'"
+    ]
+
+
+def test_a_row_that_contradicts_itself_is_found(made: Path, tmp_path: Path) -> None:
+    import pyarrow.compute as compute
+    import pyarrow.parquet as parquet
+
+    run = tmp_path / "run"
+    shutil.copytree(made / "run", run)
+    (shard,) = (run / "runs/r1/dark/cases").glob("*.parquet")
+    table = parquet.read_table(shard)
+    place = table.column_names.index("margin")
+    parquet.write_table(table.set_column(place, "margin", compute.negate(table["margin"])), shard)
+    found = verify(run)
+    check_present(run, found, made / "rain.suite.yaml")
+    assert {(one.kind, one.what) for one in found.findings} == {("row", "R1 on dark")}
+    assert len(found.findings) == table.num_rows
+    assert "so its margin must be 0 or " in found.findings[0].detail
 
 
 def test_what_is_as_it_was_has_no_findings(made: Path) -> None:

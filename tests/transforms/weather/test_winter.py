@@ -103,6 +103,43 @@ def test_a_near_trunk_that_the_picture_cuts_off_is_no_verge(meadow: Frame) -> No
     assert np.abs(changed.astype(int) - OTHERS["bark"]).mean() < 25
 
 
+def test_the_edge_of_the_road_keeps_some_snow(meadow: Frame) -> None:
+    assert meadow.depth is not None
+    changed = make_transform("winter")(meadow, 1, measure=False)
+    road = where(meadow, "road") & (meadow.depth < 15)
+    assert 0.04 < ((changed.image.astype(int) - meadow.image).min(axis=2)[road] > 8).mean() < 0.15
+
+
+def test_without_a_label_map_the_road_is_cleared_and_grass_is_no_tree(meadow: Frame) -> None:
+    plain = Frame("plain", meadow.image, metadata={"season": "summer"})
+    covered = make_transform("winter", cold=0, bare=0)(plain, 1, measure=False).image
+    road = where(meadow, "road")
+    assert np.array_equal(covered[road], meadow.image[road])
+    bare = make_transform("winter", cold=0, cover=0)(plain, 1, measure=False).image
+    verge = where(meadow, "terrain")
+    grass, straw = (image[..., 1][verge] for image in (meadow.image, bare))
+    assert np.corrcoef(grass, straw)[0, 1] > 0.95, "it withers, and no branches grow in it"
+
+
+def test_a_greenish_shadow_on_the_road_is_no_grass(meadow: Frame) -> None:
+    image = meadow.image.copy()
+    shadow = np.s_[125:150, 120:200]
+    image[shadow] = (84, 92, 80)
+    assert where(meadow, "road")[shadow].all()
+    plain = Frame("plain", image, metadata={"season": "summer"})
+    assert np.array_equal(
+        make_transform("winter", cold=0)(plain, 1, measure=False).image[shadow], image[shadow]
+    )
+
+
+def test_a_wall_in_greenish_light_loses_no_leaves() -> None:
+    grey = crown_of(OTHERS["concrete"])
+    tinted = np.clip(grey.image * np.array([1, 1.12, 1]), 0, 255).astype(np.uint8)
+    plain = Frame("wall", tinted, metadata={"season": "summer"})
+    changed = make_transform("winter", cover=0, cold=0)(plain, 1, measure=False).image
+    assert np.abs(changed[10:60, 50:110].astype(int) - tinted[10:60, 50:110]).mean() < 1
+
+
 def test_a_place_where_nothing_grows_is_not_applicable() -> None:
     grey = Frame("hall", np.full((80, 120, 3), 120, np.uint8))
     with pytest.raises(NotApplicable, match="or nothing grows here"):

@@ -8,9 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from roadworthy._files import check_free
 from roadworthy.cli._campaigns import hashed, write_as_suite
-from roadworthy.cli._console import console
+from roadworthy.cli._console import console, make_new_folder
 from roadworthy.cli.bbsl._inputs import Subject
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Trial:
         if folder is None:
             with TemporaryDirectory(prefix="roadworthy-") as scratch:
                 return self._run(Path(scratch) / "run", None)
-        check_free(folder)
+        make_new_folder(folder)
         tested = hashed(
             "bbsl test", [self.system], self.data, settings=self.settings, files=self.subject.files
         )

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from roadworthy._files import check_free
 from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples
+from roadworthy.cli._console import console, examples, make_new_folder
 from roadworthy.cli._datasets import AsJson, Data, Options
 from roadworthy.cli._out import Out
 from roadworthy.cli.coverage._group import app
@@ -64,15 +63,14 @@ def search(
             "--criterion", "-c", metavar="NAME", help="What guides it; several as in 0.7*neuron + 0.3*top-k."
         ),
     ] = "neuron",
-    reference_data: Annotated[
+    training: Annotated[
         str | None,
         typer.Option(
-            "--training",
             metavar="DATA",
             help="Training data, for criteria that compare with it; the seed images if left out.",
         ),
     ] = None,
-    transformation: Annotated[
+    transform: Annotated[
         list[str] | None,
         typer.Option(
             "--transform",
@@ -147,7 +145,7 @@ def search(
     settings = Settings(
         search=search,
         criterion=criterion,
-        transforms=tuple(transformation or ["simple"]),
+        transforms=tuple(transform or ["simple"]),
         tries=tries,
         seconds=seconds,
         lam=lam,
@@ -162,17 +160,17 @@ def search(
     system = observable(network, counting)
     drawn = seed_images(data, option, [network], sample=sample, part=frames, seed=seed)
     seeds = _seeds(drawn)
-    ranges, sampled = _learned(system, settings, reference_data, option)
+    ranges, sampled = _learned(system, settings, training, option)
     method = CoverageMethod(ranges=ranges, reference=sampled)
     if not resume:
-        check_free(out)
+        make_new_folder(out)
     manifest = hashed(
         "coverage search",
         [network],
         seeds,
         seed=seed,
         # What may change when the search goes on, such as its budget, stands in requirements.jsonl.
-        settings={"counting": counting, "training": reference_data, **settings.fixed()},
+        settings={"counting": counting, "training": training, **settings.fixed()},
     )
     start = time.perf_counter()
     with _stoppable(out), progress("Trying", settings.tries + len(seeds)) as told:
@@ -189,7 +187,7 @@ def search(
             resume=resume,
             manifest=manifest,
         )
-    if reference_data is None and not seeds.needs_more:
+    if training is None and not seeds.needs_more:
         made = fitting_options(data, count=drawn.count)
         form = data_form(data, option, frames=seeds.ids)
         write_as_suite(

@@ -114,7 +114,7 @@ def _print(bundle: Path, found: Verification, again: Rerun | None) -> None:
     if again is not None:
         for line in again.lines():
             out.print(line, soft_wrap=True, markup=False)
-    number = len(found.findings)
+    number = len(found.findings) + (0 if again is None else again.differing)
     state = "nothing differs" if not number else "1 difference" if number == 1 else f"{number} differences"
     out.print(
         f"{bundle}: {found.files:,} files hashed, {found.rows:,} cases and {found.images:,} images checked: "

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy._files import check_free, file_name
+from roadworthy._files import file_name
 from roadworthy.cli._campaigns import hashed, try_all, write_as_suite
-from roadworthy.cli._console import make_folder
+from roadworthy.cli._console import make_folder, make_new_folder
 from roadworthy.errors import InputError, SystemUnderTestError
 
 if TYPE_CHECKING:
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
     from roadworthy.runs import ImageRetention, SeveralResults
     from roadworthy.runs.store import Tested
 
-__all__ = ["Campaign", "measures_of", "prepared"]
-
-
-def prepared(systems: Sequence[SystemUnderTest]) -> list[SystemUnderTest]:
-    """Return the models as they are measured: a detector gives all its boxes, also those it is unsure of."""
-    from roadworthy.models.scorers import with_all_boxes
-
-    return [with_all_boxes(one) for one in systems]
+__all__ = ["Campaign", "measures_of"]
 
 
 def measures_of(system: SystemUnderTest, data: Dataset, texts: Sequence[str]) -> list[Measure]:
@@ -49,7 +42,7 @@ class Campaign:
     """Requirements of reliability tried on models, and what came of it.
 
     Attributes:
-        systems: The models.
+        systems: The models, as they were opened.
         data: The frames.
         asked: What is required of each model, by its name.
         out: Where everything is written.
@@ -88,17 +81,19 @@ class Campaign:
 
     def run(self, *, images: ImageRetention, processes: int) -> SeveralResults:
         """Try all requirements on the models that they are asked of."""
+        from roadworthy.models.scorers import with_all_boxes
         from roadworthy.reliability import ReliabilityMethod
         from roadworthy.runs.model_notes import note_models
 
-        check_free(self.out)
+        make_new_folder(self.out)
         self.tested = hashed(self.command, self.systems, self.data, seed=self.seed, settings=self.settings)
         found, self.seconds = try_all(
             "Checking",
             ReliabilityMethod(),
             [one.requirement(id) for id, one in self.requirements.items()],
             self.data,
-            self.systems,
+            # A detector is measured by all its boxes, also those that it is unsure of.
+            [with_all_boxes(one) for one in self.systems],
             cases=sum(len(self.data) * one.versions for one in self.requirements.values()),
             out=self.out,
             manifest=self.tested,

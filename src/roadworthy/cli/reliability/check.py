@@ -15,7 +15,7 @@ from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._models import frames_of, opened_models
 from roadworthy.cli._tables import print_tables, write_document
 from roadworthy.cli._values import Workers, processes_for
-from roadworthy.cli.reliability._campaign import Campaign, measures_of, prepared
+from roadworthy.cli.reliability._campaign import Campaign, measures_of
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (
     Batch,
@@ -91,7 +91,8 @@ def check(
     fail, plots, tables.md and result.json. The exit code is 0 if all requirements are met with that
     confidence, else 1.
     """
-    systems = opened_models(model or ["classifier"])
+    model = model or ["classifier"]
+    systems = opened_models(model)
     frames = frames_of(data, option, systems, sample)
     asked = requirements_for(
         systems,
@@ -116,10 +117,10 @@ def check(
         "batches": batches,
         "batch": batch,
     }
-    campaign = Campaign(prepared(systems), frames, asked, out, seed, settings)
+    campaign = Campaign(systems, frames, asked, out, seed, settings)
     made = sum(len(frames) * one.versions for one in campaign.requirements.values())
     found = campaign.run(images=images, processes=processes_for(workers, made))  # type: ignore[arg-type]
-    campaign.write_suite(model or ["classifier"], data_form(data, option, sample=sample))
+    campaign.write_suite(model, data_form(data, option, sample=sample))
     rows = [row for _, _, row in campaign.rows(found)]
     if not any("distance" in row for row in rows):
         raise InputError(f"nothing could be checked: {rows[0]['summary']}")

@@ -13,7 +13,7 @@ from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._models import frames_of, opened_models
 from roadworthy.cli._tables import print_tables, write_document
 from roadworthy.cli._values import Workers, processes_for
-from roadworthy.cli.reliability._campaign import Campaign, prepared
+from roadworthy.cli.reliability._campaign import Campaign
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (
     Batch,
@@ -72,9 +72,9 @@ def rank(
     no such change. A model that is further down by its reliability distance has a gap that the benchmark does
     not show; it is marked by an arrow. All models see the same images.
     """
-    systems = opened_models(model or [])
-    if len(systems) < 2:
-        raise InputError(f"a ranking needs two models or more, got {len(systems)}: repeat --model")
+    if model is None or len(model) < 2:
+        raise InputError(f"a ranking needs two models or more, got {len(model or ())}: repeat --model")
+    systems = opened_models(model)
     frames = frames_of(data, option, systems, sample)
     asked = requirements_for(
         systems,
@@ -89,9 +89,17 @@ def rank(
     )
     _check_same(asked)
     compared = {name: _with_levels(every) for name, every in asked.items()}
-    campaign = Campaign(
-        prepared(systems), frames, compared, out, seed, {"sample": sample}, "reliability rank"
-    )
+    settings = {
+        "sample": sample,
+        "transforms": list(transform or []),
+        "measures": list(measure or []),
+        "limit": limit,
+        "study": study,
+        "versions": versions,
+        "batches": batches,
+        "batch": batch,
+    }
+    campaign = Campaign(systems, frames, compared, out, seed, settings, "reliability rank")
     made = sum(len(frames) * one.versions for one in campaign.requirements.values())
     found = campaign.run(images="none", processes=processes_for(workers, made))
     tables, standings = _tables(campaign, found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roadworthy.cli._console import parse_options
 from roadworthy.errors import InputError, RuleError, SystemUnderTestError, suggest
@@ -20,6 +20,7 @@ __all__ = [
     "plans_of",
     "predicted_outputs",
     "read_engines_file",
+    "settings_of",
     "tolerances",
     "transform_named",
 ]
@@ -134,6 +135,20 @@ def predicted_outputs(system: SystemUnderTest, frame: Frame) -> frozenset[str] |
             "model that predicts these"
         )
     return frozenset(answer.as_dict())
+
+
+def settings_of(
+    sample: int | None, same: Sequence[str] | None, gallery: str, traffic: str, engines: Path | None
+) -> dict[str, Any]:
+    """Return what rows depend on beside rules, models and data, as manifest.json and suites have it."""
+    given = {output: str(one).strip() for output, one in parse_options(same or ()).items()}
+    return {
+        "sample": sample,
+        "same": {output: one if one.endswith("%") else float(one) for output, one in given.items()},
+        "gallery": gallery,
+        "traffic": traffic,
+        "engines": None if engines is None else str(engines),
+    }
 
 
 def tolerances(given: Sequence[str]) -> dict[str, Quantity]:

@@ -8,8 +8,8 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roadworthy._files import check_free
 from roadworthy.cli._campaigns import hashed, try_all, write_as_suite
+from roadworthy.cli._console import make_new_folder
 from roadworthy.cli._tables import RESULT_FILE
 from roadworthy.cli.rules._inputs import predicted_outputs
 from roadworthy.errors import InputError
@@ -108,7 +108,7 @@ class Campaign:
         from roadworthy.runs.model_notes import note_models
         from roadworthy.runs.store import add_notes
 
-        check_free(self.out)
+        make_new_folder(self.out)
         self.tested = hashed(
             self.command,
             self.systems,

@@ -28,7 +28,7 @@ from roadworthy.cli.rules._group import (
     Traffic,
     app,
 )
-from roadworthy.cli.rules._inputs import plans_of, read_engines_file, tolerances, transform_named
+from roadworthy.cli.rules._inputs import plans_of, read_engines_file, settings_of, tolerances, transform_named
 from roadworthy.cli.rules._running import Campaign, exit_code, write_report
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def compare(
         frames_of(data, option, systems, sample),
         out,
         seed,
-        settings={"sample": sample},
+        settings={"by": by, **settings_of(sample, same, gallery, traffic, engines)},
         engines=known,
         command="rules compare",
     )
@@ -157,7 +157,7 @@ def compose(
         frames_of(data, option, systems, sample),
         out,
         seed,
-        settings={"sample": sample},
+        settings={"first": first, **settings_of(sample, same, gallery, traffic, engines)},
         engines=known,
         command="rules compose",
     )

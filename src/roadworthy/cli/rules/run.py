@@ -15,14 +15,13 @@ from roadworthy.cli._console import (
     console,
     examples,
     make_folder,
-    parse_options,
     print_json,
     print_note,
     print_report,
     tracked,
 )
 from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli._models import frames_of, opened_models
+from roadworthy.cli._models import USUAL, frames_of, opened_models
 from roadworthy.cli._tables import print_tables, write_document
 from roadworthy.cli._values import Workers, processes_for, share
 from roadworthy.cli.rules._group import (
@@ -40,7 +39,7 @@ from roadworthy.cli.rules._group import (
     Traffic,
     app,
 )
-from roadworthy.cli.rules._inputs import plans_of, read_engines_file, tolerances
+from roadworthy.cli.rules._inputs import plans_of, read_engines_file, settings_of, tolerances
 from roadworthy.cli.rules._running import Campaign, exit_code, write_report
 from roadworthy.cli.rules._sheets import write_sheets
 from roadworthy.errors import InputError
@@ -135,13 +134,6 @@ def run(
         skip=skip,
     )
     systems = opened_models(model)
-    settings = {
-        "sample": sample,
-        "same": {output: one if one.endswith("%") else float(one) for output, one in _same(same).items()},
-        "gallery": gallery,
-        "traffic": traffic,
-        "engines": None if engines is None else str(engines),
-    }
     campaign = Campaign(
         plans,
         systems,
@@ -150,7 +142,7 @@ def run(
         seed,
         share("--allow", allow),
         [share("--threshold", one) for one in threshold.split(",") if one.strip()],
-        settings,
+        settings_of(sample, same, gallery, traffic, engines),
         known_engines,
     )
     found = campaign.run(
@@ -159,7 +151,7 @@ def run(
         processes=processes_for(workers, campaign.images),
     )
     tables = _tables(campaign, found)
-    campaign.write_suite(model or ["dave2"], data_form(data, option, sample=sample), engines)
+    campaign.write_suite(model or USUAL, data_form(data, option, sample=sample), engines)
     document = campaign.document(found) | {"skipped": skipped}
     document["sheets"] = write_sheets(campaign, found, worst if images != "none" else 0)
     shrunk = _shrunk(campaign, found, shrink)
@@ -175,10 +167,6 @@ def run(
         _print_notes(campaign, document)
         print_report(report)
     raise typer.Exit(exit_code(found))
-
-
-def _same(given: list[str] | None) -> dict[str, str]:
-    return {output: str(one).strip() for output, one in parse_options(given or [], "--same speed=5%").items()}
 
 
 def _tables(campaign: Campaign, found: SeveralResults) -> list[ResultTable]:

@@ -238,10 +238,12 @@ class WeatherReader(Reader):
 
     def exchange_environment(self, old: Thing, new: Thing) -> None:
         """Let one weather, time of day or season give way to another."""
-        kinds = [{ontology().condition_of(name) for name in (one.element, *one.also)} for one in (old, new)]
+        before, after = (
+            {ontology().condition_of(name) for name in (one.element, *one.also)} for one in (old, new)
+        )
         # "The weather changes to night" says what it becomes, but of the wrong thing; a "sunny day" that
         # becomes a night is a time, and a scene becomes anything.
-        fits = old.element in ("sunny", "day", SCENE) or (None not in kinds[0] and kinds[0] & kinds[1])
-        if None in kinds[1] or not fits:
+        fits = old.element in ("sunny", "day", SCENE) or before & after
+        if None in after or not fits:
             raise new.words.refuse(f"{str(new.words)!r} cannot come in the place of {str(old.words)!r}")
         self.environment(new)

@@ -220,9 +220,10 @@ def _compare(title: str, record: Mapping[str, Any], here: Digest | None, found: 
     elif here.sha256 != told:
         detail = f"the run was made with sha256 {told[:16]}…, here it is {here.sha256[:16]}…"
         found.findings.append(Finding("manifest", title, detail))
-    elif record != here.record():
-        part, before, now = differing(title, record, here.record())
-        found.findings.append(Finding("manifest", part, f"the run was made with {before!r}, here it is {now!r}"))
+    elif record.get("settings", {}) != here.settings:
+        part, before, now = differing(f"{title} settings", record.get("settings", {}), here.settings)
+        detail = f"the run was made with {before!r}, here it is {now!r}"
+        found.findings.append(Finding("manifest", part, detail))
 
 
 def _first_line(error: Exception) -> str:

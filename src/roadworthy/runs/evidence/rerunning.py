@@ -94,14 +94,19 @@ class Rerun:
         """Whether cases were compared and none differs."""
         return self.compared > 0 and not self.differences
 
+    @property
+    def differing(self) -> int:
+        """How many cases differ."""
+        return len({_key(one) for one in self.differences})
+
     def lines(self) -> Iterator[str]:
         """Yield it for people."""
         yield from map(str, self.differences)
         yield from (f"Note: {note}" for note in self.notes)
         yield (
             f"{self.compared} cases were run again: {self.identical} came out the same to the last bit, "
-            f"{self.compared - self.identical - len({_key(one) for one in self.differences})} within "
-            f"{self.tolerance:g}, {len({_key(one) for one in self.differences})} differ"
+            f"{self.compared - self.identical - self.differing} within {self.tolerance:g}, "
+            f"{self.differing} differ"
         )
 
     def document(self) -> dict[str, Any]:

@@ -72,5 +72,6 @@ __all__ = [
     "read_rows",
     "read_verdicts",
     "requirement_record",
+    "verdict_of",
     "what_is_tested",
 ]

@@ -32,14 +32,14 @@ def storing(folder: Path) -> Iterator[None]:
         Traceback (most recent call last):
         ...
         roadworthy.errors.InputError: cannot write the run to runs/night: No space left on device; what was \
-stored before is whole: make room and run again, and it goes on from there
+stored before is whole: make room and run again
     """
     try:
         yield
     except OSError as error:
         told = error.strerror or str(error) or type(error).__name__
         if error.errno in _FULL:
-            told += "; what was stored before is whole: make room and run again, and it goes on from there"
+            told += "; what was stored before is whole: make room and run again"
         elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
             told += "; choose a folder that may be written to"
         raise InputError(f"cannot write the run to {folder}: {told}") from error

@@ -59,8 +59,10 @@ def _given(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_suite(
     folder: Path, document: Mapping[str, Any], command: str, files: Mapping[str, Path] | None = None
-) -> bool:
+) -> None:
     """Write what a command did into the folder of its run, as a suite.
+
+    Nothing is written where something was given that no suite can say, such as a name that is no Unicode.
 
     Args:
         folder: The folder.
@@ -68,16 +70,13 @@ def write_suite(
         command: The command, which a reader of the file is told.
         files: The files that the suite names, by the paths that it has for them; copies lie in the folder.
 
-    Returns:
-        Whether there is such a suite: not where something was given that no suite can say.
-
     Raises:
         InputError: A file cannot be read or written.
     """
     try:
         form = SuiteForm.model_validate(dict(document))
     except ValidationError:
-        return False
+        return
     lines = [
         f"# What `roadworthy {command}` did, as a suite. Paths count from where it was started: to run it",
         "# again, keep a copy there.",
@@ -89,4 +88,3 @@ def write_suite(
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(path.read_bytes())
     write_text(folder / SUITE_FILE, "\n".join([*lines, body]))
-    return True

@@ -2,7 +2,7 @@
 
 const token = document.querySelector('meta[name="csrf-token"]').content;
 
-export class Refused extends Error {
+class Refused extends Error {
   constructor(message, code, status) {
     super(message);
     this.code = code;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from hashlib import sha256
 from typing import Annotated, Any
 
 from pydantic import (
@@ -129,7 +130,8 @@ Size = Annotated[
     str, BeforeValidator(_size), WithJsonSchema({"type": "string", "pattern": r"^\d{1,5}x\d{1,5}$"})
 ]
 Count = Annotated[int, Field(ge=1)]
-Name = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f/@]+$")]
+_LONGEST_NAME = 120
+Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f/@]+$")]
 
 
 class Or:
@@ -167,8 +169,17 @@ def names_of(given: object) -> list[str]:
 def as_name(text: str) -> str:
     """Return what a suite may call a model, data or a requirement: neither / nor @ is in it.
 
+    Of one that is too long its end is left, and some digits that tell it from others with this end.
+
     Example:
         >>> as_name("onnx:nets/mine.onnx")
         'onnx:nets-mine.onnx'
+        >>> long = as_name("kitti:" + "sorted/" * 20 + "training")
+        >>> len(long), long[:13], long[-15:]
+        (120, '97f2bb81…rted', 'sorted-training')
     """
-    return re.sub(r"[/@\x00-\x1f]+", "-", text)
+    name = re.sub(r"[/@\x00-\x1f]+", "-", text)
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digits = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{digits}…{name[len(digits) + 1 - _LONGEST_NAME :]}"
