@@ -24,7 +24,8 @@ def _importing() -> str:
     """Return which module has the import at work: of this thread, because another may be loading torch."""
     frame, name = inspect.currentframe(), __name__
     while frame is not None and name.startswith(_MACHINERY):
-        frame, name = frame.f_back, str(frame.f_globals.get("__name__"))
+        name = str(frame.f_globals.get("__name__"))
+        frame = frame.f_back
     return name
 
 

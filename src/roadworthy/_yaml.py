@@ -302,6 +302,9 @@ def explained(
     return told
 
 
+_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
+
+
 class _Dumper(yaml.SafeDumper):
     """Writes no anchors, which `read_yaml` does not take, and text of several lines as such."""
 
@@ -310,7 +313,8 @@ class _Dumper(yaml.SafeDumper):
         return True
 
     def represent_str(self, data: str) -> yaml.ScalarNode:
-        style = "|" if "\n" in data else None
+        # Other signs that end a line are kept in double quotes only.
+        style = '"' if _LINE_ENDS.search(data) else "|" if "\n" in data else None
         return self.represent_scalar("tag:yaml.org,2002:str", data, style)
 
 

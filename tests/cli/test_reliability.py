@@ -237,6 +237,8 @@ def test_rank_has_the_shape_of_the_papers_table(roadworthy: Run, tmp_path: Path)
     levels = [one for one in found["results"] if one["source"] == "ImageNet-C"]
     assert [one["pairs"] for one in levels] == [25, 25]
     assert "(rank) distance" in (tmp_path / "reliability-rank" / "tables.md").read_text("utf-8")
+    settings = json.loads((tmp_path / "reliability-rank" / "manifest.json").read_text("utf-8"))["settings"]
+    assert settings.items() >= {"command": "reliability rank", "transforms": ["contrast", "rgb"]}.items()
 
 
 def test_rank_needs_two_models_of_one_task(roadworthy: Run) -> None:
@@ -287,3 +289,5 @@ def test_check_of_a_detector_asks_for_what_it_looks_for_and_is_sure_of(roadworth
     assert "pedestrian" in measure
     other = roadworthy("reliability", "check", *options, "--measure", "ap(iou=0.7)", "--out", "stricter")
     assert {one["measure"] for one in json.loads(other.stdout)["results"]} == {"mAP@0.7"}
+    checked = roadworthy("evidence", "verify", "stricter", "--rerun", "2", "--json")
+    assert json.loads(checked.stdout).items() >= {"passed": True, "findings": []}.items()

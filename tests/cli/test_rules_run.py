@@ -117,6 +117,14 @@ def test_several_rules_models_and_thresholds_in_one_run(roadworthy: Run) -> None
     ):
         assert heading in text
     assert "| R1 & R3 |" in text
+    refused = roadworthy("evidence", "verify", "rules-out", "--rerun", "9")
+    assert refused.exit_code == 2
+    assert "which may run code" in refused.stderr
+    checked = roadworthy(
+        "evidence", "verify", "rules-out", "--rerun", "9", "--suite", "rules-out/suite.yaml", "--json"
+    )
+    again = json.loads(checked.stdout)
+    assert (again["passed"], again["findings"], again["rerun"]["identical"]) == (True, [], 9), again
 
 
 @pytest.mark.usefixtures("drivers")
@@ -323,6 +331,9 @@ def test_compare_has_a_column_for_each_way_to_make_the_change(roadworthy: Run) -
     (table,) = json.loads(result.stdout)["tables"]
     assert table["columns"] == ["model", "built in", "brightness(bias=1)", "engine:mine"]
     assert table["rows"][0][1:] == ["3 (100.00%)", "0 (0.00%)", "3 (100.00%)"]
+    settings = json.loads(Path("rules-compared/manifest.json").read_text("utf-8"))["settings"]
+    told = {"by": ["brightness(bias=1)", "engine:mine"], "sample": 3, "engines": "engines.yaml"}
+    assert settings.items() >= told.items()
 
 
 @pytest.mark.usefixtures("drivers")

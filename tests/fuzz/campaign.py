@@ -118,6 +118,7 @@ def _guided(atheris: Any, tally: _Tally, seeds: list[bytes], seed: int) -> None:
             "-verbosity=0",
             "-rss_limit_mb=0",
             "-timeout=600",
+            f"-artifact_prefix={grown}/",  # inputs that were slow, which libFuzzer puts where one is
         ]
         arguments = ["fuzz", *options, grown, str(CORPUS / tally.target.name)]
         atheris.Setup(arguments, tally.try_one, custom_mutator=mutate, internal_libfuzzer=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._arrays import read_npz
-from roadworthy._files import parse_json, replacing
+from roadworthy._files import naming, parse_json, replacing
 from roadworthy.errors import FrameError, InputError
 from roadworthy.images import decode_pixels
 from roadworthy.models.training.samples import Samples
@@ -159,8 +159,9 @@ def reading_material(path: Path, format: str, *, otherwise: str) -> Iterator[Sto
         header = parse_json(str(arrays["header"]))
         if header["format"] != format:
             raise ValueError(f"expected {format!r}, got {header['format']!r}")
-        variant = architecture(header["network"]).variant(header["outputs"], header["options"])
-        yield StoredMaterial(header, arrays, variant)
+        with naming(path):
+            variant = architecture(header["network"]).variant(header["outputs"], header["options"])
+            yield StoredMaterial(header, arrays, variant)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         why = f"{type(error).__name__}: {error}"
         raise InputError(f"{path} {otherwise.replace('{why}', why)}") from error

@@ -146,7 +146,7 @@ class WeatherReader(Reader):
         ):
             if lemma == "clear" and thing.element == "weather":
                 self.become("sunny", {}, None, words)
-                self.leftover(self.tail())
+                self.leftover(self.tail(), allow_environment=True)
                 return
             raise self.ended(thing.element, group.words)
         self.skip()
@@ -154,11 +154,11 @@ class WeatherReader(Reader):
             self.at += 1
         if lemma in _SUN_DOWN and thing.element == "sunny":
             self.become("night", {}, None, words)
-            self.leftover(self.tail())
+            self.leftover(self.tail(), allow_environment=True)
             return
         if lemma in _SUN_UP and thing.element in ("sunny", "day"):
             self.become("day", {}, None, words)
-            self.leftover(self.tail())
+            self.leftover(self.tail(), allow_environment=True)
             return
         while self.lower() in ("very", "quite", "more", "much", "even"):
             self.at += 1
@@ -179,26 +179,38 @@ class WeatherReader(Reader):
         if self.lower() in ("dark", "darker"):
             self.at += 1
             self.become("night", {}, None, words)
+            self.leftover(self.tail(), allow_environment=True)
             return
-        noun = None
-        if not self.over() and prepositional(self.words, self.at) is None:
-            noun = noun_phrase(self.words, self.at)
-        if noun is not None and noun[0].element and not is_environment(noun[0].element):
+        if self.over() or prepositional(self.words, self.at) is not None:
+            self._environment_changes(thing, group, words)
+        else:
+            self._environment_becomes(thing, group, words)
+
+    def _environment_becomes(self, thing: Thing, group: VerbGroup, words: Words) -> None:
+        """Read the noun after the verb, which a condition becomes: "the season becomes winter"."""
+        lemma = group.lemma
+        noun = noun_phrase(self.words, self.at)
+        if noun is None:
+            self._environment_changes(thing, group, words)
+            return
+        if noun[0].element and not is_environment(noun[0].element):
             if lemma == "cover" or noun[0].element == SCENE:
                 self.at = noun[1]
                 self.environment(thing)
+                self.leftover(self.tail(), allow_environment=True)
                 return
             raise self._misspelt(self.at) or noun[0].words.refuse(
                 f"the {thing.element} cannot become this", self._such_as(thing)
             )
-        if noun is not None:
-            self.at = noun[1]
-            if lemma == "cover":
-                self.environment(thing)
-            else:
-                self.exchange_environment(thing, noun[0])
-            self.leftover(self.tail(), allow_environment=True)
-            return
+        self.at = noun[1]
+        if lemma == "cover":
+            self.environment(thing)
+        else:
+            self.exchange_environment(thing, noun[0])
+        self.leftover(self.tail(), allow_environment=True)
+
+    def _environment_changes(self, thing: Thing, group: VerbGroup, words: Words) -> None:
+        """Read the phrases after the verb: "changes to winter", "comes at night"; or that it just comes."""
         after = self.at
         tail = self.tail()
         new = next(
@@ -225,7 +237,7 @@ class WeatherReader(Reader):
             raise self.words[self.at : self.at + 1].refuse(
                 f"the {thing.element} cannot become this", self._such_as(thing)
             )
-        if lemma in _COMES | PRESENCE_VERBS | ADD_VERBS | SEE_VERBS:
+        if group.lemma in _COMES | PRESENCE_VERBS | ADD_VERBS | SEE_VERBS:
             more = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))
             self.leftover(tail, allow_environment=True, allow_place=True)
