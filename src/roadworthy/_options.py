@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["Option", "checked_options", "options_of", "takes_path"]
+__all__ = ["Option", "checked_options", "options_of", "takes_path", "unknown_option"]
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text", Path: "a path"}
 _TRUTH = {
@@ -107,14 +107,25 @@ Its options are recursive=False, limit=None
     known = {option.name: option for option in options_of(reader)}
     for key in given:
         if key not in known:
-            raise InputError(_unknown(name, key, known))
+            raise InputError(unknown_option(name, key, known))
     for option in known.values():
         if option.required and option.name not in given:
             raise InputError(f"{name!r} needs the option {option.name!r}: {_expected(option.annotation)}")
     return {key: _converted(name, known[key], value) for key, value in given.items()}
 
 
-def _unknown(name: str, key: str, known: Mapping[str, Option]) -> str:
+def unknown_option(name: str, key: str, known: Mapping[str, object]) -> str:
+    """Return what to say of an option that there is not.
+
+    Args:
+        name: What was given the option.
+        key: The option.
+        known: Those that it has, by their names; each is shown as its text.
+
+    Example:
+        >>> unknown_option("epoch", "widht", {"width": "width=128"})
+        "'epoch' has no option 'widht': did you mean 'width'? Its options are width=128"
+    """
     if not known:
         return f"{name!r} takes no options, got {key!r}"
     hint = suggest(key, known)

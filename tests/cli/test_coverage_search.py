@@ -68,6 +68,10 @@ def test_training_data_may_be_given(roadworthy: Run) -> None:
         "coverage", "search", *FEW, "-c", "boundary", "--training", "world:town", "-o", "count=6", "--json"
     )
     assert document(result)["coverage"]["total"] == 2 * 398
+    manifest = json.loads(Path("out/manifest.json").read_text("utf-8"))
+    assert list(manifest["data"]) == ["4 frames of world:town", "world:town"]
+    checked = json.loads(roadworthy("evidence", "verify", "out", "--json").stdout)
+    assert any("it has no suite.yaml" in note for note in checked["notes"])
 
 
 @pytest.mark.parametrize(
@@ -80,6 +84,7 @@ def test_training_data_may_be_given(roadworthy: Run) -> None:
         (("--model", "truth"), "does not show its layers"),
         (("--lambda", "0"), "expected λ above 0"),
         (("--worst", "-1"), "--worst must be 0 or more"),
+        (("--training", "world:town"), "--training is for multisection"),
         (("--output", "speed", "--model", "dave2-udacity"), "speed"),
     ],
 )

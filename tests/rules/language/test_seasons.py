@@ -96,6 +96,7 @@ def test_things_are_changed_in_the_season() -> None:
         ("If the season changes to snow, slow down.", "snow", "cannot come in the place of 'the season'"),
         ("If the weather becomes winter, slow down.", "winter", "cannot come in the place of 'the weather'"),
         ("If a car is replaced by winter, slow down.", "winter", "cannot come in the place of 'a car'"),
+        ("If spring comes with autumn, slow down.", "autumn", "the season cannot be spring and autumn at"),
         ("In spring and in autumn, slow down.", "autumn", "the season cannot be spring and autumn at once"),
         ("After winter, slow down.", "After winter", "does not say which season it is"),
         ("If it rains before winter, slow down.", "before winter", "does not say which season it is"),
@@ -137,6 +138,9 @@ def test_a_condition_that_is_not_there_is_never_made(text: str) -> None:
         "If the weather changes to rain at night, slow down.",
         "If the scene becomes a rainy night, slow down.",
         "In dark rain, slow down.",
+        "If rain at night falls, slow down.",
+        "If rain falls by night, slow down.",
+        "If rain comes with the night, slow down.",
     ],
 )
 def test_no_condition_is_lost(text: str) -> None:

@@ -6,7 +6,12 @@ import typer
 
 from roadworthy.cli._commands import Group
 
-__all__ = ["app"]
+__all__ = ["IDLE_TRAINING", "app"]
+
+IDLE_TRAINING = (
+    "--training is for multisection, boundary, strong-activation and the surprises: name one of them with "
+    "-c, or leave it out"
+)
 
 HELP = "Measure what images make a network do, search for changes that break it, and retrain it."
 

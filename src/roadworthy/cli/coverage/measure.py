@@ -12,7 +12,7 @@ import typer
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import examples, print_json, tracked
 from roadworthy.cli._datasets import AsJson, Options, opened
-from roadworthy.cli.coverage._group import app
+from roadworthy.cli.coverage._group import IDLE_TRAINING, app
 from roadworthy.cli.coverage._measured import FUNCTIONAL, as_document, print_measured, write_measured
 from roadworthy.errors import InputError
 
@@ -148,10 +148,7 @@ def measure(
             known = _frames(training, training_option, None, training_sample, network)
             measuring.learn(lambda: known.batches("Reading training data"))
         elif training is not None:
-            raise InputError(
-                "--training is for multisection, boundary, strong-activation and the surprises: name one of "
-                "them with -c, or leave it out"
-            )
+            raise InputError(IDLE_TRAINING)
         for batch in frames.batches("Measuring"):
             measuring.add(batch)
         found = measuring.result

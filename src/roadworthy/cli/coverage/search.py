@@ -12,12 +12,13 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_new_folder
-from roadworthy.cli._datasets import AsJson, Data, Options
+from roadworthy.cli._datasets import AsJson, Data, Options, opened
 from roadworthy.cli._out import Out
-from roadworthy.cli.coverage._group import app
+from roadworthy.cli.coverage._group import IDLE_TRAINING, app
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
+    from roadworthy.cases import Dataset
     from roadworthy.cli.coverage._seeds import Seeds
     from roadworthy.coverage.criteria import Ranges, Reference
     from roadworthy.coverage.observed import Observed
@@ -139,6 +140,7 @@ def search(
     from roadworthy.models import load_model
     from roadworthy.runs import run
     from roadworthy.runs.model_notes import note_models
+    from roadworthy.runs.store import digest_of_dataset
 
     if worst < 0:
         raise InputError(f"--worst must be 0 or more, got {worst}")
@@ -160,7 +162,8 @@ def search(
     system = observable(network, counting)
     drawn = seed_images(data, option, [network], sample=sample, part=frames, seed=seed)
     seeds = _seeds(drawn)
-    ranges, sampled = _learned(system, settings, training, option)
+    known = None if training is None else opened(training, option)
+    ranges, sampled = _learned(system, settings, known)
     method = CoverageMethod(ranges=ranges, reference=sampled)
     if not resume:
         make_new_folder(out)
@@ -172,6 +175,8 @@ def search(
         # What may change when the search goes on, such as its budget, stands in requirements.jsonl.
         settings={"counting": counting, "training": training, **settings.fixed()},
     )
+    if known is not None:
+        manifest["data"] = {**manifest["data"], known.name: digest_of_dataset(known)}
     start = time.perf_counter()
     with _stoppable(out), progress("Trying", settings.tries + len(seeds)) as told:
         result = run(
@@ -239,17 +244,17 @@ def _domain(path: Path | None) -> Any:
 
 
 def _learned(
-    system: Observed[Any], settings: Settings, training: str | None, option: list[str] | None
+    system: Observed[Any], settings: Settings, data: Dataset | None
 ) -> tuple[Ranges | None, Reference | None]:
     """Return what the neurons did on training data, as far as the criterion needs it."""
     from roadworthy.cli._console import tracked
-    from roadworthy.cli._datasets import opened
     from roadworthy.coverage.criteria import learn_ranges, learn_reference, parse_mixture
 
     needs = parse_mixture(settings.criterion).needs - {"layers"}
-    if training is None or not needs:
+    if data is None:
         return None, None
-    data = opened(training, option)
+    if not needs:
+        raise InputError(IDLE_TRAINING)
     starts = list(range(0, len(data), _BATCH))
 
     def batches() -> Any:

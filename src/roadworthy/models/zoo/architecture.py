@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roadworthy._frozen import FrozenDict, frozen
-from roadworthy.errors import InputError, suggest
+from roadworthy._options import unknown_option
+from roadworthy.errors import InputError
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec
 from roadworthy.models.outputs import Output, RegressionOutput
@@ -119,10 +120,8 @@ class Architecture:
         found = {**self.options, **(self.small if small else {})}
         for key, value in (options or {}).items():
             if key not in found:
-                known = ", ".join(f"{name}={size_text(one)}" for name, one in found.items())
-                hint = suggest(key, found)
-                near = f" {hint} Its" if hint.endswith("?") else " its"
-                raise InputError(f"{self.name!r} has no option {key!r}:{near} options are {known}")
+                known = {name: f"{name}={size_text(one)}" for name, one in found.items()}
+                raise InputError(unknown_option(self.name, key, known))
             found[key] = _like(self.options[key], value, key, self.name)
         return Variant(self, chosen, frozen(found))
 

@@ -151,6 +151,8 @@ class EventReader(ExchangeReader):
             for one in things:
                 self.at = after
                 self._environment_happens(one, group, words)
+            if inner is not None:
+                self.leftover(inner, allow_environment=True, allow_place=True)
             return
         if self.comparison(group, things):
             return

@@ -114,7 +114,7 @@ def is_environment(element: str) -> bool:
 
 def no_level(element: str, level: str, words: Words) -> RuleError:
     """Return the refusal of a level of what has none: "a mild winter"."""
-    return words.refuse(f"{element} cannot be {level}: only weather has levels", ["heavy rain"])
+    return words.refuse(f"{element} cannot be {level}: only weather has levels")
 
 
 def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:

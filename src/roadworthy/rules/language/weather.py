@@ -17,6 +17,7 @@ from roadworthy.rules.language.lexicon import (
     LIGHTER_VERBS,
     PRESENCE_VERBS,
     REMOVE_VERBS,
+    REPLACE_VERBS,
     SEE_VERBS,
     VANISH_VERBS,
     WEATHER_VERBS,
@@ -39,8 +40,9 @@ _COMES = words_of(
 )
 
 
-_INTO = ("to", "into", "with", "by", "for")
-_WHEN = (*_INTO, "in", "at", "on", "during")  # "the scene is in winter"
+_INTO = ("to", "into")
+_INSTEAD = ("with", "by", "for")  # what it is replaced by; but what comes with another comes beside it
+_WHEN = ("in", "at", "on", "during")  # "the scene is in winter"
 _ALIKE = 0.75  # of two words, one of which is probably a slip: "fogy" and "foggy" have 0.89
 
 
@@ -213,13 +215,16 @@ class WeatherReader(Reader):
         """Read the phrases after the verb: "changes to winter", "comes at night"; or that it just comes."""
         after = self.at
         tail = self.tail()
+        before: tuple[str, ...] = _INTO
+        if group.lemma in REPLACE_VERBS | CHANGE_VERBS or thing.element == SCENE:
+            before += _INSTEAD
+        if thing.element == SCENE:
+            before += _WHEN
         new = next(
             (
                 one
                 for one in tail.phrases
-                if one.thing is not None
-                and one.preposition in (_WHEN if thing.element == SCENE else _INTO)
-                and is_environment(one.thing.element)
+                if one.thing is not None and one.preposition in before and is_environment(one.thing.element)
             ),
             None,
         )
