@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
+from roadworthy.datasets import load
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import make_transform
@@ -90,6 +91,16 @@ def test_what_is_not_green_loses_no_leaves(color: tuple[int, int, int]) -> None:
     assert np.abs(bare(plain, 1, measure=False).image.astype(int) - plain.image)[:60].mean() < 1
     if color == OTHERS["bark"]:
         assert np.abs(bare(frame, 1, measure=False).image.astype(int) - frame.image)[:60].mean() < 12
+
+
+def test_a_person_before_a_tree_is_not_seen_through_it() -> None:
+    frame = load("world", count=30)[27]
+    person = where(frame, "pedestrian").astype(np.uint8)
+    beside = (cv2.dilate(person, np.ones((1, 15), np.uint8)) > 0) & (person == 0) & where(frame, "tree")
+    assert np.count_nonzero(beside) > 80
+    changed = make_transform("winter")(frame, 1, measure=False).image[beside].astype(int)
+    orange = (changed[:, 0] > changed[:, 2] + 60) & (changed[:, 0] > changed[:, 1] + 30)
+    assert orange.mean() < 0.02, "colour of the person's clothes"
 
 
 def test_a_near_trunk_that_the_picture_cuts_off_is_no_verge(meadow: Frame) -> None:

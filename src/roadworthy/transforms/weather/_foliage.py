@@ -32,6 +32,7 @@ _PARTLY = 40  # of 255: leaves that hide what is behind them
 # How bright what is seen between twigs is on average, of a byte, so that light and shade fit in.
 _BETWEEN = 0.5
 _DARK = np.uint8(56)  # grey level below which colours say little
+_BEFORE_TREES = ("dynamic object", "ego-vehicle", "traffic infrastructure")  # and never what lies behind
 _TWIG: Colour = (98.0, 86.0, 78.0)
 _SNOW: Colour = (206.0, 211.0, 219.0)
 # How green, or how yellow, of 128, a pixel must be to be perhaps, and surely, a leaf: in what the label map
@@ -168,7 +169,11 @@ def bared(image: Image, scene: Surroundings, leaves: Mask, rng: np.random.Genera
 def _behind(image: Image, scene: Surroundings, leaves: Mask) -> Image:
     """Return what is seen around leaves, carried on into them, in a thumbnail."""
     small = np.asarray(resized(image, *scene.small), np.float32)
-    hiding = widened(above(np.asarray(resized(leaves, *scene.small), np.uint8), _PARTLY), 1)
+    hiding = above(np.asarray(resized(leaves, *scene.small), np.uint8), _PARTLY)
+    before = scene.mask(*_BEFORE_TREES)
+    if before is not None:
+        hiding = _either(hiding, thinned(before, *scene.small))
+    hiding = widened(hiding, 1)
     around = np.asarray(cv2.bitwise_not(hiding), np.uint8)
     weight = around.astype(np.float32) * np.float32(1 / 255)
     total = small * weight[..., None]
