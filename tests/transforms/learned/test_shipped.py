@@ -27,7 +27,7 @@ _MOST_BYTES = 8_000_000
 
 
 def test_there_is_one_for_each_change_and_they_are_small() -> None:
-    assert shipped_names() == NAMES == tuple(sorted(RECIPES))
+    assert shipped_names() == NAMES == tuple(sorted(name for name, one in RECIPES.items() if one.ships))
     files = [one for one in shipped_folder().rglob("*") if one.is_file()]
     assert sum(one.stat().st_size for one in files) <= _MOST_BYTES
     assert {one.name for one in files} == {"card.json", "engine.onnx"}

@@ -262,7 +262,7 @@ class _Maker:
             domain="world",
             license=_LICENSE,
             source=_SOURCE,
-            notes=_notes(self.change, best.variant),
+            notes=(*_notes(self.change, best.variant), *self.recipe.faults),
         )
         variants = {one.variant.name: round(one.distance, 5) for one in found}
         folder = self.out / self.change.name

@@ -52,6 +52,7 @@ class Recipe:
         noise: Channels of noise that it sees.
         rate: Adam's learning rate.
         ships: Whether the engine comes with the package.
+        faults: What was seen to be wrong in its pictures, one sentence each, for its card.
     """
 
     change: str
@@ -61,6 +62,7 @@ class Recipe:
     noise: int = 1
     rate: float = 1e-3
     ships: bool = True
+    faults: tuple[str, ...] = ()
 
 
 _LIGHT = Variant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.05, matching=0.5))
@@ -79,6 +81,10 @@ RECIPES: Mapping[str, Recipe] = {
             (replace(_LIGHT, share=3.0), Variant("taught", weights=PairedWeights(teacher=0.5))),
             noise=2,
             rate=5e-4,
+            faults=(
+                "Traffic lights go out, and people in blue or purple clothes may glow like lit windows: "
+                "do not judge rules about lights or people with it.",
+            ),
         ),
         Recipe("clear-to-rain", (_LIGHT,), noise=2, rate=5e-4),
         Recipe("clear-to-snow", (_LIGHT,), noise=2, rate=5e-4, ships=False),
