@@ -78,6 +78,29 @@ def test_wrong_usage_ends_with_2(roadworthy: Callable[..., Result], args: tuple[
     assert "Traceback" not in result.output
 
 
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (("transforms", "list"), "roadworthy list transforms"),
+        (("models", "dave2"), "roadworthy list models"),
+        (("data", "list"), "roadworthy list datasets"),
+        (("driving", "list"), "roadworthy list simulators"),
+        (("metrics",), "roadworthy list metrics"),
+        (("rules", "list"), "See: roadworthy list"),
+        (("list", "engines"), "roadworthy engines list"),
+        (("transforms", "shwo"), "Did you mean 'show'?"),
+    ],
+)
+def test_an_unknown_command_points_to_what_lists_things(
+    roadworthy: Callable[..., Result], args: tuple[str, ...], hint: str
+) -> None:
+    result = roadworthy(*args)
+    assert result.exit_code == 2
+    told = " ".join(result.output.replace("│", " ").split())
+    assert hint in told
+    assert ("roadworthy list" in hint) == ("roadworthy list" in told)
+
+
 def test_our_errors_are_one_message_without_a_traceback(process: Process) -> None:
     result = process("data", "show", "wrold")
     assert result.returncode == 2

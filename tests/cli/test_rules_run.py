@@ -321,6 +321,23 @@ def test_engines_of_users_make_the_change(roadworthy: Run) -> None:
 
 
 @pytest.mark.usefixtures("drivers")
+def test_the_run_says_which_engine_made_the_images(roadworthy: Run) -> None:
+    write_engine(200)
+    both = RAIN.replace(",", " and a pedestrian appears on the roadside,", 1)
+    fog = RAIN.replace("it rains", "it is foggy")
+    result = roadworthy(
+        "rules", "run", "--rule", RAIN, "--rule", fog, "--rule", both, "--model", STEERS, "--sample", "2",
+        "--engines", "engines.yaml", "--allow-commands", "--worst", "0", "--out", "out",
+    )  # fmt: skip
+    note = (
+        "mine made the images of rule 1; mine and what is built in made the images of rule 3; "
+        "no engine of --engines does rule 2: what is built in made these images."
+    )
+    assert f"Note: {note}" in result.output
+    assert note in json.loads(Path("out/manifest.json").read_text("utf-8"))["notes"]["run"]
+
+
+@pytest.mark.usefixtures("drivers")
 def test_compare_has_a_column_for_each_way_to_make_the_change(roadworthy: Run) -> None:
     write_engine(200)
     result = roadworthy(

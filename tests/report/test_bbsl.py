@@ -76,6 +76,13 @@ def test_cells_show_object_and_detection() -> None:
     filled = [axes for axes in figure.axes if axes.get_xlabel()]
     assert [axes.get_xlabel() for axes in filled] == ["000007 · IoU 0.70 · margin -2.50 px"]
     assert outlines(filled[0]) == {(10, 20, 20, 20), (11, 20, 19, 24)}
+    assert sum(texts(axes) == ["no test case"] for axes in figure.axes) == len(table.cells[0.6]) - 1
+    assert [one.get_text() for one in figure.legends[0].get_texts()] == ["object", "its detection"]
+    # All that is written lies inside the picture.
+    figure.draw_without_rendering()
+    whole, captions = figure.bbox, [axes.xaxis.label.get_window_extent() for axes in filled]
+    assert all(whole.y0 <= one.y0 and one.y1 <= whole.y1 for one in captions)
+    assert all(figure.legends[0].get_window_extent().y1 <= one.y0 for one in captions)
     # The part round the boxes, in the shape of the image, y down.
     low, high = filled[0].get_ylim()
     assert 50 >= low > 44

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.cases import Acceptance, Answers, Case, OutcomeStatus, Predicted, Requirement, Status
+from roadworthy.cases import (
+    Acceptance,
+    Answers,
+    Case,
+    Outcome,
+    OutcomeStatus,
+    Predicted,
+    Requirement,
+    Status,
+    Verdict,
+)
 from roadworthy.datasets import load
 from roadworthy.errors import NotApplicable, RuleError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
@@ -17,7 +27,14 @@ from roadworthy.images import read_image
 from roadworthy.rules import parse
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import Plan, plan_for
-from roadworthy.rules.method import RulesMethod, close_calls, judged, mean_difference, rule_case
+from roadworthy.rules.method import (
+    RulesMethod,
+    close_calls,
+    judged,
+    mean_difference,
+    out_of_reach,
+    rule_case,
+)
 from roadworthy.rules.reading import Block, Change, Rule
 from roadworthy.runs import image_path, read_rows, run
 
@@ -242,18 +259,18 @@ def test_cases_do_not_depend_on_the_frames_around_them(tmp_path: Path) -> None:
     assert [row["images"] for row in few] != [row["images"] for row in other]
 
 
+def verdicts_on(plan: Plan, speeds: Sequence[Sequence[float]]) -> list[Verdict]:
+    """What comes of the speeds before and after, for each frame."""
+    frame = Frame("a", np.zeros((4, 6, 3), np.uint8))
+    answers = [Predicted((frame,) * len(some), tuple(Signals(speed=one) for one in some)) for some in speeds]
+    return [judged(plan, rule_case(plan, "R1", "a", frame, 0), Answers((one,))) for one in answers]
+
+
 def test_close_calls_are_counted_and_told_with_their_unit() -> None:
     """0.1 m/s is the border: what is decided by less is a close call, whichever way it went."""
-    speeds = {"a": (10.0, 9.95), "b": (10.0, 10.05), "c": (10.0, 9.0), "d": (10.0, 9.8), "e": (10.0, 11.0)}
     plan = plan_for(RULE_1)
     method = RulesMethod({"R1": plan})
-    image = np.zeros((4, 6, 3), np.uint8)
-    verdicts = []
-    for id, (before, after) in speeds.items():
-        frames = (Frame(id, image), Frame(id, image))
-        case = rule_case(plan, "R1", id, frames[0], 0)
-        answers = Answers((Predicted(frames, (Signals(speed=before), Signals(speed=after))),))
-        verdicts.append(judged(plan, case, answers))
+    verdicts = verdicts_on(plan, [(10.0, 9.95), (10.0, 10.05), (10.0, 9.0), (10.0, 9.8), (10.0, 11.0)])
     outcome = method.conclude(Requirement("R1", "R1", "rules"), verdicts)
     assert outcome.measures["close_calls"] == 2
     assert outcome.notes == ("2 of 5 verdicts were decided by less than 0.1 m/s.",)
@@ -264,3 +281,38 @@ def test_close_calls_are_counted_and_told_with_their_unit() -> None:
     assert close_calls(1, 1, steering.outputs) == "1 of 1 verdict was decided by less than 0.1 degrees."
     both = plan_for(Rule("R6", (Block((PEDESTRIAN,), SLOWER), Block((CLOSER,), SAME))))
     assert close_calls(3, 9, both.outputs).endswith("less than 0.1 m/s or degrees.")
+
+
+def test_changes_that_no_answer_could_make_are_counted_and_told() -> None:
+    """A car at 2 m/s cannot become 5 m/s slower; at exactly 5 m/s it can, by standing still."""
+
+    def concluded(rule: Rule, *speeds: Sequence[float]) -> Outcome:
+        plan = plan_for(rule)
+        return RulesMethod({"R1": plan}).conclude(Requirement("R1", "R1", "rules"), verdicts_on(plan, speeds))
+
+    five = Expectation("speed", "decrease", "at least", Quantity(5.0))
+    slow = Block((PEDESTRIAN,), five)
+    # The fourth holds after all: some networks answer with speeds below 0.
+    found = concluded(Rule("R1", (slow,)), (2.0, 0.0), (5.0, 3.0), (10.0, 9.0), (4.0, -2.0), (10.0, 1.0))
+    assert found.measures["out_of_reach"] == 1
+    assert found.notes == (out_of_reach(1, 5),)
+    assert concluded(Rule("R1", (slow,)), (5.0, 3.0), (10.0, 9.0)).notes == ()
+    # Of two relations, either may be out of reach: the second is asked for after the first has slowed down.
+    both = Rule("R4", (Block((PEDESTRIAN,), SLOWER), Block((CLOSER,), five)))
+    assert concluded(both, (9.0, 4.0, 1.0), (9.0, 8.0, 6.0)).measures["out_of_reach"] == 1
+    between = Expectation("speed", "decrease", "between", Quantity(2.0), Quantity(3.0))
+    assert (
+        concluded(Rule("R1", (Block((PEDESTRIAN,), between),)), (9.0, 8.0), (1.0, 0.0)).measures[
+            "out_of_reach"
+        ]
+        == 1
+    )
+    # A share can always be met, and any speed can rise or be another one.
+    for expectation in (
+        Expectation("speed", "decrease", "at least", Quantity(0.3, relative=True)),
+        Expectation("speed", "increase", "at least", Quantity(5.0)),
+        Expectation("speed", "different", "at least", Quantity(5.0)),
+        SLOWER,
+    ):
+        told = concluded(Rule("R1", (Block((PEDESTRIAN,), expectation),)), (2.0, 2.0))
+        assert told.measures["out_of_reach"] == 0, expectation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,12 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(InputError, match=f"must be the folder of a run, .*; got {came}: give the folder"):
             StoredRun.open(tmp_path / name)
+    drive = tmp_path / "other"
+    (drive / "drive.parquet").write_bytes(b"")
+    with pytest.raises(
+        InputError, match=f"got a drive of .*`roadworthy driving metrics {re.escape(str(drive))}`"
+    ):
+        StoredRun.open(drive)
 
 
 def test_requirements_come_back_as_they_were() -> None:

@@ -1,9 +1,10 @@
-"""Commands and groups: their help does not call a switch a <bool>, and a shell can complete names."""
+"""Commands and groups: plain help, names that a shell can complete, and hints where no such command is."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +18,14 @@ _NAMED: Mapping[str, str] = {
     "SIMULATOR": "simulators",
 }
 """What stands for the name of something registered, in the help of a parameter: of which kind it is."""
+
+_LISTED: Mapping[str, str] = {
+    "data": "datasets",
+    "driving": "simulators",
+    "models": "models",
+    "transforms": "transforms",
+}
+"""Groups that are about things with names: of which kind these are."""
 
 
 class Command(TyperCommand):
@@ -39,6 +48,30 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters; switches take no value, and the names of known things can be completed."""
         return _improved(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is asked for; where there is none, say which one lists things."""
+        asked = args[0]
+        if self.get_command(ctx, asked) is None and not asked.startswith("-") and not ctx.resilient_parsing:
+            # Whoever mistypes the name of a command is told that name, by the class above.
+            mistyped = get_close_matches(asked, self.commands)
+            if hint := "" if mistyped else _where_listed(ctx, asked):
+                ctx.fail(f"No such command {asked!r}. {hint}")
+        return super().resolve_command(ctx, args)
+
+
+def _where_listed(ctx: Any, asked: str) -> str:
+    """Return which command lists the things that an unknown one is about; empty where none does."""
+    from roadworthy.registry import all_registries
+
+    kinds = [one.kind for one in all_registries()]
+    if ctx.parent is None:
+        kind = next((one for one in kinds if asked in (one, one.removesuffix("s"))), None)
+    else:
+        kind = _LISTED.get(ctx.info_name, "" if asked == "list" else None)
+    if kind is None:
+        return ""
+    return f"The {kind} are listed by: roadworthy list {kind}" if kind else "See: roadworthy list"
 
 
 def _flowing(text: str | None) -> str | None:

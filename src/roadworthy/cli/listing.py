@@ -31,6 +31,8 @@ def list_all(
     from roadworthy.registry import all_registries
 
     registries = [one for one in all_registries() if kind in (None, one.kind)]
+    if kind == "engines":
+        raise UnknownNameError("engines are listed by: roadworthy engines list")
     if not registries:
         raise UnknownNameError(
             f"there is no kind {kind!r} of things to list; "

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ZONE", "Zones", "draw_cells", "draw_row", "outline", "shade_zones"]
 
 TRUTH, DETECTION, ZONE = PALETTE[1], PALETTE[2], PALETTE[5]
+_BROKEN: Any = (0, (4, 2))
 
 Zones = Mapping[str, tuple[str, Sequence[float]]]
 """Intervals to draw: by the name of their function the axis ("x" or "y") and both ends, in image pixels."""
@@ -49,21 +50,50 @@ def draw_cells(
         raise InputError("there is nothing to draw: no test case has a verdict")
     rows = -(-len(cells) // 4)
     wide = min(20.0, max(12.0, 4 * (1.55 * size[0] / size[1] + 0.5)))
-    figure, axes = new_figure(rows, 4, size=(wide, 2.2 * rows + (0.3 if title else 0.0)))
+    figure, axes = new_figure(rows, 4, size=(wide, 2.4 * rows + (0.6 if title else 0.3)))
     if title:
         figure.suptitle(title, x=0.01, ha="left")
+    _tell_colors(figure, zones or {})
     for place, cell in zip(axes.flat, cells, strict=False):
         verdicts = f"IoU {_sign(cell.iou)} · specification {_sign(cell.specification)}"
         name = f"expected {cell.expectation} · {verdicts} · {len(cell)}"
         place.set_title(name, loc="left", fontsize=8.5)
         examples = cell.examples(1)
         if not examples:
-            place.set_axis_off()
+            _draw_none(place, size)
             continue
         draw_row(place, examples[0], image_of(examples[0].frame), size, zones or {})
     for place in list(axes.flat)[len(cells) :]:
         place.set_axis_off()
     return figure
+
+
+def _tell_colors(figure: Figure, zones: Zones) -> None:
+    """Say below all cells what the colours stand for."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    told: list[Any] = [
+        Line2D([], [], color=TRUTH, linewidth=2.4, label="object"),
+        Line2D([], [], color=DETECTION, linewidth=1.4, linestyle=_BROKEN, label="its detection"),
+    ]
+    told += [Patch(facecolor=ZONE, alpha=0.18, label=name) for name in zones]
+    figure.legend(
+        handles=told, loc="outside lower left", ncols=len(told), fontsize=8, frameon=False, handlelength=3
+    )
+
+
+def _draw_none(axes: Axes, size: tuple[float, float]) -> None:
+    """Draw an empty cell, as large as the others."""
+    wide, high = size
+    axes.set_xlim(0, wide)
+    axes.set_ylim(high, 0)
+    axes.set_aspect("equal")
+    axes.grid(False)
+    axes.set_facecolor("0.95")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.text(wide / 2, high / 2, "no test case", ha="center", va="center", color="0.45", fontsize=9)
 
 
 def _sign(verdict: bool) -> str:
@@ -84,7 +114,7 @@ def draw_row(axes: Axes, row: TestRow, image: Image | None, size: tuple[float, f
     axes.tick_params(labelsize=7)
     shade_zones(axes, zones)
     # The detection is thin and broken, so that the object shows where both have one edge.
-    boxes = ((row.truth, TRUTH, 2.4, "-"), (row.detection, DETECTION, 1.4, (0, (4, 2))))
+    boxes = ((row.truth, TRUTH, 2.4, "-"), (row.detection, DETECTION, 1.4, _BROKEN))
     for box, color, width, dashes in boxes:
         if box is not None:
             outline(axes, box, color, width, dashes)

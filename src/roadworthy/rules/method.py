@@ -28,7 +28,15 @@ from roadworthy.rules.generation import Plan, plan_for
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Engine
 
-__all__ = ["CLOSE_CALL", "RulesMethod", "close_calls", "judged", "mean_difference", "rule_case"]
+__all__ = [
+    "CLOSE_CALL",
+    "RulesMethod",
+    "close_calls",
+    "judged",
+    "mean_difference",
+    "out_of_reach",
+    "rule_case",
+]
 
 CLOSE_CALL = 0.1
 """The margin, in m/s or degrees, below which a verdict is a close call: nobody would feel the difference."""
@@ -104,23 +112,28 @@ class RulesMethod(BaseMethod):
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Return the outcome from the rate of failures; notes say how close verdicts were to the border.
 
-        They also say where less was tested than the words of the rule ask for.
+        They also say where less was tested than the words of the rule ask for, and where more was asked for
+        than any answer could give.
         """
         plan = self.plan(requirement)
-        close = 0
+        close = unreachable = 0
 
         def watched() -> Iterator[Verdict]:
-            nonlocal close
+            nonlocal close, unreachable
             for verdict in verdicts:
                 close += verdict.margin is not None and abs(verdict.margin) < CLOSE_CALL
+                unreachable += verdict.status is Status.VIOLATED and _is_out_of_reach(plan, verdict)
                 yield verdict
 
         outcome = super().conclude(requirement, watched())
+        verdicts_given = outcome.counts[Status.PASSED] + outcome.counts[Status.VIOLATED]
         notes = list(plan.rule.notes)
+        if unreachable:
+            notes.append(out_of_reach(unreachable, verdicts_given))
         if close:
-            verdicts_given = outcome.counts[Status.PASSED] + outcome.counts[Status.VIOLATED]
             notes.append(close_calls(close, verdicts_given, plan.outputs))
-        return replace(outcome, measures={**outcome.measures, "close_calls": close}, notes=tuple(notes))
+        found = {"close_calls": close, "out_of_reach": unreachable}
+        return replace(outcome, measures={**outcome.measures, **found}, notes=tuple(notes))
 
 
 def close_calls(close: int, judged: int, outputs: Iterable[str]) -> str:
@@ -133,6 +146,26 @@ def close_calls(close: int, judged: int, outputs: Iterable[str]) -> str:
     units = dict.fromkeys({"speed": "m/s", "steering": "degrees"}[one] for one in outputs)
     were = f"{'verdict' if judged == 1 else 'verdicts'} {'was' if close == 1 else 'were'}"
     return f"{close} of {judged} {were} decided by less than {CLOSE_CALL:g} {' or '.join(units)}."
+
+
+def out_of_reach(frames: int, judged: int) -> str:
+    """Return in how many frames a rule asks for more than any answer could give, in words.
+
+    Example:
+        >>> out_of_reach(26, 40)
+        '26 of 40 speeds before are lower than the decrease asked for: no answer could hold there.'
+    """
+    are = f"{'speed' if judged == 1 else 'speeds'} before {'is' if frames == 1 else 'are'}"
+    return f"{frames} of {judged} {are} lower than the decrease asked for: no answer could hold there."
+
+
+def _is_out_of_reach(plan: Plan, verdict: Verdict) -> bool:
+    """Return whether any relation of a plan could not have held, whatever the answer to the change."""
+    return any(
+        expectation.relation.is_out_of_reach(before)
+        for number, expectation in enumerate(plan.expectations, 1)
+        if isinstance(before := verdict.measures.get(f"before.{number}"), int | float)
+    )
 
 
 def rule_case(plan: Plan, requirement_id: str, frame_id: str, original: FrameSource, seed: int) -> Case:

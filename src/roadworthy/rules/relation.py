@@ -121,6 +121,18 @@ class Relation:
         """Return the distance to the nearest border, in the unit of the output, positive where it holds."""
         return min(distance for distance, _ in self._distances(before, after))
 
+    def is_out_of_reach(self, before: float) -> bool:
+        """Say whether no answer could hold after this one: a speed falls by no more than it is.
+
+        Example:
+            >>> less = Relation("speed", "fall", low=Border(Quantity(10 / 3.6)))
+            >>> less.is_out_of_reach(9 / 3.6), less.is_out_of_reach(11 / 3.6)
+            (True, False)
+        """
+        if (self.output, self.measured) != ("speed", "fall") or not (self.low and self.low.quantity.value):
+            return False
+        return not Relation(self.output, self.measured, low=self.low).holds(before, 0.0)
+
     def _distances(self, before: float, after: float) -> list[tuple[float, Border]]:
         before, after = float(before), float(after)
         if not (math.isfinite(before) and math.isfinite(after)):
@@ -261,14 +273,15 @@ class Relation:
                     return f"{subject} stay the same"
                 if border.strict or high:
                     return f"{subject} {'not ' if high else ''}{verb}"
-            return f"{subject} {verb} by {self._amount}"
+            return f"{subject} {verb} by {self.amount}"
         side = {"left": " to the left", "value": " to the right"}.get(self.measured, "")
         share = (low or high) and (low or high).quantity.relative  # type: ignore[union-attr]
         ending = side if self.output == "steering" else ""
-        return f"{subject} be {self._amount}{' of what it was' if share else ''}{ending}"
+        return f"{subject} be {self.amount}{' of what it was' if share else ''}{ending}"
 
     @property
-    def _amount(self) -> str:
+    def amount(self) -> str:
+        """What is asked for, without of what: "at least 30%"."""
         low, high = (border and border.quantity.text(self.output) for border in (self.low, self.high))
         if low and high:
             if low == high:

@@ -9,9 +9,10 @@ from roadworthy.ontology import CONDITIONS, ontology
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from roadworthy.rules.expectation import Expectation
     from roadworthy.rules.reading import Change, Rule
 
-__all__ = ["change_in_brief", "change_in_words", "rule_in_words", "thing_in_words"]
+__all__ = ["change_in_brief", "change_in_words", "reaction_in_brief", "rule_in_words", "thing_in_words"]
 
 _POSITIONS = {
     "on": "on",
@@ -27,6 +28,8 @@ _COMPARED = {
     "heavier": "heavier than before",
     "lighter": "lighter than before",
 }
+_UNITS = {"speed": (3.6, " km/h"), "steering": (1.0, "°")}
+_NEW_VALUES = ("value", "size", "left")  # relations that are about the new prediction alone
 
 
 def thing_in_words(element: str, properties: Mapping[str, str]) -> str:
@@ -96,6 +99,28 @@ def change_in_brief(change: Change) -> str:
     return (
         f"{'+' if change.op == 'add' else '-'} {thing_in_words(change.target, change.properties)}{compared}"
     )
+
+
+def reaction_in_brief(expectation: Expectation, before: float, after: float) -> str:
+    """Return how predictions differ, for captions: as a share where a share is asked for, which is told then.
+
+    Example:
+        >>> from roadworthy.rules.expectation import Expectation, Quantity
+        >>> reaction_in_brief(Expectation("speed", "decrease"), 10.0, 9.0)
+        '-3.6 km/h'
+        >>> third = Expectation("speed", "decrease", "at least", Quantity(0.3, relative=True))
+        >>> reaction_in_brief(third, 10.0, 8.3)
+        '-17.0%, violates at least 30%'
+    """
+    factor, unit = _UNITS[expectation.output]
+    words, asked = f"{(after - before) * factor:+.1f}{unit}", ""
+    relation = expectation.relation
+    if before and any(one and one.quantity.relative for one in (relation.low, relation.high)):
+        words = f"{(after - before) / abs(before):+.1%}"
+        if relation.measured in _NEW_VALUES:
+            words = f"{after / abs(before):.1%} of what it was"
+        asked = f" {relation.amount}"
+    return words if expectation.holds(before, after) else f"{words}, violates{asked}"
 
 
 def rule_in_words(rule: Rule) -> str:

@@ -68,7 +68,7 @@ def test_a_pedestrian_stands_beside_the_road_and_is_as_large_as_seen_there(
 
 @settings(max_examples=30)
 @given(chance=draws)
-def test_vehicles_are_on_the_road(street: Street, chance: Draws) -> None:
+def test_vehicles_are_on_the_road_and_parked_beside_it(street: Street, chance: Draws) -> None:
     car = thing("vehicle", 1.5, 1.2, facing="away")
     frame = street()
     ahead = placed(frame, Request("vehicle", "in front of", "ego-vehicle"), chance, car)
@@ -76,9 +76,11 @@ def test_vehicles_are_on_the_road(street: Street, chance: Draws) -> None:
     assert ahead.side == "ahead"
     assert abs(metres_right(ahead, sum(ahead.foot) / 2)) < 0.7
     parked = placed(frame, Request("vehicle"), chance, car)
-    assert classes_under(frame, parked) <= set(ROAD)
-    outer = parked.foot[1] if parked.side == "right" else parked.foot[0]
-    assert 2.8 < abs(metres_right(parked, outer)) <= 4.2
+    assert classes_under(frame, parked) <= {"sidewalk", "terrain"}
+    inner = parked.foot[0] if parked.side == "right" else parked.foot[1]
+    assert 4.0 - 0.1 <= abs(metres_right(parked, inner)) <= 5.8
+    cyclist = placed(frame, Request("bicyclist"), chance, thing("bicyclist", 1.7, 0.4))
+    assert classes_under(frame, cyclist) <= set(ROAD)
 
 
 @settings(max_examples=30)
@@ -255,6 +257,28 @@ def test_on_the_right_hand_side_of_the_road_the_left_lane_is_oncoming(street: St
     left = find_place(site, (pair,), Request("vehicle", reference="lane", side="left"), MIDDLE)
     assert left.cut_out.facing == "toward"
     assert find_place(site, (pair,), Request("vehicle", reference="lane"), MIDDLE).cut_out.facing == "away"
+    # Whatever is drawn, a vehicle is parked on our side of the road, if there is room.
+    for chance in (MIDDLE, Draws(0.0, 0.1, 0.5, 0.5, 0.9)):
+        parked = find_place(site, (pair,), Request("vehicle"), chance)
+        assert (parked.side, parked.cut_out.facing) == ("right", "away")
+        assert classes_under(moved, parked) == {"terrain"}
+    walled = frame.replace(labels=LabelMap(np.where((ids == 4) & (across > 0), 5, ids), frame.labels.classes))
+    opposite = find_place(Surroundings(walled), (pair,), Request("vehicle"), MIDDLE)
+    assert (opposite.side, opposite.cut_out.facing) == ("left", "toward")
+    assert classes_under(walled, opposite) == {"terrain"}
+    walled = frame.replace(labels=LabelMap(np.where(ids == 4, 5, ids), frame.labels.classes))
+    with pytest.raises(NotApplicable, match="no ground for a vehicle on the roadside"):
+        find_place(Surroundings(walled), (pair,), Request("vehicle"), MIDDLE)
+
+
+def test_what_is_parked_hides_nobody(street: Street, with_thing: WithThing) -> None:
+    """For people beside the road one drives slowly: to hide them would be a second change."""
+    crowd = with_thing(street(), "pedestrian", (165, 60, 320, 74))
+    car = thing("vehicle", 1.5, 1.2)
+    with pytest.raises(NotApplicable, match="every place for a vehicle on the roadside is occupied"):
+        placed(crowd, Request("vehicle", side="right"), MIDDLE, car)
+    assert placed(crowd, Request("vehicle"), MIDDLE, car).side == "left"
+    assert placed(crowd, Request("vehicle", reference="lane"), MIDDLE, car).side == "ahead"
 
 
 @pytest.mark.parametrize(
@@ -266,7 +290,8 @@ def test_on_the_right_hand_side_of_the_road_the_left_lane_is_oncoming(street: St
         (Request("pedestrian", reference="grass"), {"terrain"}),
         (Request("pedestrian", reference="crosswalk"), {"crosswalk", "road"}),
         (Request("pedestrian", "closer", "ego-vehicle"), {"sidewalk", "terrain"}),
-        (Request("vehicle"), set(ROAD)),
+        (Request("vehicle"), {"sidewalk", "terrain"}),
+        (Request("bicyclist"), set(ROAD)),
         (Request("vehicle", "in front of", "ego-vehicle"), set(ROAD)),
         (Request("pedestrian", reference="street"), set(ROAD)),
     ],

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Campaign", "exit_code", "write_report"]
 
+_BUILT_IN = "what is built in"
+
 
 @dataclass
 class Campaign:
@@ -207,15 +209,36 @@ class Campaign:
         ]
 
     def _engine_notes(self) -> list[str]:
-        """Return which engines were made for other frames than these."""
+        """Return which engines made the images, and which were made for other frames than these."""
         first = self.data[0]
         used = dict.fromkeys(one for plan in self.plans.values() for one in plan.engines)
         return [
-            f"{one.name} was not made for frames such as those of {self.data.name}: look at what it makes of "
-            "them."
-            for one in used
-            if not one.is_for(first)
+            *self._made_by(),
+            *(
+                f"{one.name} was not made for frames such as those of {self.data.name}: look at what it "
+                "makes of them."
+                for one in used
+                if not one.is_for(first)
+            ),
         ]
+
+    def _made_by(self) -> list[str]:
+        """Return who made the images of which rules, where engines of the user might have; one sentence."""
+        from roadworthy.transforms.engines import EngineTransform
+
+        if not self.engines or self.command == "rules compare":  # its columns say who made what
+            return []
+        rules: dict[str, list[str]] = {}
+        for id, plan in self.plans.items():
+            steps = (step for scenario in plan.scenarios for step in scenario.steps)
+            built_in = any(not isinstance(step, EngineTransform) for step in steps)
+            makers = [one.name for one in plan.engines] + [_BUILT_IN] * built_in
+            rules.setdefault(" and ".join(makers), []).append(id)
+        rest = rules.pop(_BUILT_IN, [])
+        told = [f"{makers} made the images of {', '.join(ids)}" for makers, ids in rules.items()]
+        if rest:
+            told.append(f"no engine of --engines does {', '.join(rest)}: {_BUILT_IN} made these images")
+        return [f"{'; '.join(told)}."]
 
     def document(self, found: SeveralResults) -> dict[str, object]:
         """Return everything for scripts."""

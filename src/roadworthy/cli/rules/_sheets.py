@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["shrunk_sheet", "violation_sheet", "write_sheets"]
 
 _TILE_WIDTH = 480
-_UNITS = {"speed": (3.6, "km/h"), "steering": (1.0, "°")}
 
 
 def violation_sheet(
@@ -108,12 +107,12 @@ def _tiles(
 
 
 def _reaction(plan: Plan, answers: Sequence[Mapping[str, float]], place: int) -> str:
-    """Return how the answer differs from the one before, in the unit that people use."""
+    """Return how the answer to one of the frames differs from the one before."""
+    from roadworthy.rules.wording import reaction_in_brief
+
     expectation = plan.expectations[place - 1]
     before, after = (answers[one][expectation.output] for one in (place - 1, place))
-    factor, unit = _UNITS[expectation.output]
-    words = f"{(after - before) * factor:+.1f} {unit}".replace(" °", "°")
-    return f"{words}, violates" if not expectation.holds(before, after) else words
+    return reaction_in_brief(expectation, before, after)
 
 
 def _seen(row: Mapping[str, Scalar]) -> str:

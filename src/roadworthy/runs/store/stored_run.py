@@ -111,6 +111,14 @@ class StoredRun:
         if not places and alone and (folder / "requirements.jsonl").is_file():
             places = [folder / "requirements.jsonl"]
         if not places and not begun:
+            from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
+
+            if (folder / DRIVE_FILE).is_file():
+                raise InputError(
+                    f"{folder} must be the folder of a run; got a drive of `roadworthy driving drive`: "
+                    f"`roadworthy driving metrics {folder}` measures it, and `roadworthy serve --run "
+                    f"{folder}` shows it"
+                )
             came = "another one" if folder.is_dir() else "a file" if folder.exists() else "nothing"
             raise InputError(
                 f"{folder} must be the folder of a run, with requirements.jsonl and cases, or runs in it; "

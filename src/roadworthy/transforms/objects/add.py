@@ -32,8 +32,9 @@ _LEAST_CONTRAST = (
 class Add(ObjectEdit):
     """A thing of an ontology element, cut out of another picture, stands in the frame.
 
-    - ``on`` the roadside, road, lane, sidewalk, crosswalk or terrain: with the whole foot on it. Pedestrians,
-      signs and trees at the roadside stand beside the road, vehicles and bicyclists on its edge.
+    - ``on`` the roadside, road, lane, sidewalk, crosswalk or terrain: with the whole foot on it. At the
+      roadside things stand beside the road, vehicles if they can on the side on which one drives;
+      bicyclists ride on the road's edge.
     - ``in front of`` the ego-vehicle is ahead on our lane, ``beside`` it on the next.
     - ``in front of``, ``behind`` and ``beside`` other things are meant as seen from the camera.
     - ``closer`` and ``farther`` place what ``on`` would place, with the same seed, nearer or farther away;

@@ -131,6 +131,9 @@ class _Search:
         self.site, self.things, self.request, self.draws = site, things, request, draws
         self.plan: Plan = plan_of(request)
         self.habit = request.habit
+        self._parks = self.plan.zone == "roadside" and self.habit.parks
+        # What is parked would hide people beside the road, for whom one drives slowly.
+        self._covers = self.habit.covers and not self._parks
         self.standing = self._reference()
         self._least_visible = _PEEKING if self.plan.relation == "behind" else _VISIBLE
         self._smallest = max(_SMALLEST[0], _SMALLEST[1] * site.frame.height)
@@ -161,7 +164,11 @@ class _Search:
             return ("ahead",)
         if asked != "either":
             return ("left",) if asked == "left" else ("right",)
-        return ("left", "right") if self.draws.side < 0.5 else ("right", "left")
+        first = self.draws.side < 0.5
+        if self._parks and self.site.traffic:
+            # What stops on its way does so on its own side of the road, pointing as we do.
+            first = self.site.traffic == "left"
+        return ("left", "right") if first else ("right", "left")
 
     def _on_side(self, side: Side) -> Place | str:
         """Return the place on a side, or why there is none."""
@@ -175,7 +182,7 @@ class _Search:
         if not len(spots.row):
             return _SIZE if len(self._spots(side, shapes, ~sized).row) else _NO_GROUND
         free = self._free(spots, shapes, shapes.height)
-        if not free.any() and self.habit.covers:
+        if not free.any() and self._covers:
             # Only the ground it needs must be free: what stands farther away may be hidden.
             free = self._free(spots, shapes, np.minimum(shapes.height, self._rows_behind(self.habit.clear)))
         spots = spots.only(free)
@@ -281,8 +288,8 @@ class _Search:
         return np.asarray((before > 0) & (after > 0))
 
     def _gap(self, side: Side, spots: _Spots, shapes: _Shapes) -> Floats:
-        """Return the pixels between a foot and the road's edge: outside it, or inside for what drives."""
-        inside = self.habit.on_road
+        """Return the pixels between a foot and the road's edge: outside it, or inside for what rides."""
+        inside = self.habit.edge
         if (side == "right") == inside:
             high = spots.low + shapes.foot[spots.row]
             return (self.site.next_column(spots.row, high, road=not inside) - high).astype(np.float64)
@@ -444,7 +451,7 @@ class _Search:
         ground = self.site.is_any(self.plan.ground)[self.site.labels.ids[bottom - 1, low:high]]
         if np.count_nonzero(ground) < high - low - int(_SLACK * (high - low)):
             return False
-        if self.habit.covers:
+        if self._covers:
             return True
         total = self.site.occupied(self.standing if self.plan.zone == "around" else None)
         top = max(0, top)

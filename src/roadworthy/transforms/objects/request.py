@@ -37,7 +37,8 @@ class Habit:
         deep: Metres of ground behind the foot that must be allowed too.
         nearest: Metres from the camera at which it is put at least.
         farthest: Metres at which it is put at most when no distance is asked for.
-        on_road: Whether it belongs on the road: at the roadside it keeps to the road's edge.
+        on_road: Whether it belongs on the road when no roadside is asked for.
+        edge: Whether it rides at the roadside: on the edge of the road, and not beside it.
         whole: Whether it must be seen to its top; a tree may be cut off by the image.
         clear: Metres of ground behind the foot on which nothing else may stand.
         covers: Whether it may hide things that stand farther away, if no place is free of them.
@@ -48,15 +49,21 @@ class Habit:
     nearest: float = 5.0
     farthest: float = 40.0
     on_road: bool = False
+    edge: bool = False
     whole: bool = True
     clear: float = 1.0
     covers: bool = True
 
+    @property
+    def parks(self) -> bool:
+        """Whether it has left the road where it is at the roadside."""
+        return self.on_road and not self.edge
+
 
 _HABITS: Mapping[str, Habit] = {
     "pedestrian": Habit((0.0, 1.3), nearest=4.0, farthest=30.0, covers=False),
-    "vehicle": Habit((0.0, 0.9), deep=2.5, nearest=7.0, farthest=50.0, on_road=True, clear=6.0),
-    "bicyclist": Habit((0.0, 0.9), deep=0.8, farthest=35.0, on_road=True, clear=2.0),
+    "vehicle": Habit((0.5, 2.0), deep=2.5, nearest=7.0, farthest=50.0, on_road=True, clear=6.0),
+    "bicyclist": Habit((0.0, 0.9), deep=0.8, farthest=35.0, on_road=True, edge=True, clear=2.0),
     "traffic sign": Habit((0.1, 2.0), deep=0.1),
     "traffic light": Habit((0.1, 2.0), deep=0.1, whole=False),
     "pole": Habit((0.1, 2.0), deep=0.1, farthest=60.0, whole=False),
@@ -165,7 +172,7 @@ def _plan(request: Request, _in_use: Ontology) -> Plan:
     if relation in ("closer", "farther"):
         compare, relation = ("closer" if relation == "closer" else "farther"), "on"
     on_road = request.habit.on_road
-    roadside = Plan("roadside", ROAD if on_road else _OFF_ROAD, compare)
+    roadside = Plan("roadside", ROAD if request.habit.edge else _OFF_ROAD, compare)
     word = " ".join(request.reference.lower().split())
     if word in _ROADSIDES:
         return roadside

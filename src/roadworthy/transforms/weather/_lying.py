@@ -103,6 +103,9 @@ def _caps(scene: Surroundings, capped: tuple[str, ...], amount: float) -> Mask:
     edge[1:] = (labels.ids[1:] != labels.ids[:-1]) | (distance[:-1] > np.float32(1.3) * distance[1:])
     top = edge.copy()
     top[1:] &= distance[:-1] > np.float32(1.15) * distance[1:]
+    # Crowns before crowns have no edge that snow would lie along: it would be a slash across both.
+    trees = labels.mask("tree")
+    top[1:] &= ~(trees[1:] & trees[:-1])
     begins = np.maximum.accumulate(np.where(edge, rows, -1), axis=0)
     on_top = np.maximum.accumulate(np.where(top, rows, -2), axis=0) == begins
     deep = np.float32(_CAP * scene.view.focal * width / scene.width) / np.maximum(distance, np.float32(1))
