@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from roadworthy.frames import Frame
+from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import make_transform
 from roadworthy.world import Camera, Scene, Thing, frame_of, make_scene, track
 
@@ -112,6 +112,18 @@ def test_snow_lies_on_top_of_vehicles() -> None:
     whiter = brightness(changed[:, inner]) - brightness(frame.image[:, inner])
     assert whiter[top + 1 : top + 3].mean() > 30
     assert abs(whiter[(top + bottom) // 2 : bottom - 2].mean()) < 10
+
+
+@pytest.mark.parametrize(("behind", "capped"), [("sky", True), ("building", True), ("tree", False)])
+def test_crowns_before_crowns_have_no_cap_of_snow(behind: str, capped: bool) -> None:
+    """It would be a white slash across both."""
+    ids, depth = np.zeros((160, 320), np.uint8), np.full((160, 320), 40, np.float32)
+    ids[60:], depth[60:] = 1, 8
+    image = np.full((160, 320, 3), 60, np.uint8)
+    image[:60] = 200
+    frame = Frame("trees", image, LabelMap(ids, (behind, "tree")), depth=depth)
+    changed = make_transform("snow:heavy", flakes=0, haze=0, overcast=0)(frame, 1, measure=False).image
+    assert (abs(brightness(changed[61:63]).mean() - brightness(changed[90:120]).mean()) > 20) == capped
 
 
 @pytest.mark.parametrize(("severity", "kept"), [(1, 0.8), (3, 0.7), (5, 0.55)])
