@@ -98,6 +98,16 @@ def _asked(operation: Operation) -> EngineTransform:
 
 _ANY: Mapping[str, str] = {"weather": "all", "time": "all", "level": "all"}
 
+
+def _mostly_clear(others: str) -> tuple[tuple[float, Mapping[str, str]], ...]:
+    """Return the skies from which a weather comes: clear days, dry weather, and some other weathers."""
+    return (
+        (0.5, {}),
+        (0.35, {"weather": "sunny,cloudy", "level": "all", "time": "all"}),
+        (0.15, {"weather": others, "level": "all", "time": "all"}),
+    )
+
+
 CHANGES: Mapping[str, Change] = {
     one.name: one
     for one in (
@@ -122,21 +132,13 @@ CHANGES: Mapping[str, Change] = {
             ReplaceOperation("weather", "rainy"),
             "rain",
             {"lens": 0.0},  # the world's camera has a dry lens
-            (
-                (0.5, {}),
-                (0.35, {"weather": "sunny,cloudy", "level": "all", "time": "all"}),
-                (0.15, {"weather": "foggy,snowy", "level": "all", "time": "all"}),
-            ),
+            _mostly_clear("foggy,snowy"),
         ),
         Change(
             "clear-to-snow",
             ReplaceOperation("weather", "snowy"),
             "snow",
-            skies=(
-                (0.5, {}),
-                (0.35, {"weather": "sunny,cloudy", "level": "all", "time": "all"}),
-                (0.15, {"weather": "foggy,rainy", "level": "all", "time": "all"}),
-            ),
+            skies=_mostly_clear("foggy,rainy"),
         ),
         Change(
             "summer-to-winter",
