@@ -338,6 +338,18 @@ def test_the_run_says_which_engine_made_the_images(roadworthy: Run) -> None:
 
 
 @pytest.mark.usefixtures("drivers")
+def test_a_run_tells_what_the_card_of_a_learned_engine_warns_of(roadworthy: Run) -> None:
+    rule = "If the driving time changes into night, the steering angle should keep the same."
+    result = roadworthy(
+        "rules", "run", "--rule", rule, "--sample", "2", "--model", STEERS, "--engines", "shipped",
+        "--worst", "0", "--out", "out",
+    )  # fmt: skip
+    assert "Note: day-to-night: Traffic lights go out" in result.output
+    notes = json.loads(Path("out/manifest.json").read_text("utf-8"))["notes"]["run"]
+    assert any(note.startswith("day-to-night: Traffic lights go out") for note in notes)
+
+
+@pytest.mark.usefixtures("drivers")
 def test_compare_has_a_column_for_each_way_to_make_the_change(roadworthy: Run) -> None:
     write_engine(200)
     result = roadworthy(

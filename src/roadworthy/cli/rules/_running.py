@@ -209,11 +209,19 @@ class Campaign:
         ]
 
     def _engine_notes(self) -> list[str]:
-        """Return which engines made the images, and which were made for other frames than these."""
+        """Return which engines made the images, what their cards warn of, and which are for other frames."""
+        from roadworthy.transforms.learned import LearnedEngine
+
         first = self.data[0]
         used = dict.fromkeys(one for plan in self.plans.values() for one in plan.engines)
         return [
             *self._made_by(),
+            *(
+                f"{one.name}: {note}"
+                for one in used
+                if isinstance(one, LearnedEngine)
+                for note in one.card.notes
+            ),
             *(
                 f"{one.name} was not made for frames such as those of {self.data.name}: look at what it "
                 "makes of them."
