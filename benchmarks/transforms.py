@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks._measured import Bar, Beside, Measured
 from roadworthy.errors import UnknownNameError
 from roadworthy.transforms import parse_transform
-from roadworthy.transforms._frost_texture import TEXTURES, frost_texture
+from roadworthy.transforms.lens import TEXTURES, frost_texture
 from roadworthy.transforms.transform import Image
 from roadworthy.world import Camera, frame_of, make_scene
 

@@ -17,9 +17,7 @@ from roadworthy.bbsl.testing import compare, find_role, row_of
 from roadworthy.cases import Requirement
 from roadworthy.datasets import load as load_data
 from roadworthy.models import load_model
-from roadworthy.report.bbsl import draw_findings, interval_axes
-from roadworthy.report.bbsl_coverage import draw_coverage
-from roadworthy.report.bbsl_tests import draw_cells
+from roadworthy.report.bbsl import draw_cells, draw_coverage, draw_findings, interval_axes
 from roadworthy.report.plots import save
 from roadworthy.runs import run
 from roadworthy.runs.store import read_verdicts

@@ -13,7 +13,7 @@ from roadworthy.ontology import ontology
 from roadworthy.rules import parse
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.quantities import UNITS
-from roadworthy.rules.wording import change_in_words
+from roadworthy.rules.reading import change_in_words
 from roadworthy.runs.suites import forms
 
 DOCS = Path(__file__).parent

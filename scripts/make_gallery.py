@@ -17,8 +17,8 @@ import numpy as np
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.gallery import INDEX, CutOut, Facing, Gallery
 from roadworthy.world import Camera, Conditions, Scene, Thing, Track, render, track
-from roadworthy.world.paints import PAINTS
-from roadworthy.world.things import Details
+from roadworthy.world.mesh import PAINTS
+from roadworthy.world.scene import Details
 
 OUT = Path(__file__).resolve().parents[1] / "src/roadworthy/transforms/objects/gallery_data"
 CAMERA = Camera(1600, 1600, field_of_view=20, tilt=0)

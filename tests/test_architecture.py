@@ -120,7 +120,7 @@ def test_rooms_do_not_import_each_other_in_a_circle() -> None:
         ("world.truth", "from roadworthy.models import Truth", "'world' imports nothing from its own floor"),
         ("runs.single", "from roadworthy import Frame", "'roadworthy' lies above 'runs'"),
         ("runs.single", "import roadworthy", "'roadworthy' lies above 'runs'"),
-        ("runs.single", "from roadworthy.frames._box_checks import x", "which is private to 'frames'"),
+        ("runs.single", "from roadworthy.frames.formats._rows import x", "which is private to 'frames'"),
         ("runs.single", "from roadworthy.frames.boxes import _COLUMNS", "which is private to 'frames'"),
         ("runs.single", "import roadworthy.garage.door", "which fits no floor"),
         ("garage.door", "", "roadworthy.garage.door fits no floor: add 'garage' to FLOORS"),
@@ -137,7 +137,7 @@ def test_the_checker_finds(module: str, source: str, complaint: str) -> None:
     ("module", "source"),
     [
         ("frames.boxes", "import numpy as np\nfrom roadworthy.ontology import ontology"),
-        ("frames.boxes", "from roadworthy.frames._box_checks import checked_corners"),
+        ("frames.boxes", "from roadworthy.frames.boxes import checked_corners"),
         ("frames.boxes", "from . import labels\nfrom ._box_checks import checked_corners"),
         ("frames.frame", "from roadworthy._frozen import FrozenDict"),
         ("ontology", "def load():\n    from roadworthy._ontology_file import load_elements"),

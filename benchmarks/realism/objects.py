@@ -33,7 +33,7 @@ from roadworthy.transforms.objects.surroundings import OCCUPYING
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.visual_change.looks import Mask, look_distance, ssim
 from roadworthy.world import TRACK_NAMES, Camera, Scene, Thing, frame_of
-from roadworthy.world.things import FIRST_ACTOR_ID, Details
+from roadworthy.world.scene import FIRST_ACTOR_ID, Details
 
 CAMERA = Camera(480, 240)
 COUNT = 60

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import convolve1d, correlate
 from scipy.signal import convolve2d
 
-from roadworthy.visual_change._pyramid import BAND, FIRST_LOW, LOW
+from roadworthy.visual_change._fidelity import BAND, FIRST_LOW, LOW
 
 Array = NDArray[np.float64]
 Grey = NDArray[np.uint8]

@@ -16,8 +16,7 @@ from roadworthy.report import Pair, pair_sheet
 from roadworthy.rules import parse
 from roadworthy.rules.generation import plan_for
 from roadworthy.rules.method import RulesMethod
-from roadworthy.rules.truth_matrix import truth_matrix
-from roadworthy.rules.truth_rules import TRUTH_RULES
+from roadworthy.rules.truth_matrix import TRUTH_RULES, truth_matrix
 from roadworthy.runs import read_rows, run
 
 OUT = Path("example-out/brakes")

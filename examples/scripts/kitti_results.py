@@ -12,7 +12,7 @@ import numpy as np
 
 from roadworthy.bbsl import parse
 from roadworthy.bbsl.bindings import Bindings
-from roadworthy.bbsl.choosing import TEXT, method_for
+from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role, row_of
 from roadworthy.cases import Requirement
 from roadworthy.datasets import KittiDataset, export, load

@@ -8,9 +8,9 @@
 from collections import Counter
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.binding_sources import StoppingDistance
+from roadworthy.bbsl.binding_files import StoppingDistance
 from roadworthy.bbsl.bindings import Bindings, View
-from roadworthy.bbsl.choosing import TEXT, method_for
+from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
 from roadworthy.cases import Acceptance, Requirement
 from roadworthy.datasets import load

@@ -1,9 +1,18 @@
-"""A dictionary that cannot be changed, for the fields of frozen dataclasses."""
+"""Arrays and dictionaries that cannot be changed, for the fields of frozen dataclasses."""
 
 from __future__ import annotations
 
+import sys
+import tokenize
+import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._files import BROKEN_ZIP
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -44,3 +53,62 @@ class FrozenDict(dict[K, V]):
 def frozen(mapping: Mapping[K, V]) -> FrozenDict[K, V]:
     """Return the mapping as a `FrozenDict`, without a copy when it is one."""
     return mapping if isinstance(mapping, FrozenDict) else FrozenDict(mapping)
+
+
+T = TypeVar("T", bound=np.generic)
+
+_BROKEN_ARRAY = (KeyError, TypeError, AttributeError, MemoryError, SyntaxError, tokenize.TokenError)
+"""What numpy raises for a header that says something else than an array."""
+
+
+def read_only(array: NDArray[T]) -> NDArray[T]:
+    """Return a view that cannot be written; the array given stays as writable as it was."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an NPZ file by name; nothing in it can run.
+
+    Raises:
+        ValueError: The file is missing or broken; numpy and what it uses raise a class for each way in which
+            it can be.
+    """
+    try:
+        # Opened here, because numpy leaves a broken file open.
+        with path.open("rb") as file, warnings.catch_warnings():
+            # Of headers that only Python 2 writes; what they say is read or refused all the same.
+            warnings.simplefilter("ignore", UserWarning)
+            with np.load(file, allow_pickle=False) as arrays:
+                return {name: _checked(name, arrays[name]) for name in arrays.files}
+    except (*BROKEN_ZIP, *_BROKEN_ARRAY) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+def _checked(name: str, found: Any) -> NDArray[Any]:
+    """Return an array of a file; numpy gives bytes for what is none, and text with numbers beyond Unicode."""
+    if not isinstance(found, np.ndarray):
+        raise TypeError(f"{name} is no array")
+    if found.dtype.kind == "U":
+        numbers = np.frombuffer(found.tobytes(), np.dtype("u4").newbyteorder(found.dtype.byteorder))
+        if numbers.max(initial=0) > sys.maxunicode:
+            raise ValueError(f"{name} is no text")
+    return found
+
+
+def described(array: Any) -> str:
+    """Return shape and dtype for messages, or the type of what is no array."""
+    if isinstance(array, np.ndarray):
+        return f"shape {array.shape} and dtype {array.dtype}"
+    return f"a {type(array).__name__}"
+
+
+class ReadOnlyArrays:
+    """Keeps arrays read-only across pickling and copying, which would make them writable again."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.bbsl.typed_strategies import HEIGHT, SETS, WIDTH, frames, specs
 
 from roadworthy.bbsl import Box, Interval, parse
-from roadworthy.bbsl.array_areas import areas
 from roadworthy.bbsl.array_coordinates import RaggedBoxes, many_values
-from roadworthy.bbsl.arrays import Sets
+from roadworthy.bbsl.arrays import Sets, areas
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.values import area

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from roadworthy.bbsl import Bindings, PerFrame, View, load, load_bindings, parse
-from roadworthy.bbsl.binding_sources import (
+from roadworthy.bbsl.binding_files import (
     BoxesOf,
     Exists,
     Lane,

@@ -9,7 +9,7 @@ from tests.bbsl.published_specs import mended, published
 
 from roadworthy.bbsl import SpecificationError, parse
 from roadworthy.bbsl.checking import ProofStatus, check
-from roadworthy.bbsl.checking.small_models import sufficient_sizes
+from roadworthy.bbsl.checking.solving import sufficient_sizes
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 

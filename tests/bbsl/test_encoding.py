@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.bbsl import typed_strategies
 from tests.bbsl.typed_strategies import FUNCTIONS, HEIGHT, WIDTH
 
-from roadworthy.bbsl.axes import Axis
 from roadworthy.bbsl.checking.areas import ExactAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
-from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.coverage.borders import pinned
 from roadworthy.bbsl.specification import Case, Spec
 from roadworthy.bbsl.syntax import Call, Expression, walk
+from roadworthy.bbsl.type_checking import Axis
+from roadworthy.bbsl.values import Coordinates
 
 # Whole numbers, so that evaluation, which rounds, and z3, which does not, agree on borders too.
 WHOLE = st.integers(0, 8).map(float)

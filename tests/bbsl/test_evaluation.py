@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.bbsl import Box, Interval, Outcome, SpecificationError, load, parse
-from roadworthy.bbsl.axes import find_axes
+from roadworthy.bbsl.type_checking import find_axes
 from roadworthy.bbsl.values import EMPTY, area, common_boxes, meet, overlap, within
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes

@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 from tests.bbsl.test_encoding import PLAIN, VALUES, conditions
 from tests.bbsl.typed_strategies import HEIGHT, WIDTH
 
-from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Context, Margins
 from roadworthy.bbsl.specification import Case, Spec
 from roadworthy.bbsl.syntax import Call, Expression, Ratio, walk
-from roadworthy.bbsl.values import Interval
+from roadworthy.bbsl.values import Coordinates, Interval
 
 MOVING = ("box", "boxes", "others")
 

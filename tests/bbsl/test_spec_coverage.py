@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from tests.bbsl.published_specs import mended
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.coverage import SpecCoverage, nearest_changes
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Margins
-from roadworthy.bbsl.values import Box, Interval
+from roadworthy.bbsl.values import Box, Coordinates, Interval
 from roadworthy.errors import InputError
 
 ZONES = {"stoppingDistance": [275, 375], "directionAreaDistance": [420, 821], "vehicleExists": True}

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from roadworthy.bbsl import Spec, parse
+from roadworthy.bbsl.method import BbslTrackMethod
 from roadworthy.bbsl.testing import ObjectRole, Outside, find_role, row_of
-from roadworthy.bbsl.track_method import BbslTrackMethod
 from roadworthy.cases import Requirement
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame

@@ -152,7 +152,7 @@ class TestShipped:
     @pytest.fixture(autouse=True)
     def ship(self, darker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The engine is one that comes with Roadworthy, for this test."""
-        monkeypatch.setattr("roadworthy.transforms.learned.shipped.shipped_folder", lambda: darker.parent)
+        monkeypatch.setattr("roadworthy.transforms.learned.engine.shipped_folder", lambda: darker.parent)
         EngineCard.read(darker).replace(metrics=[measured(-0.01)], domain="world").write(darker)
 
     def test_they_are_used_by_name(self, roadworthy: Run) -> None:
@@ -215,7 +215,7 @@ class TestShipped:
 
 
 def test_none_are_shipped(roadworthy: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roadworthy.transforms.learned.shipped.shipped_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr("roadworthy.transforms.learned.engine.shipped_folder", lambda: tmp_path / "none")
     assert "comes with no learned engines" in " ".join(roadworthy("engines", "list").stdout.split())
     ran = roadworthy("rules", "run", "--rule", NIGHT, "--engines", "shipped")
     assert ran.exit_code == 2
@@ -269,7 +269,7 @@ def test_what_our_channels_become(tmp_path: Path) -> None:
     from roadworthy.datasets.cityscapes import LABELS
     from roadworthy.frames import LabelMap
     from roadworthy.transforms.learned.importing import Import, channels_of, import_checkpoint
-    from roadworthy.transforms.learned.inputs import one_hot
+    from roadworthy.transforms.learned.network import one_hot
     from roadworthy.transforms.learned.networks import network_for
 
     settings = {"input_nc": 35, "ngf": 4, "n_downsampling": 2, "n_blocks": 1}

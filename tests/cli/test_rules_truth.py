@@ -7,9 +7,8 @@ from typer.testing import CliRunner, Result
 
 from roadworthy.cli.rules import app
 from roadworthy.rules import truth_matrix as module
-from roadworthy.rules.truth_matrix import CAREFUL, TruthMatrix, TruthRow
-from roadworthy.rules.truth_rules import TRUTH_RULES
-from roadworthy.world.faulty_drivers import FAULTS
+from roadworthy.rules.truth_matrix import CAREFUL, TRUTH_RULES, TruthMatrix, TruthRow
+from roadworthy.world.simulation import FAULTS
 
 
 def _run(*args: str) -> Result:

@@ -16,8 +16,8 @@ from roadworthy.cases import Acceptance, Answers, Case, Driven, OutcomeStatus, R
 from roadworthy.cases import Drive as Ask
 from roadworthy.driving import fit_oracle
 from roadworthy.driving.collecting import collect
-from roadworthy.driving.completeness import partial_sectors, without_partial_sectors
 from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.drive import partial_sectors, without_partial_sectors
 from roadworthy.driving.method import NO_FRAMES, DrivingMethod
 from roadworthy.driving.requirements import DrivingQuality, Thresholds, read_thresholds
 from roadworthy.driving.simulators import Limits, Scenario, ScenarioDriver

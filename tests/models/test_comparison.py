@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.models.comparison import compare
+from roadworthy.models.scorers import compare
 
 IMAGE = np.zeros((4, 6, 3), np.uint8)
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from roadworthy.models.confusion import confusion
+from roadworthy.models.scorers import confusion
 
 
 def test_confusions_are_counted_by_true_class_and_answer() -> None:

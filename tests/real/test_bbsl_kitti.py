@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.method import BbslMethod
 from roadworthy.bbsl.testing import Comparison, LabelledFrames, TestRow, compare, find_role, row_of
-from roadworthy.bbsl.testing.judging import Outside
-from roadworthy.bbsl.testing.matching import Matching
+from roadworthy.bbsl.testing.judging import Matching, Outside
 from roadworthy.cases import Requirement
 from roadworthy.cli import app
 from roadworthy.datasets import KittiDataset

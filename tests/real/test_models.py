@@ -12,7 +12,7 @@ from roadworthy.cases import Prediction
 from roadworthy.datasets import KittiDataset, UdacityCh2Dataset
 from roadworthy.frames import Boxes, Frame, Signals
 from roadworthy.models import load_model
-from roadworthy.models.comparison import compare
+from roadworthy.models.scorers import compare
 
 BLACK = np.zeros((375, 1242, 3), np.uint8)
 

@@ -13,9 +13,7 @@ from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.testing import TestRow, compare
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
-from roadworthy.report.bbsl import draw_findings, draw_witness
-from roadworthy.report.bbsl_coverage import draw_coverage, draw_labelled
-from roadworthy.report.bbsl_tests import draw_cells
+from roadworthy.report.bbsl import draw_cells, draw_coverage, draw_findings, draw_labelled, draw_witness
 from roadworthy.report.plots import save
 
 CAR = Box(Interval(100, 300), Interval(50, 150))

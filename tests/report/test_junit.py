@@ -10,7 +10,7 @@ import pytest
 from tests.report.runs_for_reports import EVIL, add, requirement_of
 
 from roadworthy.cases import Acceptance, Severity
-from roadworthy.report.junit import write_junit
+from roadworthy.report.result_files import write_junit
 from roadworthy.runs.store import StoredRun
 
 ALLOWED = {

@@ -12,9 +12,8 @@ from scipy.stats import beta
 from tests.report.runs_for_reports import EVIL, add, requirement_of
 
 from roadworthy.cases import Acceptance, Severity
-from roadworthy.report.markdown import escaped, write_summary
+from roadworthy.report.result_files import COLUMNS, escaped, write_results, write_summary
 from roadworthy.report.results import Standing, results_of, whole_of
-from roadworthy.report.results_csv import COLUMNS, write_results
 from roadworthy.runs.store import StoredRun
 
 ROWS: list[tuple[Any, ...]] = [

@@ -18,10 +18,9 @@ from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import plan_for
 from roadworthy.rules.method import judged, rule_case
 from roadworthy.rules.reading import Block, Change, Comparative, Rule
-from roadworthy.rules.truth_matrix import CAREFUL, TruthMatrix, TruthRow, truth_matrix
-from roadworthy.rules.truth_rules import TRUTH_RULES, TruthRule
+from roadworthy.rules.truth_matrix import CAREFUL, TRUTH_RULES, TruthMatrix, TruthRow, TruthRule, truth_matrix
 from roadworthy.world import Scene, careful_driver, frame_of, remove
-from roadworthy.world.faulty_drivers import FAULTS, Driver
+from roadworthy.world.simulation import FAULTS, Driver
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "rules"
 

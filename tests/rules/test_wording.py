@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roadworthy.rules import parse
-from roadworthy.rules.wording import reaction_in_brief
+from roadworthy.rules.reading import reaction_in_brief
 
 
 @pytest.mark.parametrize(

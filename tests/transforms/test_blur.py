@@ -24,7 +24,7 @@ from roadworthy.transforms import (
     ZoomBlur,
     make_transform,
 )
-from roadworthy.transforms._kernels import disc_kernel, line_convolved, line_kernel
+from roadworthy.transforms.blur import disc_kernel, line_convolved, line_kernel
 
 Image = NDArray[np.uint8]
 

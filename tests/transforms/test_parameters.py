@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.transforms.parameters import Parameter, shortened
+from roadworthy.transforms.transform import Parameter, shortened
 
 ENDS = st.sampled_from([(0, 1), (1, 6), (1, 0), (0, -1), (100, 1), (0.05, 12345.678), (0, 0.99996), (3, 2.5)])
 

@@ -34,8 +34,8 @@ from roadworthy.world import (
     track,
     with_conditions,
 )
+from roadworthy.world.driver import WHEELBASE
 from roadworthy.world.track import LANE_CENTRE
-from roadworthy.world.vehicle import WHEELBASE
 
 
 @pytest.mark.parametrize("name", [*TRACK_NAMES, *HELD_OUT_TRACK_NAMES])

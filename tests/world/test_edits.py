@@ -29,8 +29,8 @@ from roadworthy.world import (
     with_conditions,
 )
 from roadworthy.world.arrays import Flags, Ints
-from roadworthy.world.backdrop import BACKDROP_FACES
 from roadworthy.world.raster import SUPERSAMPLING
+from roadworthy.world.sky import BACKDROP_FACES
 
 
 def _seen(picture: Picture) -> Ints:

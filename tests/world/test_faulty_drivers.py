@@ -22,7 +22,7 @@ from roadworthy.world import (
     track,
     with_conditions,
 )
-from roadworthy.world.faulty_drivers import FAULTS, Driver, Fault, faulty_driver
+from roadworthy.world.simulation import FAULTS, Driver, Fault, faulty_driver
 from roadworthy.world.track import LANE_CENTRE
 
 SAME_STEERING = 1.39  # degrees; what the RMT paper takes for the same angle

@@ -9,8 +9,8 @@ import pytest
 from roadworthy.errors import SceneError
 from roadworthy.world import Picture, Scene, Thing, classes, render, track
 from roadworthy.world.arrays import Flags, Floats, Indices, Ints
-from roadworthy.world.backdrop import BACKDROP_FACES
 from roadworthy.world.painter import NEAR
+from roadworthy.world.sky import BACKDROP_FACES
 
 GROUND = (
     classes.ROAD,

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from roadworthy.bbsl.arrays import Array, BoxArrays, Intervals, Kleene, Many, Reals, Rows, Sets
-from roadworthy.bbsl.axes import Axis
-from roadworthy.bbsl.coordinates import Value, as_numbers, height_is_missing, size_is_missing
 from roadworthy.bbsl.specification import ExternalFunction
 from roadworthy.bbsl.syntax import Type
-from roadworthy.bbsl.values import Box, Interval
+from roadworthy.bbsl.type_checking import Axis
+from roadworthy.bbsl.values import Box, Interval, Value, as_numbers, height_is_missing, size_is_missing
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 

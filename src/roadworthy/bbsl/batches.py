@@ -15,10 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.bbsl.array_areas import areas
 from roadworthy.bbsl.array_coordinates import ArrayCoordinates, many_values, one_value
-from roadworthy.bbsl.arrays import BoxArrays, Intervals, Kleene, Many, Reals, Rows, Sets, common, joined
-from roadworthy.bbsl.coordinates import Coordinates, Value
+from roadworthy.bbsl.arrays import (
+    BoxArrays,
+    Intervals,
+    Kleene,
+    Many,
+    Reals,
+    Rows,
+    Sets,
+    areas,
+    common,
+    joined,
+)
 from roadworthy.bbsl.evaluation import Evaluator, Prepared, require_one_frame
 from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
 from roadworthy.bbsl.syntax import (
@@ -44,6 +53,7 @@ from roadworthy.bbsl.syntax import (
     Width,
     children,
 )
+from roadworthy.bbsl.values import Coordinates, Value
 
 __all__ = ["Outcomes", "evaluate_many"]
 

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from roadworthy.bbsl.axes import Axis, Slot, find_axes
-from roadworthy.bbsl.coordinates import Coordinates, Value
 from roadworthy.bbsl.problems import SpecificationError, nearest
 from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
 from roadworthy.bbsl.syntax import (
@@ -42,11 +40,13 @@ from roadworthy.bbsl.syntax import (
     children,
     walk,
 )
-from roadworthy.bbsl.type_checking import find_problems
+from roadworthy.bbsl.type_checking import Axis, Slot, find_axes, find_problems
 from roadworthy.bbsl.values import (
     EMPTY,
     Box,
+    Coordinates,
     Interval,
+    Value,
     area,
     common_boxes,
     meet,

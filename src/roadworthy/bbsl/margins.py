@@ -20,7 +20,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from roadworthy.bbsl.coordinates import Value
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.specification import Case
 from roadworthy.bbsl.syntax import (
@@ -38,7 +37,7 @@ from roadworthy.bbsl.syntax import (
     Width,
     children,
 )
-from roadworthy.bbsl.values import EMPTY, Box, Interval, area
+from roadworthy.bbsl.values import EMPTY, Box, Interval, Value, area
 
 __all__ = ["Context", "Margins", "all_of", "any_of", "opposite"]
 
@@ -100,7 +99,7 @@ class Margins:
 
     Example:
         >>> from roadworthy.bbsl import parse
-        >>> from roadworthy.bbsl.coordinates import Coordinates
+        >>> from roadworthy.bbsl.values import Coordinates
         >>> spec = parse("exfunction v(): bb endexfunction case stop PROJ_y(v()) ~ [0, 100] endcase")
         >>> evaluator = Evaluator(spec.prepared, {"v": [600, 180, 700, 300]}, Coordinates(375))
         >>> Margins(evaluator, ["v"]).case(spec.case_blocks[0])

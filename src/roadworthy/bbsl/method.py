@@ -1,26 +1,105 @@
-"""The method of specifications: the case that the detections lead to must be the one of the ground truth."""
+"""The methods of specifications, for single frames and along tracks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from roadworthy.bbsl.base_method import SpecificationMethod, corners_of
-from roadworthy.bbsl.bindings import Bindings, View
+from roadworthy.bbsl.binding_files import BoxesOf
+from roadworthy.bbsl.bindings import Bindings, PerFrame, View
 from roadworthy.bbsl.specification import Spec
-from roadworthy.bbsl.testing.judging import Outside, judge
-from roadworthy.bbsl.testing.matching import Matching, match
+from roadworthy.bbsl.testing.judging import (
+    Corners,
+    Matching,
+    Outside,
+    TestRow,
+    check_labels,
+    check_matching,
+    check_outside,
+    judge,
+    labels_of,
+    match,
+    out_of_scope,
+    verdict_margin,
+)
 from roadworthy.bbsl.testing.roles import ObjectRole, object_values
-from roadworthy.bbsl.testing.rows import TestRow
-from roadworthy.cases import Answers, AwaitVerdicts, Case, Dataset, Predict, Requirement, Scalar, Verdict
+from roadworthy.bbsl.tracks import Ends, TrackOutcome, box_functions, check_ends, evaluate_track
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    Dataset,
+    Predict,
+    Requirement,
+    Scalar,
+    Verdict,
+)
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame
 
-__all__ = ["BbslMethod"]
+
+class SpecificationMethod(BaseMethod):
+    """What tests of single frames and of tracks have in common.
+
+    Args:
+        spec: The specification.
+        bindings: What the external functions are bound to, or just their values.
+        role: The functions that stand for the object under test.
+        matching: How detections are matched with objects.
+        outside: What detections out of scope are, an object that is not detected above all: "fail" as in the
+            paper, or "apart".
+
+    Raises:
+        SpecificationError: A name is unknown or a type is wrong.
+        InputError: A function has no value, or a setting cannot be used.
+    """
+
+    name = "bbsl"
+
+    def __init__(
+        self,
+        spec: Spec,
+        bindings: Bindings | Mapping[str, Any],
+        *,
+        role: ObjectRole | None,
+        matching: Matching,
+        outside: Outside,
+    ) -> None:
+        check_matching(matching)
+        check_outside(outside)
+        check_labels(spec)
+        self.spec = spec
+        self.role = role
+        self.bindings = bindings if isinstance(bindings, Bindings) else Bindings(bindings)
+        self._matching: Matching = matching
+        self._outside: Outside = outside
+        spec.prepared.check_bound([*self.bindings.sources, *(role.names if role else ())])
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The functions whose boxes are detected, so that they may be off."""
+        return moving_functions(self.spec, self.bindings, self.role)
+
+
+def moving_functions(spec: Spec, bindings: Bindings, role: ObjectRole | None) -> tuple[str, ...]:
+    """Return the functions whose boxes are detected: the object under test, and what is taken from all boxes.
+
+    What is the same in every frame does not move, nor does what comes from a table or a label map.
+    """
+    taken = [name for name, one in bindings.sources.items() if isinstance(one, BoxesOf | PerFrame)]
+    detected = {*taken, *(role.names if role else ())}
+    return tuple(name for name in box_functions(spec) if name in detected)
+
+
+def corners_of(boxes: Boxes, number: int) -> Corners:
+    """Return the corners of one box as numbers."""
+    x1, y1, x2, y2 = boxes.xyxy[number].astype(np.float64).tolist()
+    return (x1, y1, x2, y2)
 
 
 class BbslMethod(SpecificationMethod):
@@ -144,3 +223,157 @@ class BbslMethod(SpecificationMethod):
     def _values(self, frame: Frame, boxes: Boxes) -> Mapping[str, Any]:
         view = View.of(frame, boxes)
         return self.bindings.values(view if self._height is None else replace(view, height=self._height))
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """Reads a frame where it is needed."""
+
+    data: Dataset
+    number: int
+
+    def __call__(self) -> Frame:
+        return self.data[self.number]
+
+
+class BbslTrackMethod(SpecificationMethod):
+    """Tests detectors by a specification that speaks of several frames: one test case for every track.
+
+    A track is one object of the ground truth, by its track id, from the first frame that it is in to the
+    last. In each of them the specification is asked about the object, and about the detection that is
+    matched with it; where nothing is detected, or the object is hidden, the function has no value. The test
+    is passed when in every frame both lead to the same cases.
+
+    Arguments, the parameter ``allow`` (the share of tracks that may fail) and errors are those of
+    `SpecificationMethod`; ``ends`` says what lies beyond a track: "cut" for nothing, "open" for what nobody
+    knows.
+    """
+
+    role: ObjectRole
+
+    def __init__(
+        self,
+        spec: Spec,
+        bindings: Bindings | Mapping[str, Any],
+        *,
+        role: ObjectRole,
+        matching: Matching = "best",
+        outside: Outside = "fail",
+        ends: Ends = "cut",
+    ) -> None:
+        super().__init__(spec, bindings, role=role, matching=matching, outside=outside)
+        check_ends(ends)
+        self._ends: Ends = ends
+
+    def cases(
+        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield a case for every track, in the order in which they begin."""
+        del rng  # nothing here is left to chance
+        spans: dict[int, tuple[int, int]] = {}
+        ids = []
+        # Read once to see where tracks begin and end; what is asked about is read again where it is needed.
+        for number in range(len(data)):
+            frame = data[number]
+            ids.append(frame.id)
+            for track in self._tracks(frame, data.name):
+                first, _ = spans.get(track, (number, number))
+                spans[track] = first, number
+        sources = [_Source(data, number) for number in range(len(ids))]
+        for track, (first, last) in spans.items():
+            known: dict[str, Scalar] = {"track": track, "frame": ids[first]}
+            asks = (Predict(tuple(sources[first : last + 1])),)
+            yield Case(f"track {track}", requirement.id, asks, known)
+
+    def _tracks(self, frame: Frame, name: str) -> list[int]:
+        if frame.boxes is None:
+            raise InputError(f"frame {frame.id!r} of {name} has no boxes: test on data with ground truth")
+        chosen = frame.boxes.select(*self.role.classes)
+        if len(chosen) and chosen.track_ids is None:
+            raise InputError(
+                f"the boxes of frame {frame.id!r} of {name} have no track ids, so nobody knows which belong "
+                "together: test on data with tracks, or by a specification of single frames"
+            )
+        return [] if chosen.track_ids is None else chosen.track_ids.tolist()
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Return whether detections and ground truth lead to the same cases in every frame.
+
+        Raises:
+            SystemUnderTestError: The system did not answer with boxes.
+        """
+        predicted = answers.predicted()
+        track = int(str(case.parameters["track"]))
+        detections = predicted.of(Boxes)
+        truth: list[dict[str, Any]] = []
+        found: list[dict[str, Any]] = []
+        for frame, boxes in zip(predicted.frames, detections, strict=True):
+            box, detected = self._pair(frame, boxes, track)
+            assert frame.boxes is not None  # seen to when the case was made
+            known, seen = (self.bindings.values(View.of(frame, one)) for one in (frame.boxes, boxes))
+            truth.append({**known, **object_values(self.role, box)})
+            found.append({**seen, **object_values(self.role, detected)})
+        size = {"height": predicted.frames[0].height, "width": predicted.frames[0].width}
+        expected, outcome = (
+            evaluate_track(self.spec, values, ends=self._ends, moving=self.moving, **size)
+            for values in (truth, found)
+        )
+        return self._row(predicted.frames, expected, outcome).verdict(case)
+
+    def _pair(self, frame: Frame, boxes: Boxes, track: int) -> tuple[Corners | None, Corners | None]:
+        """Return the object of a track in a frame, and its detection."""
+        assert frame.boxes is not None
+        objects, others = frame.boxes.select(*self.role.classes), boxes.select(*self.role.elements)
+        tracks = [] if objects.track_ids is None else objects.track_ids.tolist()
+        if track not in tracks:
+            return None, None
+        number = tracks.index(track)
+        index = int(match(objects, others, self._matching).index[number])
+        return corners_of(objects, number), None if index < 0 else corners_of(others, index)
+
+    def _row(self, frames: tuple[Frame, ...], truth: TrackOutcome, found: TrackOutcome) -> TestRow:
+        """Return the worst frame: the first that differs, else the one with the smallest margin."""
+        worst: TestRow | None = None
+        for frame, expected, outcome, margins in zip(
+            frames, truth.outcomes, found.outcomes, found.margins, strict=True
+        ):
+            if out_of_scope(expected, "the ground truth"):
+                continue
+            labels = labels_of(expected)
+            reason = out_of_scope(outcome, "the detections")
+            if reason:
+                passed = False if self._outside == "fail" else None
+                return TestRow(frame.id, labels, None, passed, -math.inf, reason=reason)
+            seen = labels_of(outcome)
+            row = TestRow(frame.id, labels, seen, labels == seen, verdict_margin(labels, seen, margins))
+            if not row.passed:
+                return row
+            if worst is None or row.margin < worst.margin:
+                worst = row
+        if worst is None:
+            reason = "the specification says nothing of the ground truth in any frame"
+            return TestRow(frames[0].id, (), None, None, math.nan, reason=reason)
+        return worst
+
+
+TEXT = "The detections lead to the case that the ground truth leads to"
+"""What every specification requires."""
+
+
+def method_for(
+    spec: Spec, bindings: Bindings, role: ObjectRole | None, *, matching: str = "best", outside: str = "fail"
+) -> BbslMethod | BbslTrackMethod:
+    """Return the method that tries a specification, over tracks if it speaks of several frames.
+
+    Raises:
+        InputError: A setting cannot be used, or no function stands for the object of a track.
+    """
+    settings: dict[str, Any] = {"matching": matching, "outside": outside}
+    if not spec.is_temporal:
+        return BbslMethod(spec, bindings, role=role, **settings)
+    if role is None:
+        raise InputError(
+            "the specification speaks of several frames, so a function must stand for the object of a track: "
+            "leave one of type bb unbound, or name it as the object"
+        )
+    return BbslTrackMethod(spec, bindings, role=role, **settings)

@@ -185,6 +185,6 @@ class Spec:
 
     def format(self, *, ascii: bool = False) -> str:
         """Return the specification in its canonical form, comments and all."""
-        from roadworthy.bbsl.formatting import format_spec
+        from roadworthy.bbsl.printing import format_spec
 
         return format_spec(self, ascii=ascii)

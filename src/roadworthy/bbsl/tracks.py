@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from roadworthy._files import naming
-from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.evaluation import Evaluator, Outcome
 from roadworthy.bbsl.margins import Context, Margin, Margins, all_of, any_of, opposite
 from roadworthy.bbsl.specification import Case, Spec
@@ -43,7 +42,7 @@ from roadworthy.bbsl.syntax import (
     is_temporal,
     walk,
 )
-from roadworthy.bbsl.values import Box
+from roadworthy.bbsl.values import Box, Coordinates
 from roadworthy.errors import InputError
 
 __all__ = ["Ends", "TrackOutcome", "box_functions", "check_ends", "evaluate_track"]

@@ -16,17 +16,23 @@ Every method is the same sentence::
 
 from __future__ import annotations
 
-from roadworthy.cases.answers import Answers, ClassScores, Driven, Internals, Predicted, Prediction
 from roadworthy.cases.methods import (
     TAKE_BACK,
+    Answers,
     BaseMethod,
+    ClassScores,
     Dataset,
+    Driven,
     Feedback,
+    Internals,
     Method,
+    Original,
+    Predicted,
+    Prediction,
     ResumableMethod,
     TakeBack,
+    originals,
 )
-from roadworthy.cases.originals import Original, originals
 from roadworthy.cases.requirements import (
     AWAIT_VERDICTS,
     Acceptance,

@@ -1,28 +1,184 @@
-"""The protocol that every method implements, and the data that it draws from."""
+"""The protocol that every method implements: data in, answers of the system under test, verdicts out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+from functools import lru_cache
+from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
-from roadworthy.cases.answers import Answers
-from roadworthy.cases.requirements import AwaitVerdicts, Case, Requirement, Scalar
+from roadworthy._frozen import ReadOnlyArrays, read_only
+from roadworthy.cases.requirements import AwaitVerdicts, Case, FrameSource, Requirement, Scalar
 from roadworthy.cases.verdicts import Outcome, Verdict, conclude_rate
-from roadworthy.frames import Frame
+from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
-__all__ = [
-    "TAKE_BACK",
-    "BaseMethod",
-    "Dataset",
-    "Feedback",
-    "Method",
-    "ResumableMethod",
-    "TakeBack",
-]
+
+@dataclass(frozen=True, eq=False)
+class ClassScores(ReadOnlyArrays):
+    """How strongly an image classifier believes in each class, for one image.
+
+    Args:
+        names: The classes, each once.
+        scores: One finite number per class, higher for more belief; any scale.
+
+    Example:
+        >>> answer = ClassScores(("car", "truck"), np.array([0.2, 0.7]))
+        >>> answer.best
+        'truck'
+        >>> ClassScores(("car", "truck"), np.array([0.2]))
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: scores must have shape (2,), one per name, got (1,)
+    """
+
+    names: tuple[str, ...]
+    scores: npt.NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        names = tuple(self.names)
+        scores = np.array(self.scores, dtype=np.float64)
+        if not names or len(set(names)) != len(names):
+            raise InputError(f"names must hold at least one class and each only once, got {names}")
+        if scores.shape != (len(names),):
+            raise InputError(f"scores must have shape ({len(names)},), one per name, got {scores.shape}")
+        if not np.isfinite(scores).all():
+            bad = names[int(np.flatnonzero(~np.isfinite(scores))[0])]
+            raise InputError(f"scores must be finite, got {scores[names.index(bad)]} for {bad!r}")
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "scores", read_only(scores))
+
+    @property
+    def best(self) -> str:
+        """The class with the highest score; the first of equals."""
+        return self.names[int(self.scores.argmax())]
+
+
+Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores
+"""What a system under test may answer for one frame."""
+
+P = TypeVar("P", Signals, Boxes, LabelMap, ClassScores)
+
+
+class Internals(Protocol):
+    """What happened inside a system while it answered some frames, such as the activations of its neurons."""
+
+    def __len__(self) -> int:
+        """Return for how many frames."""
+        ...
+
+    def take(self, numbers: Sequence[int], /) -> Self:
+        """Return it for some of the frames, by their numbers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predicted:
+    """The answer to :class:`~roadworthy.cases.Predict`: the frames that were made, with a prediction each.
+
+    The frames come along because a judge compares with what is known about them: their ground truth
+    and their visual change. `internals` has one item for each frame where the case asked for it.
+    """
+
+    frames: tuple[Frame, ...]
+    predictions: tuple[Prediction, ...]
+    internals: tuple[Any, ...] = ()
+
+    def of(self, kind: type[P]) -> tuple[P, ...]:
+        """Return the predictions, all of one kind.
+
+        Raises:
+            SystemUnderTestError: The system answered with another kind.
+
+        Example:
+            >>> frame = Frame("drive/17", np.zeros((4, 6, 3), np.uint8))
+            >>> answer = Predicted((frame,), (Signals(speed=8.0),))
+            >>> answer.of(Signals)[0].speed
+            8.0
+            >>> answer.of(Boxes)
+            Traceback (most recent call last):
+            ...
+            roadworthy.errors.SystemUnderTestError: expected Boxes for frame 'drive/17', got Signals
+        """
+        found: list[P] = []
+        for frame, prediction in zip(self.frames, self.predictions, strict=True):
+            if not isinstance(prediction, kind):
+                raise SystemUnderTestError(
+                    f"expected {kind.__name__} for frame {frame.id!r}, got {type(prediction).__name__}"
+                )
+            found.append(prediction)
+        return tuple(found)
+
+    def signal(self, name: str) -> tuple[float, ...]:
+        """Return one predicted signal, such as ``"speed"`` or ``"steering"``, for every frame.
+
+        Raises:
+            SystemUnderTestError: The system did not predict it.
+
+        Example:
+            >>> frame = Frame("lap", np.zeros((4, 6, 3), np.uint8))
+            >>> answer = Predicted((frame,), (Signals(speed=8.0),))
+            >>> answer.signal("speed")
+            (8.0,)
+            >>> answer.signal("brake")
+            Traceback (most recent call last):
+            ...
+            roadworthy.errors.SystemUnderTestError: expected a prediction of brake for frame 'lap', got speed
+        """
+        values: list[float] = []
+        for frame, signals in zip(self.frames, self.of(Signals), strict=True):
+            known = signals.as_dict()
+            if name not in known:
+                raise SystemUnderTestError(
+                    f"expected a prediction of {name} for frame {frame.id!r}, "
+                    f"got {', '.join(known) or 'no signal'}"
+                )
+            values.append(known[name])
+        return tuple(values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Driven:
+    """The answer to :class:`~roadworthy.cases.Drive`: the drive as the simulator recorded it."""
+
+    drive: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """The answers to one case, one per ask, in order.
+
+    Example:
+        >>> frame = Frame("drive/17", np.zeros((4, 6, 3), np.uint8))
+        >>> answers = Answers((Predicted((frame,), (Signals(speed=8.0),)),))
+        >>> answers.predicted().signal("speed")
+        (8.0,)
+        >>> answers.driven()
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: ask 0 is answered by Predicted, not by Driven
+    """
+
+    items: Sequence[Predicted | Driven]
+
+    def predicted(self, index: int = 0) -> Predicted:
+        """Return the answer to the ask with this number, which asked for predictions."""
+        item = self.items[index]
+        if not isinstance(item, Predicted):
+            raise InputError(f"ask {index} is answered by {type(item).__name__}, not by Predicted")
+        return item
+
+    def driven(self, index: int = 0) -> object:
+        """Return the drive recorded for the ask with this number, which asked for a drive."""
+        item = self.items[index]
+        if not isinstance(item, Driven):
+            raise InputError(f"ask {index} is answered by {type(item).__name__}, not by Driven")
+        return item.drive
 
 
 class TakeBack(Enum):
@@ -153,3 +309,59 @@ class BaseMethod(ABC):
     def feedback(self, case: Case, verdict: Verdict) -> Feedback:  # noqa: ARG002
         """Ignore the verdict."""
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """A frame of a data set, read in whichever process wants it; the last few are kept.
+
+    Two are equal that stand for the same frame of the same data set, whether that can be hashed or not.
+
+    Attributes:
+        data: The data set.
+        index: Which of its frames.
+    """
+
+    data: Dataset
+    index: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Original) and self.data is other.data and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.data), self.index))
+
+    def __call__(self) -> Frame:
+        """Return the frame.
+
+        Raises:
+            NotApplicable: It cannot be read, and the data set says that such frames are skipped.
+        """
+        try:
+            return _read(self)
+        except InputError as error:
+            if getattr(self.data, "on_error", "raise") == "skip":
+                raise NotApplicable("the frame cannot be read") from error
+            raise
+
+
+# A frame is changed in several ways one after another: it need not be read for each of them.
+@lru_cache(maxsize=4)
+def _read(original: Original) -> Frame:
+    return original.data[original.index]
+
+
+def originals(data: Dataset) -> Iterator[tuple[str, FrameSource]]:
+    """Yield the frames of a data set with their ids; those that have ids beforehand are read where needed.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> [(id, make().id) for id, make in originals(load("world:town", count=1))]
+        [('town-000000', 'town-000000')]
+    """
+    ids: Sequence[str] | None = getattr(data, "ids", None)
+    if ids is None:
+        yield from ((frame.id, frame) for frame in data)
+        return
+    for index, id in enumerate(ids):
+        yield id, Original(data, index)

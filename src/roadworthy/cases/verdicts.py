@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from roadworthy._frozen import frozen
-from roadworthy.cases._checks import as_enum, as_scalars, check_text
-from roadworthy.cases.requirements import Acceptance, Case, Requirement, Scalar
+from roadworthy.cases.requirements import (
+    Acceptance,
+    Case,
+    Requirement,
+    Scalar,
+    as_enum,
+    as_scalars,
+    check_text,
+)
 from roadworthy.errors import InputError
 from roadworthy.intervals import clopper_pearson_upper
 

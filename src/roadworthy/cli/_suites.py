@@ -87,9 +87,8 @@ def run_plan(
 def write_results(result: SuiteResult) -> dict[str, Path]:
     """Write everything that is made of a run's rows; return the files by what they are."""
     from roadworthy.report.html import write_report
-    from roadworthy.report.junit import write_junit
-    from roadworthy.report.markdown import write_summary
-    from roadworthy.report.results_csv import write_results as write_csv
+    from roadworthy.report.result_files import write_junit, write_summary
+    from roadworthy.report.result_files import write_results as write_csv
     from roadworthy.runs.evidence import write_bundle
     from roadworthy.runs.evidence.reopening import functional_of
     from roadworthy.runs.store import StoredRun

@@ -80,8 +80,8 @@ def harvest(
     """Cut things out of labelled frames: those that are seen whole, alone and clearly."""
     from roadworthy.transforms.objects import Gallery
     from roadworthy.transforms.objects import harvest as harvested
+    from roadworthy.transforms.objects.cutting import HARVESTED
     from roadworthy.transforms.objects.gallery import INDEX
-    from roadworthy.transforms.objects.whole_things import HARVESTED
 
     for name, value in (("--sample", sample), ("--smallest", smallest), ("--most", most)):
         if value is not None and value < 1:

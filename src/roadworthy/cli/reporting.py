@@ -76,8 +76,6 @@ def write_reports(
 
 def _writers() -> dict[str, Callable[[StoredRun, Path], Any]]:
     from roadworthy.report.html import write_report
-    from roadworthy.report.junit import write_junit
-    from roadworthy.report.markdown import write_summary
-    from roadworthy.report.results_csv import write_results
+    from roadworthy.report.result_files import write_junit, write_results, write_summary
 
     return {"html": write_report, "junit": write_junit, "csv": write_results, "markdown": write_summary}

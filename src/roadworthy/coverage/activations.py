@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._arrays import described
+from roadworthy._frozen import described
 from roadworthy.errors import InputError, SystemUnderTestError, suggest
 from roadworthy.models.outputs import Arrays
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._arrays import read_npz
 from roadworthy._files import parse_json, replacing
+from roadworthy._frozen import read_npz
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria import Ranges, Reference, learn_ranges, learn_reference
 from roadworthy.coverage.criteria._cells import Cells, Counted

@@ -56,7 +56,7 @@ class CoverageMethod(BaseMethod):
     The parameters of a requirement are those of :class:`~roadworthy.coverage.search.settings.Settings`. The
     system under test must be observed (:class:`~roadworthy.coverage.Observed`). A row holds the number of the
     original (``place``) and its id (``frame``), the try that made what was changed (``parent``, empty for an
-    original) and the ``transform``; with them :class:`~roadworthy.coverage.search.replay.Replay` makes the
+    original) and the ``transform``; with them :class:`~roadworthy.coverage.search.remade.Replay` makes the
     image again. Its measures are label, prediction and error, the gain in coverage and coverage after it, and
     a fingerprint of the network's last hidden layer, by which failures are clustered.
 

@@ -21,8 +21,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from roadworthy._arrays import ReadOnlyArrays, read_only
-from roadworthy._frozen import frozen
+from roadworthy._frozen import ReadOnlyArrays, frozen, read_only
 from roadworthy.coverage.clusters import Failure
 from roadworthy.errors import InputError, SystemUnderTestError
 

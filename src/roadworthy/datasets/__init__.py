@@ -11,9 +11,16 @@ from __future__ import annotations
 from roadworthy._options import Option, options_of
 from roadworthy.datasets._annotations import CLIPPED
 from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._chosen import ChosenFrames, sample_of, spread
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
-from roadworthy.datasets._load import fitting_options, load, load_fitting, reader_for
+from roadworthy.datasets._load import (
+    ChosenFrames,
+    fitting_options,
+    load,
+    load_fitting,
+    reader_for,
+    sample_of,
+    spread,
+)
 from roadworthy.datasets.a2d2 import A2D2Dataset
 from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
@@ -21,8 +28,7 @@ from roadworthy.datasets.cityscapes import CityscapesDataset
 from roadworthy.datasets.coco import CocoDataset
 from roadworthy.datasets.folder import FolderDataset
 from roadworthy.datasets.kitti import KittiDataset
-from roadworthy.datasets.udacity_ch2 import UdacityCh2Dataset
-from roadworthy.datasets.udacity_sim import UdacitySimDataset
+from roadworthy.datasets.udacity import UdacityCh2Dataset, UdacitySimDataset
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.datasets.world_crops import WorldCropsDataset
 from roadworthy.datasets.yolo import YoloDataset

@@ -1,26 +1,18 @@
-"""What readers of annotations share: class names, and boxes that leave the image."""
+"""What readers of annotations share: class names, boxes that leave the image, colours of label maps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from roadworthy._files import naming
 from roadworthy.errors import FrameError, InputError
-from roadworthy.frames import Boxes
+from roadworthy.frames import Boxes, LabelMap
+from roadworthy.images import read_image
 from roadworthy.ontology import VOID, normalized, ontology
-
-__all__ = [
-    "CLIPPED",
-    "ClassNames",
-    "OnUnknown",
-    "Outside",
-    "class_names_of",
-    "named_meaning",
-    "placed",
-]
 
 ClassNames = Mapping[str, str | None]
 """The ontology word for each class name of a data set; None has no class: no box, or void pixels."""
@@ -119,3 +111,44 @@ def placed(boxes: Boxes, width: int, height: int, outside: Outside) -> tuple[Box
             f"{width}x{height}: cut such boxes off with outside=clip"
         )
     return boxes.clipped(width, height), {CLIPPED: len(wrong)}
+
+
+Color = tuple[int, int, int]
+UnknownColors = Literal["error", "void"]
+
+
+def classes_by_color(
+    path: Path, colors: Mapping[Color, str], known: ClassNames, given: ClassNames | str | None
+) -> dict[Color, str | None]:
+    """Return the ontology class of each colour.
+
+    Args:
+        path: The file that names the colours, for messages.
+        colors: The data set's own class name of each colour.
+        known: What the data set's class names mean.
+        given: What the user says they mean, as `class_names_of` takes it; goes before what is known.
+
+    Raises:
+        InputError: A class name has no meaning, or the user's word for one is unknown.
+    """
+    meanings = {**known, **class_names_of(given)}
+    for color, name in colors.items():
+        if name not in meanings:
+            raise InputError(
+                f"{path}: the class {name!r} of colour {color} is unknown: "
+                f"say what it means with class_names={name}=..., or {name}=none for void"
+            )
+    return {color: meanings[name] for color, name in colors.items()}
+
+
+def read_label_map(
+    path: Path, classes: Mapping[Color, str | None], unknown_colors: UnknownColors
+) -> LabelMap:
+    """Read a label map from a picture.
+
+    Raises:
+        FrameError: The file cannot be read, or has a colour without a class.
+    """
+    picture = read_image(path)
+    with naming(path):
+        return LabelMap.from_rgb(picture, classes, on_unknown=unknown_colors)

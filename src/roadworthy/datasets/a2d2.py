@@ -26,15 +26,14 @@ from numpy.typing import NDArray
 
 from roadworthy._files import naming, read_json
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._annotations import ClassNames
-from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._colors import (
+from roadworthy.datasets._annotations import (
+    ClassNames,
     Color,
     UnknownColors,
     classes_by_color,
     read_label_map,
 )
-from roadworthy.datasets._files import existing_folder, image_names
+from roadworthy.datasets._base import BaseDataset, OnError, existing_folder, image_names
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image

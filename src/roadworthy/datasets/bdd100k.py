@@ -25,8 +25,7 @@ from roadworthy.datasets._annotations import (
     named_meaning,
     placed,
 )
-from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import existing_folder
+from roadworthy.datasets._base import BaseDataset, OnError, existing_folder
 from roadworthy.errors import FrameError, InputError, OntologyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.images import read_ids, read_image

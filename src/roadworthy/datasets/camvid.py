@@ -12,15 +12,21 @@ from pathlib import Path
 from roadworthy._files import naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._tables import Table
-from roadworthy.datasets._annotations import ClassNames
-from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._colors import (
+from roadworthy.datasets._annotations import (
+    ClassNames,
     Color,
     UnknownColors,
     classes_by_color,
     read_label_map,
 )
-from roadworthy.datasets._files import by_stem, existing_folder, image_names, natural_order
+from roadworthy.datasets._base import (
+    BaseDataset,
+    OnError,
+    by_stem,
+    existing_folder,
+    image_names,
+    natural_order,
+)
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame
 from roadworthy.images import read_image

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import naming, read_json
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import existing_folder, natural_order
+from roadworthy.datasets._base import BaseDataset, OnError, existing_folder, natural_order
 from roadworthy.errors import FrameError, InputError, suggest
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.images import read_ids, read_image

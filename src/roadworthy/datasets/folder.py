@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import IMAGE_ENDINGS, existing_folder, image_names
+from roadworthy.datasets._base import IMAGE_ENDINGS, BaseDataset, OnError, existing_folder, image_names
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.registry import datasets

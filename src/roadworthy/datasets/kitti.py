@@ -22,8 +22,14 @@ from numpy.typing import NDArray
 from roadworthy._files import naming, read_text
 from roadworthy._frozen import FrozenDict
 from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
-from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import by_stem, existing_folder, image_names, natural_order
+from roadworthy.datasets._base import (
+    BaseDataset,
+    OnError,
+    by_stem,
+    existing_folder,
+    image_names,
+    natural_order,
+)
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image

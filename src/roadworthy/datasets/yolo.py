@@ -13,8 +13,7 @@ from typing import Any
 
 from roadworthy._files import is_file, is_folder, naming, read_text
 from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
-from roadworthy.datasets._base import BaseDataset, OnError
-from roadworthy.datasets._files import IMAGE_ENDINGS, image_files
+from roadworthy.datasets._base import IMAGE_ENDINGS, BaseDataset, OnError, image_files
 from roadworthy.errors import FrameError, InputError, suggest
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image

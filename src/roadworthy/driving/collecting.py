@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.driving.completeness import without_partial_sectors
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
+from roadworthy.driving.drives.drive import without_partial_sectors
 from roadworthy.driving.metrics import MetricSettings, MetricTable, compute, parse_metric
 from roadworthy.driving.oracles import Direction
 from roadworthy.driving.sectors import SectorTable

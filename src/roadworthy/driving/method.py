@@ -19,8 +19,8 @@ from roadworthy.cases import (
     Verdict,
 )
 from roadworthy.cases import Drive as Ask
-from roadworthy.driving.completeness import partial_sectors
 from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricTable, compute
 from roadworthy.driving.requirements import METHOD, DrivingQuality, label
 from roadworthy.driving.simulators import Scenario

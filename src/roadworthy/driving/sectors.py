@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from roadworthy._arrays import ReadOnlyArrays, read_only
+from roadworthy._frozen import ReadOnlyArrays, read_only
 from roadworthy.errors import InputError
 
 __all__ = ["SectorTable"]

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._arrays import ReadOnlyArrays, described, read_only
-from roadworthy._frozen import FrozenDict, frozen
+from roadworthy._frozen import FrozenDict, ReadOnlyArrays, described, frozen, read_only
 from roadworthy.errors import FrameError
 from roadworthy.frames.boxes import Boxes
 from roadworthy.frames.labels import LabelMap

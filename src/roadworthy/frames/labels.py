@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._arrays import ReadOnlyArrays, described, read_only
+from roadworthy._frozen import ReadOnlyArrays, described, read_only
 from roadworthy.errors import FrameError
 from roadworthy.ontology import VOID, normalized, ontology
 

@@ -29,11 +29,9 @@ from roadworthy.models.protocols import (
     Task,
     task_of,
 )
-from roadworthy.models.recorded import Recorded, recorded_model
-from roadworthy.models.torch_module import torch_model
-from roadworthy.models.torchscript import torchscript_model
-from roadworthy.models.truth import Truth
-from roadworthy.models.zoo import shipped as _shipped  # noqa: F401 - registers what comes with the package
+from roadworthy.models.recorded import Recorded, Truth, recorded_model
+from roadworthy.models.torch_module import torch_model, torchscript_model
+from roadworthy.models.zoo import saved as _shipped  # noqa: F401 - registers what comes with the package
 
 __all__ = [
     "ClassificationOutput",

@@ -13,9 +13,18 @@ from roadworthy._importing import imported
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.frames import Frame
-from roadworthy.models._culprit import raised_at
-from roadworthy.models._time_limit import TooLate, checked_timeout, within
-from roadworthy.models.network import ModelSpec, Network, Tensor, late, named_arrays, named_frames
+from roadworthy.models.network import (
+    ModelSpec,
+    Network,
+    Tensor,
+    TooLate,
+    checked_timeout,
+    late,
+    named_arrays,
+    named_frames,
+    raised_at,
+    within,
+)
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.registry import models
 

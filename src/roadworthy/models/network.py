@@ -1,13 +1,13 @@
-"""A network under test: frames in, arrays through a runtime, predictions out.
-
-A runtime is what runs a network: ONNX Runtime, torch, a server and so on. It takes an array of images and
-gives arrays back; all else is done here, once for all runtimes.
-"""
+"""Where in the user's code something was raised."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import sysconfig
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,22 +20,87 @@ from roadworthy._files import is_file, is_folder
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.frames import Frame
-from roadworthy.models._culprit import raised_at
-from roadworthy.models._time_limit import TooLate, checked_timeout, within
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
 from roadworthy.models.protocols import SystemUnderTest, Task
 
-__all__ = [
-    "ModelSpec",
-    "Network",
-    "Runtime",
-    "Tensor",
-    "late",
-    "named_arrays",
-    "named_frames",
-    "named_tensors",
-]
+_OURS = str(Path(__file__).parents[1])
+_LIBRARIES = tuple(sysconfig.get_paths()[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def raised_at(error: BaseException) -> str:
+    """Return where an error comes from, as " (file.py:12)": the last line that is not ours or a library's.
+
+    It is the last line of a library where there is no other, and nothing where all is ours.
+    """
+    lines = [
+        (one.filename, one.lineno)
+        for one in traceback.extract_tb(error.__traceback__)
+        if not one.filename.startswith((_OURS, "<frozen"))
+    ]
+    own = [one for one in lines if not one[0].startswith(_LIBRARIES)]
+    for name, number in (own or lines)[-1:]:
+        return f" ({_short(name)}:{number})"
+    return ""
+
+
+def _short(name: str) -> str:
+    path = Path(name)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
+
+
+T = TypeVar("T")
+
+
+class TooLate(Exception):  # noqa: N818 - never leaves the models
+    """A call did not return in time."""
+
+
+def checked_timeout(seconds: float | None) -> float | None:
+    """Return a limit that can be kept.
+
+    Raises:
+        InputError: It is not more than 0.
+    """
+    if seconds is not None and not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise InputError(f"timeout must be more than 0 seconds, got {seconds}")
+    return seconds
+
+
+def within(seconds: float | None, call: Callable[[], T]) -> T:
+    """Return what a call returns, and raise what it raises.
+
+    With a limit, the call runs in a thread of its own. Python cannot stop a thread: one that is late goes on
+    in the background, until it returns or the program ends, and nothing waits for it.
+
+    Raises:
+        TooLate: It did not return in so many seconds.
+
+    Example:
+        >>> within(5, lambda: 42)
+        42
+    """
+    if seconds is None:
+        return call()
+    found: list[T] = []
+    problems: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(call())
+        except BaseException as error:
+            problems.append(error)
+
+    # The context carries what is set for this place alone, such as NumPy's handling of errors.
+    thread = threading.Thread(target=copy_context().run, args=(work,), name="model", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if problems:
+        raise problems[0]
+    if not found:
+        raise TooLate
+    return found[0]
+
 
 P = TypeVar("P", bound=Prediction)
 

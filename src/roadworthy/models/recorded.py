@@ -1,8 +1,4 @@
-"""Predictions that were recorded before: a CSV file, a folder of KITTI results, a file of COCO results.
-
-A prediction belongs to the frame with its id. So recorded predictions answer original frames only: for a
-changed image the model itself is needed.
-"""
+"""Predictions from recordings: files of earlier answers, and the driver who was recorded."""
 
 from __future__ import annotations
 
@@ -21,8 +17,6 @@ from roadworthy.models.network import ModelSpec
 from roadworthy.models.outputs import RegressionOutput
 from roadworthy.models.protocols import Task
 from roadworthy.registry import models
-
-__all__ = ["Recorded", "recorded_model"]
 
 _ID_COLUMNS = ("id", "frame_id", "frame", "filename", "image")
 _SIGNALS = ("speed", "steering", "acceleration", "throttle", "brake")
@@ -242,3 +236,44 @@ def _coco_boxes(results: list[Any], path: Path, categories: list[Any], options: 
     # An image without results has nothing to complain about.
     with naming(f"{path}: image {results[0]['image_id']!r}" if results else path):
         return Boxes.from_coco(results, categories, **options)
+
+
+SEES_NO_CHANGE = (
+    "truth answers with the recorded signals, which a changed image keeps, so no rule can say anything about "
+    "it: `roadworthy rules truth` tries rules on drivers of the built-in world, who see what has changed"
+)
+"""Why rules cannot be tried on it."""
+
+
+@models.register(
+    "truth", summary="answers with each frame's own signals, which a changed image keeps: to check data with"
+)
+class Truth:
+    """Answers with each frame's own signals.
+
+    On frames of the built-in world these are what the careful driver did, so a requirement about frames as
+    they are, or about drives, that this system violates is either wrong or wrongly tested. It does not look
+    at images, so it is no system to test by changed ones.
+
+    Example:
+        >>> import numpy as np
+        >>> frame = Frame("drive/17", np.zeros((4, 6, 3), np.uint8), signals=Signals(steering=-2.0))
+        >>> Truth().predict([frame, frame.mirrored()])[1].steering
+        2.0
+    """
+
+    name = "truth"
+
+    def predict(self, frames: Sequence[Frame], /) -> list[Signals]:
+        """Return each frame's own signals.
+
+        Raises:
+            SystemUnderTestError: A frame has no signals.
+        """
+        for frame in frames:
+            if set(frame.signals.as_dict()) <= {"timestamp"}:
+                raise SystemUnderTestError(
+                    f"frame {frame.id!r} must have signals for the model 'truth', got none; use data with "
+                    "recorded signals, such as the built-in world, or another model"
+                )
+        return [frame.signals for frame in frames]

@@ -1,24 +1,181 @@
-"""How good the answers of detectors and classifiers are, collected batch by batch."""
+"""How good answers are: errors of signals, confusions of classes, scores collected batch by batch."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy.cases import ClassScores, Prediction
-from roadworthy.frames import Boxes, Frame
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models.average_precision import COCO_THRESHOLDS, average_precision
-from roadworthy.models.comparison import Measure
-from roadworthy.models.confusion import Confusion, confusion, true_class
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.network import Network
 from roadworthy.models.outputs import words_for
 from roadworthy.models.protocols import SystemUnderTest
+from roadworthy.ontology import VOID, normalized
 
-__all__ = ["BoxScorer", "ClassScorer", "answered_classes", "with_all_boxes"]
+
+def true_class(frame: Frame) -> str | None:
+    """Return the class of a whole image, which is kept in its metadata; None when it is not known.
+
+    Example:
+        >>> true_class(Frame("a", np.zeros((4, 6, 3), np.uint8), metadata={"class": "truck"}))
+        'truck'
+    """
+    found = frame.metadata.get("class")
+    return found if isinstance(found, str) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """How often images of each class were taken for each class.
+
+    Attributes:
+        classes: The classes, true ones and answered ones.
+        counts: True classes × answered classes.
+    """
+
+    classes: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right answers; NaN without answers."""
+        total = self.counts.sum()
+        return float(np.trace(self.counts) / total) if total else float("nan")
+
+    @property
+    def recall(self) -> dict[str, float]:
+        """For each class that occurs, the share of its images that were recognised."""
+        return {
+            name: float(row[number] / row.sum())
+            for number, (name, row) in enumerate(zip(self.classes, self.counts, strict=True))
+            if row.sum()
+        }
+
+    def worst(self, count: int = 3) -> list[tuple[str, str, int]]:
+        """Return the most frequent confusions: the true class, what it was taken for, how often."""
+        wrong = self.counts.copy()
+        np.fill_diagonal(wrong, 0)
+        order = np.argsort(-wrong, axis=None, kind="stable")[:count]
+        places = [divmod(int(one), len(self.classes)) for one in order]
+        return [
+            (self.classes[row], self.classes[column], int(wrong[row, column]))
+            for row, column in places
+            if wrong[row, column]
+        ]
+
+
+def confusion(truth: Sequence[str], answers: Sequence[str], classes: Iterable[str] = ()) -> Confusion:
+    """Return how often images of each class were taken for each class.
+
+    Words count as the same when they differ in case, hyphens or underscores only.
+
+    Args:
+        truth: The true class of each image.
+        answers: The class that was answered.
+        classes: Classes to begin the table with; all that occur follow.
+
+    Example:
+        >>> table = confusion(["car", "car", "truck"], ["car", "truck", "Truck"])
+        >>> round(table.accuracy, 3), table.recall, table.worst()
+        (0.667, {'car': 0.5, 'truck': 1.0}, [('car', 'truck', 1)])
+    """
+    true, given = [normalized(one) for one in truth], [normalized(one) for one in answers]
+    names = tuple(dict.fromkeys([*map(normalized, classes), *true, *given]))
+    place = {name: number for number, name in enumerate(names)}
+    counts = np.zeros((len(names), len(names)), np.int64)
+    rows, columns = [place[one] for one in true], [place[one] for one in given]
+    np.add.at(counts, (rows, columns), 1)
+    return Confusion(names, counts)
+
+
+_ENOUGH_OVERLAP = 0.5  # IoU of a box with the one it stands for
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number about predictions, over the frames for which the truth is known."""
+
+    name: str
+    value: float
+    unit: str
+    frames: int
+
+    def __str__(self) -> str:
+        number = f"{self.value:.0%}" if self.unit == "share" else f"{self.value:.3g} {self.unit}"
+        return f"{self.name} {number}".replace(" °", "°")
+
+
+def compare(frames: Sequence[Frame], predictions: Sequence[Prediction]) -> list[Measure]:
+    """Return how near predictions are to the truth, as far as that is known.
+
+    Signals: the mean absolute error of speed and steering. Boxes: which share of the known things is found
+    and which share of the boxes is right, at an IoU of 0.5 and with the class the same. Label maps: the share
+    of the known pixels that have their class. Class scores: the share of images whose class is the best one.
+
+    Example:
+        >>> frame = Frame("a", np.zeros((4, 6, 3), np.uint8), signals=Signals(steering=2.0))
+        >>> str(compare([frame], [Signals(steering=-1.0, speed=9.0)])[0])
+        'steering MAE 3°'
+    """
+    pairs = list(zip(frames, predictions, strict=True))
+    boxes = [(f.boxes, p) for f, p in pairs if isinstance(p, Boxes) and f.boxes is not None]
+    maps = [(f.labels, p) for f, p in pairs if isinstance(p, LabelMap) and f.labels is not None]
+    signals = [(f.signals, p) for f, p in pairs if isinstance(p, Signals)]
+    classes = [(true_class(f), p.best) for f, p in pairs if isinstance(p, ClassScores)]
+    return [*_errors(signals), *_found(boxes), *_agreeing(maps), *_recognised(classes)]
+
+
+def _errors(pairs: Sequence[tuple[Signals, Signals]]) -> Iterable[Measure]:
+    for name, unit in (("steering", "°"), ("speed", "m/s")):
+        known = [(getattr(truth, name), getattr(answer, name)) for truth, answer in pairs]
+        errors = [abs(truth - answer) for truth, answer in known if truth is not None and answer is not None]
+        if errors:
+            yield Measure(f"{name} MAE", float(np.mean(errors)), unit, len(errors))
+
+
+def _found(pairs: Sequence[tuple[Boxes, Boxes]]) -> Iterable[Measure]:
+    things, given, right = 0, 0, 0
+    for truth, answer in pairs:
+        things, given = things + len(truth), given + len(answer)
+        overlap = truth.iou(answer)
+        overlap[np.array(truth.classes)[:, None] != np.array(answer.classes)[None, :]] = 0
+        while overlap.size and overlap.max() >= _ENOUGH_OVERLAP:
+            row, column = np.unravel_index(int(overlap.argmax()), overlap.shape)
+            overlap[row], overlap[:, column] = 0, 0
+            right += 1
+    if things:
+        yield Measure("things found", right / things, "share", len(pairs))
+    if given and pairs:
+        yield Measure("boxes right", right / given, "share", len(pairs))
+
+
+def _agreeing(pairs: Sequence[tuple[LabelMap, LabelMap]]) -> Iterable[Measure]:
+    known, right = 0, 0
+    for truth, answer in pairs:
+        if truth.shape != answer.shape:
+            continue
+        for name, count in truth.present().items():
+            if name != VOID:
+                own = np.isin(truth.ids, [i for i, one in enumerate(truth.classes) if one == name])
+                same = np.isin(answer.ids, [i for i, one in enumerate(answer.classes) if one == name])
+                known, right = known + count, right + int((own & same).sum())
+    if known:
+        yield Measure("pixels right", right / known, "share", len(pairs))
+
+
+def _recognised(pairs: Sequence[tuple[str | None, str]]) -> Iterable[Measure]:
+    known = [(truth, best) for truth, best in pairs if truth is not None]
+    if known:
+        table = confusion([truth for truth, _ in known], [best for _, best in known])
+        yield Measure("right class", table.accuracy, "share", len(known))
+
 
 _LOWEST_SCORE = 0.01
 

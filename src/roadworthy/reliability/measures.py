@@ -33,7 +33,7 @@ from roadworthy.cases import ClassScores, Prediction
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError, suggest
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import Task, task_of
-from roadworthy.models.confusion import true_class
+from roadworthy.models.scorers import true_class
 from roadworthy.ontology import normalized
 
 __all__ = [

@@ -1,29 +1,22 @@
-"""The two requirements of Hu et al., made precise: for a transformation, a tolerated range and a measure.
-
-Definition 2, correctness-preservation: m(f, f*, P_T,tc) ≥ m(f, f*, P_X). Inside the range of changes that
-does not affect human performance, Δv ≤ t_c, the performance m of the model is at least that on original
-images.
-
-Definition 3, prediction-preservation: s(f, P_T,tp) ≥ s(f, P_X,ε). Inside the range that does not affect human
-predictions, Δv ≤ t_p, its answers stay as much the same as they do for images that are hardly changed, Δv ≤
-ε, with ε the lower 5th percentile. No truth is needed.
-"""
+"""The two requirements of Hu et al., made precise, and which of them fit a model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from roadworthy.cases import Requirement
+from roadworthy.cases import Prediction, Requirement
 from roadworthy.errors import InputError
+from roadworthy.models import SystemUnderTest, task_of
+from roadworthy.models.detection import DetectionOutput
+from roadworthy.models.scorers import answered_classes
 from roadworthy.reliability.checking import Bootstrap
-from roadworthy.reliability.measures import Measure, read_measure
+from roadworthy.reliability.measures import Measure, SignalWithin, measures_for, read_measure
 from roadworthy.reliability.sampling import Sampling
+from roadworthy.reliability.scenes import BoxPrecision
 from roadworthy.reliability.transformations import Transformation, transformation_named
 from roadworthy.visual_change.tolerance import DEFAULT_STUDY, Preserved, known_tolerance
-
-__all__ = ["METHOD", "Preservation"]
 
 METHOD = "reliability"
 """The name of the method that tests these requirements."""
@@ -211,3 +204,78 @@ def _number(id: str, name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{name} of requirement {id!r} must be a number, got {value!r}")
     return float(value)
+
+
+PRESERVED = {
+    "both": ("correctness", "prediction"),
+    "correctness": ("correctness",),
+    "prediction": ("prediction",),
+}
+"""What must be preserved, by what one asks for."""
+
+
+def fitting_measures(system: SystemUnderTest, answer: Prediction, texts: Sequence[str]) -> list[Measure]:
+    """Return the measures that fit a model as it was opened, of those that are given, or the usual ones.
+
+    Args:
+        system: The model.
+        answer: One of its answers.
+        texts: Measures as they are written; none for those that are usual.
+
+    Raises:
+        InputError: None of the measures fits what it answers.
+    """
+    usual = measures_for(answer)
+    given = [read_measure(one) for one in texts]
+    output = getattr(system, "output", None)
+    if isinstance(output, DetectionOutput):
+        # What a detector does not look for it cannot lose, and what it is sure of is for it to say.
+        known: dict[str, Any] = {"classes": answered_classes(system) or (), "score": output.score_threshold}
+        usual = [BoxPrecision(**known)]
+        given = [read_measure(one, **known) for one in texts]
+    if not texts:
+        return list(usual)
+    outputs = {one.output for one in usual if isinstance(one, SignalWithin)}
+    fitting = [
+        one
+        for one in given
+        if one.task == usual[0].task and (not isinstance(one, SignalWithin) or one.output in outputs)
+    ]
+    if not fitting:
+        kinds = ", ".join(one.name for one in given)
+        raise InputError(
+            f"{system.name} is a model for {task_of(answer)}, which {kinds} does not measure: leave out the "
+            f"measure, or use {' or '.join(str(one) for one in usual)}"
+        )
+    return fitting
+
+
+def requirements_of(
+    measures: Sequence[Measure],
+    transforms: Sequence[str],
+    preserve: str,
+    *,
+    study: str,
+    limit: float | None,
+    **others: Any,
+) -> list[Preservation]:
+    """Return the requirements of each measure under each transformation.
+
+    Args:
+        measures: How answers are measured.
+        transforms: What changes the images.
+        preserve: "correctness", "prediction" or "both".
+        study: Whose tolerated ranges.
+        limit: The largest visual change instead.
+        others: The other attributes of `Preservation`.
+
+    Raises:
+        InputError: Nobody has measured how much of a transformation people tolerate, or a setting cannot be
+            used.
+    """
+    return [
+        Preservation.published(kind, name, one, study=study, limit=limit, **others)  # type: ignore[arg-type]
+        for one in measures
+        for name in transforms
+        for kind in PRESERVED[preserve]
+    ]

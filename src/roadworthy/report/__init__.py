@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.report._palette import Image
+from roadworthy.report._canvas import Image
 from roadworthy.report.drawing import (
     OVERLAYS,
     draw_difference,
@@ -10,9 +10,16 @@ from roadworthy.report.drawing import (
     draw_legend,
     parse_overlays,
 )
-from roadworthy.report.predictions import prediction_sheet
-from roadworthy.report.sheets import Pair, Tile, contact_sheet, frame_sheet, pair_sheet
-from roadworthy.report.strips import transform_strip, variants
+from roadworthy.report.sheets import (
+    Pair,
+    Tile,
+    contact_sheet,
+    frame_sheet,
+    pair_sheet,
+    prediction_sheet,
+    transform_strip,
+    variants,
+)
 
 __all__ = [
     "OVERLAYS",

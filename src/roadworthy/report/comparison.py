@@ -11,7 +11,7 @@ from roadworthy.errors import InputError
 from roadworthy.report.html.formats import count, percent, signed
 from roadworthy.report.html.page import environment
 from roadworthy.report.html.thumbnails import Thumbnail, Thumbnails
-from roadworthy.report.markdown import escaped
+from roadworthy.report.result_files import escaped
 from roadworthy.report.results import clipped
 from roadworthy.runs.comparison import Changed, Comparison, ComparisonVerdict, Difference
 

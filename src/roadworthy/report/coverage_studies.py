@@ -15,7 +15,7 @@ from roadworthy.coverage.studies.directions import DirectionStudy
 from roadworthy.coverage.studies.transformations import PairDistance, TransformationStudy
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
-from roadworthy.report._palette import Image
+from roadworthy.report._canvas import Image
 from roadworthy.report.drawing import draw_frame, draw_signals
 from roadworthy.report.plots import PALETTE, new_figure
 from roadworthy.report.sheets import Tile, contact_sheet

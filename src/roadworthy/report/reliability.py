@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.frames import Frame
-from roadworthy.report._palette import Image
+from roadworthy.report._canvas import Image
 from roadworthy.report.drawing import draw_frame
 from roadworthy.report.plots import PALETTE, new_figure
 from roadworthy.report.sheets import Tile, contact_sheet

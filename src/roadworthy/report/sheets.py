@@ -1,26 +1,28 @@
-"""Contact sheets: many frames on one picture, and pairs of frames before and after a change."""
+"""Contact sheets: frames, pairs before and after a change, strips of a transform, answers of a model."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from roadworthy.errors import InputError
-from roadworthy.frames import Frame
+from roadworthy.cases import ClassScores, Prediction
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import CONDITIONS
-from roadworthy.report._palette import BACKGROUND, BRIGHT, DIM, PANEL, Image
-from roadworthy.report._text import draw_text, fitted, text_width
+from roadworthy.report._canvas import BACKGROUND, BRIGHT, DIM, PANEL, Image, draw_text, fitted, text_width
 from roadworthy.report.drawing import (
     draw_depth_legend,
     draw_difference,
     draw_frame,
     draw_legend,
+    draw_signals,
     parse_overlays,
 )
-
-__all__ = ["Pair", "Tile", "contact_sheet", "frame_sheet", "pair_sheet"]
+from roadworthy.seeding import rng_for
+from roadworthy.transforms import Transform
 
 _MARGIN = 36
 _GAP = 22
@@ -175,3 +177,189 @@ def _draw_line(
     left = room - text_width(words, size, bold=bold) - 16
     quiet = fitted(note, min(size, 11), left)
     draw_text(sheet, quiet, x + room - text_width(quiet, min(size, 11)), y, min(size, 11), DIM)
+
+
+def variants(kind: type[Transform], steps: int, **fixed: float | int | str) -> tuple[Transform, ...]:
+    """Return a transform at evenly spaced amounts, from identity to strongest.
+
+    One that has no amount is returned with its presets; without presets alone, or several times where every
+    draw of it is another.
+
+    Example:
+        >>> from roadworthy.transforms import kind_of
+        >>> [str(one) for one in variants(kind_of("rotation"), 3)]
+        ['rotation(angle=0)', 'rotation(angle=15)', 'rotation(angle=30)']
+        >>> [str(one) for one in variants(kind_of("mirror"), 3)]
+        ['mirror()']
+    """
+    if steps < 2:
+        raise InputError(f"a strip needs at least 2 steps, got {steps}")
+    if kind.has_amount():
+        return tuple(kind.at(step / (steps - 1), **fixed) for step in range(steps))
+    if kind.presets and not fixed:
+        return tuple(kind.preset(name) for name in kind.presets)[: steps - 1]
+    return (kind(**fixed),) * ((steps - 1) if kind.random else 1)
+
+
+def transform_strip(
+    frames: Sequence[Frame],
+    changes: Sequence[Transform],
+    *,
+    seed: int = 0,
+    scale: float = 1.0,
+    overlays: str = "none",
+    words: Sequence[str] = (),
+    title: str = "",
+    note: str = "",
+) -> Image:
+    """Return one row for each frame: the frame under each of the changes.
+
+    The same change in one row twice is drawn with other random numbers; different changes with the same, so
+    that a row shows one thing growing. Changes without an amount have the unchanged frame before them.
+
+    Args:
+        frames: The frames, one for each row.
+        changes: What is done to each of them, one for each column.
+        seed: The seed of all random numbers.
+        scale: The size of a tile, in the size of its frame.
+        overlays: What to draw over the changed frames, as in `draw_frame`.
+        words: What stands below the changed frames, one for each change; its settings when left out.
+        title: A heading.
+        note: A quieter line at the right of the heading.
+
+    Example:
+        >>> from roadworthy.transforms import kind_of
+        >>> frame = Frame("a", np.zeros((160, 320, 3), np.uint8))
+        >>> transform_strip([frame], variants(kind_of("rotation"), 3)).shape
+        (266, 1076, 3)
+    """
+    if not frames or not changes:
+        raise InputError("a strip needs at least one frame and one transform")
+    before = not changes[0].has_amount()
+    tiles: list[Tile] = []
+    for frame in frames:
+        if before:
+            tiles.append(Tile(draw_frame(frame, overlays, scale), "unchanged"))
+        for column, change in enumerate(changes):
+            draw = changes[:column].count(change)
+            said = words[column] if words else ""
+            tiles.append(_tile(frame, change, rng_for(seed, frame.id, draw), scale, overlays, said))
+    return contact_sheet(tiles, len(changes) + before, title=title, note=note)
+
+
+def _tile(
+    frame: Frame, change: Transform, rng: np.random.Generator, scale: float, overlays: str, said: str
+) -> Tile:
+    try:
+        changed = change(frame, rng)
+    except NotApplicable as error:
+        faded = frame.replace(image=frame.image // 3)
+        return Tile(draw_frame(faded, "none", scale), error.reason)
+    shown = {one.name: getattr(change, one.name) for one in change.parameters() if one.sets_strength}
+    words = said or ", ".join(f"{name} {value:.3g}" for name, value in shown.items()) or _settings(change)
+    return Tile(draw_frame(changed, overlays, scale), words, f"Δv {changed.visual_change:.2f}")
+
+
+def _settings(change: Transform) -> str:
+    """Return the values that make a change what it is, without their names: "pedestrian, in front of, …"."""
+    inside = str(change).removeprefix(change.name)[1:-1]
+    return re.sub(r"\w+=", "", inside) or "changed"
+
+
+def prediction_sheet(
+    frames: Sequence[Frame],
+    predictions: Sequence[Prediction],
+    *,
+    tile_width: int = 480,
+    title: str = "",
+    note: str = "",
+) -> Image:
+    """Return a contact sheet of frames with what a model answered for them.
+
+    Signals are drawn above the recorded ones; boxes and label maps beside the known ones, where there are
+    some. Class scores are written below the image.
+
+    Args:
+        frames: The frames.
+        predictions: The answers, one per frame.
+        tile_width: The width of a picture on the sheet, in pixels.
+        title: A heading.
+        note: A quieter line at the right of the heading.
+
+    Example:
+        >>> frame = Frame("a", np.zeros((160, 320, 3), np.uint8), signals=Signals(steering=2.0))
+        >>> prediction_sheet([frame], [Signals(steering=-1.0)]).shape
+        (414, 552, 3)
+    """
+    if len(frames) != len(predictions) or not frames:
+        raise InputError(f"expected a prediction per frame, got {len(frames)} and {len(predictions)}")
+    tiles: list[Tile] = []
+    for frame, prediction in zip(frames, predictions, strict=True):
+        tiles += _tiles(frame, prediction, min(4.0, tile_width / frame.width))
+    pairs = len(tiles) == 2 * len(frames)
+    columns = 4 if pairs and len(frames) > 2 else 2 if pairs else 3
+    beside = min(columns, len(tiles))
+    width = beside * max(tile.image.shape[1] for tile in tiles) + (beside - 1) * _GAP
+    footer = _legend(frames, predictions, width)
+    return contact_sheet(tiles, columns, title=title, note=note, footer=footer)
+
+
+def _tiles(frame: Frame, prediction: Prediction, scale: float) -> list[Tile]:
+    if isinstance(prediction, Signals):
+        return [_signals(frame, prediction, scale)]
+    if isinstance(prediction, ClassScores):
+        order = np.argsort(-prediction.scores, kind="stable")[:3]
+        best = ", ".join(f"{prediction.names[index]} {prediction.scores[index]:.2f}" for index in order)
+        return [Tile(draw_frame(frame, "none", scale), frame.id, best)]
+    if isinstance(prediction, Boxes):
+        answer = Tile(
+            draw_frame(frame.replace(boxes=prediction.clipped(*frame.size)), "boxes", scale),
+            f"model · {_counted(prediction)}",
+            frame.id,
+        )
+        if frame.boxes is None:
+            return [answer]
+        return [answer, Tile(draw_frame(frame, "boxes", scale), f"truth · {_counted(frame.boxes)}")]
+    answer = Tile(
+        draw_frame(frame.replace(labels=prediction), "labels", scale, legend=False), "model", frame.id
+    )
+    if frame.labels is None:
+        return [answer]
+    return [answer, Tile(draw_frame(frame, "labels", scale, legend=False), "truth")]
+
+
+def _counted(boxes: Boxes) -> str:
+    return "1 box" if len(boxes) == 1 else f"{len(boxes)} boxes"
+
+
+def _signals(frame: Frame, prediction: Signals, scale: float) -> Tile:
+    image = draw_frame(frame, "none", scale)
+    strips = [image, draw_signals(prediction, image.shape[1], "model")]
+    known = Signals(
+        steering=frame.signals.steering if prediction.steering is not None else None,
+        speed=frame.signals.speed if prediction.speed is not None else None,
+    )
+    if known.as_dict():
+        strips.append(draw_signals(known, image.shape[1], "truth"))
+    return Tile(np.vstack(strips), frame.id, _difference(prediction, known))
+
+
+def _difference(prediction: Signals, known: Signals) -> str:
+    parts = []
+    if prediction.steering is not None and known.steering is not None:
+        off = prediction.steering - known.steering
+        if abs(off) >= 0.05:
+            parts.append(f"{abs(off):.1f}° more {'right' if off > 0 else 'left'}")
+    if prediction.speed is not None and known.speed is not None:
+        off = (prediction.speed - known.speed) * 3.6
+        if abs(off) >= 0.5:
+            parts.append(f"{abs(off):.0f} km/h {'faster' if off > 0 else 'slower'}")
+    return ", ".join(parts) or ("as recorded" if known.as_dict() else "")
+
+
+def _legend(frames: Sequence[Frame], predictions: Sequence[Prediction], width: int) -> Image | None:
+    maps = [one for one in predictions if isinstance(one, LabelMap)]
+    if not maps:
+        return None
+    maps += [frame.labels for frame in frames if frame.labels is not None]
+    return draw_legend({name for one in maps for name in one.present()}, width)

@@ -1,18 +1,11 @@
-"""From a rule to counterfactual scenes of the world: the same scene, with what the rule changes changed.
-
-No picture is edited: the changed scene is rendered like any other, and all that is known about it is true.
-So rules can be checked on drivers of whom it is known what they do right and wrong. ::
-
-    made = Counterfactuals(scene, seed=7)
-    scenes = made.of(parse("If a pedestrian appears on the roadside, the ego-vehicle should slow down."))
-    frames = [frame_of(one) for one in (scene, *scenes)]
-"""
+"""Where in a scene of the world a thing is put that a rule adds."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,17 +13,249 @@ import numpy as np
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.amounts import CLOSER, FARTHER
-from roadworthy.rules.reading import Change, Rule
-from roadworthy.rules.scene_places import Spot, find_spot
-from roadworthy.rules.wording import thing_in_words
+from roadworthy.rules.reading import Change, Rule, thing_in_words
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.remove import LEAST_SHARE
-from roadworthy.world import LEVELS, Camera, Scene, Thing, classes, remove, replace, with_conditions
-from roadworthy.world.backdrop import BACKDROP_FACES
+from roadworthy.world import LEVELS, Camera, Scene, Thing, add, classes, remove, replace, with_conditions
+from roadworthy.world.mesh import PAINTS
 from roadworthy.world.raster import rasterise
-from roadworthy.world.things import details_of
+from roadworthy.world.scene import KINDS, Details, details_of
+from roadworthy.world.shapes import mesh_of
+from roadworthy.world.sky import BACKDROP_FACES
+from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 
-__all__ = ["Counterfactuals"]
+_TRIES = 24
+_AHEAD = (11.0, 24.0)  # metres; most things show 0.1% of the picture up to there
+_VEHICLE_AHEAD = (12.0, 30.0)
+_BESIDE_US = (9.0, 13.0)  # nearer on the other lane, nothing would be in view
+_IN_VIEW = 60.0
+_APART = 0.3  # metres that stay free between two things
+_TRUNK = 1.2  # metres; one can stand below the crown of a tree
+_LIMITS = (30, 40, 50, 60, 70)  # km/h
+
+# Metres from the centre line to what stands at the roadside.
+_ROADSIDE = {
+    "pedestrian": ROAD_HALF_WIDTH + 1.2,
+    "bicyclist": LANE_WIDTH - 0.4,
+    "vehicle": ROAD_HALF_WIDTH + 1.6,
+    "traffic sign": ROAD_HALF_WIDTH + 0.6,
+    "traffic light": ROAD_HALF_WIDTH + 0.6,
+    "pole": ROAD_HALF_WIDTH + 0.6,
+    "tree": 8.5,
+    "building": 16.0,
+}
+_FOR_US_ON_THE_RIGHT = ("traffic sign", "traffic light")  # those on the left are for oncoming traffic
+
+Draw = Callable[[np.random.Generator], tuple[float, float]]
+"""Draws a place: metres ahead, and to the right of the centre line."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A thing and its place.
+
+    Attributes:
+        element: The ontology element.
+        ahead: Metres ahead of the ego-vehicle.
+        across: Metres to the right of the centre line.
+        details: What it looks like.
+    """
+
+    element: str
+    ahead: float
+    across: float
+    details: Details
+
+    def added(self, scene: Scene) -> Scene:
+        """Return the scene with the thing; it is the last of the actors."""
+        return add(scene, self.element, ahead=self.ahead, place=self.across, **self.details)
+
+    def moved(self, factor: float) -> Spot:
+        """Return the same thing so many times as far away."""
+        return dataclasses.replace(self, ahead=self.ahead * factor)
+
+    def fits(self, scene: Scene, camera: Camera) -> bool:
+        """Return whether the thing is in the camera's view and stands in nothing else.
+
+        A vehicle in our lane must be the next one.
+        """
+        thing = self.added(scene).actors[-1]
+        if not _in_view(scene, thing, camera):
+            return False
+        for other in _things_ahead(scene):
+            along = scene.track.ahead(thing.s, other.s)
+            across = other.d - thing.d
+            lengths, widths = (
+                (one + two) / 2 for one, two in zip(_extent(thing), _extent(other), strict=True)
+            )
+            if abs(along) < lengths + _APART and abs(across) < widths + _APART:
+                return False
+            if _drives_in_our_lane(thing) and _drives_in_our_lane(other) and -self.ahead < along < 0:
+                return False
+        return True
+
+
+def find_spot(scene: Scene, change: Change, rng: np.random.Generator, camera: Camera) -> Spot:
+    """Return what a change adds to a scene, and where.
+
+    Raises:
+        NotApplicable: The scene has no such place.
+        InputError: The world has no such thing, or cannot put it there.
+
+    Example:
+        >>> from roadworthy.world import make_scene
+        >>> change = Change("add", "traffic sign", {"type": "stop"}, "on", "sidewalk")
+        >>> spot = find_spot(make_scene("meadow", s=100), change, np.random.default_rng(1), Camera())
+        >>> spot.element, spot.details["kind"], spot.across
+        ('traffic sign', 'stop', 4.5)
+    """
+    details = _details(scene, change, rng)
+    draw = _place(scene, change)
+    for _ in range(_TRIES):
+        ahead, across = draw(rng)
+        facing = _facing(change.target, across, rng)
+        spot = Spot(change.target, ahead, across, {**details, "yaw": facing})
+        if spot.fits(scene, camera):
+            return spot
+    raise NotApplicable(f"there is no room in view for a {thing_in_words(change.target, change.properties)}")
+
+
+def _details(scene: Scene, change: Change, rng: np.random.Generator) -> Details:
+    """Return the looks of a thing; what the rule does not say is left to chance."""
+    said = {key: value for key, value in change.properties.items() if key != "position"}
+    details = details_of(change.target, said)
+    details["look"] = int(rng.integers(10_000))
+    # Refused here, with the world's own words, if there is no such thing.
+    kind = Thing(1, change.target, 0.0, 0.0, **details).kind
+    if "kind" not in details:
+        kind = str(rng.choice(KINDS[change.target]))
+    details["kind"] = kind
+    if change.target == "vehicle" and "color" not in details and kind != "school bus":
+        details["color"] = str(rng.choice(list(PAINTS)))
+    if kind == "speed limit":
+        limit = scene.track.zone(scene.s).limit * 3.6 + 0.5
+        details["value"] = int(rng.choice([one for one in _LIMITS if one <= limit]))
+    return details
+
+
+def _facing(element: str, across: float, rng: np.random.Generator) -> float:
+    """Return the yaw of a thing."""
+    if element == "pedestrian":
+        return float(rng.choice([0.0, math.pi]))
+    # Traffic on the left comes towards us, and what has its front on its left turns it to the road.
+    return math.pi if across < 0 and element in ("vehicle", "bicyclist", "building", "pole") else 0.0
+
+
+def _place(scene: Scene, change: Change) -> Draw:
+    """Return what draws places that suit a change."""
+    element, position, reference = change.target, change.position, change.reference
+    side = change.reference_properties.get("position") or change.properties.get("position")
+    if reference is None and (position == "front" or (position is None and element == "vehicle")):
+        reference, position = "ego-vehicle", "front"
+    match reference, position:
+        case None | "sidewalk", None | "on" | "in" | "beside":
+            return _beside_road(element, _ROADSIDE[element], side)
+        case "terrain", None | "on" | "in" | "beside":
+            return _beside_road(element, max(_ROADSIDE[element], _ROADSIDE["tree"]), side)
+        case "road", "beside":
+            return _beside_road(element, _ROADSIDE[element], side)
+        case ("road" | "lane", None | "on" | "in") | ("ego-vehicle", "front"):
+            reach = _VEHICLE_AHEAD if element == "vehicle" else _AHEAD
+            return _in_lane(reach, -LANE_CENTRE if side == "left" else LANE_CENTRE)
+        case "ego-vehicle", "beside":
+            return _in_lane(_BESIDE_US, -LANE_CENTRE)
+        case "crosswalk", None | "on" | "in" | "front" | "beside":
+            return _at_crosswalk(scene, element, on_it=position in (None, "on", "in"))
+        case str(), "front" | "behind" | "beside" if reference in KINDS:
+            return _near_thing(scene, change)
+    where = f"{position or 'at'} {reference or 'the ego-vehicle'}"
+    raise InputError(
+        f"the world puts nothing {where!r} that the camera would see: name the roadside, the road, a lane, a "
+        "crosswalk, in front of the ego-vehicle, or in front of, behind or beside a thing"
+    )
+
+
+def _beside_road(element: str, across: float, side: str | None) -> Draw:
+    if side is None and element in _FOR_US_ON_THE_RIGHT:
+        side = "right"
+
+    def draw(rng: np.random.Generator) -> tuple[float, float]:
+        ahead, left = float(rng.uniform(*_AHEAD)), bool(rng.random() < 0.5)
+        return ahead, -across if side == "left" or (side is None and left) else across
+
+    return draw
+
+
+def _in_lane(reach: tuple[float, float], across: float) -> Draw:
+    return lambda rng: (float(rng.uniform(*reach)), across)
+
+
+def _at_crosswalk(scene: Scene, element: str, *, on_it: bool) -> Draw:
+    gaps = [scene.track.ahead(scene.s, one.s) for one in scene.scenery.markings if one.kind == "crosswalk"]
+    near = min((gap for gap in gaps if _AHEAD[0] < gap < _AHEAD[1]), default=None)
+    if near is None:
+        raise NotApplicable("there is no crosswalk ahead")
+
+    def draw(rng: np.random.Generator) -> tuple[float, float]:
+        across = float(rng.uniform(-LANE_CENTRE, LANE_WIDTH)) if on_it else _ROADSIDE[element]
+        return near + float(rng.uniform(0.5, 2.5)), across
+
+    return draw
+
+
+def _near_thing(scene: Scene, change: Change) -> Draw:
+    """Draw places near one of the things that a rule refers to, the near ones first."""
+    assert change.reference is not None
+    known = [
+        (scene.track.ahead(scene.s, thing.s), thing)
+        for thing in _things_ahead(scene)
+        if ontology().is_a(thing.element, change.reference) and thing.has(change.reference_properties)
+    ]
+    ahead = sorted(((gap, thing) for gap, thing in known if _AHEAD[0] < gap), key=lambda one: one[0])
+    if not ahead:
+        what = thing_in_words(change.reference, change.reference_properties)
+        raise NotApplicable(f"there is no {what} ahead")
+    turns: Iterator[tuple[float, Thing]] = iter([one for one in ahead for _ in range(4)])
+
+    def draw(rng: np.random.Generator) -> tuple[float, float]:
+        gap, thing = next(turns, ahead[0])
+        length, width = _extent(thing)
+        room, sideways = float(rng.uniform(1.0, 3.0)), float(rng.uniform(-1, 1))
+        match change.position:
+            case "front":
+                return gap - length / 2 - room, thing.d
+            case "behind":  # some of it must show
+                return gap + length / 2 + room, thing.d + sideways * width
+        return gap, thing.d + math.copysign(width / 2 + room, sideways)
+
+    return draw
+
+
+def _things_ahead(scene: Scene) -> list[Thing]:
+    gaps = np.mod(scene.scenery.along - scene.s + 10.0, scene.track.length) - 10.0
+    standing = [scene.scenery.things[index] for index in np.flatnonzero(gaps < _IN_VIEW).tolist()]
+    moving = [one for one in scene.actors if -10.0 < scene.track.ahead(scene.s, one.s) < _IN_VIEW]
+    return [*standing, *moving]
+
+
+def _in_view(scene: Scene, thing: Thing, camera: Camera) -> bool:
+    place = scene.track.position(thing.s, thing.d).astype(np.float32)
+    right, _, forward = scene.view(camera).to_camera(place).tolist()
+    slope = math.tan(math.radians(camera.field_of_view) / 2)
+    return bool(forward > 2.0 and abs(right) + _extent(thing)[1] / 2 < slope * forward)
+
+
+def _extent(thing: Thing) -> tuple[float, float]:
+    """Return the length and width of a thing on the ground."""
+    if thing.element == "tree":
+        return _TRUNK, _TRUNK
+    length, width = mesh_of(thing, near=True).footprint
+    return float(length), float(width)
+
+
+def _drives_in_our_lane(thing: Thing) -> bool:
+    return thing.element == "vehicle" and 0 < thing.d < LANE_WIDTH and math.cos(thing.yaw) > 0
+
 
 _ROUGH = ("rainy", "snowy", "foggy")  # weather that asks for caution
 _MARKINGS = {"crosswalk": classes.CROSSWALK, "stop line": classes.STOP_LINE}

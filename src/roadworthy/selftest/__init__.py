@@ -13,8 +13,16 @@ from __future__ import annotations
 
 from roadworthy.selftest.faults import Bench, Fault, Malfunction, Result, Seen, Standing
 from roadworthy.selftest.malfunctions import MALFUNCTIONS, METHODS
-from roadworthy.selftest.reporting import as_document, as_markdown, fault_table, malfunction_table, sentence
-from roadworthy.selftest.running import Report, faults_of, selftest
+from roadworthy.selftest.running import (
+    Report,
+    as_document,
+    as_markdown,
+    fault_table,
+    faults_of,
+    malfunction_table,
+    selftest,
+    sentence,
+)
 
 __all__ = [
     "MALFUNCTIONS",

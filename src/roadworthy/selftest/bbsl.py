@@ -7,15 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.binding_sources import Exists
+from roadworthy.bbsl.binding_files import Exists
 from roadworthy.bbsl.bindings import Bindings
-from roadworthy.bbsl.choosing import TEXT, method_for
+from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
 from roadworthy.cases import Requirement, Status
 from roadworthy.frames import Boxes, Frame
 from roadworthy.runs import RunResult, read_verdicts, run
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
-from roadworthy.selftest.material import Frames, answering
+from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Probe, Seen, answering
 
 __all__ = [
     "FAULTS",

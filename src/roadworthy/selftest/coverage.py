@@ -18,8 +18,7 @@ from roadworthy.coverage.parameter_sets import parameter_sets
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import ImageInput, ModelSpec, Network, RegressionOutput, onnx_model
 from roadworthy.runs import run
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Seen
-from roadworthy.selftest.material import Frames, world_frames
+from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Seen, world_frames
 
 __all__ = ["FAULTS", "small_network"]
 

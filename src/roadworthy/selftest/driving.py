@@ -18,8 +18,7 @@ from roadworthy.driving.requirements import DrivingQuality, Thresholds
 from roadworthy.driving.simulators import Limits, Scenario, ScenarioDriver
 from roadworthy.frames import Frame, Signals
 from roadworthy.runs import RunResult, run
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Seen
-from roadworthy.selftest.material import answering
+from roadworthy.selftest.faults import SOUND, Bench, Fault, Seen, answering
 
 __all__ = ["FAULTS"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from roadworthy.bbsl.binding_sources import Exists
+from roadworthy.bbsl.binding_files import Exists
 from roadworthy.bbsl.bindings import Bindings
 from roadworthy.cases import Status
 from roadworthy.datasets import export, load
@@ -16,8 +16,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import write_image
 from roadworthy.selftest.bbsl import OBJECTS, PRESENT, counted, rows_of_vehicles, run_detector, true_boxes
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
-from roadworthy.selftest.material import Frames
+from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Probe, Seen
 
 __all__ = ["FAULTS"]
 

@@ -12,8 +12,7 @@ from roadworthy.reliability import Accuracy, Preservation, ReliabilityMethod, tr
 from roadworthy.reliability.human.simulated import SimulatedHumans
 from roadworthy.reliability.human.thresholds import estimate_threshold
 from roadworthy.runs import run
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Seen
-from roadworthy.selftest.material import Frames, answering, world_frames
+from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Seen, answering, world_frames
 from roadworthy.visual_change import visual_change
 
 __all__ = ["FAULTS"]

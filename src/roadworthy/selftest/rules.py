@@ -14,7 +14,7 @@ from roadworthy.rules.method import RulesMethod
 from roadworthy.rules.truth_matrix import CAREFUL, TruthMatrix, truth_matrix
 from roadworthy.runs import RunResult, run
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
-from roadworthy.world.faulty_drivers import FAULTS as DRIVERS
+from roadworthy.world.simulation import FAULTS as DRIVERS
 
 __all__ = ["FAULTS"]
 

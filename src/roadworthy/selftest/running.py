@@ -1,19 +1,22 @@
-"""The self-test: faults are seeded one after the other, and the tool is asked about each."""
+"""The self-test: faults are seeded one after the other, and the findings become tables and a page."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+from roadworthy._version import __version__
 from roadworthy.errors import InputError, MissingExtraError, suggest
+from roadworthy.result_tables import ResultTable
+from roadworthy.runs.store.manifest import host, libraries
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Result, Seen, Standing
-from roadworthy.selftest.malfunctions import METHODS
-
-__all__ = ["Report", "faults_of", "selftest"]
+from roadworthy.selftest.malfunctions import MALFUNCTIONS, METHODS, false_alarm_of
 
 Progress = Callable[[Sequence[Fault]], Iterable[Fault]]
 
@@ -133,3 +136,168 @@ def _asked(fault: Fault, size: float, seed: int, quick: bool) -> Seen:
         imported_torch(f"seed the fault {fault.id!r}")
     with TemporaryDirectory(prefix="roadworthy-selftest-") as folder:
         return fault.probe(size, Bench(Path(folder), seed, quick))
+
+
+def sentence(report: Report) -> str:
+    """Return the result in a sentence or two.
+
+    Example:
+        >>> from roadworthy.selftest import selftest
+        >>> sentence(selftest(["evidence"], quick=True)).partition(":")[0]
+        'The self-test passed'
+    """
+    results = report.results
+    must = [one for one in results if one.fault.expected is not None and one.standing is not Standing.NOT_RUN]
+    found = [one for one in must if one.standing is Standing.FOUND]
+    sound = [one for one in results if one.sound is not None]
+    alarms = [one for one in sound if one.sound is not None and one.sound.found]
+    known = report.of(Standing.KNOWN)
+    text = (
+        f"The self-test {'passed' if report.passed else 'failed'}: {len(found)} of {len(must)} kinds of "
+        f"faults that must be found are found, {len(alarms)} false alarms on {len(sound)} sound counterparts"
+        f"; {len(known)} {'kind is' if len(known) == 1 else 'kinds are'} known not to be found"
+    )
+    if crashed := report.of(Standing.CRASHED):
+        text += f"; {len(crashed)} could not be tried because of an error of the tool"
+    if missing := report.of(Standing.NOT_RUN):
+        text += f"; {len(missing)} were not tried because something is not installed"
+    return f"{text}."
+
+
+def fault_table(report: Report) -> ResultTable:
+    """Return a row for each fault, with its detection limit."""
+    rows = tuple(
+        (
+            one.fault.id,
+            one.standing.value,
+            _limit(one),
+            _reporting_tried(one),
+            "" if one.sound is None else ("alarm" if one.sound.found else "quiet"),
+        )
+        for one in report.results
+    )
+    columns = ("seeded fault", "standing", "found from", "smallest and largest tried", "sound counterpart")
+    return ResultTable("Seeded faults", columns, rows, name="faults")
+
+
+def _limit(result: Result) -> str:
+    return "-" if result.limit is None else result.fault.told(result.limit)
+
+
+def _reporting_tried(result: Result) -> str:
+    sizes = [result.fault.told(size) for size in sorted(result.seen)]
+    return sizes[0] if len(sizes) == 1 else " to ".join((sizes[0], sizes[-1])) if sizes else "-"
+
+
+def malfunction_table(report: Report) -> ResultTable:
+    """Return a row for each way in which the tool could be wrong, with what was seeded against it."""
+    rows = []
+    for one in MALFUNCTIONS.values():
+        if one.id == false_alarm_of(one.method):
+            tried = [result.sound for result in report.results if result.fault.method == one.method]
+            quiet = [seen for seen in tried if seen is not None and not seen.found]
+            shown = f"{len(quiet)} of {len(tried)} sound counterparts are quiet" if tried else ""
+        else:
+            results = [result for result in report.results if result.fault.malfunction == one.id]
+            found = [result for result in results if result.limit is not None]
+            shown = f"{len(found)} of {len(results)} kinds of faults found" if results else ""
+        if shown:
+            rows.append((one.id, one.kind, one.text, shown))
+    columns = ("malfunction", "kind", "what would happen", "result")
+    return ResultTable("Malfunctions of the tool", columns, tuple(rows), name="malfunctions")
+
+
+def as_document(report: Report) -> dict[str, Any]:
+    """Return everything as JSON can hold it."""
+    return {
+        "tool": {"name": "roadworthy", "version": __version__},
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seed": report.seed,
+        "quick": report.quick,
+        "seconds": round(report.seconds, 1),
+        "libraries": libraries(),
+        "host": host(),
+        "passed": report.passed,
+        "complete": report.complete,
+        "summary": sentence(report),
+        "malfunctions": [
+            {"id": one.id, "method": one.method, "kind": one.kind, "text": one.text, "harm": one.harm}
+            for one in MALFUNCTIONS.values()
+        ],
+        "faults": [_document(one) for one in report.results],
+    }
+
+
+def _document(result: Result) -> dict[str, Any]:
+    fault = result.fault
+    return {
+        "id": fault.id,
+        "method": fault.method,
+        "malfunction": fault.malfunction,
+        "seeded": fault.text,
+        "sound_counterpart": fault.sound,
+        "standing": result.standing.value,
+        "must_be_found_from": fault.expected,
+        "found_from": result.limit,
+        "unit": fault.unit,
+        "limitation": fault.limitation,
+        "trouble": result.trouble,
+        "false_alarm": None if result.sound is None else result.sound.found,
+        "said_of_sound": "" if result.sound is None else result.sound.said,
+        "sizes": [
+            {"size": size, "shown": fault.told(size), "found": seen.found, "said": seen.said}
+            for size, seen in sorted(result.seen.items())
+        ],
+        "seconds": round(result.seconds, 2),
+    }
+
+
+def as_markdown(report: Report) -> str:
+    """Return a page that can be filed: what was tried, on what, and every answer of the tool.
+
+    Example:
+        >>> from roadworthy.selftest import selftest
+        >>> as_markdown(selftest(["evidence"], quick=True)).splitlines()[0]
+        '# Self-test of Roadworthy ...'
+    """
+    document = as_document(report)
+    facts = {
+        "made": document["made"],
+        "seed": str(report.seed),
+        "extent": "quick: fewer sizes, less data" if report.quick else "whole",
+        "seconds": f"{report.seconds:.0f}",
+        **{name: str(value) for name, value in document["host"].items()},
+        "libraries": ", ".join(f"{name} {version}" for name, version in document["libraries"].items()),
+    }
+    lines = [f"# Self-test of Roadworthy {__version__}", "", sentence(report), ""]
+    lines += ["Where a number is known, it counts as found only if the tool reports it.", ""]
+    lines += ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts.items()), ""]
+    lines += [malfunction_table(report).markdown(), fault_table(report).markdown()]
+    lines += ["## Faults that are not found, or not below a size", ""]
+    lines += [
+        f"- **{one.fault.id}**: {one.fault.limitation}" for one in report.results if one.fault.limitation
+    ]
+    lines += ["", "## Every trial", ""]
+    for method in METHODS:
+        for one in (result for result in report.results if result.fault.method == method):
+            lines += [
+                f"### {one.fault.id}",
+                "",
+                f"Seeded: {one.fault.text}.  ",
+                f"Sound: {one.fault.sound}.",
+                "",
+            ]
+            lines += [f"- {_cell(line)}" for line in _answers(one)] + [""]
+    return "\n".join(lines)
+
+
+def _answers(result: Result) -> list[str]:
+    if result.trouble:
+        return [f"{result.standing.value}: {result.trouble}"]
+    said = [] if result.sound is None else [("sound", result.sound)]
+    said += [(result.fault.told(size), seen) for size, seen in sorted(result.seen.items())]
+    return [f"{size}: {'**found**' if seen.found else 'not found'}. {seen.said}" for size, seen in said]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")

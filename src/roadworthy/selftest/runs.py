@@ -10,7 +10,7 @@ from pathlib import Path
 
 from roadworthy.bbsl import parse
 from roadworthy.bbsl.bindings import Bindings
-from roadworthy.bbsl.choosing import TEXT, method_for
+from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
 from roadworthy.cases import Acceptance, Requirement, Status, Verdict
 from roadworthy.errors import InputError

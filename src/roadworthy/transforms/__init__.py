@@ -18,11 +18,10 @@ from roadworthy.transforms.blur import (
     MotionBlur,
     ZoomBlur,
 )
-from roadworthy.transforms.composition import Composition, compose
 from roadworthy.transforms.digital import JPEG, Elastic, Pixelate
 from roadworthy.transforms.engines import UserEngine, read_engines
-from roadworthy.transforms.frost import Frost
-from roadworthy.transforms.making import kind_of, make_transform, parse_transform
+from roadworthy.transforms.lens import Frost, Spatter
+from roadworthy.transforms.making import Composition, compose, kind_of, make_transform, parse_transform
 from roadworthy.transforms.noise import GaussianNoise, ImpulseNoise, ShotNoise, SpeckleNoise
 from roadworthy.transforms.objects import Add, CutOut, Gallery, ObjectEdit, Remove, Replace, harvest
 from roadworthy.transforms.operations import (
@@ -33,10 +32,19 @@ from roadworthy.transforms.operations import (
     ReplaceOperation,
     transform_for,
 )
-from roadworthy.transforms.parameters import Parameter, choice, number, spelled, word
-from roadworthy.transforms.spatter import Spatter
 from roadworthy.transforms.tone import Brightness, ColourJitter, Contrast, RGBShift, Saturate
-from roadworthy.transforms.transform import ImageTransform, Keeps, Transform, reference_of, register
+from roadworthy.transforms.transform import (
+    ImageTransform,
+    Keeps,
+    Parameter,
+    Transform,
+    choice,
+    number,
+    reference_of,
+    register,
+    spelled,
+    word,
+)
 from roadworthy.transforms.weather import Cloudy, Dusk, Fog, Night, Rain, Shadow, Snow, SunGlare, Winter
 
 __all__ = [

@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.transforms._fields import smooth_noise
-from roadworthy.transforms.parameters import choice, number, shortened
-from roadworthy.transforms.transform import Image, ImageTransform, Keeps, Presets, Transform, register
-from roadworthy.transforms.warping import BORDERS, moved_labels
+from roadworthy.transforms.affine import BORDERS, moved_labels
+from roadworthy.transforms.transform import (
+    Image,
+    ImageTransform,
+    Keeps,
+    Presets,
+    Transform,
+    choice,
+    number,
+    register,
+    shortened,
+)
 
 __all__ = ["Elastic", "JPEG", "Pixelate"]
 

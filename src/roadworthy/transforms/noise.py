@@ -16,8 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.transforms._fields import STEPS, looked_up, normal_quantiles, random_bits
-from roadworthy.transforms.parameters import choice, number, shortened
-from roadworthy.transforms.transform import Image, ImageTransform, Presets, register
+from roadworthy.transforms.transform import (
+    Image,
+    ImageTransform,
+    Presets,
+    choice,
+    number,
+    register,
+    shortened,
+)
 
 __all__ = ["GaussianNoise", "ImpulseNoise", "ShotNoise", "SpeckleNoise"]
 

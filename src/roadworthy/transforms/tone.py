@@ -15,8 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.transforms.parameters import choice, number
-from roadworthy.transforms.transform import Image, ImageTransform, Presets, register
+from roadworthy.transforms.transform import Image, ImageTransform, Presets, choice, number, register
 from roadworthy.visual_change import Tolerance
 
 __all__ = ["Brightness", "ColourJitter", "Contrast", "RGBShift", "Saturate"]

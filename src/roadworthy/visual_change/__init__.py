@@ -23,6 +23,7 @@ that lie on a GPU are treated there, a batch at a time; the numbers are the same
 """
 
 from roadworthy.visual_change._measures import (
+    Reference,
     vif,
     vif_pixel,
     vifs,
@@ -32,8 +33,7 @@ from roadworthy.visual_change._measures import (
     vsnr,
     vsnrs,
 )
-from roadworthy.visual_change._reference import Reference
-from roadworthy.visual_change._viewing import Viewing
+from roadworthy.visual_change._visibility import Viewing
 from roadworthy.visual_change.tolerance import (
     HumanStudy,
     Tolerance,

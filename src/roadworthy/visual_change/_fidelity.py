@@ -1,10 +1,4 @@
-"""Visual information fidelity in the wavelet domain.
-
-Sheikh and Bovik, "Image Information and Visual Quality", IEEE Transactions on Image Processing 15(2), 2006,
-as in the authors' MATLAB code (`vifvec`): a subband of the reference is a Gaussian scale mixture of 3 × 3
-blocks, the change is a gain and additive noise, both estimated in a window around each block, and the eye
-adds noise of variance 0.4.
-"""
+"""Visual information fidelity, in the wavelet domain ("sp5") and in the pixel domain."""
 
 from __future__ import annotations
 
@@ -16,20 +10,130 @@ import cv2
 import numpy as np
 
 from roadworthy.visual_change._grey import Doubles, Pixels, reflected
-from roadworthy.visual_change._pyramid import oriented_bands
 
-__all__ = [
-    "BLOCK",
-    "FLAT",
-    "MARGINS",
-    "NEURAL_NOISE",
-    "REACHES",
-    "SINGULAR",
-    "Scene",
-    "fidelity_to_nothing",
-    "levels_of",
-    "missing_pixels",
-]
+
+def _unfolded(quarter: list[list[float]], *, sign: int = 1) -> Doubles:
+    """Mirror the upper left quarter of a filter to the right, and downwards with the sign given."""
+    corner = np.array(quarter)
+    upper = np.hstack([corner, corner[:, -2::-1]])
+    return np.vstack([upper, sign * upper[-2::-1]])
+
+
+FIRST_LOW = _unfolded(
+    [
+        [0.00341614, -0.01551246, -0.03848215],
+        [-0.01551246, 0.05586982, 0.15925570],
+        [-0.03848215, 0.15925570, 0.40304148],
+    ]
+)
+"""lo0filt: takes away what lies above the finest level."""
+
+LOW = 2 * _unfolded(
+    [
+        [0.00085404, -0.00244917, -0.00387812, -0.00944432, -0.00962054],
+        [-0.00244917, -0.00523281, -0.00661117, 0.00410600, 0.01002988],
+        [-0.00387812, -0.00661117, 0.01396746, 0.03277038, 0.03981393],
+        [-0.00944432, 0.00410600, 0.03277038, 0.06426333, 0.08169618],
+        [-0.00962054, 0.01002988, 0.03981393, 0.08169618, 0.10096540],
+    ]
+)
+"""lofilt: what goes on to the next level, which has every second row and column."""
+
+BAND = _unfolded(
+    [
+        [0.00277643, 0.00496194, 0.01026699, 0.01455399],
+        [-0.00986904, -0.00893064, 0.01189859, 0.02755155],
+        [-0.01021852, -0.03075356, -0.08226445, -0.11732297],
+        [0.0, 0.0, 0.0, 0.0],
+    ],
+    sign=-1,
+)
+"""One column of bfilts. Its transpose is, but for the sign, the one three columns on."""
+
+
+def oriented_bands(grey: Pixels, levels: int) -> Iterator[tuple[Pixels, Pixels]]:
+    """Yield the horizontal and the vertical subband of each level, from fine to coarse."""
+    low = _filtered(grey, FIRST_LOW)
+    for level in range(levels):
+        if level:
+            low = _halved(low)
+        yield _filtered(low, BAND), _filtered(low, BAND.T)
+
+
+def _filtered(image: Pixels, kernel: Doubles) -> Pixels:
+    return np.asarray(cv2.filter2D(image, -1, kernel, borderType=cv2.BORDER_REFLECT_101))
+
+
+def _halved(image: Pixels) -> Pixels:
+    """Filter with `LOW` at every second row and column.
+
+    Even and odd rows and columns are filtered on their own, so that nothing is computed to be thrown away.
+    """
+    reach = len(LOW) // 2
+    grown = reflected(image, reach, reach, reach, reach)
+    rows, columns = ((side + 1) // 2 for side in image.shape)
+    half = np.zeros((rows, columns), image.dtype)
+    for row in range(2):
+        for column in range(2):
+            phase, kernel = grown[row::2, column::2], LOW[row::2, column::2]
+            part = cv2.filter2D(phase, -1, kernel, anchor=(0, 0), borderType=cv2.BORDER_CONSTANT)
+            half += part[:rows, :columns]
+    return half
+
+
+WINDOWS = (17, 9, 5, 3)
+PIXEL_NOISE = 2.0
+PIXEL_FLAT = 1e-10
+
+
+def pixel_fidelity(reference: Pixels, changed: Pixels) -> float:
+    """Return the VIF of the pixels at four scales, each a Gaussian-weighted window.
+
+    A scale at which the window no longer fits is left out; an image smaller than the first window is
+    continued by reflection.
+    """
+    kept = information = 0.0
+    variances = []
+    for before, after, window in _scales(reference, changed):
+        mean, mean_after = _blurred(before, window), _blurred(after, window)
+        variance = _blurred(before * before, window) - mean * mean
+        variance_after = _blurred(after * after, window) - mean_after * mean_after
+        covariance = _blurred(before * after, window) - mean * mean_after
+        textured = variance >= PIXEL_FLAT
+        gain = np.divide(np.maximum(covariance, 0), variance, out=np.zeros_like(mean), where=textured)
+        noise = np.maximum(variance_after - gain * covariance, 0)
+        variance = np.where(textured, variance, 0)
+        kept += np.log1p(gain * gain * variance / (noise + PIXEL_NOISE)).sum()
+        information += np.log1p(variance / PIXEL_NOISE).sum()
+        variances.append(np.maximum(variance_after, 0))
+    if information == 0:
+        return fidelity_to_nothing(variances, PIXEL_NOISE)
+    return float(kept / information)
+
+
+def _scales(reference: Pixels, changed: Pixels) -> Iterator[tuple[Doubles, Doubles, int]]:
+    rows, columns = (max(WINDOWS[0] - side, 0) for side in reference.shape)
+    # Nothing depends on the mean, and without it less is rounded away.
+    before, after = (
+        reflected(image, 0, rows, 0, columns) - image.mean(dtype=np.float64) for image in (reference, changed)
+    )
+    for window in WINDOWS:
+        if window != WINDOWS[0]:
+            if min(before.shape) < window:
+                return
+            before, after = _blurred(before, window)[::2, ::2], _blurred(after, window)[::2, ::2]
+        if min(before.shape) < window:
+            return
+        yield before, after, window
+
+
+def _blurred(image: Doubles, window: int) -> Doubles:
+    """Blur as MATLAB's `filter2` does with a Gaussian of deviation window / 5, where the window fits."""
+    kernel = cv2.getGaussianKernel(window, window / 5, cv2.CV_64F)
+    blurred = np.asarray(cv2.sepFilter2D(image, cv2.CV_64F, kernel, kernel), np.float64)
+    reach = window // 2
+    return blurred[reach:-reach, reach:-reach]
+
 
 BLOCK = 3
 NEURAL_NOISE = 0.4

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._arrays import described
+from roadworthy._frozen import described
 from roadworthy.errors import FrameError
 
 __all__ = ["RGB_WEIGHTS", "Doubles", "Image", "Pixels", "checked", "grey", "reflected"]

@@ -1,29 +1,126 @@
-"""Whether a change can be seen at all: the visual signal-to-noise ratio.
-
-Chandler and Hemami, "VSNR: A Wavelet-Based Visual Signal-to-Noise Ratio for Natural Images", IEEE
-Transactions on Image Processing 16(9), 2007. The contrast of the image masks the change: it is visible when
-at any of five scales of a 9/7 wavelet transform its contrast is above the threshold of detection there. It
-is visible also when the mean luminance moves by a hundredth (Weber's law). This second test is in the
-authors' code only, where it compares the luminance of the mean with the mean luminance and so finds
-identical images different.
-
-What is measured in the images comes in as numbers, from `_details` or, for tensors, from `_tensors`.
-"""
+"""Whether a change can be seen at all: the visual signal-to-noise ratio and the conditions of viewing."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 
-from roadworthy.visual_change._grey import Doubles
-from roadworthy.visual_change._viewing import Viewing
+from roadworthy.errors import InputError
+from roadworthy.visual_change._grey import Doubles, Pixels, reflected
 
-__all__ = ["Luminance", "Masking"]
+SCALES = 5
+A0, A1, A2 = 59.8, -0.1258, -0.1087
+"""Of the ratio of image contrast to error contrast at the threshold of detection: a0 · f^(a2 ln f + a1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewing:
+    """The display and the place of the viewer; the defaults are those of the authors of VSNR.
+
+    Attributes:
+        resolution: Pixels per inch.
+        distance: From eye to display, in inches.
+        black_level: Offset of the voltage; luminance is (black_level + gain · pixel) ^ gamma.
+        gain: From pixel value to voltage.
+        gamma: Exponent from voltage to luminance.
+
+    Example:
+        >>> Viewing().frequencies.round(2).tolist()
+        [16.0, 8.0, 4.0, 2.0, 1.0]
+        >>> Viewing(distance=0)
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: viewing distance must be a positive number, got 0
+    """
+
+    resolution: float = 96.0
+    distance: float = 19.1
+    black_level: float = 0.0
+    gain: float = 0.02874
+    gamma: float = 2.2
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not math.isfinite(value) or value < 0 or (value == 0 and field.name != "black_level"):
+                kind = "non-negative" if field.name == "black_level" else "positive"
+                raise InputError(
+                    f"viewing {field.name.replace('_', ' ')} must be a {kind} number, got {value}"
+                )
+
+    @property
+    def frequencies(self) -> Doubles:
+        """Centre frequency of each scale in cycles per degree of visual angle, from fine to coarse."""
+        pixels_per_degree = self.resolution * self.distance * math.tan(math.radians(1))
+        return np.asarray(pixels_per_degree * 2.0 ** -np.arange(1, SCALES + 1), np.float64)
+
+    def luminance(self, pixels: float | Doubles) -> Doubles:
+        """Return the luminance of pixel values; those outside 0 to 255 are shown as the nearest inside."""
+        voltage = self.black_level + self.gain * np.clip(pixels, 0, 255)
+        return np.asarray(voltage**self.gamma, np.float64)
+
+    def signal_to_noise(self, visibility: float) -> Doubles:
+        """Return the ratio of image contrast to error contrast per scale, for an error of some visibility.
+
+        At 0 the error is at the threshold of detection, at 1 nothing but the error is seen.
+        """
+        logarithm = np.log(self.frequencies)
+        power = ((-1 - A2) * visibility + A2) * logarithm + (1 - A1) * visibility + A1
+        return np.asarray(A0 * (1 - visibility) * np.exp(power * logarithm), np.float64)
+
+
+LIFTING = (-1.586134342, -0.052980118, 0.882911076, 0.443506852)
+"""The steps of the 9/7 transform: predict, update, predict, update."""
+LOW_GAIN, HIGH_GAIN = 1.149604398, 0.869864452
+"""What makes the low-pass filter sum to √2, and the high-pass filter likewise at the highest frequency."""
+
+
+def deviations(image: Pixels) -> Iterator[float]:
+    """Yield the deviation of the details at each scale in grey levels, from fine to coarse.
+
+    An image whose sides are no multiples of 32 is continued by reflection. The image is turned after each
+    pass and stays so: only the sum over the three orientations is asked for.
+    """
+    height, width = image.shape
+    step = 2**SCALES
+    low = reflected(image, 0, -height % step, 0, -width % step)
+    for scale in range(1, SCALES + 1):
+        halves = [np.asarray(cv2.transpose(half), half.dtype) for half in _lifted(low)]
+        (low, *details) = (quarter for half in halves for quarter in _lifted(half))
+        # Not about their mean: a pattern of one pixel on, one off has details that are all the same.
+        yield math.sqrt(sum(cv2.norm(detail, cv2.NORM_L2SQR) / detail.size for detail in details)) / 2**scale
+
+
+def luminance(pixels: Pixels, viewing: Viewing) -> Luminance:
+    """Return mean and deviation of the luminance, from the counts of the 256 levels of a display."""
+    levels = np.rint(pixels.clip(0, 255)).astype(np.uint8)
+    counts: Doubles = np.asarray(cv2.calcHist([levels], [0], None, [256], [0, 256]), np.float64)[:, 0]
+    luminances = viewing.luminance(np.arange(256.0))
+    mean = np.average(luminances, weights=counts)
+    return Luminance(float(mean), math.sqrt(np.average((luminances - mean) ** 2, weights=counts)))
+
+
+def _lifted(image: Pixels) -> tuple[Pixels, Pixels]:
+    """Return the low and the high half of one pass of the 9/7 transform over the rows.
+
+    Continued by reflection, the first high row stands before itself, and the last low row after itself.
+    """
+    low, high = image[0::2].copy(), image[1::2].copy()
+    for predict, update in zip(LIFTING[0::2], LIFTING[1::2], strict=True):
+        high[:-1] += predict * (low[:-1] + low[1:])
+        high[-1] += 2 * predict * low[-1]
+        low[1:] += update * (high[:-1] + high[1:])
+        low[0] += 2 * update * high[0]
+    low *= LOW_GAIN
+    high *= HIGH_GAIN
+    return low, high
+
 
 ALPHA = 0.04
 """Weight of perceived contrast against the disruption of global precedence."""

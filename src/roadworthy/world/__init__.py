@@ -10,18 +10,14 @@
 
 from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import LEVELS, SEASONS, TIMES, WEATHERS, Conditions
-from roadworthy.world.driver import Caution, careful_driver, cautions
+from roadworthy.world.driver import Caution, VehicleLimits, VehicleState, advance, careful_driver, cautions
 from roadworthy.world.edits import add, remove, replace, with_conditions
-from roadworthy.world.layout import make_scene
-from roadworthy.world.render import Picture, render
-from roadworthy.world.scene import Scene
+from roadworthy.world.render import Picture, boxes_of, frame_of, render
+from roadworthy.world.roadside import make_scene
+from roadworthy.world.scene import Marking, Scene, Scenery, Thing
 from roadworthy.world.simulation import Observation, Simulation
-from roadworthy.world.things import Marking, Scenery, Thing
-from roadworthy.world.track import Track, Zone
-from roadworthy.world.tracks import HELD_OUT_TRACK_NAMES, TRACK_NAMES, track
+from roadworthy.world.track import HELD_OUT_TRACK_NAMES, TRACK_NAMES, Track, Zone, track
 from roadworthy.world.traffic import traffic_after
-from roadworthy.world.truth import boxes_of, frame_of
-from roadworthy.world.vehicle import VehicleLimits, VehicleState, advance
 
 __all__ = [
     "LEVELS",

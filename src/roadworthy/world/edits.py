@@ -14,13 +14,13 @@ from roadworthy.errors import SceneError, suggest
 from roadworthy.ontology import Element, ontology
 from roadworthy.world.conditions import Conditions
 from roadworthy.world.ground import SIDEWALK_OUTER
-from roadworthy.world.scene import Scene
-from roadworthy.world.things import (
+from roadworthy.world.scene import (
     FIRST_ACTOR_ID,
     KINDS,
     LAST_ID,
     Details,
     Marking,
+    Scene,
     Scenery,
     Thing,
     check_details,

@@ -14,9 +14,9 @@ import numpy as np
 
 from roadworthy.world.arrays import Array, Flags, Floats, Indices, Ints, vector
 from roadworthy.world.classes import CROSSWALK, LINE, ROAD, SIDEWALK, STOP_LINE, TERRAIN
+from roadworthy.world.conditions import grass as grass_in
 from roadworthy.world.mesh import Color, Surface
-from roadworthy.world.seasons import grass as grass_in
-from roadworthy.world.things import Marking
+from roadworthy.world.scene import Marking
 from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH, Track
 
 __all__ = ["SIDEWALK_OUTER", "GroundFaces", "ground_faces", "height_beside_road"]

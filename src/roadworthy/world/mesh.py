@@ -16,8 +16,6 @@ import numpy as np
 from roadworthy.world import classes
 from roadworthy.world.arrays import Array, Ints, vector
 
-__all__ = ["NO_MESH", "Color", "Layout", "Mesh", "MeshBuilder", "Point", "Surface", "shaded"]
-
 Color = tuple[float, float, float]
 Point = tuple[float, float, float]
 
@@ -200,3 +198,17 @@ class MeshBuilder:
             self._upright,
             shadow,
         )
+
+
+PAINTS: dict[str, Color] = {
+    "white": (226, 228, 230),
+    "black": (38, 39, 43),
+    "silver": (176, 180, 186),
+    "grey": (112, 116, 122),
+    "blue": (38, 78, 150),
+    "red": (168, 34, 36),
+    "green": (42, 98, 66),
+    "yellow": (232, 178, 34),
+    "orange": (214, 108, 32),
+    "brown": (98, 70, 52),
+}

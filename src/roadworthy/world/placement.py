@@ -13,9 +13,8 @@ from roadworthy.world.arrays import Array, Flags, Floats, vector
 from roadworthy.world.camera import Camera, View
 from roadworthy.world.ground import height_beside_road
 from roadworthy.world.mesh import Mesh
-from roadworthy.world.scene import Scene
+from roadworthy.world.scene import Scene, Scenery, Thing
 from roadworthy.world.shapes import mesh_of
-from roadworthy.world.things import Scenery, Thing
 from roadworthy.world.track import Track
 
 __all__ = ["Placed", "Placement"]

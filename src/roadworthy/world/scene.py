@@ -1,20 +1,192 @@
-"""A scene: everything that determines one picture of the world, as immutable data."""
+"""A scene: everything that determines one picture of the world, and the things that stand in it."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal, TypedDict
 
-from roadworthy.errors import SceneError
-from roadworthy.world.arrays import vector
+import numpy as np
+
+from roadworthy.errors import SceneError, suggest
+from roadworthy.world.arrays import Floats, vector
 from roadworthy.world.camera import Camera, View
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.things import Scenery, Thing
+from roadworthy.world.mesh import PAINTS
 from roadworthy.world.track import LANE_CENTRE, Track, check_line_style
 
-__all__ = ["Scene"]
+FIRST_ACTOR_ID = 20_000
+"""Things that belong to one scene are numbered from here; a track's own scenery stays below."""
+LAST_ID = 65_535
+"""What the 16 bits of an instance map can hold."""
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "vehicle": ("car", "van", "truck", "school bus"),
+    "pedestrian": ("pedestrian",),
+    "bicyclist": ("bicyclist",),
+    "tree": ("broadleaf", "conifer", "bush"),
+    "building": ("house", "block"),
+    "traffic sign": ("stop", "yield", "speed limit", "turn"),
+    "traffic light": ("red", "yellow", "green"),
+    "pole": ("street lamp",),
+}
+"""The ontology elements that the world can place, and the kinds it has of each."""
+
+_MARKINGS = ("crosswalk", "stop line")
+
+# Which field of a thing holds which property of its ontology element.
+_FIELDS: dict[str, dict[str, Literal["kind", "color"]]] = {
+    "vehicle": {"type": "kind", "color": "color"},
+    "traffic sign": {"type": "kind"},
+    "traffic light": {"color": "kind"},
+}
+
+
+class Details(TypedDict, total=False):
+    """The fields of a :class:`Thing` that have defaults."""
+
+    kind: str
+    yaw: float
+    color: str
+    value: int
+    look: int
+    speed: float
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One object of the world.
+
+    Args:
+        id: Its instance and track id, 1 to 65535, unique in a scene.
+        element: Its ontology element, e.g. ``"vehicle"``.
+        s: Metres along the track.
+        d: Metres to the right of the centre line.
+        kind: Which sort of it, e.g. ``"truck"``; the element's first kind when empty.
+        yaw: Radians clockwise from the direction of the road; π is oncoming.
+        color: Paint, for vehicles.
+        value: The number on a speed limit sign (km/h).
+        look: Chooses among appearances (clothes, crown, windows).
+        speed: Metres per second along its own yaw.
+
+    Example:
+        >>> Thing(1, "vehicle", s=20, d=1.75, kind="school bus").attributes
+        {'type': 'school bus', 'color': 'yellow'}
+    """
+
+    id: int
+    element: str
+    s: float
+    d: float
+    kind: str = ""
+    yaw: float = 0.0
+    color: str = ""
+    value: int = 50
+    look: int = 0
+    speed: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.id <= LAST_ID:
+            raise SceneError(f"a thing's id lies between 1 and {LAST_ID}, got {self.id}")
+        if self.element not in KINDS:
+            raise SceneError(f"the world has no {self.element!r} to place: {suggest(self.element, KINDS)}")
+        kinds = KINDS[self.element]
+        if not self.kind:
+            object.__setattr__(self, "kind", kinds[0])
+        elif self.kind not in kinds:
+            raise SceneError(f"the world has no {self.element} {self.kind!r}: {suggest(self.kind, kinds)}")
+        if self.element == "vehicle":
+            if not self.color:
+                object.__setattr__(self, "color", "yellow" if self.kind == "school bus" else "silver")
+            elif self.color not in PAINTS:
+                raise SceneError(f"unknown vehicle colour {self.color!r}: {suggest(self.color, PAINTS)}")
+        if self.value not in range(1000):
+            raise SceneError(f"the number on a sign is whole and lies between 0 and 999, got {self.value}")
+        if not all(map(math.isfinite, (self.s, self.d, self.yaw, self.speed))):
+            raise SceneError(
+                f"place, yaw and speed of a {self.element} must be finite numbers, "
+                f"got s={self.s}, d={self.d}, yaw={self.yaw}, speed={self.speed}"
+            )
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Its properties in the ontology's words."""
+        return {name: getattr(self, field) for name, field in _FIELDS.get(self.element, {}).items()}
+
+    def has(self, properties: Mapping[str, str]) -> bool:
+        """Return whether it has all these properties.
+
+        Example:
+            >>> Thing(1, "traffic light", s=20, d=4.5, kind="green").has({"color": "red"})
+            False
+        """
+        return properties.items() <= self.attributes.items()
+
+
+def check_details(details: Mapping[str, object]) -> None:
+    """Refuse fields that a thing does not have."""
+    for name in details:
+        if name not in Details.__annotations__:
+            raise SceneError(f"a thing has no {name!r}: {suggest(name, Details.__annotations__)}")
+
+
+def details_of(element: str, properties: Mapping[str, str]) -> Details:
+    """Return the fields that give a thing these properties, the way back from ``Thing.attributes``.
+
+    Example:
+        >>> details_of("traffic light", {"color": "green"})
+        {'kind': 'green'}
+    """
+    details: Details = {}
+    for name, value in properties.items():
+        field = _FIELDS.get(element, {}).get(name)
+        if field is None:
+            raise SceneError(f"the world cannot show the {name} {value!r} of a {element}")
+        details[field] = value
+    return details
+
+
+@dataclass(frozen=True)
+class Marking:
+    """Paint across the road: a ``"crosswalk"`` or a ``"stop line"`` at ``s``.
+
+    Example:
+        >>> Marking("crosswalk", s=45.0).kind
+        'crosswalk'
+    """
+
+    kind: str
+    s: float
+
+    def __post_init__(self) -> None:
+        if self.kind not in _MARKINGS:
+            raise SceneError(f"unknown marking {self.kind!r}: {suggest(self.kind, _MARKINGS)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Scenery:
+    """What belongs to a track: things that do not move, and markings on the road.
+
+    Example:
+        >>> Scenery((Thing(1, "tree", s=20, d=8),), (Marking("crosswalk", s=45.0),)).along
+        array([20.])
+    """
+
+    things: tuple[Thing, ...] = ()
+    markings: tuple[Marking, ...] = ()
+
+    @cached_property
+    def along(self) -> Floats:
+        """The ``s`` of each thing, for finding those in view."""
+        return np.array([thing.s for thing in self.things], dtype=float)
+
+    @cached_property
+    def ids(self) -> frozenset[int]:
+        """The ids of its things."""
+        return frozenset(thing.id for thing in self.things)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,18 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.world import classes
-from roadworthy.world.antialias import SubPixels
 from roadworthy.world.arrays import Array, Bytes, Packed, look_up, vector
-from roadworthy.world.atmosphere import Sensor, Sky, clearness
-from roadworthy.world.backdrop import BACKDROP_FACES, HILLS, Backdrop
+from roadworthy.world.atmosphere import Precipitation, Sensor, Sky, clearness
 from roadworthy.world.camera import Camera
-from roadworthy.world.conditions import Conditions, Light
-from roadworthy.world.influence import Influence
-from roadworthy.world.lamps import headlights
-from roadworthy.world.precipitation import Precipitation
-from roadworthy.world.raster import Raster
+from roadworthy.world.conditions import SNOW, WINTER_COVER, Conditions, Light
+from roadworthy.world.lamps import Influence, headlights
+from roadworthy.world.raster import Raster, SubPixels
 from roadworthy.world.scene import Scene
-from roadworthy.world.seasons import SNOW, WINTER_COVER
+from roadworthy.world.sky import BACKDROP_FACES, HILLS, Backdrop
 from roadworthy.world.surface import TEXEL, Texels, Texture
 
 __all__ = ["shade"]

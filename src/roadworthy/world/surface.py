@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.world.arrays import Array, Indices, Ints, look_up, vector
-from roadworthy.world.backdrop import BACKDROP_FACES, Backdrop
 from roadworthy.world.raster import Raster
-from roadworthy.world.sky import fractal_noise
+from roadworthy.world.sky import BACKDROP_FACES, Backdrop, fractal_noise
 
 __all__ = ["TEXEL", "Texels", "Texture"]
 

@@ -10,9 +10,8 @@ from typing import Unpack
 import numpy as np
 
 from roadworthy.errors import SceneError
-from roadworthy.world.scene import Scene
+from roadworthy.world.scene import FIRST_ACTOR_ID, Details, Scene, Thing
 from roadworthy.world.shapes import mesh_of
-from roadworthy.world.things import FIRST_ACTOR_ID, Details, Thing
 from roadworthy.world.track import LANE_CENTRE, Track
 
 __all__ = ["traffic_after", "traffic_around", "traffic_near"]

@@ -187,7 +187,7 @@ def test_the_bound_is_honest_whenever_time_runs_out(seed: int, nodes: int) -> No
     nominal = rng.integers(-9, 9, (9, 4)).astype(float)
     mutants = rng.integers(-9, 9, (25, 4)).astype(float)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("roadworthy.driving.oracles._search.time", _Clock())
+        patch.setattr("roadworthy.driving.oracles.fitting.time", _Clock())
         hurried = fit_oracle(nominal, mutants, give_up=4, seconds=float(nodes))
     best = _brute_force(nominal, mutants, 4)[0]
     assert hurried.alarms <= best <= hurried.bound

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.driving.simulators import Controls, DonkeySimulator, Limits, Recorder, drive, open_simulator
-from roadworthy.driving.simulators._lines import LineClient, _parsed
+from roadworthy.driving.simulators._remote import LineClient, _parsed
 from roadworthy.errors import InputError, SimulatorError
 from roadworthy.frames import Signals
 from roadworthy.images import encode_image

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import compute
 from roadworthy.driving.simulators import Controls, Limits, WorldSimulator, drive
-from roadworthy.driving.simulators._pedals import Foot
+from roadworthy.driving.simulators.world import Foot
 from roadworthy.frames import Signals
 from roadworthy.models import callable_model
 from roadworthy.world import VehicleLimits

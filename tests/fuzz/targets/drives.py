@@ -94,7 +94,7 @@ class _Wire:
     lost = ""
 
     def __init__(self, lines: list[bytes]) -> None:
-        from roadworthy.driving.simulators import _lines
+        from roadworthy.driving.simulators import _remote as _lines
 
         self._messages = [one for line in lines if (one := _lines._parsed(line)) is not None]
 
@@ -123,8 +123,8 @@ def _donkey_wire(folder: Path) -> None:
 
 
 def _udacity_wire(folder: Path) -> None:
-    from roadworthy.driving.simulators.udacity.packets import parse
-    from roadworthy.driving.simulators.udacity.telemetry import read_telemetry
+    from roadworthy.driving.simulators._udacity_wire import parse
+    from roadworthy.driving.simulators.udacity import read_telemetry
 
     for line in (folder / "wire.txt").read_bytes().split(b"\n"):
         packet = parse(line)

@@ -68,7 +68,7 @@ def _rules_file(folder: Path) -> None:
 
 def _bbsl(folder: Path) -> None:
     from roadworthy.bbsl import load, parse
-    from roadworthy.bbsl.formatting import format_spec
+    from roadworthy.bbsl.printing import format_spec
 
     spec = load(folder / "stop.bbsl")
     again = format_spec(spec)

@@ -53,7 +53,7 @@ def _checkpoint(name: str) -> Any:
 
 def _answered(folder: Path) -> None:
     from roadworthy._http import UnusableAnswer
-    from roadworthy.transforms.engines.fitting import Fit
+    from roadworthy.transforms.engines.pictures import Fit
     from roadworthy.transforms.engines.services import Service
 
     service = Service("paint", "http://127.0.0.1:9", answer="data.0.b64_json")
@@ -63,7 +63,7 @@ def _answered(folder: Path) -> None:
 
 def _edited(folder: Path) -> None:
     from roadworthy.transforms.engines import read_engines
-    from roadworthy.transforms.engines.editing import put_engine
+    from roadworthy.transforms.engines.files import put_engine
 
     read_engines(folder / "engines.yaml")
     put_engine(folder / "engines.yaml", "night", {"learned": "day-to-night"})

@@ -13,7 +13,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import write_image
 from roadworthy.models import Truth, callable_model
-from roadworthy.models.comparison import Measure
+from roadworthy.models.scorers import Measure
 from roadworthy.models.training import SignalScorer, evaluate, signal_errors, value_text
 
 

@@ -15,7 +15,7 @@ from roadworthy.models import ImageInput
 from roadworthy.models.training import DrivingTask, EpochResult, Fitted, Samples, Settings, Watcher, fit
 from roadworthy.models.training.feed import Feed
 from roadworthy.models.zoo import architecture
-from roadworthy.models.zoo._layers import Head
+from roadworthy.models.zoo.driving_networks import Head
 
 TASK = DrivingTask(("steering", "speed"))
 VARIANT = architecture("epoch").variant(

@@ -14,11 +14,10 @@ from roadworthy.datasets.world_crops import CROP_CLASSES, WorldCropsDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import ImageInput, onnx_model, torch_model
-from roadworthy.models.confusion import true_class
-from roadworthy.models.scorers import ClassScorer
+from roadworthy.models.scorers import ClassScorer, true_class
 from roadworthy.models.training.export import export
-from roadworthy.models.zoo.classification_task import ClassificationTask
-from roadworthy.models.zoo.perception import CLASSIFIER
+from roadworthy.models.zoo.catalogue import CLASSIFIER
+from roadworthy.models.zoo.perception_tasks import ClassificationTask
 
 BLANK = np.zeros((8, 8, 3), np.uint8)
 

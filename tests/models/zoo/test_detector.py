@@ -17,11 +17,9 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.models import DetectionOutput, ImageInput, onnx_model, torch_model
 from roadworthy.models.scorers import BoxScorer, answered_classes, with_all_boxes
 from roadworthy.models.training import export, task_for
-from roadworthy.models.zoo._detector_loss import detector_loss, generalized_iou
-from roadworthy.models.zoo.architecture import Variant
-from roadworthy.models.zoo.detection_task import DetectionTask
-from roadworthy.models.zoo.detector import STRIDE
-from roadworthy.models.zoo.perception import DETECTOR, detector_output
+from roadworthy.models.zoo.catalogue import DETECTOR, Variant, detector_output
+from roadworthy.models.zoo.perception_networks import STRIDE, detector_loss, generalized_iou
+from roadworthy.models.zoo.perception_tasks import DetectionTask
 
 WIDTH, HEIGHT = 64, 32
 TASK = DetectionTask(detector_output(("car", "truck", "pedestrian")), WIDTH, HEIGHT)
@@ -62,7 +60,7 @@ THINGS = Boxes([[4, 4, 20, 16], [40, 10, 50, 30]], ["car", "pedestrian"])
 
 
 def test_what_is_known_about_it_needs_no_torch() -> None:
-    code = "import sys; from roadworthy.models.zoo.perception import DETECTOR; print('torch' in sys.modules)"
+    code = "import sys; from roadworthy.models.zoo.catalogue import DETECTOR; print('torch' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"
 

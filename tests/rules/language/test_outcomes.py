@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import Expectation, Output, Quantity
-from roadworthy.rules.language.outcome_words import LEXICON
+from roadworthy.rules.language.outcome_words import LEXICON, base_form
 from roadworthy.rules.language.outcomes import Outcome, read_outcome
-from roadworthy.rules.language.verb_forms import base_form
 from roadworthy.rules.language.words import analysed
 
 

@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
 from roadworthy.rules.wordnet import is_kind_of, nearest, synsets, wup
-from roadworthy.rules.wordnet.lexicon import lexicon
-from roadworthy.rules.wordnet.similarity import common_senses
+from roadworthy.rules.wordnet.lexicon import common_senses, lexicon
 
 SENSES = st.sampled_from(sorted(lexicon("n").lemmas)[::7]).map(lambda lemma: f"{lemma}.n.01")
 

@@ -9,7 +9,7 @@ import pytest
 
 from roadworthy.errors import InputError
 from roadworthy.transforms import read_engines
-from roadworthy.transforms.engines.editing import put_engine
+from roadworthy.transforms.engines.files import put_engine
 
 ERASER = {"command": ["erase", "{image}"], "supports": [{"operation": "remove", "element": "line"}]}
 ANY = "supports: [{operation: remove, element: line}]"

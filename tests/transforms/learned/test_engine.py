@@ -20,8 +20,7 @@ from roadworthy.transforms import Keeps, make_transform, read_engines, transform
 from roadworthy.transforms.learned import LearnedEngine
 from roadworthy.transforms.learned.card import EngineCard, sha256_of
 from roadworthy.transforms.learned.engine import Network
-from roadworthy.transforms.learned.inputs import channel_table
-from roadworthy.transforms.learned.network import EngineNetwork
+from roadworthy.transforms.learned.network import EngineNetwork, channel_table
 from roadworthy.transforms.learned.training.changes import CHANGES
 from roadworthy.transforms.operations import (
     AddOperation,

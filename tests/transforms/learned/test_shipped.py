@@ -14,7 +14,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import read_engines
 from roadworthy.transforms.learned import shipped_engines, shipped_names
-from roadworthy.transforms.learned.shipped import shipped_folder
+from roadworthy.transforms.learned.engine import shipped_folder
 from roadworthy.transforms.learned.training.changes import CHANGES
 from roadworthy.transforms.learned.training.comparing import compared
 from roadworthy.transforms.learned.training.pairs import PairSource

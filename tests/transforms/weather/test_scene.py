@@ -10,8 +10,7 @@ import pytest
 
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.transforms.weather._scene import Surroundings
-from roadworthy.transforms.weather._vanishing import vanishing_row
+from roadworthy.transforms.weather._scene import Surroundings, vanishing_row
 from roadworthy.world import TRACK_NAMES, Camera, frame_of, make_scene
 
 

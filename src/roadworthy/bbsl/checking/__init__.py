@@ -17,7 +17,6 @@ External functions may have any values of their types. What the checks assume:
 
 from __future__ import annotations
 
-from roadworthy.bbsl.checking.checks import check
 from roadworthy.bbsl.checking.results import (
     PROPERTIES,
     CheckResult,
@@ -25,6 +24,7 @@ from roadworthy.bbsl.checking.results import (
     ProofStatus,
     Property,
     Witness,
+    check,
 )
 
 __all__ = ["PROPERTIES", "CheckResult", "Finding", "ProofStatus", "Property", "Witness", "check"]

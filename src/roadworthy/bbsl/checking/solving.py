@@ -1,21 +1,267 @@
-"""Questions to z3: can these conditions be true, and those false, at the same time?"""
+"""Questions to z3 and to chance, and how many boxes are enough to answer for any number."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
 
 from roadworthy.bbsl import syntax
 from roadworthy.bbsl.checking.areas import Areas, ExactAreas, GridAreas, OpaqueAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
-from roadworthy.bbsl.checking.models import Model, nice_model
-from roadworthy.bbsl.checking.sampling import guess
-from roadworthy.bbsl.checking.small_models import set_functions, sufficient_sizes
+from roadworthy.bbsl.checking.models import Call, Model, Value, nice_model
 from roadworthy.bbsl.checking.symbols import Formula
 from roadworthy.bbsl.specification import Case, Spec
+from roadworthy.bbsl.values import Box, Interval
+from roadworthy.seeding import rng_for
 
-__all__ = ["Answer", "Limits", "Wanted", "ask"]
+_TRIES = 3000
+_STEPS = 10
+"""Lines of the grid on each axis, besides 0."""
+
+
+def guess(
+    spec: Spec,
+    wanted: list[tuple[str | None, bool]],
+    *,
+    boxes: int,
+    image: tuple[float, float],
+    seconds: float,
+) -> Model | None:
+    """Return values that make these conditions true and those false, if a few thousand guesses find some."""
+    if any(one.parameters for one in spec.functions):
+        return None
+    rng = rng_for(0, "bbsl", "guess")
+    end = time.monotonic() + seconds
+    for _ in range(_TRIES):
+        if time.monotonic() > end:
+            break
+        values = {one.name: _value(one.result, rng, boxes, image) for one in spec.functions}
+        outcome = spec.evaluate(values, width=image[0], height=image[1])
+        held = {label: outcome.applies if label is None else outcome.values[label] for label, _ in wanted}
+        if all(held[label] is truth for label, truth in wanted):
+            calls = tuple(Call(name, (), value) for name, value in values.items())
+            return Model(calls, *image)
+    return None
+
+
+def _value(kind: syntax.Type, rng: np.random.Generator, boxes: int, image: tuple[float, float]) -> Value:
+    if kind is syntax.Type.BOOL:
+        return bool(rng.integers(2))
+    if kind is syntax.Type.REAL:
+        return float(rng.integers(0, 11)) / 10
+    if kind is syntax.Type.INTERVAL:
+        return _interval(rng, image[1])
+    if kind is syntax.Type.BB:
+        return _box(rng, image)
+    return tuple(_box(rng, image) for _ in range(int(rng.integers(0, boxes + 1))))
+
+
+def _interval(rng: np.random.Generator, size: float) -> Interval:
+    low, high = sorted(rng.choice(_STEPS + 1, size=2, replace=False).tolist())
+    return Interval(low * size / _STEPS, high * size / _STEPS)
+
+
+def _box(rng: np.random.Generator, image: tuple[float, float]) -> Box:
+    return Box(_interval(rng, image[0]), _interval(rng, image[1]))
+
+
+Question = Iterable[tuple[Case | syntax.Expression, bool]]
+"""Conditions, each with whether it is to be true or false."""
+
+_MOST_BOXES = 8
+"""Sets larger than this are not tried: formulas grow with powers of it."""
+
+
+def set_functions(spec: Spec) -> tuple[str, ...]:
+    """Return the external functions that give sets of boxes."""
+    return tuple(one.name for one in spec.functions if one.result is syntax.Type.SET_BB)
+
+
+class _Unbounded(Exception):  # noqa: N818 - an answer, not an error
+    """No number of boxes is known to be enough."""
+
+
+Lets = Mapping[str, syntax.Expression]
+Around = tuple[tuple[syntax.Expression, Lets], ...]
+"""The sets that are quantified over, around a place, each with the lets that it is read with."""
+Bound = Mapping[str, tuple[syntax.Expression, Lets]]
+"""The sets that the variables of quantifiers are taken from."""
+
+
+def sufficient_sizes(spec: Spec, question: Question) -> dict[str, int] | None:
+    """Return how many boxes of each set are enough to answer a question for any number; None if not known.
+
+    Example:
+        >>> from roadworthy.bbsl import parse
+        >>> spec = parse('''
+        ... exfunction
+        ...   cars(): setBB
+        ... endexfunction
+        ... case stop
+        ...   exists x in cars(). (PROJ_y(x) ~ [0, 100])
+        ... endcase
+        ... ''')
+        >>> sufficient_sizes(spec, [(spec.case_blocks[0], True)])
+        {'cars': 1}
+    """
+    sets = {one.name: one for one in spec.functions if one.result is syntax.Type.SET_BB}
+    if any(one.parameters for one in sets.values()) or any(
+        syntax.Type.SET_BB in one.parameters for one in spec.functions
+    ):
+        return None
+    demands = _Demands(frozenset(sets))
+    try:
+        for condition, wanted in question:
+            lets: dict[str, syntax.Expression] = {}
+            if isinstance(condition, Case):
+                for let in condition.lets:
+                    lets[let.name] = let.value
+                condition = condition.condition
+            demands.collect(condition, wanted, (), lets, {})
+        sizes = {name: demands.size(name) for name in sets}
+    except _Unbounded:
+        return None
+    return sizes if all(size <= _MOST_BOXES for size in sizes.values()) else None
+
+
+@dataclass
+class _Demands:
+    """The boxes that a question points at."""
+
+    sets: frozenset[str]
+    found: list[tuple[str, Around]] = field(default_factory=list)
+    areas: set[object] = field(default_factory=set)
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def collect(
+        self, expression: syntax.Expression, wanted: bool, around: Around, lets: Lets, bound: Bound
+    ) -> None:
+        """Find what has to be there for an expression to be true, or false."""
+        match expression:
+            case syntax.Not():
+                self.collect(expression.operand, not wanted, around, lets, bound)
+            case syntax.And() | syntax.Or():
+                for one in expression.operands:
+                    self.collect(one, wanted, around, lets, bound)
+            case syntax.Quantified():
+                here = (expression.boxes, lets)
+                inside = {**bound, expression.variable: here}
+                if (expression.quantifier == "exists") == wanted:
+                    self._add(expression.boxes, around, lets)
+                    self.collect(expression.body, wanted, around, lets, inside)
+                else:
+                    self.collect(expression.body, wanted, (*around, here), lets, inside)
+            case syntax.Name() if expression.name in lets:
+                self.collect(lets[expression.name], wanted, around, lets, bound)
+            case _:
+                self._collect_atom(expression, around, lets, bound)
+
+    def _collect_atom(self, expression: syntax.Expression, around: Around, lets: Lets, bound: Bound) -> None:
+        """Add what the areas inside an atom point at, and truth values that are compared."""
+        match expression:
+            case syntax.Quantified():
+                # Inside "a = b" of truth values: either side may be wanted true or false.
+                for outcome in (True, False):
+                    self.collect(expression, outcome, around, lets, bound)
+                return
+            case syntax.Name() if expression.name in lets:
+                self._collect_atom(lets[expression.name], around, lets, bound)
+            case syntax.Ratio():
+                for side in (expression.part, expression.whole):
+                    self._add_areas(side, lets, bound)
+        for part in syntax.children(expression):
+            self._collect_atom(part, around, lets, bound)
+
+    def _add(self, boxes: syntax.Expression, around: Around, lets: Lets) -> None:
+        for part in _walk(boxes, lets):
+            if isinstance(part, syntax.Call) and part.function in self.sets:
+                self.found.append((part.function, around))
+
+    def _add_areas(self, boxes: syntax.Expression, lets: Lets, bound: Bound) -> None:
+        """Add a box with an area for a set and for every set that it is made of, as `OpaqueAreas` does.
+
+        A set that a variable takes part in, itself or through the set of another variable, is another one for
+        each box that the variable stands for; wherever it is written again, it is the same.
+        """
+        if isinstance(boxes, syntax.Name) and boxes.name in lets:
+            self._add_areas(lets[boxes.name], lets, bound)
+            return
+        variables = _variables(boxes, lets, bound)
+        key = _key(boxes, lets, bound, variables)
+        if key in self.areas:
+            return
+        self.areas.add(key)
+        self._add(boxes, tuple(bound[name] for name in variables), lets)
+        if isinstance(boxes, syntax.Combination):
+            self._add_areas(boxes.left, lets, bound)
+            self._add_areas(boxes.right, lets, bound)
+
+    def size(self, name: str, above: tuple[str, ...] = ()) -> int:
+        """Return how many boxes of a set are pointed at: for all a in A one b in B makes as many as A has."""
+        if name in above:
+            raise _Unbounded
+        if name not in self.sizes:
+            total = 0
+            for wanted, around in self.found:
+                if wanted == name:
+                    counts = [self._count(boxes, lets, (*above, name)) for boxes, lets in around]
+                    total += math.prod(counts)
+            self.sizes[name] = total
+        return self.sizes[name]
+
+    def _count(self, boxes: syntax.Expression, lets: Lets, above: tuple[str, ...]) -> int:
+        """Return how many boxes a set has, once those that nothing points at are gone."""
+        match boxes:
+            case syntax.Name() if boxes.name in lets:
+                return self._count(lets[boxes.name], lets, above)
+            case syntax.Call():
+                return self.size(boxes.function, above)
+            case syntax.SetLiteral():
+                return len(boxes.boxes)
+            case syntax.Combination():
+                sides = [self._count(one, lets, above) for one in (boxes.left, boxes.right)]
+                return sum(sides) if boxes.operator == "union" else math.prod(sides)
+        raise _Unbounded
+
+
+def _walk(expression: syntax.Expression, lets: Lets) -> Iterator[syntax.Expression]:
+    for part in syntax.walk(expression):
+        yield part
+        if isinstance(part, syntax.Name) and part.name in lets:
+            yield from _walk(lets[part.name], lets)
+
+
+def _variables(boxes: syntax.Expression, lets: Lets, bound: Bound) -> tuple[str, ...]:
+    """Return the variables of quantifiers that a set depends on: its own, and those of the sets of these."""
+    found: dict[str, None] = {}
+    waiting = [(boxes, lets)]
+    while waiting:
+        for part in _walk(*waiting.pop()):
+            if isinstance(part, syntax.Name) and part.name in bound and part.name not in found:
+                found[part.name] = None
+                waiting.append(bound[part.name])
+    return tuple(found)
+
+
+def _key(expression: syntax.Expression, lets: Lets, bound: Bound, variables: tuple[str, ...]) -> object:
+    """Return what two expressions share that mean the same, whatever their variables are called."""
+    if isinstance(expression, syntax.Name):
+        if expression.name in lets:
+            return _key(lets[expression.name], lets, bound, variables)
+        boxes, around = bound[expression.name]
+        return ("variable", variables.index(expression.name), _key(boxes, around, bound, variables))
+    own = tuple(
+        value
+        for one in fields(expression)
+        if isinstance(value := getattr(expression, one.name), str | int | float)
+    )
+    parts = (_key(part, lets, bound, variables) for part in syntax.children(expression))
+    return (type(expression), own, *parts)
+
 
 Wanted = Sequence[tuple[str | None, bool]]
 """Labels of cases, or None for the precondition, each with whether it is to hold or not to hold."""

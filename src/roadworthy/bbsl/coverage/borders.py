@@ -26,12 +26,10 @@ from roadworthy.bbsl.checking.symbols import (
     Term,
     conjunction,
 )
-from roadworthy.bbsl.coordinates import Coordinates, Value
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import Type
-from roadworthy.bbsl.testing.judging import labels_of
-from roadworthy.bbsl.testing.rows import Corners
-from roadworthy.bbsl.values import Box, Interval
+from roadworthy.bbsl.testing.judging import Corners, labels_of
+from roadworthy.bbsl.values import Box, Coordinates, Interval, Value
 from roadworthy.errors import InputError
 
 __all__ = ["Change", "nearest_changes", "pinned"]

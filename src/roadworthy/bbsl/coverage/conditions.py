@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.bbsl.coordinates import Coordinates
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Context, Margin, Margins
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import And, Expression, Not, Or, Quantified, Truth
+from roadworthy.bbsl.values import Coordinates
 from roadworthy.errors import InputError
 
 __all__ = ["AtomCoverage", "SpecCoverage"]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from roadworthy.bbsl.testing.judging import OUTSIDE, Judgement, Outside, judge
+from roadworthy.bbsl.testing.judging import (
+    MATCHINGS,
+    OUTSIDE,
+    Judgement,
+    Matched,
+    Matching,
+    Outside,
+    TestRow,
+    judge,
+    match,
+    row_of,
+)
 from roadworthy.bbsl.testing.labelled import LabelledFrames
-from roadworthy.bbsl.testing.matching import MATCHINGS, Matched, Matching, match
 from roadworthy.bbsl.testing.roles import ObjectRole, find_role
-from roadworthy.bbsl.testing.rows import TestRow, row_of
 from roadworthy.bbsl.testing.tables import Cell, Comparison, Count, compare
 
 __all__ = [

@@ -1,8 +1,4 @@
-"""The verdict on one test case: Definitions 12 and 13.
-
-The case that the ground truth leads to is expected; the test is passed (T in the paper) when the detections
-lead to the same.
-"""
+"""Matching detections with the ground truth, and the verdict on one test case (Definitions 11 to 13)."""
 
 from __future__ import annotations
 
@@ -11,22 +7,227 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from roadworthy.bbsl.coordinates import Coordinates
+import numpy as np
+from numpy.typing import NDArray
+
 from roadworthy.bbsl.evaluation import Evaluator, Outcome
 from roadworthy.bbsl.margins import Context, Margin, Margins
 from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.values import Coordinates
+from roadworthy.cases import Case, Scalar, Status, Verdict
 from roadworthy.errors import InputError
+from roadworthy.frames import Boxes
 
-__all__ = [
-    "OUTSIDE",
-    "Judgement",
-    "Outside",
-    "check_outside",
-    "judge",
-    "labels_of",
-    "out_of_scope",
-    "verdict_margin",
-]
+_NAMES = ("x1", "y1", "x2", "y2")
+_BETWEEN, _NONE = " + ", "(none)"
+Corners = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class TestRow:
+    """One test case: an object of a frame, or a whole frame.
+
+    Attributes:
+        frame: The id of the frame.
+        expected: The cases that the ground truth leads to.
+        found: The cases that the detections lead to; None when they are out of scope.
+        passed: The verdict; None when it says nothing.
+        margin: By how many pixels the edges may be off before the verdict changes; negative when it is not
+            passed.
+        iou: The IoU of the object and its detection, 0 without one; None for a whole frame.
+        truth: The object's box in pixels; None for a whole frame.
+        detection: The box of its detection.
+        reason: Why there is no verdict, or why it is out of scope.
+    """
+
+    __test__ = False  # else pytest takes it for a test
+
+    frame: str
+    expected: tuple[str, ...]
+    found: tuple[str, ...] | None
+    passed: bool | None
+    margin: float
+    iou: float | None = None
+    truth: Corners | None = None
+    detection: Corners | None = None
+    reason: str = ""
+
+    @property
+    def expectation(self) -> str:
+        """The expected cases as one name."""
+        return joined(self.expected)
+
+    def measures(self) -> dict[str, Scalar]:
+        """Return the row as flat measures of a verdict."""
+        known: dict[str, Scalar] = {
+            "frame": self.frame,
+            "expected": joined(self.expected),
+            "found": None if self.found is None else joined(self.found),
+            "iou": self.iou,
+        }
+        for name, box in (("truth", self.truth), ("detection", self.detection)):
+            if box is not None:
+                known |= {f"{name}.{side}": value for side, value in zip(_NAMES, box, strict=True)}
+        return known
+
+    def verdict(self, case: Case) -> Verdict:
+        """Return the verdict that carries the row."""
+        if self.passed is None:
+            return Verdict.not_applicable(case, self.reason, self.measures())
+        # On the border the margin has no sign; the verdict has one.
+        status = Status.PASSED if self.passed else Status.VIOLATED
+        return Verdict(case.id, case.requirement_id, status, self.margin, self.reason, self.measures())
+
+
+def row_of(verdict: Verdict) -> TestRow | None:
+    """Return the row that a verdict carries; None when it is an error, which carries none.
+
+    Example:
+        >>> from roadworthy.cases import Drive
+        >>> row = TestRow("000007", ("stop",), ("stop",), True, 4.5, 0.8, (0, 0, 2, 2), (0, 0, 2, 3))
+        >>> row_of(row.verdict(Case("000007#0", "R1", (Drive("-"),)))) == row
+        True
+    """
+    known = verdict.measures
+    if verdict.status is Status.ERROR:
+        return None
+    iou = known.get("iou")
+    found = known.get("found")
+    return TestRow(
+        str(known["frame"]),
+        split(str(known.get("expected", ""))),
+        None if found is None else split(str(found)),
+        None if verdict.status is Status.NOT_APPLICABLE else verdict.status is Status.PASSED,
+        math.nan if verdict.margin is None else verdict.margin,
+        None if iou is None else float(iou),
+        _corners("truth", verdict),
+        _corners("detection", verdict),
+        verdict.reason,
+    )
+
+
+def joined(labels: tuple[str, ...]) -> str:
+    """Return several cases as one name."""
+    return _BETWEEN.join(labels) if labels else _NONE
+
+
+def split(name: str) -> tuple[str, ...]:
+    """Return the cases of a name that was joined."""
+    return () if name in ("", _NONE) else tuple(name.split(_BETWEEN))
+
+
+def check_labels(spec: Spec) -> None:
+    """Check that the names of cases can be told apart once they are joined.
+
+    Raises:
+        InputError: One cannot be.
+    """
+    for label in spec.labels:
+        if _BETWEEN in label or label == _NONE:
+            raise InputError(f"the case {label!r} would be read as several or none in rows: rename it")
+
+
+def _corners(name: str, verdict: Verdict) -> Corners | None:
+    if f"{name}.x1" not in verdict.measures:
+        return None
+    x1, y1, x2, y2 = (float(verdict.measures[f"{name}.{side}"] or 0.0) for side in _NAMES)
+    return (x1, y1, x2, y2)
+
+
+Matching = Literal["best", "greedy", "optimal"]
+"""How detections are matched with the ground truth."""
+
+MATCHINGS: tuple[Matching, ...] = get_args(Matching)
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """The detection of every object.
+
+    Attributes:
+        index: The number of the detection, or -1 where none overlaps the object.
+        iou: Its IoU with the object; 0 where there is none.
+    """
+
+    index: NDArray[np.int64]
+    iou: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+def check_matching(matching: str) -> None:
+    """Check that there is such a matching.
+
+    Raises:
+        InputError: There is none.
+    """
+    if matching not in MATCHINGS:
+        raise InputError(f"matching must be one of {', '.join(MATCHINGS)}, got {matching!r}")
+
+
+def match(truth: Boxes, detections: Boxes, matching: Matching = "best", *, least: float = 0.0) -> Matched:
+    """Return the detection of every object of the ground truth.
+
+    Args:
+        truth: The objects.
+        detections: What the detector found.
+        matching: How they are matched: "best", "greedy" or "optimal".
+        least: Pairs with an IoU of at most this are no match; with 0, boxes that share no area are none.
+
+    Raises:
+        InputError: There is no such matching, or ``least`` is not from 0 to 1.
+
+    Example:
+        >>> truth = Boxes([[0, 0, 10, 10], [2, 0, 12, 10]], ["car", "car"])
+        >>> found = Boxes([[1, 0, 11, 10]], ["car"])
+        >>> match(truth, found).index.tolist(), match(truth, found, "greedy").index.tolist()
+        ([0, 0], [0, -1])
+    """
+    check_matching(matching)
+    if not 0 <= least < 1:
+        raise InputError(f"least must be from 0 to below 1, got {least}")
+    iou = truth.iou(detections)
+    index = np.full(len(truth), -1, np.int64)
+    if iou.size:
+        rows, columns = _PAIRS[matching](np.where(iou > least, iou, 0.0))
+        index[rows] = columns
+    taken = index >= 0
+    overlap = np.zeros(len(truth))
+    overlap[taken] = iou[taken, index[taken]]
+    index[overlap <= least] = -1
+    overlap[index < 0] = 0.0
+    return Matched(index, overlap)
+
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _best(iou: NDArray[np.float64]) -> Pairs:
+    return np.arange(len(iou)), iou.argmax(axis=1)
+
+
+def _greedy(iou: NDArray[np.float64]) -> Pairs:
+    rows, columns = [], []
+    left = iou.copy()
+    while left.max() > 0:
+        row, column = np.unravel_index(int(left.argmax()), left.shape)
+        rows.append(int(row))
+        columns.append(int(column))
+        left[row] = 0
+        left[:, column] = 0
+    return np.array(rows, np.int64), np.array(columns, np.int64)
+
+
+def _optimal(iou: NDArray[np.float64]) -> Pairs:
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(iou, maximize=True)
+    return np.asarray(rows, np.int64), np.asarray(columns, np.int64)
+
+
+_PAIRS = {"best": _best, "greedy": _greedy, "optimal": _optimal}
+
 
 Outside = Literal["fail", "apart"]
 """What a test is when the detections are outside of the scope: F as in the paper, or neither."""

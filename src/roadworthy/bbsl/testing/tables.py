@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from roadworthy.bbsl.testing.rows import TestRow
+from roadworthy.bbsl.testing.judging import TestRow
 
 __all__ = ["Cell", "Comparison", "Count", "compare"]
 

@@ -44,7 +44,7 @@ class Trial:
         opened: Any,
         **settings: str,
     ) -> None:
-        from roadworthy.bbsl.choosing import method_for
+        from roadworthy.bbsl.method import method_for
 
         self.subject = subject
         self.method = method_for(subject.spec, subject.bindings, subject.role, **settings)
@@ -90,7 +90,7 @@ class Trial:
         return found
 
     def _run(self, folder: Path, manifest: Tested | None) -> tuple[Outcome, list[TestRow]]:
-        from roadworthy.bbsl.choosing import TEXT
+        from roadworthy.bbsl.method import TEXT
         from roadworthy.bbsl.testing import row_of
         from roadworthy.cases import Acceptance, Requirement
         from roadworthy.runs import run

@@ -128,7 +128,7 @@ class _Nearest:
     """Keeps, for every case, the objects that are nearest to a border."""
 
     def __init__(self, subject: Subject, count: int) -> None:
-        from roadworthy.bbsl.base_method import moving_functions
+        from roadworthy.bbsl.method import moving_functions
 
         self._subject = subject
         self._count = count
@@ -177,7 +177,7 @@ class _Nearest:
 
 def _take(coverage: SpecCoverage, nearest: _Nearest, subject: Subject, frame: Frame) -> None:
     from roadworthy.bbsl import View
-    from roadworthy.bbsl.base_method import corners_of, moving_functions
+    from roadworthy.bbsl.method import corners_of, moving_functions
     from roadworthy.bbsl.testing.roles import object_values
 
     if frame.boxes is None:
@@ -198,7 +198,7 @@ def _take(coverage: SpecCoverage, nearest: _Nearest, subject: Subject, frame: Fr
 
 
 def _draw(coverage: SpecCoverage, subject: Subject, data: Dataset, out: Path) -> Path:
-    from roadworthy.report.bbsl_coverage import draw_coverage
+    from roadworthy.report.bbsl import draw_coverage
     from roadworthy.report.plots import save
 
     first = data[0]
@@ -220,7 +220,7 @@ def _boundary(one: _Chosen, change: Change) -> dict[str, Any]:
 
 
 def _print(coverage: SpecCoverage, changes: Sequence[tuple[_Chosen, Change]]) -> None:
-    from roadworthy.bbsl.testing.rows import joined
+    from roadworthy.bbsl.testing.judging import joined
 
     out = console()
     out.print(f"{coverage.inputs} inputs, {coverage.outside} out of scope", soft_wrap=True)

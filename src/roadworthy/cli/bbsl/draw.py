@@ -94,7 +94,7 @@ def _frame_figure(
 ) -> tuple[Figure, dict[str, object]]:
     """Return the picture of a frame, and what is in it."""
     from roadworthy.bbsl.testing import LabelledFrames
-    from roadworthy.report.bbsl_coverage import draw_labelled
+    from roadworthy.report.bbsl import draw_labelled
 
     data = truth_of(truth, option, size)
     ids = list(getattr(data, "ids", ()))
@@ -118,9 +118,8 @@ def _frame_figure(
 def _objects(subject: Subject, frame: Frame) -> list[tuple[list[float], str]]:
     """Return the objects of a frame with the cases that they lead to; for whole frames the one case."""
     from roadworthy.bbsl import View
-    from roadworthy.bbsl.testing.judging import labels_of
+    from roadworthy.bbsl.testing.judging import joined, labels_of
     from roadworthy.bbsl.testing.roles import object_values
-    from roadworthy.bbsl.testing.rows import joined
 
     if frame.boxes is None:
         raise InputError(f"frame {frame.id!r} has no boxes: draw one of data with ground truth")

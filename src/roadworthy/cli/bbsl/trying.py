@@ -142,7 +142,7 @@ def _compared(rows: Sequence[TestRow], thresholds: Sequence[float], subject: Sub
 def _draw(table: Comparison, subject: Subject, data: Dataset, out: Path) -> list[Path]:
     """Draw an example for every cell, a picture for each threshold."""
     from roadworthy.bbsl.testing import LabelledFrames
-    from roadworthy.report.bbsl_tests import draw_cells
+    from roadworthy.report.bbsl import draw_cells
     from roadworthy.report.plots import save
 
     pictures = []

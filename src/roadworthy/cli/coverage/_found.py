@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from roadworthy.coverage import FunctionalCoverage, OperatingDomain
     from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.findings import Finding, Growth
-    from roadworthy.coverage.search.replay import Replay
+    from roadworthy.coverage.search.remade import Replay
     from roadworthy.coverage.search.settings import Settings
     from roadworthy.runs import RunResult
 
@@ -37,7 +37,7 @@ class Found:
         notes: list[str],
     ) -> None:
         from roadworthy.coverage.search.findings import findings_of, growth_of
-        from roadworthy.coverage.search.replay import Replay
+        from roadworthy.coverage.search.remade import Replay
         from roadworthy.runs import read_rows
 
         self.settings, self.seeds, self.result, self.out = settings, seeds, result, out
@@ -85,7 +85,7 @@ def give_out(found: Found, domain: OperatingDomain, worst: int, *, as_json: bool
         as_json: Whether the document is printed instead of a summary for people.
     """
     from roadworthy.coverage import FunctionalCoverage
-    from roadworthy.report.coverage_search import draw_growth
+    from roadworthy.report.coverage import draw_growth
     from roadworthy.report.plots import save
 
     functional = FunctionalCoverage(domain)
@@ -109,7 +109,7 @@ def _write_sheet(found: Found, count: int) -> None:
     from roadworthy.coverage.search.findings import most_different
     from roadworthy.frames import Signals
     from roadworthy.images import write_image
-    from roadworthy.report.coverage_search import ShownFinding, finding_sheet
+    from roadworthy.report.coverage import ShownFinding, finding_sheet
 
     output, unit = found.settings.output, found.method.originals.unit
 

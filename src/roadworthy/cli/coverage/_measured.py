@@ -61,7 +61,7 @@ def as_document(found: Measured) -> dict[str, Any]:
 
 def write_measured(folder: Path, found: Measured, document: dict[str, Any]) -> None:
     """Write the figure, all numbers, and what was never tried."""
-    from roadworthy.report.coverage_measure import growth_figure
+    from roadworthy.report.coverage import growth_figure
     from roadworthy.report.plots import save
 
     make_folder(folder)

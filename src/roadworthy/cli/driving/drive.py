@@ -187,7 +187,7 @@ def _keep_what_there_is(
 
 def _write(driven: Drive, settings: MetricSettings, metric: str, folder: Path) -> None:
     """Write the drive, its metrics and its picture."""
-    from roadworthy.driving.completeness import partial_sectors
+    from roadworthy.driving.drives.drive import partial_sectors
     from roadworthy.driving.drives.readers import write_drive
     from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
     from roadworthy.report.driving import drive_figure, failing_sectors
@@ -234,7 +234,7 @@ def _report(
     as_json: bool,
 ) -> None:
     """Write and show the summary."""
-    from roadworthy.driving.completeness import partial_sectors
+    from roadworthy.driving.drives.drive import partial_sectors
     from roadworthy.report.driving import failing_sectors
 
     whole = sector_rows(_measured(driven, settings, whole=True))[0]

@@ -169,7 +169,7 @@ def _measure(
     csv: Path | None,
     as_json: bool,
 ) -> None:
-    from roadworthy.driving.completeness import partial_sectors
+    from roadworthy.driving.drives.drive import partial_sectors
     from roadworthy.driving.metrics import compute, meaning_of, per_step, unit_of
 
     if per == "step":

@@ -35,7 +35,7 @@ def parse_supports(given: Iterable[str]) -> tuple[dict[str, str], ...]:
         >>> parse_supports(["replace building by tree"])
         ({'operation': 'replace', 'element': 'building', 'by': 'tree'},)
     """
-    from roadworthy.transforms.engines.support_forms import SupportForm
+    from roadworthy.transforms.engines.files import SupportForm
 
     found = []
     for text in given:

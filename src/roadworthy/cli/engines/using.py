@@ -46,7 +46,7 @@ def use(
     stays as it is, comments among it.
     """
     from roadworthy.transforms import read_engines
-    from roadworthy.transforms.engines.editing import put_engine
+    from roadworthy.transforms.engines.files import put_engine
     from roadworthy.transforms.learned.card import WORLD
 
     engine = opened_engine(which, device=device)
@@ -85,7 +85,7 @@ def _reference(which: str, file: Path) -> str:
     """Return how the file names the engine: a folder relative to it, or the name of one that is shipped."""
     from pathlib import Path
 
-    from roadworthy.transforms.learned.shipped import engine_folder, shipped_folder
+    from roadworthy.transforms.learned.engine import engine_folder, shipped_folder
 
     folder = engine_folder(which).resolve()
     if folder.parent == shipped_folder().resolve():

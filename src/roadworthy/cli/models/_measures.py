@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from roadworthy.cli._console import console, plain_table
 
 if TYPE_CHECKING:
-    from roadworthy.models.comparison import Measure
+    from roadworthy.models.scorers import Measure
 
 __all__ = ["print_measures"]
 

@@ -17,7 +17,7 @@ from roadworthy.cli.models._measures import print_measures
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.models import SystemUnderTest
-    from roadworthy.models.comparison import Measure
+    from roadworthy.models.scorers import Measure
 
 __all__ = ["evaluate"]
 

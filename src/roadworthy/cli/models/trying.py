@@ -158,7 +158,7 @@ def _document(
     milliseconds: float,
 ) -> dict[str, object]:
     from roadworthy.models import Network, task_of
-    from roadworthy.models.comparison import compare
+    from roadworthy.models.scorers import compare
     from roadworthy.runs.model_notes import notes
 
     measures = compare(frames, answers)

@@ -28,7 +28,7 @@ def measures_of(system: SystemUnderTest, data: Dataset, texts: Sequence[str]) ->
     Raises:
         InputError: It does not answer the first frame, or none of the measures fits what it answers.
     """
-    from roadworthy.reliability.choosing import fitting_measures
+    from roadworthy.reliability.requirements import fitting_measures
     from roadworthy.runs.batches import ask
 
     (answer,) = ask(system, [data[0]], batch_size=1)

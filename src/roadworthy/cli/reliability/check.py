@@ -166,7 +166,7 @@ def requirements_for(
             have.
     """
     from roadworthy.reliability import PAPER_TRANSFORMATIONS, Bootstrap
-    from roadworthy.reliability.choosing import PRESERVED, requirements_of
+    from roadworthy.reliability.requirements import PRESERVED, requirements_of
 
     if preserve not in PRESERVED:
         raise InputError(f"--preserve must be correctness, prediction or both, got {preserve!r}")

@@ -67,7 +67,7 @@ class Campaign:
     noticed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        from roadworthy.models.truth import SEES_NO_CHANGE, Truth
+        from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
 
         first = self.data[0]
         for id, plan in self.plans.items():

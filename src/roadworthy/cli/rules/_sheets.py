@@ -70,7 +70,7 @@ def shrunk_sheet(plan: Plan, found: Sequence[Shrunk], *, title: str, note: str =
 
 def _brief(plan: Plan) -> Sequence[str]:
     """Return what each follow-up changes, in so few words that they fit below it."""
-    from roadworthy.rules.wording import change_in_brief
+    from roadworthy.rules.reading import change_in_brief
 
     blocks = plan.rule.blocks
     if len(blocks) != len(plan.words):
@@ -108,7 +108,7 @@ def _tiles(
 
 def _reaction(plan: Plan, answers: Sequence[Mapping[str, float]], place: int) -> str:
     """Return how the answer to one of the frames differs from the one before."""
-    from roadworthy.rules.wording import reaction_in_brief
+    from roadworthy.rules.reading import reaction_in_brief
 
     expectation = plan.expectations[place - 1]
     before, after = (answers[one][expectation.output] for one in (place - 1, place))

@@ -51,7 +51,7 @@ def truth(
 
 
 def _document(matrix: TruthMatrix, seed: int) -> dict[str, object]:
-    from roadworthy.world.faulty_drivers import FAULTS
+    from roadworthy.world.simulation import FAULTS
 
     drivers = []
     for name in matrix.drivers:
@@ -90,7 +90,7 @@ def _document(matrix: TruthMatrix, seed: int) -> dict[str, object]:
 
 
 def _print(matrix: TruthMatrix, *, reasons: bool) -> None:
-    from roadworthy.world.faulty_drivers import FAULTS
+    from roadworthy.world.simulation import FAULTS
 
     shell = console()
     shell.print(f"Share of the frames that qualify in which a driver violates a rule; {matrix.frames} frames")

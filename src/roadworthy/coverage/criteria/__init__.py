@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from roadworthy.coverage.criteria._cells import Cells, Criterion, Visits
-from roadworthy.coverage.criteria.mixed import Mixed, Mixture, parse_mixture
-from roadworthy.coverage.criteria.neuron import NeuronCoverage, Scaling
-from roadworthy.coverage.criteria.ranges import (
+from roadworthy.coverage.criteria.named import Mixed, Mixture, parse_mixture
+from roadworthy.coverage.criteria.neurons import (
     BoundaryCoverage,
     MultisectionCoverage,
+    NeuronCoverage,
     Ranges,
+    Scaling,
     StrongActivationCoverage,
+    TopKCoverage,
+    TopKPatterns,
     learn_ranges,
 )
 from roadworthy.coverage.criteria.surprise import (
@@ -19,7 +22,6 @@ from roadworthy.coverage.criteria.surprise import (
     Reference,
     learn_reference,
 )
-from roadworthy.coverage.criteria.top_k import TopKCoverage, TopKPatterns
 
 __all__ = [
     "BoundaryCoverage",

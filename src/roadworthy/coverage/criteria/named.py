@@ -1,22 +1,29 @@
-"""Criteria by name, with options, as a command or a file writes them: ``multisection(sections=100)``."""
+"""Criteria by name with options, alone or mixed: ``0.7*neuron + 0.3*top-k(k=2)``."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy._frozen import frozen
 from roadworthy._options import checked_options
-from roadworthy.coverage.activations import Layer
+from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria._cells import Cells
-from roadworthy.coverage.criteria.neuron import NeuronCoverage, Scaling
-from roadworthy.coverage.criteria.ranges import (
+from roadworthy.coverage.criteria.neurons import (
     BoundaryCoverage,
     MultisectionCoverage,
+    NeuronCoverage,
     Ranges,
+    Scaling,
     StrongActivationCoverage,
+    TopKCoverage,
+    TopKPatterns,
 )
 from roadworthy.coverage.criteria.surprise import (
     Density,
@@ -24,10 +31,162 @@ from roadworthy.coverage.criteria.surprise import (
     LikelihoodSurpriseCoverage,
     Reference,
 )
-from roadworthy.coverage.criteria.top_k import TopKCoverage, TopKPatterns
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["CRITERIA", "Needs", "CriterionChoice", "parse_criterion"]
+_WEIGHTED = re.compile(r"\s*(?:(?P<weight>[^*()\s]+)\s*\*)?(?P<criterion>.*)", re.DOTALL)
+
+
+class Mixed:
+    """The weighted mean of several criteria; it is a criterion itself.
+
+    Args:
+        parts: The criteria.
+        weights: How much each counts; 1 each when left out. They need not add up to 1.
+
+    Raises:
+        InputError: There are no parts, or the weights do not fit them.
+
+    Example:
+        >>> from roadworthy.coverage.criteria import NeuronCoverage, TopKCoverage
+        >>> layers = (Layer("dense", "dense", 4),)
+        >>> mixed = Mixed([NeuronCoverage(layers), TopKCoverage(layers, k=1)], [3, 1])
+        >>> values = np.array([[0.0, 1.0, 2.0, 4.0]])
+        >>> mixed.update(Activations(layers, values, values[:, :1], values[:, 3:]))
+        >>> [part.value for part in mixed.parts], mixed.value
+        ([0.75, 0.25], 0.625)
+    """
+
+    name: ClassVar[str] = "mixed"
+
+    def __init__(self, parts: Sequence[Cells], weights: Sequence[float] | None = None) -> None:
+        given = [1.0] * len(parts) if weights is None else [float(one) for one in weights]
+        if not parts or len(given) != len(parts):
+            raise InputError(
+                f"a mix needs criteria with a weight each, got {len(parts)} and {len(given)} weights"
+            )
+        if any(not math.isfinite(one) or one <= 0 for one in given):
+            raise InputError(f"the weights of a mix must be numbers above 0, got {given}")
+        self.parts = tuple(parts)
+        self.weights = np.array(given) / sum(given)
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Those of the network."""
+        return self.parts[0].layers
+
+    @property
+    def value(self) -> float:
+        """The weighted mean of the values of all parts, from 0 to 1."""
+        return float(self.weights @ [part.value for part in self.parts])
+
+    @property
+    def covered(self) -> int:
+        """How many cells of all parts were visited."""
+        return sum(part.covered for part in self.parts)
+
+    @property
+    def total(self) -> int:
+        """How many cells all parts have."""
+        return sum(part.total for part in self.parts)
+
+    def __repr__(self) -> str:
+        inside = " + ".join(
+            f"{weight:.3g}*{part!r}" for weight, part in zip(self.weights, self.parts, strict=True)
+        )
+        return f"Mixed({inside}, {self.value:.1%})"
+
+    def update(self, batch: Activations, /) -> None:
+        """Add what a batch visits."""
+        for part in self.parts:
+            part.update(batch)
+
+    def gain(self, batch: Activations, /) -> float:
+        """Return by how much a batch would raise the value, without adding it."""
+        return float(self.weights @ [part.gain(batch) for part in self.parts])
+
+    def gains(self, batch: Activations, /) -> NDArray[np.float64]:
+        """Return by how much each image of a batch would raise the value if it alone were added."""
+        each = np.array([part.gains(batch) for part in self.parts])
+        return np.asarray(self.weights @ each, np.float64)
+
+    def merge(self, other: Self, /) -> None:
+        """Add what another one has seen, as if this one had seen it.
+
+        Raises:
+            InputError: It mixes other criteria, or with other weights.
+        """
+        if not isinstance(other, Mixed) or len(other.parts) != len(self.parts):
+            raise InputError("cannot merge: expected a mix of the same criteria")
+        if not np.array_equal(other.weights, self.weights):
+            raise InputError("cannot merge two mixes that differ in their weights")
+        before = [part.seen.copy() for part in self.parts]
+        try:
+            for mine, theirs in zip(self.parts, other.parts, strict=True):
+                mine.merge(theirs)
+        except InputError:
+            # All or nothing: half a merge would be neither.
+            for part, seen in zip(self.parts, before, strict=True):
+                part.seen = seen
+            raise
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Criteria that were asked for, with their weights; the network they are for is not known yet."""
+
+    choices: tuple[CriterionChoice, ...]
+    weights: tuple[float, ...]
+
+    def __str__(self) -> str:
+        if len(self.choices) == 1:
+            return str(self.choices[0])
+        return " + ".join(f"{w:g}*{one}" for w, one in zip(self.weights, self.choices, strict=True))
+
+    @property
+    def needs(self) -> frozenset[Needs]:
+        """What they are made from."""
+        return frozenset(one.needs for one in self.choices)
+
+    def make(
+        self, layers: tuple[Layer, ...], *, ranges: Ranges | None = None, reference: Reference | None = None
+    ) -> Cells | Mixed:
+        """Return the criterion for a network, a mix where there are several.
+
+        Raises:
+            InputError: What one of them needs is missing, or an option cannot be used.
+        """
+        parts = [one.make(layers, ranges=ranges, reference=reference) for one in self.choices]
+        return parts[0] if len(parts) == 1 else Mixed(parts, self.weights)
+
+
+def parse_mixture(text: str) -> Mixture:
+    """Return the criteria that a text names: one, or several with weights.
+
+    Raises:
+        InputError: A criterion or option is unknown, or the text cannot be read.
+
+    Example:
+        >>> str(parse_mixture("neuron")), str(parse_mixture("0.7*neuron + 0.3*top-k(k=2)"))
+        ('neuron', '0.7*neuron + 0.3*top-k(k=2)')
+    """
+    choices, weights = [], []
+    for part in text.split("+"):
+        found = _WEIGHTED.fullmatch(part)
+        assert found is not None  # everything matches; what is wrong shows below
+        try:
+            weight = 1.0 if found["weight"] is None else float(found["weight"])
+        except ValueError:
+            weight = math.nan
+        if not 0 < weight < math.inf:
+            raise InputError(
+                f"cannot read the weight {found['weight']!r} in {text!r}: expected a number above 0, as in "
+                "0.7*neuron + 0.3*top-k"
+            )
+        choices.append(parse_criterion(found["criterion"]))
+        weights.append(weight)
+    # The weight of what stands alone says nothing.
+    return Mixture(tuple(choices), tuple(weights) if len(weights) > 1 else (1.0,))
+
 
 Needs = Literal["layers", "ranges", "reference"]
 """What a criterion is made from: the layers alone, or what the network did on training data."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.search.chance import RandomChoice
-from roadworthy.coverage.search.curious import Curious
-from roadworthy.coverage.search.greedy import Algorithm1
 from roadworthy.coverage.search.settings import SEARCHES, Settings
+from roadworthy.coverage.search.strategies import Algorithm1, Curious, RandomChoice
 from roadworthy.coverage.search.trials import Search, Seen, Space, Trial
 
 __all__ = [

@@ -13,7 +13,7 @@ from roadworthy.cases import Case, Scalar, Verdict
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.clusters import usual_spread
 from roadworthy.coverage.criteria import Cells, Mixed, Ranges, Reference, learn_ranges, learn_reference
-from roadworthy.coverage.criteria.mixed import parse_mixture
+from roadworthy.coverage.criteria.named import parse_mixture
 from roadworthy.coverage.oracle import Answers
 from roadworthy.coverage.search.settings import Settings
 from roadworthy.errors import InputError, SystemUnderTestError

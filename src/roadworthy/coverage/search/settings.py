@@ -9,13 +9,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from roadworthy.coverage.criteria.mixed import parse_mixture
+from roadworthy.coverage.criteria.named import parse_mixture
 from roadworthy.coverage.oracle import Reference, check_lambda
 from roadworthy.coverage.parameter_sets import parameter_sets
-from roadworthy.coverage.search.chance import RandomChoice
-from roadworthy.coverage.search.curious import DEEPEST, Curious
-from roadworthy.coverage.search.greedy import MAX_FAILED_TRIES, Algorithm1
 from roadworthy.coverage.search.remade import Remade
+from roadworthy.coverage.search.strategies import DEEPEST, MAX_FAILED_TRIES, Algorithm1, Curious, RandomChoice
 from roadworthy.coverage.search.trials import Search, Space
 from roadworthy.errors import InputError, suggest
 

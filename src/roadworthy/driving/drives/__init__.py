@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from roadworthy.driving.drives.drive import EVENTS, FATAL_EVENTS, SIGNALS, Drive
-from roadworthy.driving.drives.smoothing import derivative
+from roadworthy.driving.drives.drive import EVENTS, FATAL_EVENTS, SIGNALS, Drive, derivative
 
 __all__ = ["EVENTS", "FATAL_EVENTS", "SIGNALS", "Drive", "derivative"]

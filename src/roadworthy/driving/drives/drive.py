@@ -8,11 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from roadworthy._arrays import ReadOnlyArrays, read_only
-from roadworthy._frozen import FrozenDict, frozen
+from roadworthy._frozen import FrozenDict, ReadOnlyArrays, frozen, read_only
 from roadworthy.errors import InputError
-
-__all__ = ["EVENTS", "FATAL_EVENTS", "SIGNALS", "Drive"]
 
 SIGNALS: Mapping[str, str] = FrozenDict(
     {
@@ -346,3 +343,109 @@ def _column(values: ArrayLike, name: str, length: int | None) -> NDArray[np.floa
         wanted = "a number for each row" if length is None else f"{length} numbers, one for each row"
         raise InputError(f"{name}: expected {wanted}, got shape {column.shape}")
     return column
+
+
+WINDOW = 0.7
+"""Seconds over which a signal is fitted with a parabola to differentiate it."""
+
+_STEADY = 1e-3  # steps that differ by less than this share are taken as equal
+
+
+def derivative(drive: Drive, values: NDArray[np.float64], *, window: float = WINDOW) -> NDArray[np.float64]:
+    """Return the change of a signal per second, in every row of a drive.
+
+    In each row, a parabola is fitted to what lies within the window round it (Savitzky and Golay), and its
+    slope is taken. At the ends, the window lies on one side, so the slope follows the signal there and does
+    not fall to 0 or jump. Nothing is fitted across gaps or rows where the signal is not known. A stretch of
+    one row has no slope, one of two has that of the line.
+
+    Args:
+        drive: The drive that has the signal.
+        values: The signal, a number for each row.
+        window: The length of the window in seconds.
+
+    Example:
+        >>> drive = Drive("lap", np.arange(40) / 15, {"speed": 0.5 * (np.arange(40) / 15) ** 2})
+        >>> slope = derivative(drive, drive.signals["speed"])
+        >>> bool(np.allclose(slope, drive.time))
+        True
+    """
+    slopes = np.full(len(values), np.nan)
+    known = np.isfinite(values)
+    joined = known[1:] & known[:-1] & ~drive.gaps
+    starts = np.flatnonzero(known & np.concatenate([[True], ~joined]))
+    ends = np.flatnonzero(known & np.concatenate([~joined, [True]])) + 1
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        slopes[start:end] = _slope(drive.time[start:end], values[start:end], window)
+    return slopes
+
+
+def _slope(time: NDArray[np.float64], values: NDArray[np.float64], window: float) -> NDArray[np.float64]:
+    """Return the slope within one stretch."""
+    from scipy.signal import savgol_filter
+
+    if len(time) < 2:
+        return np.full(len(time), np.nan)
+    steps = np.diff(time)
+    step = float(np.median(steps))
+    steady = bool((np.abs(steps - step) <= _STEADY * step).all())
+    if steady:
+        grid, on_grid = time, values
+    else:
+        # Stamps that jitter are read off a steady grid with as many rows, and the slopes are read back.
+        grid = np.linspace(time[0], time[-1], len(time))
+        step = float(grid[1] - grid[0])
+        on_grid = np.interp(grid, time, values)
+    length = min(2 * round(window / step / 2) + 1, len(grid) - (1 - len(grid) % 2))
+    if length < 3:
+        slopes = np.gradient(on_grid, grid)
+    else:
+        slopes = savgol_filter(on_grid, length, polyorder=2, deriv=1, delta=step)
+    return np.asarray(slopes if steady else np.interp(time, grid, slopes), np.float64)
+
+
+_ARRIVED = ("complete", "destination reached")
+
+
+def partial_sectors(drive: Drive) -> tuple[bool, ...]:
+    """Return for each sector whether the drive ended in the middle of it.
+
+    Sums, counts and extremes of a part of a sector cannot be compared with those of whole ones. A drive that
+    ends by time, after so many metres, by an event or by an error leaves its last sector in the middle; one
+    that completes its laps or arrives does not. Where nobody says why a drive ended, all sectors count as
+    whole.
+
+    Example:
+        >>> drive = Drive("lap", [0, 1, 2], sectors=[0, 0, 1], sector_names=["a", "b"], ended="time over")
+        >>> partial_sectors(drive)
+        (False, True)
+    """
+    left = bool(drive.ended) and not drive.ended.endswith(_ARRIVED)
+    return (*(False for _ in drive.sector_names[1:]), left)
+
+
+def without_partial_sectors(drive: Drive) -> Drive | None:
+    """Return the whole sectors of a drive; None if there is none.
+
+    Example:
+        >>> drive = Drive("lap", [0, 1, 2], sectors=[0, 0, 1], sector_names=["a", "b"], ended="time over")
+        >>> without_partial_sectors(drive).sector_names
+        ('a',)
+    """
+    partial = partial_sectors(drive)
+    if not any(partial):
+        return drive
+    kept = ~np.asarray(partial)[drive.sectors]
+    if not kept.any():
+        return None
+    return Drive(
+        drive.name,
+        drive.time[kept],
+        {name: values[kept] for name, values in drive.signals.items()},
+        {name: flags[kept] for name, flags in drive.events.items()},
+        sectors=drive.sectors[kept],
+        sector_names=drive.sector_names[:-1],
+        gap=drive.gap,
+        notes=drive.notes,
+        ended=drive.ended,
+    )

@@ -10,9 +10,15 @@
 from __future__ import annotations
 
 from roadworthy.driving.metrics.catalogue import CATALOGUE, Entry, Metric, Primitive, parse_metric, primitives
-from roadworthy.driving.metrics.computing import MetricTable, availability, compute, per_step
+from roadworthy.driving.metrics.computing import (
+    MetricTable,
+    availability,
+    compute,
+    meaning_of,
+    per_step,
+    unit_of,
+)
 from roadworthy.driving.metrics.settings import Condition, MetricSettings, Reaction
-from roadworthy.driving.metrics.words import meaning_of, unit_of
 
 __all__ = [
     "CATALOGUE",

@@ -12,8 +12,8 @@ import numpy as np
 
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.driving.collecting import AUTONOMOUS, usual_direction
-from roadworthy.driving.completeness import partial_sectors
 from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric
 from roadworthy.errors import InputError
 

@@ -13,11 +13,22 @@ how to write one for another simulator.
 from __future__ import annotations
 
 from roadworthy.driving.simulators.donkey import DonkeySimulator
-from roadworthy.driving.simulators.loop import Limits, Scenario, ScenarioDriver, drive
+from roadworthy.driving.simulators.loop import (
+    SECTOR_LENGTH,
+    Limits,
+    Recorder,
+    Scenario,
+    ScenarioDriver,
+    drive,
+)
 from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
-from roadworthy.driving.simulators.opening import open_simulator
-from roadworthy.driving.simulators.protocol import Controls, DrivingSimulator, Situation, pedals
-from roadworthy.driving.simulators.recording import SECTOR_LENGTH, Recorder
+from roadworthy.driving.simulators.protocol import (
+    Controls,
+    DrivingSimulator,
+    Situation,
+    open_simulator,
+    pedals,
+)
 from roadworthy.driving.simulators.udacity import UdacitySimulator
 from roadworthy.driving.simulators.world import WorldSimulator, world_sectors
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.driving.simulators._addresses import address_of
-from roadworthy.driving.simulators._lines import LineClient
 from roadworthy.driving.simulators._remote import (
     BROKEN_IN_A_ROW,
+    LineClient,
     Mended,
+    address_of,
     check_above_0,
     decoded_image,
     number,

@@ -1,4 +1,4 @@
-"""What a simulator shows and what it is told, whichever it is."""
+"""What a simulator shows and what it is told, whichever it is, and opening one by name."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from roadworthy._frozen import frozen
+from roadworthy._options import checked_options, takes_path
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-
-__all__ = ["Controls", "DrivingSimulator", "Situation", "pedals"]
+from roadworthy.registry import simulators
 
 
 @dataclass(frozen=True)
@@ -142,3 +142,38 @@ def pedals(controls: Controls, steering: float, speed: float, limit: float) -> f
     if wanted <= 0:
         return -1.0
     return max(-1.0, min(1.0, 1.0 - steering**2 - (speed / wanted) ** 2))
+
+
+def open_simulator(reference: str, /, **options: object) -> DrivingSimulator:
+    """Open a simulator.
+
+    Args:
+        reference: Its name, and after a colon what it opens: ``"world:town"``, ``"udacity:127.0.0.1:4567"``.
+        options: The simulator's options; text is converted to what the option takes.
+
+    Raises:
+        UnknownNameError: No simulator has this name.
+        InputError: What it shall open, or an option, cannot be used.
+
+    Example:
+        >>> open_simulator("world:town", traffic="0").name
+        'world:town'
+        >>> open_simulator("world:twon")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.SceneError: unknown track 'twon': did you mean 'town'?
+    """
+    name, _, path = reference.partition(":")
+    if not name:
+        raise InputError(f"a simulator is written name or name:path, such as 'world:town', got {reference!r}")
+    factory = simulators.get(name)
+    if path and takes_path(factory) == "never":
+        raise InputError(f"{name!r} takes nothing after the colon, got {path!r}: write {name!r} alone")
+    checked = checked_options(name, factory, options)
+    simulator = factory(path, **checked) if path else factory(**checked)
+    if not isinstance(simulator, DrivingSimulator):
+        raise InputError(
+            f"{name!r} must give a simulator with name, notes, reset, step and close, got "
+            f"{type(simulator).__name__}"
+        )
+    return simulator

@@ -1,23 +1,197 @@
-"""The built-in world as a simulator: everything about a drive is known exactly."""
+"""A foot on the pedals of the built-in vehicle: it follows a wanted speed as a driver does, not at once.
+
+The vehicle of the world reaches any speed that its engine and brakes allow within one frame. A network's wish
+jumps by a metre a second from frame to frame, so that a vehicle that followed each of them would press
+throttle and brake in turn, two or three times a second. A driver's foot does not: it follows the wish with a
+delay, lifts before it brakes, and does not brake for what lifting takes care of.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from roadworthy.driving.simulators._pedals import Foot
-from roadworthy.driving.simulators._surroundings import Surroundings
+from roadworthy.driving._rectangles import Rectangle, distances
+from roadworthy.driving.simulators.loop import SECTOR_LENGTH
 from roadworthy.driving.simulators.protocol import Controls, Situation
-from roadworthy.driving.simulators.recording import SECTOR_LENGTH
 from roadworthy.errors import InputError
 from roadworthy.registry import simulators
-from roadworthy.world import Conditions, Observation, Simulation, Track, VehicleLimits, cautions, track
-from roadworthy.world.simulation import EGO_HALF_WIDTH
-from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH
-from roadworthy.world.vehicle import WHEELBASE
+from roadworthy.world import Conditions, Observation, Simulation, Thing, Track, VehicleLimits, cautions, track
+from roadworthy.world.driver import WHEELBASE
+from roadworthy.world.shapes import mesh_of
+from roadworthy.world.simulation import EGO_HALF_WIDTH, EGO_LENGTH, REAR_OVERHANG
+from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 
-__all__ = ["WorldSimulator", "world_sectors"]
+_SMOOTHING = 0.4  # seconds over which wishes are averaged
+_RESPONSE = 0.8  # seconds in which two thirds of a difference in speed are made up
+_RESISTANCE = 0.5  # m/s² that a vehicle in gear loses without pedals
+_MOVING = 2.0  # m/s from which it loses all of that
+_LATE = 0.8  # m/s² more than lifting gives must be wanted before the foot goes to the brake
+_TOUCH = 0.06  # of the brake, that a foot on it presses at least
+_HOLDING = 0.1  # of the brake, by which a vehicle that should stand is brought and kept to a stand
+_STANDING = 0.5  # m/s; below this wish it should stand
+
+
+class Foot:
+    """Turns wanted speeds into throttle and brake, one step after the other.
+
+    Throttle works against a resistance of 0.5 m/s², so that lifting slows down without braking, and a steady
+    speed takes some throttle. The brake is taken when 0.8 m/s² more than that are wanted, and kept until
+    lifting is enough.
+
+    Args:
+        limits: What engine and brakes can do.
+        dt: Seconds of a step.
+        speed: The speed at the start.
+
+    Example:
+        >>> foot = Foot(VehicleLimits(), 1 / 15, speed=10.0)
+        >>> acceleration = foot.press(Controls(0.0, speed=9.9), 10.0)  # a little slower: it only lifts
+        >>> foot.brake, 0 < foot.throttle < 0.2, -0.5 < acceleration < 0
+        (0.0, True, True)
+    """
+
+    def __init__(self, limits: VehicleLimits, dt: float, speed: float) -> None:
+        self._limits = limits
+        self._dt = dt
+        self._share = 1.0 - math.exp(-dt / _SMOOTHING)
+        self._wanted = speed
+        self._braking = False
+        self.throttle = self._lifted(0.0, speed)
+        self.brake = 0.0
+
+    def press(self, controls: Controls, speed: float) -> float:
+        """Press the pedals for one step and return the acceleration in m/s².
+
+        Args:
+            controls: What is wanted: a throttle, or a speed; without either, the last wish stays.
+            speed: The present speed in m/s.
+        """
+        if controls.throttle is not None:
+            pedal = max(-1.0, min(1.0, controls.throttle))
+            self.throttle, self.brake, self._wanted = max(0.0, pedal), max(0.0, -pedal), speed
+            self._braking = pedal < 0
+        else:
+            if controls.speed is not None:
+                wanted = max(0.0, min(self._limits.speed, controls.speed))
+                self._wanted += self._share * (wanted - self._wanted)
+            self._follow(speed)
+        if self.brake:
+            return -self.brake * self._grip(speed) - _resistance(speed)
+        return self.throttle * self._strength(speed) - _resistance(speed)
+
+    def _follow(self, speed: float) -> None:
+        acceleration = (self._wanted - speed) / _RESPONSE
+        beyond = -acceleration - _resistance(speed)
+        self._braking = beyond > (0.0 if self._braking else _LATE)
+        self.throttle = 0.0 if self._braking else self._lifted(acceleration, speed)
+        self.brake = max(_TOUCH, min(1.0, beyond / self._grip(speed))) if self._braking else 0.0
+        if self._wanted < _STANDING and speed < _MOVING:
+            self._braking, self.throttle, self.brake = True, 0.0, max(self.brake, _HOLDING)
+
+    def _lifted(self, acceleration: float, speed: float) -> float:
+        """Return the throttle that gives an acceleration, 0 where even that is too much."""
+        return max(0.0, min(1.0, (acceleration + _resistance(speed)) / self._strength(speed)))
+
+    def _strength(self, speed: float) -> float:
+        """Return what full throttle gives before resistance takes its part."""
+        return self._limits.acceleration + _resistance(speed)
+
+    def _grip(self, speed: float) -> float:
+        """Return what the full brake gives beside resistance."""
+        return self._limits.braking - _resistance(speed)
+
+
+def _resistance(speed: float) -> float:
+    return _RESISTANCE * min(1.0, max(0.0, speed) / _MOVING)
+
+
+_IN_VIEW = 150.0  # metres; nobody farther away is measured
+_TOUCHING = 12.0  # metres along the track within which two vehicles may touch
+_FRONT = EGO_LENGTH - REAR_OVERHANG  # metres from our rear axle to our front
+_WALKING = 8.0  # metres from the centre line; the careful driver slows down for pedestrians within
+
+
+class Surroundings:
+    """The traffic round the ego-vehicle.
+
+    Args:
+        seen: What is true now.
+        before: What was true a step before; None at the start.
+        dt: The seconds between both.
+    """
+
+    def __init__(self, seen: Observation, before: Observation | None, dt: float) -> None:
+        self._track = seen.scene.track
+        self._near = [
+            (self._track.ahead(seen.scene.s, actor.s), actor)
+            for actor in seen.scene.actors
+            if abs(self._track.ahead(seen.scene.s, actor.s)) < _IN_VIEW
+        ]
+        self._earlier = {} if before is None else {actor.id: actor.s for actor in before.scene.actors}
+        self._dt = dt
+        heading = seen.state.heading
+        middle = EGO_LENGTH / 2 - REAR_OVERHANG
+        centre = np.array(
+            [seen.state.x + middle * math.cos(heading), seen.state.y + middle * math.sin(heading)]
+        )
+        self._ego: Rectangle = (centre, heading, EGO_LENGTH, 2 * EGO_HALF_WIDTH)
+
+    def collision(self) -> bool:
+        """Return whether the ego-vehicle touches anybody."""
+        close = [actor for gap, actor in self._near if abs(gap) < _TOUCHING]
+        return bool((distances(self._ego, [self._rectangle(one) for one in close]) == 0).any())
+
+    def signals(self) -> dict[str, float]:
+        """Return the signals that traffic gives; NaN where there is nobody."""
+        lead, gap = self._lead()
+        return {
+            "headway": gap,
+            "lead_speed": math.nan if lead is None else self._pace(lead),
+            "vehicle_distance": self._nearest(
+                actor
+                for ahead, actor in self._near
+                if actor.element == "vehicle" and ahead - _half_length(actor) < _FRONT
+            ),
+            "pedestrian_distance": self._nearest(
+                actor
+                for ahead, actor in self._near
+                if actor.element == "pedestrian" and ahead > 0 and abs(actor.d) < _WALKING
+            ),
+        }
+
+    def _lead(self) -> tuple[Thing | None, float]:
+        """Return the vehicle ahead in our lane, and the metres from our front to its rear."""
+        found: tuple[Thing | None, float] = (None, math.nan)
+        for ahead, actor in self._near:
+            mine = actor.element == "vehicle" and abs(actor.d - LANE_CENTRE) < LANE_WIDTH / 2
+            if not mine or ahead <= 0 or math.cos(actor.yaw) <= 0:
+                continue
+            gap = max(0.0, ahead - _FRONT - _half_length(actor))
+            if found[0] is None or gap < found[1]:
+                found = (actor, gap)
+        return found
+
+    def _pace(self, actor: Thing) -> float:
+        """Return how fast a vehicle really went; its own speed is what it would like."""
+        earlier = self._earlier.get(actor.id)
+        return actor.speed if earlier is None else self._track.ahead(earlier, actor.s) / self._dt
+
+    def _nearest(self, actors: Iterator[Thing]) -> float:
+        apart = distances(self._ego, [self._rectangle(one) for one in actors])
+        return float(apart.min()) if len(apart) else math.nan
+
+    def _rectangle(self, actor: Thing) -> Rectangle:
+        length, width = mesh_of(actor, near=True).footprint
+        centre = self._track.position(actor.s, actor.d)[:2]
+        return centre, float(self._track.heading(actor.s)) - actor.yaw, length, width
+
+
+def _half_length(actor: Thing) -> float:
+    return mesh_of(actor, near=True).footprint[0] / 2
+
 
 _SIGNS = {"stop", "yield", "turn", "speed limit"}
 _HAZARDS = {"pedestrian", "bicyclist", "red", "yellow", "vehicle"}

@@ -11,15 +11,15 @@ from importlib import metadata
 from typing import Any
 
 from roadworthy._version import __version__
-from roadworthy.models.comparison import Measure
 from roadworthy.models.description import sections
+from roadworthy.models.scorers import Measure
 from roadworthy.models.training.closed_loop import Lap
 from roadworthy.models.training.evaluation import value_text
 from roadworthy.models.training.loop import Fitted
 from roadworthy.models.training.samples import Samples
 from roadworthy.models.training.settings import EpochResult, Settings
 from roadworthy.models.zoo import Variant
-from roadworthy.models.zoo.architecture import size_text
+from roadworthy.models.zoo.catalogue import size_text
 
 __all__ = ["Card", "DataNote", "card_of", "json_text", "versions_in_use"]
 

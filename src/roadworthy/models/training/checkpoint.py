@@ -10,7 +10,7 @@ from typing import Any
 from roadworthy._files import as_record, replacing, writing
 from roadworthy.errors import InputError
 from roadworthy.models.torch_module import imported_torch
-from roadworthy.models.zoo._reason import reason
+from roadworthy.models.zoo.catalogue import reason
 
 __all__ = ["Checkpoint", "existing_checkpoint", "read_checkpoint", "write_checkpoint"]
 

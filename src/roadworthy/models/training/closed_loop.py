@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from roadworthy.models.driver import Driver
-from roadworthy.models.protocols import SystemUnderTest
+from roadworthy.models.protocols import Driver, SystemUnderTest
 from roadworthy.world import Conditions, Observation, Simulation
 from roadworthy.world.track import LANE_WIDTH
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals, SignalUnits
-from roadworthy.models.comparison import Measure
 from roadworthy.models.network import Network
 from roadworthy.models.protocols import SystemUnderTest, Task, task_of
-from roadworthy.models.scorers import BoxScorer, ClassScorer, answered_classes, with_all_boxes
+from roadworthy.models.scorers import BoxScorer, ClassScorer, Measure, answered_classes, with_all_boxes
 from roadworthy.models.training.history import with_history
 
 __all__ = ["Scorer", "SignalScorer", "evaluate", "nothing_to_use", "signal_errors", "value_text"]

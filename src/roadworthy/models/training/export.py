@@ -18,8 +18,7 @@ from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network
 from roadworthy.models.onnx import onnx_model
-from roadworthy.models.torch_module import torch_model
-from roadworthy.models.torchscript import torchscript_model
+from roadworthy.models.torch_module import torch_model, torchscript_model
 from roadworthy.models.zoo import Variant
 from roadworthy.models.zoo.saved import metadata_of
 from roadworthy.seeding import rng_for

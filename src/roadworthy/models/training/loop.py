@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roadworthy.errors import InputError
-from roadworthy.models.comparison import Measure
 from roadworthy.models.images import ImageInput
+from roadworthy.models.scorers import Measure
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from roadworthy.models.training.feed import Feed
 from roadworthy.models.training.samples import Samples
 from roadworthy.models.training.settings import EpochResult, Settings, Watcher
 from roadworthy.models.training.tasks import TrainingTask
-from roadworthy.models.zoo._reason import reason
+from roadworthy.models.zoo.catalogue import reason
 from roadworthy.seeding import rng_for
 
 if TYPE_CHECKING:

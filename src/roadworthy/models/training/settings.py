@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from roadworthy.errors import InputError
-from roadworthy.models.comparison import Measure
+from roadworthy.models.scorers import Measure
 
 __all__ = ["EpochResult", "Settings", "Watcher"]
 

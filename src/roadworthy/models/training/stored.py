@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._arrays import read_npz
 from roadworthy._files import naming, parse_json, replacing
+from roadworthy._frozen import read_npz
 from roadworthy.errors import FrameError, InputError
 from roadworthy.images import decode_pixels
 from roadworthy.models.training.samples import Samples

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
-from roadworthy.models.comparison import Measure
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import View
 from roadworthy.models.protocols import Task
+from roadworthy.models.scorers import Measure
 from roadworthy.models.training.evaluation import signal_errors
 from roadworthy.models.zoo import Variant
-from roadworthy.models.zoo.classification_task import ClassificationTask
-from roadworthy.models.zoo.detection_task import DetectionTask
+from roadworthy.models.zoo.perception_tasks import ClassificationTask, DetectionTask
 
 if TYPE_CHECKING:
     import torch

@@ -25,7 +25,7 @@ from roadworthy.models.training.samples import Samples, read_samples
 from roadworthy.models.training.settings import Settings, Watcher
 from roadworthy.models.training.tasks import TrainingTask, task_for
 from roadworthy.models.zoo import Variant, load_module, located_weights
-from roadworthy.models.zoo.architecture import size_text
+from roadworthy.models.zoo.catalogue import size_text
 
 if TYPE_CHECKING:
     import torch

@@ -9,10 +9,22 @@
 
 from __future__ import annotations
 
-from roadworthy.models.zoo.architecture import Architecture, Size, Variant, driving_output
-from roadworthy.models.zoo.catalogue import architecture, architectures
-from roadworthy.models.zoo.saved import load_module, located_weights, read_variant, weights_folder
-from roadworthy.models.zoo.shipped import SHIPPED, open_shipped
+from roadworthy.models.zoo.catalogue import (
+    Architecture,
+    Size,
+    Variant,
+    architecture,
+    architectures,
+    driving_output,
+)
+from roadworthy.models.zoo.saved import (
+    SHIPPED,
+    load_module,
+    located_weights,
+    open_shipped,
+    read_variant,
+    weights_folder,
+)
 
 __all__ = [
     "Architecture",

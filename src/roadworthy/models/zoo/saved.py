@@ -1,31 +1,23 @@
-"""Weights in files: what is written into an ONNX file to build its network again, and how it is read back."""
+"""Weights in files: those that come with the package, and how a network is built again from its ONNX file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from roadworthy._files import is_file, is_folder
+from roadworthy._files import is_file, is_folder, read_json
 from roadworthy.errors import InputError, MissingExtraError, RoadworthyError
-from roadworthy.models.network import existing
+from roadworthy.models.network import Network, existing
+from roadworthy.models.onnx import onnx_model
 from roadworthy.models.torch_module import imported_torch, load_weights
-from roadworthy.models.zoo._reason import reason
-from roadworthy.models.zoo.architecture import Variant
-from roadworthy.models.zoo.catalogue import architecture
+from roadworthy.models.zoo.catalogue import Variant, architecture, reason
+from roadworthy.registry import models
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "fill",
-    "load_module",
-    "located_weights",
-    "metadata_of",
-    "read_variant",
-    "weights_folder",
-]
 
 _KEY = "roadworthy.zoo"
 _MOST_NAMED = 3
@@ -217,3 +209,62 @@ def _read_onnx(path: Path) -> Any:
         # protobuf and the checker raise classes of their own.
         raise InputError(f"{path} is no whole ONNX file: {reason(error)}") from error
     return model
+
+
+SHIPPED = {
+    "dave2": "DAVE-2, trained on the built-in world: steering and speed",
+    "epoch": "a small Epoch, trained on the built-in world: steering and speed",
+    "chauffeur": "a small Chauffeur over five frames, trained on the built-in world: steering and speed",
+    "dave2-udacity": "DAVE-2, trained on 3600 real frames of Udacity's challenge 2: steering",
+    "epoch-udacity": "a small Epoch, trained on 3600 real frames of Udacity's challenge 2: steering",
+    "detector": "a small detector of road users, signs and lights, trained on the built-in world",
+    "classifier": "a small classifier of cut-out things, trained on the built-in world",
+}
+"""What is registered, with its summary, where its weights are there."""
+
+
+def open_shipped(
+    name: str,
+    *,
+    device: Literal["cpu", "cuda"] = "cpu",
+    threads: int = 0,
+    timeout: float | None = None,
+) -> Network[Any]:
+    """Open a network that comes with the package.
+
+    Args:
+        name: Its name.
+        device: Where it runs.
+        threads: How many threads it uses; 0 for as many as there are cores.
+        timeout: Seconds that it may take for a batch; it is waited for when left out.
+
+    Raises:
+        InputError: The package has no such weights.
+    """
+    from roadworthy.models.description import described
+
+    card = weights_folder() / f"{name}.json"
+    if not card.is_file():
+        raise InputError(
+            f"the weights of {name!r} are not in this installation ({card.parent}): make them with "
+            "python -m roadworthy.models.zoo.make_weights"
+        )
+    document = read_json(card)
+    spec = described({}, {key: document[key] for key in ("input", "output")}, lambda *_: str(card)).spec
+    file = card.with_suffix(".onnx")
+    return onnx_model(file, spec=spec, name=name, device=device, threads=threads, timeout=timeout)
+
+
+def _factory(name: str) -> Callable[..., Network[Any]]:
+    def open_it(
+        *, device: Literal["cpu", "cuda"] = "cpu", threads: int = 0, timeout: float | None = None
+    ) -> Network[Any]:
+        return open_shipped(name, device=device, threads=threads, timeout=timeout)
+
+    open_it.__doc__ = f"Open {SHIPPED[name]}."
+    return open_it
+
+
+for _name, _summary in SHIPPED.items():
+    if (weights_folder() / f"{_name}.onnx").is_file():
+        models.register(_name, summary=_summary)(_factory(_name))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.models.confusion import true_class
+from roadworthy.models.scorers import true_class
 from roadworthy.ontology import normalized
 from roadworthy.reliability.human.answers import ORIGINAL
 from roadworthy.reliability.sampling import Changed

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from roadworthy.cases import Requirement
 from roadworthy.coverage.search.findings import growth_of
-from roadworthy.driving.metrics.words import meaning_of, unit_of
+from roadworthy.driving.metrics.computing import meaning_of, unit_of
 from roadworthy.errors import InputError
 from roadworthy.intervals import clopper_pearson_interval
 from roadworthy.report.html.charts import Chart

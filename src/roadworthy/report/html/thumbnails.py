@@ -12,7 +12,7 @@ from roadworthy.errors import RoadworthyError
 from roadworthy.images import read_image
 
 if TYPE_CHECKING:
-    from roadworthy.report._palette import Image
+    from roadworthy.report._canvas import Image
     from roadworthy.runs.store import StoredRun
 
 __all__ = ["Thumbnail", "Thumbnails", "changed_region", "small_copy"]

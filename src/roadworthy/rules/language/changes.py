@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from roadworthy.rules.language.conditions import Condition, Place, joined
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, Condition, Place, joined
 from roadworthy.rules.language.events import EventReader
 from roadworthy.rules.language.lexicon import (
     ACTORS,
@@ -25,7 +25,6 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
-from roadworthy.rules.language.stream import AND, UNDERSTOOD
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Change
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from roadworthy.ontology import ontology
-from roadworthy.rules.language.conditions import Place, Tail, joined
+from roadworthy.rules.language.conditions import UNDERSTOOD, Place, Tail, joined
 from roadworthy.rules.language.exchanges import ExchangeReader
 from roadworthy.rules.language.lexicon import (
     ABSENT,
@@ -29,7 +29,6 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
-from roadworthy.rules.language.stream import UNDERSTOOD
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Op, Position
 

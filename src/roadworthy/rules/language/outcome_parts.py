@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from roadworthy.errors import RuleError
-from roadworthy.rules.language.outcome_words import LEXICON, QUANTITY, REASONS, nearest
+from roadworthy.rules.language.outcome_words import LEXICON, QUANTITY, REASONS, base_form, is_gerund, nearest
 from roadworthy.rules.language.quantities import Found, with_quantities
-from roadworthy.rules.language.verb_forms import base_form, is_gerund
 from roadworthy.rules.language.words import Words
 
 __all__ = ["EXAMPLES", "Item", "Part", "parts"]

@@ -1,18 +1,334 @@
-"""The then-part of a rule, read as an expectation."""
+"""The then-part of a rule, read as expectations: direction, output and quantity."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
-from roadworthy.rules.expectation import Expectation, Output
+from roadworthy.errors import InputError
+from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output
 from roadworthy.rules.language.outcome_parts import EXAMPLES, Part, parts
-from roadworthy.rules.language.outcome_reading import Reading, read_part
+from roadworthy.rules.language.outcome_phrases import (
+    FLIPPED,
+    UPPER,
+    VERBS,
+    Amount,
+    read_amount,
+    read_direction,
+)
+from roadworthy.rules.language.outcome_words import REASONS
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Proposition
 
-__all__ = ["Outcome", "read_outcome"]
+EFFECTS = frozenset({"affect", "influence", "impact", "effect", "cause", "lead to", "result in"})
+MULTIPLES = ("times", "twice", "thrice")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One expectation and the words that it was found in.
+
+    Attributes:
+        expectation: The relation.
+        negation: The words that negate it.
+        found: The number, as it is written.
+        degree: "more" or "less" where it is compared with an earlier change.
+        turning: Whether it speaks of turning, which a second part may go on with ("left or right").
+    """
+
+    expectation: Expectation
+    negation: str | None = None
+    found: str | None = None
+    degree: str | None = None
+    turning: bool = False
+
+
+def read_part(part: Part, previous: Reading | None = None, default_output: Output | None = None) -> Reading:
+    """Read the items of one expectation.
+
+    Args:
+        part: The items.
+        previous: What the part before it in the same clause says.
+        default_output: The output of an earlier block, where the part names none.
+
+    Raises:
+        RuleError: They are contradictory, or do not say enough.
+    """
+    return _Part(part, previous, default_output).read()
+
+
+class _Part:
+    def __init__(self, part: Part, previous: Reading | None, default_output: Output | None) -> None:
+        self.part = part
+        self.previous = previous
+        self.default_output = default_output
+        direction = read_direction(part, turning=previous is not None and previous.turning)
+        self.change, self.heads, self.degree = direction.change, direction.heads, direction.degree
+        self.output = self._output()
+
+    def read(self) -> Reading:
+        self._check_infinitives()
+        self._check_things()
+        negated, negation = self._negation()
+        amount = read_amount(self.part, self.output)
+        self._check_permission(amount, negated)
+        expectation = self._expectation(amount, negated)
+        found = amount.found.number if amount and amount.found else None
+        return Reading(expectation, negation, found, self.degree, bool(self.part.of("turn", "side")))
+
+    def _check_things(self) -> None:
+        """Refuse what the if-part names, unless it is what has the effect: "the rain should not affect …"."""
+        things = self.part.of("thing")
+        if things and not any(item.text in EFFECTS for item in self.part.items):
+            raise self.part.refuse(things, REASONS["other"], ("the ego-vehicle", "the speed", "the steering"))
+
+    def _check_permission(self, amount: Amount | None, negated: bool) -> None:
+        """Refuse what is only permitted, unless with a limit: "may vary by up to 2 degrees"."""
+        permitted = self.part.of("may")
+        limits = ("at most",) if self.change in FLIPPED else UPPER
+        limited = amount is not None and (amount.modifier in limits or amount.led_by("within"))
+        if permitted and (negated or not limited):
+            raise self.part.refuse(permitted, f"'{permitted[0].text}': {REASONS['may']}", EXAMPLES)
+
+    # Output
+
+    def _output(self) -> Output:
+        part = self.part
+        named = [item for item in part.items if item.output is not None]
+        for item in named:
+            if item.output != named[0].output:
+                raise part.refuse(
+                    [item],
+                    f"one expectation is about one output, here the {named[0].output}",
+                    ("a rule for each",),
+                )
+        if named:
+            output = named[0].output
+        elif units := [item.found.kind for item in part.of("quantity") if item.found]:
+            output = next((unit for unit in units if unit in ("speed", "steering")), None)
+        else:
+            output = None
+        if output is None and self.previous is not None:
+            output = self.previous.expectation.output
+        output = output or self.default_output
+        if output is None:
+            raise part.refuse(
+                part.of("output") or self.heads,
+                "of what, the speed or the steering?",
+                ("the speed should decrease", "the steering should not change"),
+            )
+        if output == "steering" and part.of("size"):
+            raise part.refuse(
+                part.of("size"), "a steering angle has a side: say left or right", ("turn left", "turn right")
+            )
+        return cast(Output, output)
+
+    # Negation
+
+    def _negation(self) -> tuple[bool, str | None]:
+        part = self.part
+        negations = part.of("not", "no")
+        if len(negations) > 1:
+            raise part.refuse(negations[1:], "two negations in one expectation")
+        for negation in negations:
+            after = part.items[part.items.index(negation) + 1 :]
+            said = any(head in part.items[: part.items.index(negation)] for head in self.heads)
+            if negation.kind == "no":
+                named = [item for item in after if item.kind != "output"]  # "no steering change"
+                kinds = (
+                    "change",
+                    "size",
+                    *(("degree",) if part.of("be") else ()),
+                )  # "be no less than before"
+                clear = not said and bool(named) and named[0].kind in kinds
+            else:
+                wanted = VERBS if said else (*VERBS, "change", "size", "factor", "side")
+                clear = any(item.kind in wanted for item in after) or negation.text.startswith("be ")
+            if not clear:
+                raise part.refuse([negation], f"what '{negation.text}' negates is not clear")
+        negation_text = negations[0].text if negations else None
+        inherited = (
+            self.previous is not None
+            and self.previous.negation is not None
+            and not negations
+            and not part.of("must", "ego")
+        )
+        if inherited and part.joint == "or":
+            assert self.previous is not None
+            return True, self.previous.negation
+        if inherited and part.joint == "and":
+            raise part.refuse((), "is this negated too? say 'or', or 'but'", EXAMPLES)
+        if part.joint == "without":
+            if negations:
+                raise part.refuse(negations, "two negations in one expectation")
+            return True, "without"
+        return bool(negations), negation_text
+
+    def _check_infinitives(self) -> None:
+        part = self.part
+        if part.of("infinitive") and not (
+            part.of("expect")
+            or self.degree
+            or any(item.text in ("cause", "lead to") for item in part.of("be"))
+        ):
+            raise part.refuse(part.of("infinitive"), "'to' is not understood here", EXAMPLES)
+
+    # The whole
+
+    def _expectation(self, amount: Amount | None, negated: bool) -> Expectation:
+        part, change = self.part, self.change
+        if amount is None:
+            if (
+                part.of("side")
+                and part.of("be")
+                and not part.of("turn", "move", "degree", "change", "before")
+            ):
+                raise part.refuse(
+                    part.of("side"), "how far, or compared with what?", ("turn left", "more to the left")
+                )
+            return _plain(Expectation(self.output, change, negated=negated))
+        self._check_degree(amount)
+        measure = self._measure(amount)
+        modifier = amount.modifier
+        if amount.led_by("within") or (change == "same" and self.part.of("change")):
+            change, modifier = self._tolerance(amount)
+        elif measure == "value":
+            change, modifier = self._new_value(amount, negated)
+        elif change is None:
+            raise part.refuse(amount.items, "this does not say in which direction", ("decrease by 30%",))
+        self._check_possible(amount, change, measure)
+        try:
+            return _plain(
+                Expectation(self.output, change, modifier, amount.quantity, amount.upper, measure, negated)
+            )
+        except InputError as error:
+            raise part.refuse(amount.items, str(error), ("at most 30 km/h", "at least 30%")) from None
+
+    def _check_degree(self, amount: Amount) -> None:
+        if self.degree == "less":
+            raise self.part.refuse(
+                (*amount.items, *self.part.of("degree")),
+                "how much less cannot be judged: say less, or how much",
+            )
+
+    def _measure(self, amount: Amount) -> Measure:
+        """Say whether a quantity is that of the change or of the new value."""
+        changes = self.heads and (self.change != "same" or bool(self.part.of("change")))
+        if self.part.of("limit"):
+            return "change" if changes else "value"
+        if amount.led_by("by", "within"):
+            return "change"
+        if changes:
+            self._check_prepositions(amount)
+        if amount.led_by("to") or self.part.of("fast"):
+            return "value"
+        if self.part.of("side"):
+            still = not self.part.of("turn", "move", "degree", "change")
+            return "value" if still and self.part.of("be") else "change"
+        if not changes:
+            return "value"
+        if self.change == "different" or self._is_noun(amount):
+            return "change"
+        if amount.led_by("beyond"):
+            return "value"
+        if amount.led_by("over") and not amount.quantity.relative:
+            reached = {"decrease": "less than", "increase": "more than"}.get(str(self.change))
+            return "value" if amount.modifier == reached else "change"
+        return "change"
+
+    def _check_prepositions(self, amount: Amount) -> None:
+        """Refuse "slow down at 3 m/s" and "accelerate up to 50 km/h", which can mean two things."""
+        items = self.part.items
+        ahead = [head for head in self.heads if items.index(head) < items.index(amount.items[0])]
+        in_half = amount.items[0].text == "in" and amount.found and amount.found.number == "half"
+        at_a_value = amount.led_by("at") and ahead and not in_half  # not "at a 10% lower speed"
+        up_to = self.change == "increase" and any(item.text == "up to" for item in amount.items)
+        accelerating = any(head.output == "speed" for head in self.heads) and not amount.quantity.relative
+        if at_a_value or (up_to and accelerating):
+            raise self.part.refuse(amount.items, "by how much, or to which value?", ("by 3 m/s", "to 3 m/s"))
+
+    def _is_noun(self, amount: Amount) -> bool:
+        """Say whether the quantity is said of the change itself: "the decrease should be below 30%"."""
+        items = self.part.items
+        place = items.index(amount.items[0])
+        between = items[: place + 1]
+        return any(
+            item.kind in ("be", "keep") and any(head in self.heads for head in between[:number])
+            for number, item in enumerate(between)
+        ) or (bool(self.part.of("keep")) and bool(self.heads))
+
+    def _tolerance(self, amount: Amount) -> tuple[ExpectedChange, Modifier | None]:
+        if self.change in FLIPPED:
+            raise self.part.refuse(
+                amount.items, "a direction has no tolerance: say 'at most'", ("by at most 30%",)
+            )
+        if not amount.led_by("within") and amount.modifier not in UPPER:
+            raise self.part.refuse(
+                amount.items, "the same, and yet different?", ("within 5%", "by at most 5%")
+            )
+        return "same", "at most" if amount.modifier else None
+
+    def _new_value(self, amount: Amount, negated: bool) -> tuple[ExpectedChange | None, Modifier | None]:
+        change, modifier, quantity = self.change, amount.modifier, amount.quantity
+        if change not in FLIPPED:
+            change = None
+        if self.output == "steering":
+            if change and not self.part.of("side"):
+                raise self.part.refuse(
+                    amount.items, "a steering angle has a side: say left or right", ("turn left",)
+                )
+            if change and quantity.relative:
+                raise self.part.refuse(amount.items, "a share has no side", ("at least 5 degrees",))
+        if negated and (not quantity.value or (modifier is None and change is None)):
+            raise self.part.refuse(
+                amount.items, "all but one value: say at least, or at most", ("at least 5 m/s",)
+            )
+        if modifier is None and change is None:
+            if quantity.relative and quantity.value != 1:
+                modifier = "at most" if quantity.value < 1 else "at least"
+            elif self.output == "speed" and not quantity.value:
+                modifier = "at most"
+            else:
+                raise self.part.refuse(
+                    amount.items,
+                    f"no model predicts exactly this: say at most or at least {amount.text}",
+                    (f"at most {amount.text}", f"at least {amount.text}"),
+                )
+        return change, modifier
+
+    def _check_possible(self, amount: Amount, change: ExpectedChange | None, measure: Measure) -> None:
+        ends = [end for end in (amount.quantity, amount.upper) if end is not None and end.relative]
+        multiple = amount.text.lower().endswith(MULTIPLES)
+        if multiple and measure == "change":
+            raise self.part.refuse(amount.items, "how often, or how much?", ("by 100%", "to at least twice"))
+        if self.output != "speed" or not ends:
+            return
+        if measure == "change" and change == "decrease" and max(end.value for end in ends) > 1:
+            raise self.part.refuse(
+                amount.items, "no speed falls by more than 100%", ("by 50%", "by at least half")
+            )
+        if measure == "value" and change in FLIPPED:
+            wrong = [end for end in ends if (end.value >= 1) == (change == "decrease")]
+            if wrong:
+                raise self.part.refuse(
+                    amount.items,
+                    f"{amount.text} of the speed before is no {change}",
+                    (f"by {amount.text}", "to at most half"),
+                )
+
+
+def _plain(expectation: Expectation) -> Expectation:
+    """Return "different" bounded from above as what it is: the same, with a tolerance."""
+    relation = expectation.relation
+    if expectation.change not in ("same", "different") or (relation.low and relation.high):
+        return expectation
+    change: ExpectedChange = "same" if relation.high else "different"
+    modifier: Modifier | None = "at most" if relation.high else "at least"
+    quantity = expectation.quantity
+    return Expectation(expectation.output, change, modifier if quantity else None, quantity)
+
 
 OPPOSITE = {"increase": "decrease", "decrease": "increase"}
 

@@ -16,9 +16,9 @@ from roadworthy.rules.language.lexicon import (
     REMOVE_VERBS,
     REPLACE_VERBS,
 )
+from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import Outcome, read_outcome
 from roadworthy.rules.language.phrases import is_verb, preposition
-from roadworthy.rules.language.verb_forms import VERBS, base_form
 from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
 from roadworthy.rules.reading import Block, Change, Rule
 

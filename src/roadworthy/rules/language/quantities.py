@@ -1,17 +1,213 @@
-"""Numbers with their units, fractions, percentages and ranges in a run of words."""
+"""Numbers in digits, words and fractions, with their units, percentages and ranges."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from roadworthy.rules.expectation import Output, Quantity
-from roadworthy.rules.language.numbers import read_number
-from roadworthy.rules.language.tokens import Token, tokens
 from roadworthy.rules.language.words import Words
 
-__all__ = ["Found", "quantities", "with_quantities"]
+FRACTIONS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅕": 0.2}
+"""Signs that are fractions."""
+
+TOKEN = re.compile(
+    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|\.\d+"
+    r"|(?:km/(?:hour|hr|h)|mi/h|m/(?:sec|s))(?![^\W\d_])"
+    r"|[^\W\d_]+(?:'[^\W\d_]+)?|\S"
+)
+CONTRACTIONS = {
+    "can't": ("can", "not"),
+    "cannot": ("can", "not"),
+    "won't": ("will", "not"),
+    "shan't": ("shall", "not"),
+}
+SHORT_FORMS = {"'s": "'s", "'re": "be", "'ll": "will", "'ve": "have", "'d": "would", "'m": "be"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, number or sign; units stay whole, contractions come apart, hyphens inside words are gone.
+
+    Attributes:
+        text: In lower case.
+        first: The number, in the run, of the first word that it is part of.
+        last: The number of the last one.
+        glued: Whether nothing stands between it and the token before.
+    """
+
+    text: str
+    first: int
+    last: int
+    glued: bool = False
+
+
+def tokens(words: Words) -> list[Token]:
+    """Return the tokens of a run, which need not be those of the grammar.
+
+    Example:
+        >>> from roadworthy.rules.language.words import analysed
+        >>> [token.text for token in tokens(analysed("the ego-vehicle can't go 20km/h"))]
+        ['the', 'ego', 'vehicle', 'can', 'not', 'go', '20', 'km/h']
+    """
+    text, owner, end = "", [], None
+    for number, word in enumerate(words):
+        if end is not None and end != word.start:
+            text, owner = text + " ", [*owner, number]
+        text, end = text + word.text, word.stop
+        owner += [number] * len(word.text)
+    # One character for one, so that places stay what they are.
+    text = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+    text = text.translate(str.maketrans("’‘–—−\u00a0", "''--- "))
+    found: list[Token] = []
+    for match in TOKEN.finditer(text):
+        start, stop = match.span()
+        if match[0] == "-" and _inside_a_word(text, start):
+            continue
+        place = owner[start], owner[stop - 1]
+        glued = start > 0 and not text[start - 1].isspace()
+        parts = _apart(match[0])
+        found += [Token(part, *place, glued or position > 0) for position, part in enumerate(parts)]
+    return found
+
+
+def _inside_a_word(text: str, place: int) -> bool:
+    """Say whether a hyphen joins two words, or a number and its unit."""
+    if not 0 < place < len(text) - 1:
+        return False
+    before, after = text[place - 1], text[place + 1]
+    return before.isalnum() and after.isalpha() and after not in FRACTIONS
+
+
+def _apart(text: str) -> tuple[str, ...]:
+    if text in CONTRACTIONS:
+        return CONTRACTIONS[text]
+    if text.endswith("n't"):
+        return text[:-3], "not"
+    word, mark, ending = text.partition("'")
+    if word and mark and mark + ending in SHORT_FORMS:
+        return word, SHORT_FORMS[mark + ending]
+    return (text,)
+
+
+ONES = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+TEENS = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+SMALL = {word: value for value, word in enumerate(ONES + TEENS)} | {
+    word: 10 * value for value, word in enumerate(TENS, start=2)
+}
+LARGE = {"hundred": 100, "thousand": 1000}
+PARTS = {"half": 2, "halves": 2, "quarter": 4, "fourth": 4, "third": 3, "fifth": 5, "sixth": 6, "eighth": 8}
+PARTS |= {"tenth": 10, "twentieth": 20}
+PARTS |= {word + "s": value for word, value in PARTS.items() if word not in ("half", "halves")}
+MULTIPLES = {"twice": 2.0, "thrice": 3.0}
+
+
+class Number(NamedTuple):
+    """A number among words.
+
+    Attributes:
+        value: The number.
+        fraction: Whether it is a fraction or a multiple, which can stand for a share.
+        stop: The word after it.
+    """
+
+    value: float
+    fraction: bool
+    stop: int
+
+
+def read_number(words: Sequence[str], start: int) -> Number | None:
+    """Return the number that begins at a word, if there is one.
+
+    Example:
+        >>> read_number(["by", "two", "thirds", "at", "least"], 1)
+        Number(value=0.6666666666666666, fraction=True, stop=3)
+
+    Raises:
+        ZeroDivisionError: A fraction has nothing below its line.
+    """
+
+    def word(place: int) -> str:
+        return words[place] if place < len(words) else ""
+
+    text = word(start)
+    for table in (FRACTIONS, MULTIPLES, {"half": 0.5}):
+        if text in table:
+            return Number(table[text], True, start + 1)
+    if text[:1].isdecimal() or (text[:1] == "." and len(text) > 1):
+        value, stop = float(text.replace(",", "")), start + 1
+        if word(stop) == "/" and word(stop + 1)[:1].isdecimal():
+            return Number(value / float(word(stop + 1)), True, stop + 2)
+    elif text in ("a", "an") and word(start + 1) in PARTS:
+        value, stop = 1.0, start + 1
+    else:
+        spelled = _spelled(words, start)
+        if spelled is None:
+            return None
+        value, stop = spelled
+    if word(stop) in PARTS:
+        return Number(value / PARTS[word(stop)], True, stop + 1)
+    if (word(stop), word(stop + 1)) == ("and", "a") and word(stop + 2) in PARTS:
+        return Number(value + 1 / PARTS[word(stop + 2)], False, stop + 3)
+    return Number(value, False, stop)
+
+
+def _spelled(words: Sequence[str], start: int) -> tuple[float, int] | None:
+    """Return a number in words, and the word after it."""
+
+    def word(place: int) -> str:
+        return words[place] if place < len(words) else ""
+
+    total, group, place = 0, 0, start
+    if word(start) in ("a", "an") and word(start + 1) in LARGE:
+        group, place = 1, start + 1
+    elif word(start) not in SMALL:
+        return None
+    while True:
+        text = word(place)
+        if text in SMALL and _goes_on(group, SMALL[text], place > start):
+            group += SMALL[text]
+        elif text in LARGE and group:
+            total, group = (total + group * 1000, 0) if text == "thousand" else (total, group * 100)
+        elif text == "point" and SMALL.get(word(place + 1), 10) < 10:
+            return _with_decimals(total + group, words, place + 1)
+        elif not (text == "and" and word(place - 1) in LARGE and word(place + 1) in SMALL):
+            return float(total + group), place
+        place += 1
+
+
+def _goes_on(group: int, value: int, later: bool) -> bool:
+    """Say whether a word goes on with a number: one after twenty, anything small after hundred."""
+    if group % 100 >= 20 and group % 10 == 0:
+        return 0 < value < 10
+    return group % 100 == 0 and not (later and value == 0)
+
+
+def _with_decimals(whole: int, words: Sequence[str], place: int) -> tuple[float, int]:
+    digits = ""
+    while place < len(words) and SMALL.get(words[place], 10) < 10:
+        digits += str(SMALL[words[place]])
+        place += 1
+    return float(f"{whole}.{digits}"), place
+
 
 Kind: TypeAlias = Literal["number", "share", "speed", "steering"]
 

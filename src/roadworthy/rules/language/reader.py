@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language.conditions import Condition, Place, Tail
+from roadworthy.rules.language.conditions import Condition, Place, Tail, WordStream
 from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS
 from roadworthy.rules.language.nouns import (
     ENDINGS,
@@ -28,7 +28,6 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
-from roadworthy.rules.language.stream import WordStream
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Change, Comparative, Op
 

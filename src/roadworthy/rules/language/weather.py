@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD
 from roadworthy.rules.language.lexicon import (
     ABSENT,
     ADD_VERBS,
@@ -26,7 +27,6 @@ from roadworthy.rules.language.lexicon import (
 from roadworthy.rules.language.nouns import SCENE, SUCH_AS, Thing, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
-from roadworthy.rules.language.stream import AND, UNDERSTOOD
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Comparative
 

@@ -23,9 +23,8 @@ from functools import cached_property, lru_cache
 from roadworthy._files import naming
 from roadworthy._frozen import FrozenDict
 from roadworthy.ontology import Element, Ontology, ontology
-from roadworthy.rules.wordnet.lexicon import Lexicon, Sense, letter_of, lexicon
+from roadworthy.rules.wordnet.lexicon import Lexicon, Sense, letter_of, lexicon, nearest, wup
 from roadworthy.rules.wordnet.reach import ALSO, NEVER, SIDE_MEANINGS, USUAL, WIDE
-from roadworthy.rules.wordnet.similarity import nearest, wup
 
 __all__ = ["MAJORITY", "MAJORITY_UNTAGGED", "ElementMatch", "match_element", "nearest_elements"]
 

@@ -31,9 +31,8 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from roadworthy.transforms.engines.engine import UserEngine
-from roadworthy.transforms.engines.support import Support
-from roadworthy.transforms.engines.transform import EngineTransform
+from roadworthy.transforms.engines.backend import Support
+from roadworthy.transforms.engines.engine import EngineTransform, UserEngine
 
 __all__ = ["SHIPPED", "EngineTransform", "Support", "UserEngine", "read_engines"]
 
@@ -57,7 +56,7 @@ def read_engines(path: str | PathLike[str], *, allow_commands: bool = False) -> 
             that is nearer.
     """
     if str(path) == SHIPPED:
-        from roadworthy.transforms.learned.shipped import nearer_engines
+        from roadworthy.transforms.learned.engine import nearer_engines
 
         return nearer_engines()
     from roadworthy.transforms.engines.files import engines_of_file

@@ -1,8 +1,10 @@
-"""How an image is got from an engine: what it is asked, and what it gives."""
+"""What an engine is asked and gives: operations it supports, words in braces, images."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +13,131 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._frozen import FrozenDict
+from roadworthy.errors import InputError, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.objects.region import region_of
+from roadworthy.transforms.objects.remove import PAINTED, labels_without
 from roadworthy.transforms.objects.selection import Selection
-from roadworthy.transforms.objects.truth import PAINTED, labels_without
-from roadworthy.transforms.operations import Operation, ReplaceOperation
+from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation, ReplaceOperation
+from roadworthy.transforms.wording import Description
 
-__all__ = ["Backend", "Image", "Made", "Task"]
+
+@dataclass(frozen=True)
+class Support:
+    """An operation that an engine does, with all that lies below the elements it names.
+
+    Attributes:
+        operation: "add", "remove" or "replace".
+        element: What is added, removed or replaced.
+        by: What comes in its place; None for anything.
+        relation: How an added thing stands to the reference; None for any relation.
+        reference: Where; None for anywhere.
+    """
+
+    operation: str
+    element: Description
+    by: Description | None = None
+    relation: str | None = None
+    reference: str | None = None
+
+    def covers(self, operation: Operation) -> bool:
+        """Return whether an operation is one of these."""
+        if self.operation != operation.kind or not self.element.covers(operation.what):
+            return False
+        if isinstance(operation, ReplaceOperation):
+            return self.by is None or self.by.covers(_levelled(operation.new, self.by))
+        if isinstance(operation, AddOperation):
+            return self.relation in (None, operation.relation) and self.reference in (
+                None,
+                operation.reference,
+            )
+        return True
+
+    def asked(self) -> Operation | None:
+        """Return the operation that asks for just this; None if it does not say what comes in its place.
+
+        Example:
+            >>> from roadworthy.transforms.wording import described
+            >>> Support("remove", described("line")).asked()
+            RemoveOperation(element='line')
+        """
+        element = str(self.element)
+        if self.operation == "remove":
+            return RemoveOperation(element)
+        if self.operation == "add":
+            return AddOperation(element, self.relation or "on", self.reference or "roadside")
+        return None if self.by is None else ReplaceOperation(element, str(self.by))
+
+    def __str__(self) -> str:
+        by = "" if self.by is None else f" by {self.by}"
+        where = " ".join(word for word in (self.relation, self.reference) if word)
+        return f"{self.operation} {self.element}{by}" + (f" {where}" if where else "")
+
+
+def _levelled(asked: Description, by: Description) -> Description:
+    """Return what is asked for with the level that nobody needs to say, for an engine that says its own."""
+    if "level" in asked.properties or by.properties.get("level") != "normal":
+        return asked
+    return Description(asked.element, FrozenDict({**asked.properties, "level": "normal"}), asked.words)
+
+
+WORDS: Mapping[str, str] = {
+    "operation": "add, remove or replace",
+    "element": "what is added, removed or replaced, in the words of the rule without article",
+    "by": "what comes in its place",
+    "relation": "how it stands to the reference",
+    "reference": "where it is added",
+    "side": "on which side",
+    "distance": "metres from the camera, 0 where it is open",
+    "seed": "a number from 0 to 2147483647; the same seed must give the same image",
+    "width": "of the image in pixels",
+    "height": "of the image in pixels",
+}
+"""What every engine may be told."""
+
+_BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+
+
+def placeholders(word: str) -> list[str]:
+    """Return the names in braces in a word.
+
+    Example:
+        >>> placeholders("--size={width}x{height}"), placeholders("{{literally}}")
+        (['width', 'height'], [])
+    """
+    return [found[1] for found in _BRACES.finditer(word) if found[1] is not None]
+
+
+def check_words(words: Iterable[str], known: Iterable[str], where: str) -> None:
+    """Refuse names in braces that stand for nothing.
+
+    Raises:
+        InputError: There is one; suggests others.
+    """
+    known = tuple(known)
+    for word in words:
+        for name in placeholders(word):
+            if name not in known:
+                raise InputError(
+                    f"{where}: {{{name}}} stands for nothing: {suggest(name, known)}; "
+                    "write {{ and }} for braces"
+                )
+
+
+def filled(word: str, values: Mapping[str, str]) -> str:
+    """Return a word with the values of its names in braces; what is in a value is not looked at again.
+
+    Example:
+        >>> filled("a {by} instead of {{braces}}", {"by": "{seed}"})
+        'a {seed} instead of {braces}'
+    """
+
+    def value(found: re.Match[str]) -> str:
+        return found[0][0] if found[1] is None else values[found[1]]
+
+    return _BRACES.sub(value, word)
+
 
 Image = NDArray[np.uint8]
 Floats = NDArray[np.float32]

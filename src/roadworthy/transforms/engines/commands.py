@@ -1,4 +1,4 @@
-"""Programs as engines: they run without a shell, in a folder of their own, for a limited time."""
+"""Programs and Python functions as engines: no shell, a folder of their own, a limited time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,15 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import FrameError, NotApplicable
-from roadworthy.frames import LabelMap
+from roadworthy._importing import imported
+from roadworthy.errors import FrameError, InputError, NotApplicable
+from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels, write_image
-from roadworthy.transforms.engines.backend import Backend, Made, Task
+from roadworthy.transforms.engines.backend import WORDS, Backend, Made, Task, filled, placeholders
 from roadworthy.transforms.engines.pictures import labels_png, mask_png
-from roadworthy.transforms.engines.placeholders import WORDS, filled, placeholders
 from roadworthy.transforms.operations import Operation
-
-__all__ = ["PLACEHOLDERS", "TIMEOUT", "Command", "filled_in", "run_command"]
 
 PLACEHOLDERS: Mapping[str, str] = {
     "image": "the image to change, a PNG file",
@@ -213,3 +211,69 @@ def _last_lines(path: Path, folder: Path) -> str:
     text = data.decode("utf-8", "replace").replace(str(folder), "…")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " / ".join(lines[-_LINES:])
+
+
+EntryPoint = Callable[[Frame, Operation, np.random.Generator], Frame | NDArray[np.uint8]]
+
+
+@dataclass(frozen=True)
+class Entry(Backend):
+    """A function that gets a frame, the operation and a random generator, and returns a frame or an image.
+
+    Attributes:
+        name: What the engine is called, for messages.
+        entry: ``package.module:function`` or ``file.py:function``.
+        folder: Where the file lies that it names.
+        where: Where it is described, for messages.
+    """
+
+    name: str
+    entry: str
+    folder: Path = field(default_factory=Path)
+    where: str = ""
+
+    does: ClassVar[str] = "calls your code"
+
+    @property
+    def _file(self) -> Path | None:
+        where, colon, _ = self.entry.rpartition(":")
+        return self.folder / where if colon and where.endswith(".py") else None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file that the function is in, if it is named."""
+        return () if self._file is None else (self._file,)
+
+    def check(self, operation: Operation) -> None:
+        self.entry_point()
+
+    def entry_point(self) -> EntryPoint:
+        """Return the function.
+
+        Raises:
+            InputError: There is none.
+        """
+        name = self.entry.rpartition(":")[2]
+        try:
+            found: EntryPoint = imported(
+                self.entry if self._file is None else f"{self._file}:{name}", "", "function"
+            )
+        except InputError as error:
+            raise InputError(f"{self.where}: engine {self.name!r}: {error}") from error
+        if not callable(found):
+            raise InputError(
+                f"{self.where}: engine {self.name!r}: {self.entry} must be a function, got {found!r}"
+            )
+        return found
+
+    def made(self, task: Task) -> Made:
+        try:
+            found = self.entry_point()(task.frame, task.operation, task.rng)
+        except NotApplicable:
+            raise
+        except (Exception, SystemExit) as error:
+            # A script that was made a function may still call sys.exit, which must not end a run as passed.
+            raise NotApplicable(f"engine {self.name!r} raised {type(error).__name__}: {error}") from error
+        if isinstance(found, Frame):
+            return Made(found.image, found.labels, found)
+        return Made(found)

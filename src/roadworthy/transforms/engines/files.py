@@ -1,31 +1,109 @@
-"""Engines that are described in a YAML file, with the line of every complaint.
-
-Imported where a file is read, so that importing the transforms loads neither PyYAML nor pydantic.
-"""
+"""Engines in a YAML file: read with the line of every complaint, and edited with all else left as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from roadworthy._files import replacing
 from roadworthy._frozen import FrozenDict
-from roadworthy._yaml import YamlFile, explained, read_yaml
-from roadworthy.errors import InputError
+from roadworthy._yaml import Span, YamlFile, explained, read_yaml
+from roadworthy.errors import InputError, suggest
+from roadworthy.ontology import ontology
 from roadworthy.transforms.engines import commands, services
-from roadworthy.transforms.engines.backend import Backend
-from roadworthy.transforms.engines.commands import TIMEOUT, Command
+from roadworthy.transforms.engines.backend import WORDS, Backend, Support, check_words, placeholders
+from roadworthy.transforms.engines.commands import TIMEOUT, Command, Entry
 from roadworthy.transforms.engines.engine import Labels, UserEngine
-from roadworthy.transforms.engines.entries import Entry
 from roadworthy.transforms.engines.pipelines import Pipeline
-from roadworthy.transforms.engines.placeholders import WORDS, check_words, placeholders
 from roadworthy.transforms.engines.services import ENVIRONMENT, Service, texts_of
-from roadworthy.transforms.engines.support import Support
-from roadworthy.transforms.engines.support_forms import Form, SupportForm
+from roadworthy.transforms.wording import Description, described
 
-__all__ = ["WAYS", "engines_of_file"]
+_OPERATIONS = ("add", "remove", "replace")
+
+
+class Form(BaseModel):
+    """What users or programs wrote into a file: nothing unknown, no infinities, never changed."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+class SupportForm(Form):
+    """An operation as it is written.
+
+    Attributes:
+        operation: "add", "remove" or "replace".
+        element: What is added, removed or replaced, as a word of the ontology.
+        properties: Of the element, besides those that are in its words.
+        by: What comes in its place; nothing for anything.
+        relation: How an added thing stands to the reference; nothing for any.
+        reference: Where; nothing for anywhere.
+    """
+
+    operation: str
+    element: str
+    properties: dict[str, str] = {}
+    by: str | None = None
+    relation: str | None = None
+    reference: str | None = None
+
+    def support(self, where: Callable[..., str]) -> Support:
+        """Return what it means.
+
+        Args:
+            where: Returns the place of one of its keys, for messages.
+
+        Raises:
+            InputError: It means nothing; names the place.
+
+        Example:
+            >>> str(SupportForm(operation="replace", element="building", by="tree").support(lambda *_: "x"))
+            'replace building by tree'
+        """
+        if self.operation not in _OPERATIONS:
+            raise InputError(
+                f"{where('operation')}: unknown operation {self.operation!r}; "
+                f"{suggest(self.operation, _OPERATIONS)}"
+            )
+        element = _described(self.element, where("element"))
+        properties = dict(element.properties)
+        for key, value in self.properties.items():
+            try:
+                properties[key] = ontology().check_property(element.element, key, value)
+            except InputError as error:
+                raise InputError(f"{where('properties', key)}: {error}") from error
+        for key, needed in (("by", "replace"), ("relation", "add"), ("reference", "add")):
+            if getattr(self, key) is not None and self.operation != needed:
+                raise InputError(
+                    f"{where(key)}: {key!r} goes with the operation {needed}, not {self.operation}"
+                )
+        by = None if self.by is None else _described(self.by, where("by"))
+        if by is not None and not _may_come(by, element):
+            raise InputError(
+                f"{where('by')}: {str(by)!r} cannot come in the place of {str(element)!r}: "
+                f"one is {by.condition or element.condition}, the other is not"
+            )
+        described_element = Description(element.element, FrozenDict(properties))
+        return Support(self.operation, described_element, by, self.relation, self.reference)
+
+
+def _may_come(new: Description, old: Description) -> bool:
+    """Return whether a rule can ask for it in the place of another: things both, or conditions of a kind."""
+    of_a_kind = new.condition is not None and ontology().is_a(new.condition, old.element)
+    return new.condition == old.condition or of_a_kind
+
+
+def _described(words: str, where: str) -> Description:
+    try:
+        return described(words)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
 
 WAYS = ("learned", "command", "entry", "http", "pipeline")
 """The keys that say how the images of an engine are got: an engine has one of them."""
@@ -199,3 +277,136 @@ def _learned(name: str, form: _Engine, file: YamlFile, where: Callable[..., str]
         )
     except InputError as error:
         raise InputError(f"{where('learned')}: {error}") from error
+
+
+_NEW = """\
+# Image engines, for --engines of `roadworthy rules run` and for the key engines of rules in a suite. The
+# first one that does an operation is taken, before what is built in.
+
+engines:
+"""
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./-]+( [A-Za-z0-9_./-]+)*")
+
+
+def put_engine(path: Path, name: str, entry: Mapping[str, Any]) -> bool:
+    """Put an engine into an engines file: in place of the one of this name, or before all others.
+
+    A file that does not exist is made. Other engines and comments stay as they are. The file is read again
+    before it takes the place of the old one, so that it is never left broken.
+
+    Args:
+        path: The file.
+        name: What the engine is called.
+        entry: What is said about it, as the file has it: text, numbers, and lists of mappings of text.
+
+    Returns:
+        Whether one of this name was replaced.
+
+    Raises:
+        InputError: The file is broken already, or what is put into it cannot be used.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "engines.yaml")
+        ...     supports = [{"operation": "remove", "element": "line"}]
+        ...     _ = put_engine(file, "eraser", {"command": ["erase", "{image}"], "supports": supports})
+        ...     print(file.read_text().partition("in.")[2].strip())
+        engines:
+          eraser:
+            command: [erase, "{image}"]
+            supports:
+              - {operation: remove, element: line}
+    """
+    text, replaces = _NEW + _block(name, entry, 2), False
+    if path.exists():
+        file = read_yaml(path, "engines file", "'engines:'")
+        text, replaces = _with_entry(file, name, entry), ("engines", name) in file.places
+    with replacing(path) as unfinished:
+        unfinished.write_text(text, "utf-8")
+        try:
+            engines_of_file(unfinished, allowed=False)
+        except InputError as error:
+            raise InputError(str(error).replace(str(unfinished), str(path))) from None
+    return replaces
+
+
+def _with_entry(file: YamlFile, name: str, entry: Mapping[str, Any]) -> str:
+    """Return the text of a file with an engine put into it."""
+    whole, old = file.places.get(("engines",)), file.places.get(("engines", name))
+    if whole is None:
+        raise InputError(f"{file.path}: expected the key 'engines'")
+    assert whole.key is not None
+    text = file.text
+    if text[_offset(text, whole.value.line, whole.value.column) :].startswith("{"):
+        return _in_braces(text, whole.value, None if old is None else old.value, name, entry)
+    lines = text.splitlines(keepends=True)
+    if old is not None:
+        assert old.key is not None
+        last = _last_line(lines, old.value)
+        lines[old.key.line - 1 : last] = [_block(name, entry, old.key.column)]
+        return "".join(lines)
+    # Before all others, and before the comment of the first, which may stand above it.
+    first = [one.key.column for place, one in file.places.items() if len(place) == 2 and one.key is not None]
+    if not lines[whole.key.line - 1].endswith("\n"):
+        lines[whole.key.line - 1] += "\n"
+    lines.insert(whole.key.line, _block(name, entry, first[0] if first else whole.key.column + 2))
+    return "".join(lines)
+
+
+def _in_braces(text: str, whole: Span, old: Span | None, name: str, entry: Mapping[str, Any]) -> str:
+    """Return the text with an engine put into engines that are written in braces."""
+    if old is not None:
+        start, end = (
+            _offset(text, line, column)
+            for line, column in ((old.line, old.column), (old.end_line, old.end_column))
+        )
+        return text[:start] + _flow(entry) + text[end:]
+    start = _offset(text, whole.line, whole.column) + 1
+    comma = "" if text[start:].lstrip().startswith("}") else ", "
+    return f"{text[:start]}{_scalar(name)}: {_flow(entry)}{comma}{text[start:]}"
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    return sum(map(len, text.splitlines(keepends=True)[: line - 1])) + column
+
+
+def _last_line(lines: list[str], value: Span) -> int:
+    """Return the number of the last line of a value: where YAML says that it ends, comments may follow it."""
+    last = value.end_line
+    if last > len(lines) or (last > value.line and not lines[last - 1][: value.end_column].strip()):
+        last -= 1
+    while last > value.line and (not (line := lines[last - 1].strip()) or line.startswith("#")):
+        last -= 1
+    return last
+
+
+def _block(name: str, entry: Mapping[str, Any], indent: int) -> str:
+    """Return an entry in lines of its own."""
+    margin = " " * indent
+    lines = [f"{margin}{_scalar(name)}:"]
+    for key, value in entry.items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            lines.append(f"{margin}  {key}:")
+            lines += [f"{margin}    - {_flow(one)}" for one in value]
+        else:
+            lines.append(f"{margin}  {key}: {_flow(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _flow(value: Any) -> str:
+    """Return a value on one line, as YAML reads it."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> str:
+    # A word is written as it is where YAML reads it as itself.
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
+        return value
+    return json.dumps(value, ensure_ascii=False)

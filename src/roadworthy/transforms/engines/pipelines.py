@@ -16,9 +16,8 @@ import numpy as np
 from roadworthy._files import is_folder, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.transforms.engines.backend import Backend, Image, Made, Task
-from roadworthy.transforms.engines.fitting import Fit, Size
-from roadworthy.transforms.engines.placeholders import filled
+from roadworthy.transforms.engines.backend import Backend, Image, Made, Task, filled
+from roadworthy.transforms.engines.pictures import Fit, Size
 from roadworthy.transforms.operations import AddOperation, Operation
 
 __all__ = ["Pipeline"]

@@ -20,10 +20,8 @@ from roadworthy._frozen import FrozenDict
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.images import decode_image, encode_image
-from roadworthy.transforms.engines.backend import Backend, Image, Made, Task
-from roadworthy.transforms.engines.fitting import Fit, Size
-from roadworthy.transforms.engines.pictures import hole_png, labels_png, mask_png
-from roadworthy.transforms.engines.placeholders import WORDS, filled, placeholders
+from roadworthy.transforms.engines.backend import WORDS, Backend, Image, Made, Task, filled, placeholders
+from roadworthy.transforms.engines.pictures import Fit, Size, hole_png, labels_png, mask_png
 from roadworthy.transforms.operations import AddOperation, Operation
 
 __all__ = ["ENVIRONMENT", "PICTURES", "PLACEHOLDERS", "Service", "texts_of"]

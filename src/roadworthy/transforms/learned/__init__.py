@@ -4,8 +4,7 @@ Using one needs ONNX Runtime alone; training one and importing a checkpoint need
 """
 
 from roadworthy.transforms.learned.card import DataNote, EngineCard, Metric, TrainingNote
-from roadworthy.transforms.learned.engine import LearnedEngine
-from roadworthy.transforms.learned.shipped import shipped_engines, shipped_names
+from roadworthy.transforms.learned.engine import LearnedEngine, shipped_engines, shipped_names
 
 __all__ = [
     "DataNote",

@@ -15,8 +15,8 @@ from roadworthy._files import read_json, sha256_of, write_text
 from roadworthy._yaml import explained
 from roadworthy.errors import InputError
 from roadworthy.ontology import ontology
-from roadworthy.transforms.engines.support import Support
-from roadworthy.transforms.engines.support_forms import Form, SupportForm
+from roadworthy.transforms.engines.backend import Support
+from roadworthy.transforms.engines.files import Form, SupportForm
 
 __all__ = [
     "APART",

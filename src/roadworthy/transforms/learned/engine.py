@@ -21,16 +21,17 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import sha256_of
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy._files import is_folder, sha256_of
+from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import VOID
-from roadworthy.transforms.engines.backend import Backend, Image, Made, Task
+from roadworthy.transforms.engines.backend import Backend, Image, Made, Support, Task
 from roadworthy.transforms.engines.engine import Labels, UserEngine
-from roadworthy.transforms.engines.fitting import Fit
-from roadworthy.transforms.engines.support import Support
+from roadworthy.transforms.engines.pictures import Fit
 from roadworthy.transforms.learned.card import CARD, NETWORK, WORLD, EngineCard
-from roadworthy.transforms.learned.inputs import (
+from roadworthy.transforms.learned.network import (
+    Device,
+    EngineNetwork,
     channel_table,
     context_of,
     edges_of,
@@ -38,11 +39,8 @@ from roadworthy.transforms.learned.inputs import (
     one_hot,
     scaled,
 )
-from roadworthy.transforms.learned.network import Device, EngineNetwork
 from roadworthy.transforms.objects.inpainting import base_of
 from roadworthy.transforms.operations import AddOperation, Operation, ReplaceOperation, transform_for
-
-__all__ = ["LearnedEngine", "Network"]
 
 Floats = NDArray[np.float32]
 
@@ -378,8 +376,6 @@ class LearnedEngine(UserEngine):
         Raises:
             InputError: There is no such engine, it is broken, or it does not do what it shall be used for.
         """
-        from roadworthy.transforms.learned.shipped import engine_folder
-
         backend = Network.open(engine_folder(which, beside), device, threads)
         does = backend.card.operations(str(backend.folder / CARD))
         for one in supported or ():
@@ -403,7 +399,7 @@ class LearnedEngine(UserEngine):
 
 def _is_of_world(frame: Frame) -> bool:
     """Return whether a frame says that it is one of the built-in world."""
-    from roadworthy.world.tracks import HELD_OUT_TRACK_NAMES, TRACK_NAMES
+    from roadworthy.world.track import HELD_OUT_TRACK_NAMES, TRACK_NAMES
 
     return frame.metadata.get("track") in (*TRACK_NAMES, *HELD_OUT_TRACK_NAMES)
 
@@ -415,3 +411,61 @@ def _within(one: Support, other: Support) -> bool:
     if other.by is not None and (one.by is None or not other.by.covers(one.by)):
         return False
     return other.relation in (None, one.relation) and other.reference in (None, one.reference)
+
+
+def shipped_folder() -> Path:
+    """Return the folder in which the engines that come with Roadworthy lie, each in its own."""
+    return Path(__file__).parent / "engines"
+
+
+def shipped_names() -> tuple[str, ...]:
+    """Return the names of the engines that come with this installation."""
+    return tuple(sorted(path.parent.name for path in shipped_folder().glob(f"*/{CARD}")))
+
+
+def shipped_engines() -> tuple[LearnedEngine, ...]:
+    """Open all engines that come with this installation, for frames of the built-in world.
+
+    Raises:
+        InputError: One is broken.
+    """
+    return tuple(
+        LearnedEngine.open(shipped_folder() / name, only_its_domain=True) for name in shipped_names()
+    )
+
+
+def nearer_engines() -> tuple[LearnedEngine, ...]:
+    """Open those of them that were measured to come nearer to the truth than what is built in.
+
+    Raises:
+        InputError: There is none, or one is broken.
+    """
+    if not (every := shipped_engines()):
+        raise InputError("this installation comes with no learned engines: give a file of engines")
+    found = tuple(one for one in every if one.card.is_nearer)
+    if not found:
+        raise InputError(
+            "none of the learned engines that come with this installation was measured to be nearer to the "
+            "truth than what is built in: name those that you want in an engines file"
+        )
+    return found
+
+
+def engine_folder(which: str | Path, beside: Path | None = None) -> Path:
+    """Return the folder of an engine that is named by its folder, or by its name if it is shipped.
+
+    Args:
+        which: The folder or the name.
+        beside: What the folder is relative to; the current folder when left out.
+
+    Raises:
+        InputError: There is neither.
+    """
+    folder = (beside or Path()) / which
+    if is_folder(folder):
+        return folder
+    if str(which) in shipped_names():
+        return shipped_folder() / which
+    known = shipped_names()
+    told = suggest(str(which), known) if known else "this installation comes with none"
+    raise InputError(f"there is no folder {folder} and no learned engine {str(which)!r}: {told}")

@@ -17,8 +17,7 @@ from roadworthy.transforms.objects.gallery import CutOut, Gallery
 from roadworthy.transforms.objects.placement import Views, find_place
 from roadworthy.transforms.objects.request import RELATIONS, ROADSIDE, SIDES, Draws, Request, plan_of
 from roadworthy.transforms.objects.surroundings import surroundings
-from roadworthy.transforms.parameters import choice, number, word
-from roadworthy.transforms.transform import Presets, register
+from roadworthy.transforms.transform import Presets, choice, number, register, word
 
 __all__ = ["Add"]
 

@@ -16,17 +16,23 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.cutting import (
+    HARVESTED,
+    POLED,
+    Refusal,
+    Thing,
     board_end,
     cropped,
     decontaminated,
+    facing_of,
     feathered,
+    height_of,
     outlined,
+    properties_of,
     straightened,
+    things_of,
 )
 from roadworthy.transforms.objects.gallery import CutOut, Gallery, named_apart
-from roadworthy.transforms.objects.seen_properties import facing_of, properties_of
 from roadworthy.transforms.objects.surroundings import Surroundings
-from roadworthy.transforms.objects.whole_things import HARVESTED, POLED, Refusal, Thing, height_of, things_of
 
 __all__ = ["Harvest", "harvest", "harvest_frame", "harvestable"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
-from roadworthy.transforms.objects.parts import parts_of
+from roadworthy.transforms.objects.edit import parts_of
 from roadworthy.transforms.perspective import GROUND, Perspective
 
 __all__ = ["Gap", "base_of", "filled"]

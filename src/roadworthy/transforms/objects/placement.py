@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
-from roadworthy.transforms.objects.cut_out_files import BrokenCutOut
-from roadworthy.transforms.objects.gallery import CutOut, Facing
+from roadworthy.transforms.objects.gallery import BrokenCutOut, CutOut, Facing
 from roadworthy.transforms.objects.request import Draws, Plan, Request, plan_of
 from roadworthy.transforms.objects.surroundings import Standing, Surroundings, Window
 

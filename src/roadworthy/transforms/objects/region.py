@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.frames import Frame
+from roadworthy.transforms.objects.edit import parts_of
 from roadworthy.transforms.objects.inpainting import base_of
-from roadworthy.transforms.objects.parts import parts_of
 
 __all__ = ["edge_width", "region_of"]
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.markings import lines_like
-from roadworthy.transforms.objects.paint import lights_like
-from roadworthy.transforms.objects.parts import Window, box_window, parts_of
+from roadworthy.transforms.objects.edit import Window, box_window, parts_of
+from roadworthy.transforms.objects.paint import lights_like, lines_like
 from roadworthy.transforms.wording import Description, described
 
 __all__ = ["Selection", "Thing", "check_element", "known_things", "pixels_of", "select", "things_of"]

@@ -5,13 +5,11 @@ for its parts. They keep labels true, write into the metadata what they made, an
 the depth of a frame where it has them; where it has none they estimate, and say so in their description.
 """
 
-from roadworthy.transforms.weather.clouds import Cloudy
-from roadworthy.transforms.weather.fog import Fog
+from roadworthy.transforms.weather.fog import Cloudy, Fog
 from roadworthy.transforms.weather.night import Dusk, Night
 from roadworthy.transforms.weather.rain import Rain
-from roadworthy.transforms.weather.shadow import Shadow
 from roadworthy.transforms.weather.snow import Snow
-from roadworthy.transforms.weather.sun import SunGlare
+from roadworthy.transforms.weather.sun import Shadow, SunGlare
 from roadworthy.transforms.weather.winter import Winter
 
 __all__ = ["Cloudy", "Dusk", "Fog", "Night", "Rain", "Shadow", "Snow", "SunGlare", "Winter"]

@@ -13,9 +13,8 @@ import numpy as np
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.transforms.parameters import number
-from roadworthy.transforms.transform import Presets, Transform
-from roadworthy.transforms.weather._fields import Image
+from roadworthy.transforms.transform import Presets, Transform, number
+from roadworthy.transforms.weather._pixels import Image
 from roadworthy.transforms.weather._scene import Surroundings, surroundings
 
 __all__ = ["LEVELS", "Condition", "known"]

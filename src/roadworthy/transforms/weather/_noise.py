@@ -7,7 +7,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from roadworthy.transforms.weather._fields import Image, Map, resized
+from roadworthy.transforms.weather._pixels import Image, Map, resized
 from roadworthy.transforms.weather._scene import Surroundings
 from roadworthy.world.sky import fractal_noise
 

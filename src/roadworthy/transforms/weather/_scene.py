@@ -1,16 +1,9 @@
-"""What weather and light need to know about a frame: where the sky is, the ground, and how far things are.
-
-A label map and a depth map say it. Without them it is estimated:
-
-- the sky is the smooth, bright or blue region that hangs together with the upper edge, above the horizon;
-- the ground is what lies well below the horizon, the road its middle part;
-- what stands beside the road is as far away as the walls of a street would be.
-"""
+"""Where the sky is: found in an image about which nothing is known, and to the pixel between leaves."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TypeVar
@@ -21,9 +14,9 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import VOID, ontology
+from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
-from roadworthy.transforms.warping import move_boxes
-from roadworthy.transforms.weather._fields import (
+from roadworthy.transforms.weather._pixels import (
     Image,
     Map,
     Mask,
@@ -33,10 +26,109 @@ from roadworthy.transforms.weather._fields import (
     thinned,
     widened,
 )
-from roadworthy.transforms.weather._skyline import estimated_sky, likeness
-from roadworthy.transforms.weather._vanishing import vanishing_row
 
-__all__ = ["SKY_DISTANCE", "Surroundings", "surroundings"]
+_FLAT = 16  # grey levels between neighbours in a thumbnail: more is no sky
+_LEAST = 0.004  # of the image
+_BELOW = 0.12  # of the height: how far below the horizon sky is looked for, because the horizon is a guess
+
+
+def estimated_sky(image: Image, horizon: float) -> Mask:
+    """Return where the sky seems to be in a thumbnail; nothing where no region looks like it.
+
+    The sky is bright or blue, smooth, and hangs together with the upper edge of the image.
+
+    Args:
+        image: The thumbnail, RGB.
+        horizon: The row of the horizon.
+    """
+    height, width = image.shape[:2]
+    end = max(2, min(height, math.ceil(horizon + _BELOW * height)))
+    upper = image[:end]
+    grey = np.asarray(cv2.cvtColor(upper, cv2.COLOR_RGB2GRAY), np.uint8)
+    bright = max(80.0, 0.62 * (percentile(grey, 0.97) or 0.0))
+    blueish = cv2.subtract(cv2.extractChannel(upper, 2), cv2.extractChannel(upper, 0)) > 18
+    blueish &= grey > max(75.0, 0.6 * bright)
+    rough = cv2.morphologyEx(grey, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
+    may_be = ((grey > bright) | blueish) & (rough < _FLAT)
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(may_be.view(np.uint8), connectivity=4)
+    sky = (stats[:, cv2.CC_STAT_AREA] >= _LEAST * height * width) & (stats[:, cv2.CC_STAT_TOP] <= 1)
+    sky[0] = False
+    found = np.zeros((height, width), np.uint8)
+    found[:end] = np.where(sky, np.uint8(255), np.uint8(0))[np.asarray(parts, np.int32)]
+    # What is rough beside the sky, such as wires and edges of clouds, was left out.
+    return np.asarray(cv2.morphologyEx(found, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)), np.uint8)
+
+
+def likeness(image: Image, grey: Mask, thumbnail: Image, sky: Mask) -> Callable[[float, float], Mask]:
+    """Return a function that says how much each pixel has the colour of an image's sky.
+
+    It takes how bright a pixel must be, in relation to the sky, to be partly and to be wholly sky.
+
+    Args:
+        image: RGB.
+        grey: The same without colour.
+        thumbnail: The image, small.
+        sky: Where the sky is in the thumbnail.
+    """
+    there = above(sky, 127)
+    of_sky = percentile(np.asarray(cv2.cvtColor(thumbnail, cv2.COLOR_RGB2GRAY), np.uint8), 0.1, there)
+    bright = max(of_sky or 255.0, 1.0)
+    red_of_sky, _, blue_of_sky, _ = cv2.mean(thumbnail, there)
+    levels = np.arange(256, dtype=np.float32)
+    # Leaves in the sun are bright, but they are warmer than the sky.
+    by_hue = np.clip(1 - (levels - max(red_of_sky - blue_of_sky, 0.0) - 8) / 24, 0, 1) * 255
+    warmth = cv2.subtract(cv2.extractChannel(image, 0), cv2.extractChannel(image, 2))
+    hue = cv2.LUT(warmth, by_hue.astype(np.uint8))
+
+    def like(partly: float, wholly: float) -> Mask:
+        by_light = np.clip((levels / bright - partly) / (wholly - partly), 0, 1) * 255
+        return np.asarray(cv2.min(hue, cv2.LUT(grey, by_light.astype(np.uint8))), np.uint8)
+
+    return like
+
+
+_ROWS = (0.25, 0.70)  # of the height, between which a horizon is looked for
+_WIDTH = 0.025  # of the height: lines that meet as near to each other as this agree
+_NARROWEST = 120  # pixels: enough to see lines
+_LEAST_SHARE, _LEAST_PAIRS = 0.45, 12  # of the pairs of lines that must agree
+
+
+def vanishing_row(image: NDArray[np.uint8]) -> float | None:
+    """Return the row in which lines that lean to the left and to the right meet, as kerbs and lane lines do.
+
+    Args:
+        image: A thumbnail, RGB.
+
+    Returns:
+        None where there are too few such lines, or they do not agree.
+    """
+    full = image.shape[0]
+    if image.shape[1] >= 2 * _NARROWEST:
+        image = np.asarray(cv2.pyrDown(image), np.uint8)
+    height, width = image.shape[:2]
+    top = round(0.3 * height)
+    edges = cv2.Canny(cv2.cvtColor(image[top:], cv2.COLOR_RGB2GRAY), 40, 100)
+    lines = cv2.HoughLinesP(edges, 1, np.pi / 90, 12, minLineLength=width / 14, maxLineGap=2)
+    if lines is None:
+        return None
+    x, y, x2, y2 = (lines.reshape(-1, 4) + np.array([0, top, 0, top])).astype(np.float64).T
+    run, fall = x2 - x, y2 - y
+    slope = fall / np.where(run == 0, 1e-9, run)
+    leaning = (np.abs(slope) > 0.2) & (np.abs(slope) < 4) & (np.maximum(y, y2) > height / 2)
+    left, right = (np.flatnonzero(leaning & side) for side in (slope < 0, slope > 0))
+    i, j = (index.ravel() for index in np.meshgrid(left, right))
+    across = (y[j] - y[i] + slope[i] * x[i] - slope[j] * x[j]) / (slope[i] - slope[j])
+    row = y[i] + slope[i] * (across - x[i])
+    low, high = (share * height for share in _ROWS)
+    meets = (np.abs(across / width - 0.5) < 0.4) & (row > low) & (row < high)
+    if np.count_nonzero(meets) < _LEAST_PAIRS:
+        return None
+    weight = (np.hypot(run, fall)[i] * np.hypot(run, fall)[j])[meets]
+    rows = np.arange(low, high)
+    votes = np.exp(-(((rows[:, None] - row[meets]) / (_WIDTH * height)) ** 2)) @ weight
+    best = int(votes.argmax())
+    return float(rows[best]) * full / height if votes[best] > _LEAST_SHARE * weight.sum() else None
+
 
 Number = TypeVar("Number", np.uint8, np.int16)
 

@@ -1,23 +1,155 @@
-"""Fog: what is far away fades into the colour of the air."""
+"""Fog and clouds: what is far away fades into the air, the sky turns grey, shadows go."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import cv2
 import numpy as np
 
-from roadworthy.transforms.parameters import choice, number
-from roadworthy.transforms.transform import Presets, register
-from roadworthy.transforms.weather._air import AIR, transmission
+from roadworthy.transforms.transform import Presets, choice, number, register
 from roadworthy.transforms.weather._condition import Condition
-from roadworthy.transforms.weather._fields import Image, shaded
-from roadworthy.transforms.weather._imagenet_c import imagenet_c_fog
-from roadworthy.transforms.weather._light import overcast
-from roadworthy.transforms.weather._pixels import veiled
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.weather._noise import cloud_noise
+from roadworthy.transforms.weather._pixels import (
+    Colour,
+    Image,
+    Map,
+    Mask,
+    blended,
+    resized,
+    shaded,
+    spread,
+    veiled,
+)
+from roadworthy.transforms.weather._scene import SKY_DISTANCE, Surroundings
+from roadworthy.transforms.weather._sky import SkyLook, overcast, under
 
-__all__ = ["Fog"]
+AIR: Colour = (205.0, 209.0, 212.0)
+"""The colour of the air under a grey sky by day."""
+
+_LAYER = 25.0  # metres: how high the haze reaches, through which the sky is seen
+_UNSURE = 0.1  # of the height: how well the horizon is known without labels
+
+
+def transmission(
+    scene: Surroundings, extinction: float, lumps: tuple[np.random.Generator, float] | None = None
+) -> Mask:
+    """Return how much of what each pixel shows comes through the air, 255 being all of it.
+
+    Args:
+        scene: What is known about the frame.
+        extinction: How much light the air takes, per metre.
+        lumps: Random numbers for denser and thinner places, and how much they differ, from 0 to 1.
+    """
+    frame = scene.frame
+    estimated = frame.labels is None and frame.depth is None
+    if estimated:
+        distance, in_sky = scene.small_street, scene.wide_sky
+    else:
+        distance = scene.small_distance if frame.depth is None else scene.distance
+        in_sky = (distance >= SKY_DISTANCE).view(np.uint8)
+    height, width = distance.shape
+    density: Map | np.float32 = np.float32(-extinction)
+    if lumps is not None:
+        rng, contrast = lumps
+        density = density * (1 + np.float32(contrast) * (cloud_noise(rng, width, height, width / 4) * 2 - 1))
+    seen = np.asarray(cv2.convertScaleAbs(cv2.exp(np.asarray(distance * density)), alpha=255), np.uint8)
+    if estimated:
+        # Where the horizon is, is not known very well.
+        high = max(1, round(_UNSURE * height))
+        seen = np.asarray(cv2.blur(seen, (max(1, high // 2), high)), np.uint8)
+    # How long the way to the sky through the haze is depends on how steeply one looks up.
+    rows = (np.arange(height, dtype=np.float32) + np.float32(0.5)) * np.float32(scene.height / height)
+    climb = np.maximum(np.float32(scene.view.horizon) - rows, np.float32(1e-3)) / np.float32(scene.view.focal)
+    through = np.rint(255 * np.exp(np.float32(-extinction * _LAYER) / climb)).astype(np.uint8)
+    layer = np.repeat(through[:, None], width, axis=1)
+    cv2.copyTo(layer, in_sky, seen)
+    if frame.labels is None or frame.depth is not None:
+        return scene.full(seen)
+    # The outlines of trees are finer than the thumbnail that the estimate was made for.
+    return blended(scene.full(seen), scene.full(layer), scene.sky)
+
+
+# Of severities 0 to 5: the weight of the plasma, and how fast its finer parts decay.
+_FOG = ((0.0, 1.5, 2.0, 2.5, 2.5, 3.0), (2.0, 2.0, 2.0, 1.7, 1.5, 1.4))
+# Likewise: mean and deviation of the noise, its size, what counts as a flake, length and spread of the blur,
+# and what is left of the colours.
+_SNOW = (
+    (-0.5, 0.1, 0.2, 0.55, 0.55, 0.55),
+    (0.3, 0.3, 0.3, 0.3, 0.3, 0.3),
+    (3.0, 3.0, 2.0, 4.0, 4.5, 2.5),
+    (0.5, 0.5, 0.5, 0.9, 0.85, 0.85),
+    (10.0, 10.0, 12.0, 12.0, 12.0, 12.0),
+    (4.0, 4.0, 4.0, 8.0, 8.0, 12.0),
+    (1.0, 0.8, 0.7, 0.7, 0.65, 0.55),
+)
+
+
+def imagenet_c_fog(image: Image, rng: np.random.Generator, severity: float) -> Image:
+    """Return (x + c·plasma)·m / (m + c), m being the brightest value of the image."""
+    height, width = image.shape[:2]
+    weight, decay = (float(np.interp(severity, range(6), row)) for row in _FOG)
+    # What is finer than this is weak in the plasma.
+    step = max(1, round(width / 320))
+    noise = _plasma(rng, max(2, width // step), max(2, height // step), decay)
+    brightest = max(float(image.max()) / 255, 1e-6)
+    kept = brightest / (brightest + weight)
+    veil = np.asarray(cv2.convertScaleAbs(noise, alpha=255 * brightest * (1 - kept)), np.uint8)
+    layer = spread(np.asarray(resized(veil, width, height), np.uint8))
+    return np.asarray(cv2.addWeighted(image, kept, layer, 1, 0, dst=layer), np.uint8)
+
+
+def _plasma(rng: np.random.Generator, width: int, height: int, decay: float) -> Map:
+    """Return noise from 0 to 1 in which each halving of the grain is `decay` times weaker."""
+    total = np.zeros((height, width), np.float32)
+    side = max(width, height)
+    cells, weight = 2, 1.0
+    while cells <= side:
+        grid = rng.random((cells + 1, cells + 1), dtype=np.float32)
+        # The plasma is square, and the image its upper left part.
+        part = grid[: -(-cells * height // side) + 1, : -(-cells * width // side) + 1]
+        total += np.float32(weight) * np.asarray(resized(part, width, height), np.float32)
+        cells, weight = cells * 2, weight / decay
+    low, high = float(total.min()), float(total.max())
+    return (total - np.float32(low)) / np.float32(max(high - low, 1e-6))
+
+
+def imagenet_c_snow(image: Image, rng: np.random.Generator, severity: float) -> Image:
+    """Return whitened colours under noise that is enlarged, thresholded and blurred along one direction."""
+    height, width = image.shape[:2]
+    mean, deviation, zoom, least, radius, sigma, kept = (
+        float(np.interp(severity, range(6), row)) for row in _SNOW
+    )
+    size = (max(2, round(height / zoom)), max(2, round(width / zoom)))
+    noise = rng.standard_normal(size, dtype=np.float32) * np.float32(deviation) + np.float32(mean)
+    # Flakes are several pixels wide, and blurred, so half the size shows them as well.
+    half = 2 if width >= 480 else 1
+    flakes = np.asarray(resized(noise, -(-width // half), -(-height // half)), np.float32)
+    flakes = np.where(flakes < least, np.float32(0), np.clip(flakes, 0, 1)) * np.float32(255)
+    kernel = _motion(radius / half, sigma / half, float(rng.uniform(-135, -45)))
+    blurred = np.asarray(cv2.filter2D(flakes, cv2.CV_8U, kernel), np.uint8)
+    layer = np.asarray(resized(blurred, width, height), np.uint8)
+    grey = spread(np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8))
+    white = cv2.max(image, cv2.convertScaleAbs(grey, alpha=1.5, beta=127.5, dst=grey), dst=grey)
+    whitened = cv2.addWeighted(image, kept, white, 1 - kept, 0, dst=white)
+    both = np.asarray(cv2.add(layer, cv2.rotate(layer, cv2.ROTATE_180)), np.uint8)
+    return np.asarray(cv2.add(whitened, spread(both), dst=whitened), np.uint8)
+
+
+def _motion(radius: float, sigma: float, angle: float) -> Map:
+    """Return the kernel of ImageMagick's motion blur: half a Gaussian along one direction."""
+    size = 2 * round(radius) + 1
+    steps = np.arange(size)
+    weights = np.exp(-(steps**2) / (2 * sigma**2))
+    kernel = np.zeros((2 * size + 1, 2 * size + 1), np.float32)
+    turn = np.radians(angle)
+    x, y = (np.rint(size + steps * part).astype(int) for part in (np.cos(turn), np.sin(turn)))
+    np.add.at(kernel, (y, x), weights / weights.sum())
+    return kernel
+
 
 KOSCHMIEDER = 3.912
 """Extinction times visibility: -ln 0.02, because two percent of contrast are the least that is seen."""
@@ -78,3 +210,41 @@ class Fog(Condition):
         image = overcast(scene, share, gloom) if share > 0 else scene.frame.image
         lumps = (rng, self.patches) if self.patches > 0 else None
         return veiled(image, transmission(scene, self.extinction, lumps), shaded(AIR, scene.light * gloom))
+
+
+GREY_SKY = SkyLook(
+    zenith=(156, 164, 174),
+    horizon=(204, 209, 214),
+    cloud=(214, 215, 217),
+    shade=(140, 147, 157),
+    cover=1.0,
+    contrast=0.55,
+)
+_CLOUDS_GLOOM = 0.16
+_GLOOM_OF_SKY = 0.24
+
+
+@register("cloudy", summary="clouds cover the sky; light turns grey and shadows soft", aliases=("clouds",))
+@dataclass(frozen=True, kw_only=True)
+class Cloudy(Condition):
+    """An overcast sky in the place of the one that is seen, and its light on everything.
+
+    The sun's share of the light goes, shadows on the ground are lifted (where a label map tells the ground)
+    and colours lose some of their strength. Where the sky is, is taken from the label map; without one the
+    smooth and bright region at the upper edge counts as sky.
+    """
+
+    contrast: float = number(0.5, "How strongly single clouds stand out.", low=0, high=1)
+
+    fact, value, least_change = "weather", "cloudy", 360.0
+    bars: ClassVar[Mapping[str, str]] = {
+        weather: f"the weather is already {weather}" for weather in ("rainy", "snowy", "foggy")
+    }
+
+    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+        share = math.sqrt(self.amount)
+        image = overcast(scene, share, 1 - _CLOUDS_GLOOM * self.amount)
+        # Few clouds are white, many are grey.
+        bright = scene.light * (1.12 - _GLOOM_OF_SKY * self.amount)
+        look = GREY_SKY.dimmed(bright, contrast=1.1 * self.contrast)
+        return under(image, scene, look.drawn(scene, rng), share)

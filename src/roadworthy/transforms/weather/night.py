@@ -1,27 +1,242 @@
-"""Night and dusk: the scene lit by its own lamps and ours instead of the sky."""
+"""What shines at night: street lamps, lights of vehicles, traffic lights and windows, found by the labels."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from roadworthy.transforms.parameters import choice, number
-from roadworthy.transforms.transform import register
+from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather._condition import Condition
-from roadworthy.transforms.weather._fields import Colour, Image, Map
-from roadworthy.transforms.weather._lamps import Lamp, lamps_of, lit_windows, pools
-from roadworthy.transforms.weather._light import without_shadows
 from roadworthy.transforms.weather._noise import noisy
-from roadworthy.transforms.weather._pixels import lit
+from roadworthy.transforms.weather._pixels import Colour, Image, Map, Mask, lit
 from roadworthy.transforms.weather._scene import Surroundings
-from roadworthy.transforms.weather._sky import SkyLook, as_image, under
+from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
 
-__all__ = ["Dusk", "Night"]
+_WARM: Colour = (1.0, 0.80, 0.50)
+_WHITE: Colour = (1.0, 0.97, 0.88)
+_RED: Colour = (1.0, 0.16, 0.12)
+_WINDOW = np.array([255, 206, 132], np.float32)
+_LIT_SHARE = 0.45  # of the windows
+_LEAST_POST, _USUAL_POST = 3.6, 7.0  # metres: what is lower carries no lamp
+_UNTIL = 160.0  # metres
+_MOST = 40
+_TURN = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """Something that shines.
+
+    Attributes:
+        x: Column in the image.
+        y: Row in the image.
+        radius: Of its halo, in pixels.
+        colour: RGB, from 0 to 1.
+        strength: How bright its halo is, 1 for a street lamp.
+        visible: Whether it is in the image itself, or only the light that it throws.
+        pool: The light that it throws on the ground: column, distance and radius, the last two in metres;
+            None where it throws none.
+    """
+
+    x: float
+    y: float
+    radius: float
+    colour: Colour
+    strength: float = 1.0
+    visible: bool = True
+    pool: tuple[float, float, float] | None = None
+
+
+def lamps_of(scene: Surroundings, oncoming: str) -> list[Lamp]:
+    """Return the lamps of a scene, the largest first; vehicles come towards us on the side `oncoming`."""
+    found = [*_street_lamps(scene), *_vehicle_lights(scene, oncoming), *_traffic_lights(scene)]
+    return sorted(found, key=lambda lamp: -lamp.radius)[:_MOST]
+
+
+def _components(mask: Mask | None) -> Iterator[tuple[NDArray[np.bool_], int, int, int, int]]:
+    """Yield the connected parts of a mask: which pixels of its window, and left, top, width and height."""
+    if mask is None or not cv2.countNonZero(mask):
+        return
+    x, y, wide, high = cv2.boundingRect(mask)
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(mask[y : y + high, x : x + wide])
+    order = np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind="stable")[: 2 * _MOST] + 1
+    for part in order.tolist():
+        left, top, width, height, _ = stats[part].tolist()
+        yield parts[top : top + height, left : left + width] == part, x + left, y + top, width, height
+
+
+def _distance_at(scene: Surroundings, x: float, y: float) -> float:
+    width, height = scene.small
+    row = min(max(int(y * height / scene.height), 0), height - 1)
+    column = min(max(int(x * width / scene.width), 0), width - 1)
+    return max(1.0, float(scene.small_distance[row, column]))
+
+
+def _street_lamps(scene: Surroundings) -> Iterator[Lamp]:
+    focal = scene.view.focal
+    for part, left, top, width, height in _components(scene.mask("pole")):
+        if height < max(6, 0.03 * scene.height) or top > scene.view.horizon:
+            continue
+        columns = np.arange(width)
+        foot_rows = part[-max(1, height // 5) :]
+        foot = left + float((foot_rows.sum(axis=0) * columns).sum() / max(foot_rows.sum(), 1))
+        distance = _distance_at(scene, foot, top + height - 1)
+        if not scene.ground[min(top + height, scene.height - 1), min(int(foot), scene.width - 1)]:
+            # Something hides the foot: the distance is a guess, and a post of usual height a better one.
+            distance = max(distance, _USUAL_POST * focal / height)
+        if distance > _UNTIL or not (top <= 1 or height * distance / focal >= _LEAST_POST):
+            continue
+        # A lamp hangs at the end of its arm, which is the part of the top that is farthest from the foot.
+        head_rows = part[: max(1, height // 8)]
+        ends = np.flatnonzero(head_rows.any(axis=0)) + left
+        end = float(ends[np.abs(ends - foot).argmax()])
+        head = end if abs(end - foot) > 0.08 * height else float(ends.mean())
+        yield Lamp(
+            head + 0.5,
+            top + 0.5,
+            1.5 * focal / distance,
+            _WARM,
+            visible=top > 1,
+            pool=((head + foot) / 2, distance, 7.0),
+        )
+
+
+def _vehicle_boxes(scene: Surroundings) -> Iterator[tuple[int, int, int, int]]:
+    """Yield left, top, width and height of vehicles that are seen well enough to have lights."""
+    boxes = scene.frame.boxes
+    if boxes is not None and len(boxes):
+        for index in range(len(boxes)):
+            hidden = 0.0 if boxes.occlusion is None else float(np.nan_to_num(boxes.occlusion[index]))
+            if boxes.classes[index] == "vehicle" and hidden < 0.5:
+                left, top, right, bottom = (round(v) for v in boxes.xyxy[index].tolist())
+                yield left, top, right - left, bottom - top
+        return
+    for _, left, top, width, height in _components(scene.mask("vehicle")):
+        yield left, top, width, height
+
+
+def _vehicle_lights(scene: Surroundings, oncoming: str) -> Iterator[Lamp]:
+    focal = scene.view.focal
+    for left, top, width, height in _vehicle_boxes(scene):
+        inside = left > 0 and left + width < scene.width
+        if height < 5 or not 0.5 < width / height < 2.0 or not inside:
+            continue
+        usual = 1.5 * focal / height  # metres to a car that is so many pixels high
+        distance = _distance_at(scene, left + width / 2, top + 0.7 * height)
+        distance = min(max(distance, 0.7 * usual), 2.5 * usual)
+        if distance > _UNTIL:
+            continue
+        spots = _tail_lights(scene.frame.image[top : top + height, left : left + width])
+        aside = (left + width / 2) / scene.width - 0.5
+        if spots is None and (aside < 0) == (oncoming == "left") and abs(aside) > 0.01:
+            spots = [(0.2, 0.62), (0.8, 0.62)]
+            colour, size, strength = _WHITE, 1.3, 1.0
+        else:
+            spots = spots or [(0.14, 0.55), (0.86, 0.55)]
+            colour, size, strength = _RED, 0.55, 0.6
+        for index, (x, y) in enumerate(spots):
+            pool = (
+                (left + width / 2, max(distance - 3.2, 1.0), 3.4) if colour is _WHITE and not index else None
+            )
+            yield Lamp(
+                left + x * width, top + y * height, size * focal / distance, colour, strength, pool=pool
+            )
+
+
+def _tail_lights(vehicle: Image) -> list[tuple[float, float]] | None:
+    """Return where the red lights of a vehicle are, in shares of its box; None where none are seen."""
+    height, width = vehicle.shape[:2]
+    red, green, blue = (vehicle[..., channel].astype(np.int16) for channel in range(3))
+    glass = (red > 70) & (red > 1.6 * green) & (red > 1.6 * blue)
+    glass[: height // 4] = False
+    if not 0.002 < glass.mean() < 0.12:  # less is noise, more is a red car
+        return None
+    found = []
+    for side in (slice(0, width // 2), slice(width // 2, width)):
+        rows, columns = np.nonzero(glass[:, side])
+        if len(rows) >= 2:
+            found.append(((columns.mean() + side.start + 0.5) / width, (rows.mean() + 0.5) / height))
+    return found or None
+
+
+def _traffic_lights(scene: Surroundings) -> Iterator[Lamp]:
+    for part, left, top, width, height in _components(scene.mask("traffic light")):
+        if height < 4:
+            continue
+        pixels = scene.frame.image[top : top + height, left : left + width].astype(np.int16)
+        vivid = (pixels.max(axis=2) - pixels.min(axis=2)) * part * (pixels.max(axis=2) > 110)
+        row, column = np.unravel_index(int(vivid.argmax()), vivid.shape)
+        if vivid[row, column] < 60:
+            continue
+        colour = pixels[row, column] / max(float(pixels[row, column].max()), 1.0)
+        red, green, blue = colour.tolist()
+        yield Lamp(left + column + 0.5, top + row + 0.5, 0.6 * height, (red, green, blue))
+
+
+def pools(scene: Surroundings, lamps: list[Lamp]) -> Mask:
+    """Return the light that lamps throw on the ground, in a thumbnail."""
+    width, height = scene.small
+    view = scene.small_view
+    light = np.zeros((height, width), np.uint8)
+    for lamp in lamps:
+        if lamp.pool is None:
+            continue
+        column, distance, reach = lamp.pool
+        aside = (column / scene.width - 0.5) * width * distance / view.focal
+        for share, value in ((1.0, 60), (0.66, 110), (0.36, 170)):
+            ahead = np.maximum(distance + reach * share * np.sin(_TURN), 1.0)
+            across = (aside + reach * share * np.cos(_TURN)) / ahead
+            points = np.stack(
+                [width / 2 + view.focal * across, view.horizon + view.focal * view.camera_height / ahead]
+            )
+            spot = np.zeros_like(light)
+            outline = np.rint(np.clip(points.T, -4000, 8000) * 8).astype(np.int32)
+            cv2.fillConvexPoly(spot, cv2.convexHull(outline), value, cv2.LINE_AA, 3)
+            cv2.max(light, spot, dst=light)
+    wide = max(3, width // 32) | 1
+    return np.asarray(cv2.blur(light, (wide, max(3, wide // 3) | 1)), np.uint8)
+
+
+def lit_windows(scene: Surroundings, rng: np.random.Generator) -> Image | None:
+    """Return the light of windows, small and black elsewhere; None where there are no buildings.
+
+    A window is a dark patch of a building with straight sides; some of them, drawn by lot, are lit.
+    """
+    step = max(1, round(scene.width / 640))
+    buildings = scene.mask("building")
+    if buildings is None or not buildings.any():
+        return None
+    size = (max(2, scene.width // step), max(2, scene.height // step))
+    walls = cv2.resize(buildings, size, interpolation=cv2.INTER_NEAREST)
+    grey = cv2.resize(scene.grey, size, interpolation=cv2.INTER_AREA if step > 1 else cv2.INTER_NEAREST)
+    around = max(9, size[0] // 8) | 1
+    share = cv2.blur(walls, (around, around))
+    mean = cv2.blur(cv2.bitwise_and(grey, walls), (around, around))
+    usual = mean.astype(np.float32) * 255 / np.maximum(share, 1)
+    dark = ((grey < 0.86 * usual) & (walls > 0)).view(np.uint8)
+    dark = np.asarray(cv2.morphologyEx(dark, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)), np.uint8)
+    count, _, stats, _ = cv2.connectedComponentsWithStats(dark, connectivity=4)
+    width, height, area = (
+        stats[:, column].astype(np.float32)
+        for column in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA)
+    )
+    shaped = (area > 0.7 * width * height) & (width < 4 * height) & (height < 4 * width)
+    sized = (np.minimum(width, height) >= max(3, size[0] / 120)) & (area < 0.02 * dark.size)
+    chosen = np.flatnonzero(shaped & sized & (rng.random(count) < _LIT_SHARE))
+    chosen = chosen[chosen > 0]
+    glow = np.zeros((size[1], size[0], 3), np.uint8)
+    for index, bright in zip(chosen.tolist(), rng.uniform(0.5, 1.0, len(chosen)).tolist(), strict=True):
+        left, top, wide, high, _ = stats[index].tolist()
+        glow[top : top + high, left : left + wide] = _WINDOW * bright
+    # What is before a window hides it.
+    return np.asarray(cv2.bitwise_and(glow, cv2.cvtColor(walls, cv2.COLOR_GRAY2RGB)), np.uint8)
+
 
 _BEAM: Colour = (0.84, 0.82, 0.73)  # of our head lights, in relation to daylight
 _POOL: Colour = (0.91, 0.73, 0.47)  # of street lamps

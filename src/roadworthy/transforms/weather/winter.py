@@ -1,28 +1,271 @@
-"""Winter: bare trees, withered grass, snow beside the road, a paler and colder light."""
+"""What grows: where leaves and grass are, crowns without leaves, and grass that has withered."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from roadworthy.transforms.parameters import number
-from roadworthy.transforms.transform import register
-from roadworthy.transforms.weather._air import transmission
+from roadworthy.transforms.transform import number, register
 from roadworthy.transforms.weather._condition import LEVELS, Condition, known
-from roadworthy.transforms.weather._fields import Colour, Image, Mask, above, percentile, shaded, thinned
-from roadworthy.transforms.weather._foliage import bared, foliage, withered
-from roadworthy.transforms.weather._light import sunshine, without_shadows
-from roadworthy.transforms.weather._lying import SnowCover, lying_snow
 from roadworthy.transforms.weather._noise import ground_noise
-from roadworthy.transforms.weather._pixels import blended, spread
+from roadworthy.transforms.weather._pixels import (
+    Colour,
+    Image,
+    Mask,
+    above,
+    blended,
+    percentile,
+    resized,
+    shaded,
+    spread,
+    thinned,
+    widened,
+)
 from roadworthy.transforms.weather._scene import Surroundings
-from roadworthy.transforms.weather.fog import Fog
+from roadworthy.transforms.weather._sky import sunshine, without_shadows
+from roadworthy.transforms.weather.fog import Fog, transmission
 from roadworthy.transforms.weather.rain import HAZE as RAIN_HAZE
 from roadworthy.transforms.weather.snow import HAZE as SNOW_HAZE
+from roadworthy.transforms.weather.snow import SnowCover, lying_snow
 
-__all__ = ["Winter"]
+_TILE = 512  # pixels
+_BOUGHS = 8  # of the tile, each way
+_TEXELS = 48.0  # of the tile for each metre
+_FINEST = 2.0  # texels for each pixel at most: thinner twigs would only flicker
+_FINE_TWIGS = 64  # how much those too small to be drawn hide, of 255
+_PARTLY = 40  # of 255: leaves that hide what is behind them
+# How bright what is seen between twigs is on average, of a byte, so that light and shade fit in.
+_BETWEEN = 0.5
+_DARK = np.uint8(56)  # grey level below which colours say little
+_BEFORE_TREES = ("dynamic object", "ego-vehicle", "traffic infrastructure")  # and never what lies behind
+_TWIG: Colour = (98.0, 86.0, 78.0)
+_SNOW: Colour = (206.0, 211.0, 219.0)
+# How green, or how yellow, of 128, a pixel must be to be perhaps, and surely, a leaf: in what the label map
+# calls a tree; anywhere; and where the road is thought to be, with shadows that look green beside sunlight.
+_PERHAPS_GREEN, _PERHAPS_WARM = (3.0, 12.0), (20.0, 30.0)
+_GREEN, _WARM = (8.0, 18.0), (38.0, 54.0)
+_GREEN_ON_ROAD = (18.0, 30.0)
+_ROUGH_GREEN, _ROUGH_WARM = (6.0, 16.0), (16.0, 40.0)  # eighths of a grey level between neighbours, likewise
+_STRAW: Colour = (1.04, 0.94, 0.74)  # of its green, by channel
+
+
+def foliage(scene: Surroundings) -> tuple[Mask, Mask]:
+    """Return how surely each pixel shows leaves, and how surely grass.
+
+    Leaves are green, yellow or red, and grass is green. Where the label map knows of trees and terrain, a
+    little colour is enough. Without one, leaves are what is rough and has their colour in a whole region
+    above the horizon, for a camera looks over what is lower than itself; what is green below it is grass.
+    """
+    greener, warmer = _colours(scene, scene.frame.image)
+    perhaps = _either(_surely(greener, *_PERHAPS_GREEN), _surely(warmer, *_PERHAPS_WARM))
+    trees, terrain = scene.mask("tree"), scene.mask("terrain")
+    if trees is not None and terrain is not None:
+        verge = _verge(scene, trees)
+        leaves = _both(widened(perhaps, 1), np.asarray(cv2.subtract(trees, verge), np.uint8))
+        return leaves, _either(_both(_surely(greener, *_PERHAPS_GREEN), terrain), verge)
+    # A thumbnail shows regions; to the pixel, what may be a leaf there is one.
+    greener, warmer = _colours(scene, scene.thumbnail)
+    rough = _roughness(scene)
+    leafy = _either(
+        _both(_surely(greener, *_GREEN), _surely(rough, *_ROUGH_GREEN)),
+        _both(_surely(warmer, *_WARM), _surely(rough, *_ROUGH_WARM)),
+    )
+    grass = _surely(greener, *_GREEN)
+    cv2.copyTo(_surely(greener, *_GREEN_ON_ROAD), above(scene.small_road, 127), grass)
+    horizon = min(max(round(scene.small_view.horizon), 0), len(grass))
+    leafy[horizon:], grass[:horizon] = 0, 0
+    leaves = _both(scene.full(_opened(leafy, 5, 5)), np.asarray(cv2.bitwise_not(scene.sky), np.uint8))
+    return _both(leaves, perhaps), _both(scene.full(_opened(grass, 5, 5)), perhaps)
+
+
+def _verge(scene: Surroundings, trees: Mask) -> Mask:
+    """Return what a label map calls a tree and is a verge: low and wide. Many data sets have no grass."""
+    low = thinned(trees, *scene.small)
+    low[: min(max(round(scene.small_view.horizon + 0.02 * len(low)), 0), len(low))] = 0
+    return _both(scene.full(_opened(low, max(3, scene.small[0] // 8), 1)), trees)
+
+
+def _either(one: Mask, other: Mask) -> Mask:
+    return np.asarray(cv2.max(one, other), np.uint8)
+
+
+def _both(one: Mask, other: Mask) -> Mask:
+    return np.asarray(cv2.min(one, other), np.uint8)
+
+
+def _opened(mask: Mask, width: int, height: int) -> Mask:
+    """Return a mask without what is smaller than so many pixels; what the picture cuts off does not count."""
+    box = np.ones((height, width), np.uint8)
+    found = cv2.morphologyEx(mask, cv2.MORPH_OPEN, box, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+    return np.asarray(found, np.uint8)
+
+
+def _surely(share: Mask, low: float, high: float) -> Mask:
+    """Return 0 for shares below ``low``, 255 for those above ``high``, and in between what is in between."""
+    table = np.clip((np.arange(256) - low) / (high - low), 0, 1) * 255
+    return np.asarray(cv2.LUT(share, np.rint(table).astype(np.uint8)), np.uint8)
+
+
+def _colours(scene: Surroundings, image: Image) -> tuple[Mask, Mask]:
+    """Return how green each pixel is, and how yellow or green, both in relation to how bright it is."""
+    # Single pixels have any colour, above all in the dark.
+    size = max(5, image.shape[1] // 100 | 1)
+    red, green, blue = cv2.split(cv2.blur(image, (size, size)))
+    # A green cast of the light shows on the road, which is grey.
+    cast = np.maximum(cv2.mean(scene.thumbnail, above(scene.small_road, 127))[:3], 1.0)
+    gain = float(np.clip((cast[0] + cast[2]) / 2 / cast[1], 0.85, 1.0))
+    green = cv2.convertScaleAbs(green, alpha=gain)
+    bright = np.maximum(cv2.max(red, green), _DARK)
+    # Paint that is yellow has little blue as well, but more red than green.
+    more = cv2.min(
+        cv2.subtract(green, cv2.addWeighted(red, 0.5, blue, 0.5, 0)),
+        cv2.addWeighted(green, 3, red, -2.85, 0),
+    )
+    greener = cv2.divide(more, bright, scale=128)
+    warmer = cv2.divide(cv2.subtract(green, blue), bright, scale=128)
+    return np.asarray(greener, np.uint8), np.asarray(warmer, np.uint8)
+
+
+def _roughness(scene: Surroundings) -> Mask:
+    """Return how much neighbours differ in a thumbnail: leaves do, walls and vehicles do not."""
+    differ = cv2.absdiff(scene.small_grey, cv2.blur(scene.small_grey, (3, 3)))
+    return np.asarray(cv2.blur(cv2.convertScaleAbs(differ, alpha=8), (7, 7)), np.uint8)
+
+
+def withered(image: Image, where: Mask) -> Image:
+    """Return the image with what is green in a mask turned to the colour of straw."""
+    channel = cv2.extractChannel(image, 1)
+    straw = cv2.merge([cv2.convertScaleAbs(channel, alpha=share) for share in _STRAW])
+    return blended(image, np.asarray(straw, np.uint8), where)
+
+
+def bared(image: Image, scene: Surroundings, leaves: Mask, rng: np.random.Generator) -> Image:
+    """Return the image with bare branches in the place of leaves, some snow on them.
+
+    What would be seen between branches is not known; it is made of what is seen around the leaves.
+
+    Args:
+        image: RGB.
+        scene: What is known about the frame.
+        leaves: How surely each pixel shows leaves that have fallen.
+        rng: Where the branches are.
+    """
+    left, top, width, height = cv2.boundingRect(leaves)
+    if width == 0:
+        return image
+    part = np.s_[top : top + height, left : left + width]
+    light = scene.light * scene.light_on_ground
+    crown = scene.full(_behind(image, scene, leaves))[part]
+    twigs, snow = _branches(scene, rng, part)
+    # The light and shade of the leaves stays, that of twigs too fine to be drawn.
+    fine = scene.grey[part]
+    seen = cv2.addWeighted(fine, 0.8, cv2.blur(fine, (7, 7)), -0.8, 255 * _BETWEEN)
+    seen = spread(np.asarray(cv2.multiply(seen, cv2.bitwise_not(twigs), scale=1 / 255), np.uint8))
+    cv2.multiply(crown, seen, scale=1 / (255 * _BETWEEN), dst=seen)
+    planes = [
+        cv2.addWeighted(twigs, dark * light / 255, snow, (white - dark) * light / 255, 0)
+        for dark, white in zip(_TWIG, _SNOW, strict=True)
+    ]
+    result = image.copy()
+    result[part] = blended(image[part], np.asarray(cv2.add(seen, cv2.merge(planes)), np.uint8), leaves[part])
+    return result
+
+
+def _behind(image: Image, scene: Surroundings, leaves: Mask) -> Image:
+    """Return what is seen around leaves, carried on into them, in a thumbnail."""
+    small = np.asarray(resized(image, *scene.small), np.float32)
+    hiding = above(np.asarray(resized(leaves, *scene.small), np.uint8), _PARTLY)
+    before = scene.mask(*_BEFORE_TREES)
+    if before is not None:
+        hiding = _either(hiding, thinned(before, *scene.small))
+    hiding = widened(hiding, 1)
+    around = np.asarray(cv2.bitwise_not(hiding), np.uint8)
+    weight = around.astype(np.float32) * np.float32(1 / 255)
+    total = small * weight[..., None]
+    found = np.zeros_like(small)
+    left = np.ones_like(weight)
+    for part in (40, 12, 4):
+        size = (max(3, scene.small[0] // part) | 1, max(3, scene.small[0] // part // 2) | 1)
+        share = cv2.blur(weight, size)
+        sure = np.minimum(share * np.float32(6), 1)
+        found += (left * sure / np.maximum(share, np.float32(1e-3)))[..., None] * cv2.blur(total, size)
+        left *= 1 - sure
+    found += left[..., None] * np.array(cv2.mean(small, around)[:3], np.float32)
+    return np.clip(found, 0, 255).astype(np.uint8)
+
+
+def _branches(scene: Surroundings, rng: np.random.Generator, part: tuple[slice, slice]) -> tuple[Mask, Mask]:
+    """Return branches and the snow on them in a part of the picture, larger where things are near."""
+    top, left = (int(v) for v in rng.integers(0, _TILE, 2))
+    texels = np.minimum(scene.small_distance * np.float32(_TEXELS / scene.view.focal), np.float32(_FINEST))
+    # In steps of two: a scale that changed from pixel to pixel would bend the branches.
+    step = np.clip(np.rint(np.log2(np.float32(_FINEST) / np.maximum(texels, np.float32(1e-3)))), 0, 3)
+    steps = cv2.resize(step.astype(np.uint8), scene.frame.size, interpolation=cv2.INTER_NEAREST)[part]
+    rows, columns = (
+        np.arange(one.start, one.stop) + start for one, start in zip(part, (top, left), strict=True)
+    )
+    found = np.empty(steps.shape, np.uint16)
+    for k in range(4):
+        here = steps == k
+        if here.any():
+            tile = _enlarged(k)
+            drawn = tile.take(rows, axis=0, mode="wrap").take(columns, axis=1, mode="wrap")
+            np.copyto(found, drawn, where=here)
+    both = found.view(np.uint8).reshape(*found.shape, 2)
+    return np.ascontiguousarray(both[..., 0]), np.ascontiguousarray(both[..., 1])
+
+
+@lru_cache(maxsize=4)
+def _enlarged(step: int) -> NDArray[np.uint16]:
+    """Return the tile at one of four scales; two bytes are looked up together."""
+    size = round(_TILE * 2**step / _FINEST)
+    interpolation = cv2.INTER_AREA if size < _TILE else cv2.INTER_LINEAR
+    tile = np.asarray(cv2.resize(_thicket(), (size, size), interpolation=interpolation), np.uint8)
+    return tile.view(np.uint16)[..., 0]
+
+
+@lru_cache(maxsize=1)
+def _thicket() -> Image:
+    """Return branches, and snow on their upper sides, as two channels that repeat in both directions."""
+    rng = np.random.default_rng(23)
+    wide = np.zeros((3 * _TILE, 3 * _TILE), np.uint8)
+    for k in range(_BOUGHS**2):
+        x, y = ((cell + float(rng.uniform(0, 1))) * _TILE / _BOUGHS + _TILE for cell in divmod(k, _BOUGHS))
+        _grow(wide, rng, (x, y), float(rng.uniform(-1.0, 1.0)), 85.0, 3.0)
+    # Whatever leaves the tile on one side comes in on the other.
+    twigs = np.max(
+        [wide[i * _TILE :, k * _TILE :][:_TILE, :_TILE] for i in range(3) for k in range(3)], axis=0
+    )
+    higher = np.roll(twigs, 2, axis=0)
+    snow = cv2.blur(cv2.subtract(twigs, higher), (2, 2))
+    return np.asarray(cv2.merge([np.maximum(cv2.blur(twigs, (2, 2)), np.uint8(_FINE_TWIGS)), snow]), np.uint8)
+
+
+def _grow(
+    canvas: Mask,
+    rng: np.random.Generator,
+    start: tuple[float, float],
+    angle: float,
+    length: float,
+    wide: float,
+) -> None:
+    """Draw a branch at an angle from upright, clockwise, and all that grows from it."""
+    end = start[0] + length * math.sin(angle), start[1] - length * math.cos(angle)
+    first, last = ((round(x * 16), round(y * 16)) for x, y in (start, end))
+    cv2.line(canvas, first, last, 255, max(1, round(wide)), cv2.LINE_AA, 4)
+    if wide < 0.7:
+        return
+    for k in range(4):
+        at = 0.3 + 0.23 * k
+        place = start[0] + (end[0] - start[0]) * at, start[1] + (end[1] - start[1]) * at
+        turn = (1 if k % 2 else -1) * float(rng.uniform(0.35, 0.8))
+        _grow(canvas, rng, place, angle + turn, length * float(rng.uniform(0.4, 0.6)), wide * 0.5)
+
 
 _COVER = SnowCover(
     by_class={"terrain": 1.05, "sidewalk": 0.72},

@@ -1,4 +1,4 @@
-"""What VSNR measures, for batches of tensors: see `roadworthy.visual_change._details`."""
+"""What VSNR measures, for batches of tensors: see `roadworthy.visual_change._visibility`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from roadworthy.visual_change._details import HIGH_GAIN, LIFTING, LOW_GAIN
 from roadworthy.visual_change._grey import Doubles
 from roadworthy.visual_change._tensors._images import reflected
-from roadworthy.visual_change._viewing import SCALES, Viewing
+from roadworthy.visual_change._visibility import HIGH_GAIN, LIFTING, LOW_GAIN, SCALES, Viewing
 
 __all__ = ["deviations", "luminances"]
 

@@ -10,8 +10,11 @@ from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
 from roadworthy.visual_change._fidelity import (
+    BAND,
     BLOCK,
+    FIRST_LOW,
     FLAT,
+    LOW,
     MARGINS,
     NEURAL_NOISE,
     REACHES,
@@ -19,7 +22,6 @@ from roadworthy.visual_change._fidelity import (
     levels_of,
     missing_pixels,
 )
-from roadworthy.visual_change._pyramid import BAND, FIRST_LOW, LOW
 from roadworthy.visual_change._tensors._images import correlated, reflected
 
 __all__ = ["Scenes", "fidelities_to_nothing"]

@@ -14,8 +14,7 @@ from roadworthy.visual_change._tensors._details import deviations, luminances
 from roadworthy.visual_change._tensors._fidelity import Scenes
 from roadworthy.visual_change._tensors._images import checked, grey
 from roadworthy.visual_change._tensors._pixel import pixel_fidelities
-from roadworthy.visual_change._viewing import Viewing
-from roadworthy.visual_change._visibility import Luminance, Masking
+from roadworthy.visual_change._visibility import Luminance, Masking, Viewing
 
 __all__ = ["MEASURES", "measured"]
 

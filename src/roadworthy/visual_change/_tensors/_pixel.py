@@ -1,4 +1,4 @@
-"""VIF of pixels for batches of tensors: see `roadworthy.visual_change._pixel`."""
+"""VIF of pixels for batches of tensors: see `roadworthy.visual_change._fidelity`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d
 
-from roadworthy.visual_change._pixel import FLAT, NEURAL_NOISE, WINDOWS
+from roadworthy.visual_change._fidelity import PIXEL_FLAT as FLAT
+from roadworthy.visual_change._fidelity import PIXEL_NOISE as NEURAL_NOISE
+from roadworthy.visual_change._fidelity import WINDOWS
 from roadworthy.visual_change._tensors._fidelity import fidelities_to_nothing
 from roadworthy.visual_change._tensors._images import reflected
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from roadworthy.driving.completeness import partial_sectors
 from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.drives.readers import read_drive
 from roadworthy.driving.metrics import compute, meaning_of, unit_of
 from roadworthy.driving.requirements import Thresholds, read_thresholds

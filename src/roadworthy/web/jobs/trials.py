@@ -15,8 +15,7 @@ from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
 
 if TYPE_CHECKING:
     from roadworthy.bbsl import Spec
-    from roadworthy.bbsl.method import BbslMethod
-    from roadworthy.bbsl.track_method import BbslTrackMethod
+    from roadworthy.bbsl.method import BbslMethod, BbslTrackMethod
     from roadworthy.cases import Dataset, Method, Requirement
     from roadworthy.rules.generation import Plan
 
@@ -65,7 +64,7 @@ def specification_method(ask: BbslAsk) -> BbslMethod | BbslTrackMethod:
     """
     from roadworthy.bbsl import Bindings, parse
     from roadworthy.bbsl.binding_files import source_of
-    from roadworthy.bbsl.choosing import method_for
+    from roadworthy.bbsl.method import method_for
     from roadworthy.bbsl.testing import find_role
 
     spec = parse(ask.text)
@@ -162,7 +161,7 @@ def trial_of(ask: RulesAsk | BbslAsk, opened: Callable[[str], SystemUnderTest] =
     data = opened_data(ask.data, ask.frames, seed=ask.seed, systems=systems)
     acceptance = Acceptance(ask.allow)
     if isinstance(ask, BbslAsk):
-        from roadworthy.bbsl.choosing import TEXT
+        from roadworthy.bbsl.method import TEXT
 
         requirement = Requirement(ask.name or SPECIFICATION, TEXT, "bbsl", acceptance=acceptance)
         return Trial(specification_method(ask), requirement, data, systems)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from roadworthy.world.mesh import Mesh
+from roadworthy.world.scene import Thing
 from roadworthy.world.shapes.buildings import building
 from roadworthy.world.shapes.people import bicyclist, pedestrian
 from roadworthy.world.shapes.plants import tree
 from roadworthy.world.shapes.signs import LAMP_HEAD, SIGNAL_LAMPS, street_lamp, traffic_light, traffic_sign
 from roadworthy.world.shapes.vehicles import vehicle
-from roadworthy.world.things import Thing
 
 __all__ = ["LAMP_HEAD", "SIGNAL_LAMPS", "mesh_of"]
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from roadworthy.world.classes import VEHICLE
-from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Point, shaded
-from roadworthy.world.paints import PAINTS
-from roadworthy.world.shapes.lettering import lettering
+from roadworthy.world.mesh import PAINTS, Color, Mesh, MeshBuilder, Point, shaded
 from roadworthy.world.shapes.outlines import ring
+from roadworthy.world.shapes.signs import lettering
 
 __all__ = ["vehicle"]
 

@@ -20,7 +20,7 @@ from roadworthy.driving.drives.readers import (
     read_table,
     read_udacity_sim,
 )
-from roadworthy.driving.drives.readers._lanelets import Lanelet, Place, route_ahead
+from roadworthy.driving.drives.readers.commonroad import Lanelet, Place, route_ahead
 from roadworthy.driving.metrics import compute, per_step
 from roadworthy.errors import InputError
 

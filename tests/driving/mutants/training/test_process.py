@@ -8,7 +8,7 @@ from torch import nn
 
 from roadworthy.driving.mutants.training.process import FaultyTask, clipped, optimizer_named
 from roadworthy.models.training import DrivingTask, Settings
-from roadworthy.models.zoo._layers import Head
+from roadworthy.models.zoo.driving_networks import Head
 
 
 class Small(nn.Module):

@@ -80,7 +80,7 @@ def guided(
     from roadworthy.coverage.search.comparison import GuidedStudy
     from roadworthy.coverage.search.settings import Settings
     from roadworthy.models import Network
-    from roadworthy.report.coverage_search import draw_growth
+    from roadworthy.report.coverage import draw_growth
 
     if tries < 0:
         raise InputError(f"--tries must be 0 or more, got {tries}")

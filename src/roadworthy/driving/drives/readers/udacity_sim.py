@@ -6,7 +6,7 @@ from os import PathLike, fspath
 
 import numpy as np
 
-from roadworthy.datasets.udacity_sim import logged_signals
+from roadworthy.datasets.udacity import logged_signals
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Signals

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from roadworthy.models.comparison import Measure
 from roadworthy.models.images import View
+from roadworthy.models.scorers import Measure
 from roadworthy.models.training import Settings, TrainingTask
 
 __all__ = ["FaultyTask", "clipped", "optimizer_named"]

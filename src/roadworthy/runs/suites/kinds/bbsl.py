@@ -11,8 +11,7 @@ from roadworthy.runs.suites.kinds.base import Context, Kind, OfEach, Part, other
 from roadworthy.runs.suites.opening import Facts
 
 if TYPE_CHECKING:
-    from roadworthy.bbsl.method import BbslMethod
-    from roadworthy.bbsl.track_method import BbslTrackMethod
+    from roadworthy.bbsl.method import BbslMethod, BbslTrackMethod
     from roadworthy.cases import Method
 
 __all__ = ["BbslKind"]
@@ -28,7 +27,7 @@ class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
         """Yield the specification."""
         from roadworthy.bbsl import Bindings, load, load_bindings, parse
         from roadworthy.bbsl.binding_files import source_of
-        from roadworthy.bbsl.choosing import TEXT, method_for
+        from roadworthy.bbsl.method import TEXT, method_for
         from roadworthy.bbsl.testing import find_role
 
         itself = "endcase" in entry.bbsl

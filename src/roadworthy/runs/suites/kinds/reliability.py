@@ -39,7 +39,7 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
     def parts(self, entry: ReliabilityForm, context: Context) -> Iterator[Part[Wanted]]:
         """Yield a part for each transformation and requirement."""
         from roadworthy.reliability import Accuracy
-        from roadworthy.reliability.choosing import PRESERVED
+        from roadworthy.reliability.requirements import PRESERVED
 
         study = entry.study
         if study.endswith((".yaml", ".yml")):
@@ -58,7 +58,7 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
 
     def _made(self, wanted: Wanted, measures: Sequence[Measure]) -> list[Preservation]:
         from roadworthy.reliability import Bootstrap
-        from roadworthy.reliability.choosing import requirements_of
+        from roadworthy.reliability.requirements import requirements_of
 
         entry = wanted.entry
         bootstrap = Bootstrap(
@@ -97,7 +97,7 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
 
     def variants(self, part: Part[Wanted], facts: Facts) -> Sequence[Part[Wanted]]:
         """Return a part for each measure that suits the model."""
-        from roadworthy.reliability.choosing import fitting_measures
+        from roadworthy.reliability.requirements import fitting_measures
 
         wanted = part.inside
         assert facts.answer is not None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.frames import Signals
-from roadworthy.models.truth import SEES_NO_CHANGE, Truth
+from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
 from roadworthy.runs.suites.forms import RuleForm, RulesForm
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
 from roadworthy.runs.suites.opening import Facts

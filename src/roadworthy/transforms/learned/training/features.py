@@ -18,7 +18,7 @@ from torch import nn
 
 from roadworthy.errors import InputError
 from roadworthy.models.zoo import load_module
-from roadworthy.models.zoo.detector import Detector
+from roadworthy.models.zoo.perception_networks import Detector
 
 __all__ = ["FeatureNetwork", "feature_network", "frechet_distance", "perceptual_loss", "pooled"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.transforms.learned.inputs import channel_table, edges_of
+from roadworthy.transforms.learned.network import channel_table, edges_of
 from roadworthy.transforms.learned.training.pictures import Arrays, Pictures, prepared
 
 __all__ = ["channels_of", "classes_in", "read_pictures", "resized"]

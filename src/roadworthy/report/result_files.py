@@ -1,0 +1,309 @@
+"""The results of a run as files for other tools: JUnit XML, a Markdown summary, one flat CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from roadworthy._files import replacing, write_text
+from roadworthy._tables import csv_text
+from roadworthy.cases import Scalar, Status
+from roadworthy.report.html.formats import count, percent, signed
+from roadworthy.report.results import Result, Standing, clipped, results_of, whole_of
+from roadworthy.runs.store import notes_of
+
+if TYPE_CHECKING:
+    from roadworthy.runs.store import StoredRun
+
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_WORST = 3
+_DETAILED = 100  # failing tests whose worst cases are looked up
+
+
+def write_junit(run: StoredRun, path: str | Path) -> Path:
+    """Write the results of a run as JUnit XML.
+
+    There is a ``testsuite`` for each system and in it a ``testcase`` for each requirement. One that is
+    violated has a ``failure`` with rate, bound and the worst cases with the paths of their images. One that
+    was not tested to the end has an ``error``. One that is inconclusive is ``skipped``, with the reason: it
+    is neither shown to hold nor to fail. Systems are in the order of their names.
+
+    Args:
+        run: The run.
+        path: The file.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    by_system: dict[str, list[Result]] = {}
+    for one in results_of(run):
+        by_system.setdefault(one.system, []).append(one)
+    root = ElementTree.Element("testsuites", {"name": "roadworthy"})
+    _count(root, [one for found in by_system.values() for one in found])
+    left = _DETAILED
+    for system, found in sorted(by_system.items()):
+        suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(system), "time": "0"})
+        _count(suite, found)
+        for result in found:
+            detailed = result.standing is Standing.VIOLATED and left > 0
+            left -= detailed
+            suite.append(_test(run, result, detailed=detailed))
+    ElementTree.indent(root)
+    content = ElementTree.tostring(root, "utf-8", xml_declaration=True)
+    path = Path(path)
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(content + b"\n")
+    return path
+
+
+def _count(element: ElementTree.Element, results: Sequence[Result]) -> None:
+    standings = [one.standing for one in results]
+    element.set("tests", str(len(standings)))
+    element.set("failures", str(standings.count(Standing.VIOLATED)))
+    element.set("errors", str(standings.count(Standing.UNFINISHED)))
+    element.set("skipped", str(standings.count(Standing.INCONCLUSIVE)))
+
+
+def _test(run: StoredRun, result: Result, *, detailed: bool) -> ElementTree.Element:
+    requirement = result.requirement
+    name = f"{requirement.id}: {clipped(requirement.text, 160)}"
+    test = ElementTree.Element(
+        "testcase",
+        {
+            "classname": _clean(f"{result.system}.{requirement.method}"),
+            "name": _clean(name),
+            "time": "0",
+        },
+    )
+    if result.standing is Standing.VIOLATED:
+        failure = ElementTree.SubElement(
+            test, "failure", {"message": _clean(clipped(result.summary)), "type": str(requirement.severity)}
+        )
+        failure.text = _clean(_details(run, result, detailed=detailed))
+    elif result.standing is Standing.UNFINISHED:
+        ElementTree.SubElement(
+            test, "error", {"message": _clean(clipped(result.summary)), "type": "unfinished"}
+        )
+    elif result.standing is Standing.INCONCLUSIVE:
+        ElementTree.SubElement(
+            test, "skipped", {"message": _clean(f"inconclusive: {clipped(result.summary)}")}
+        )
+    return test
+
+
+def _details(run: StoredRun, result: Result, *, detailed: bool) -> str:
+    requirement = result.requirement
+    lines = [clipped(requirement.text, 600), result.summary, *result.notes]
+    if result.rate is not None:
+        told = f"rate {result.rate:.6g}, {result.failures} of {result.judged} cases judged"
+        if result.bound is not None:
+            told += f"; upper bound {result.bound:.6g}; accepted {result.accepted:.6g}"
+        lines.append(told)
+    lines.append(
+        f"not applicable {result.counts[Status.NOT_APPLICABLE]}, errors {result.counts[Status.ERROR]}"
+    )
+    lines.append(f"severity {requirement.severity}" + _listed(requirement.tags))
+    rows = run.worst(requirement.id, result.system, _WORST) if detailed else []
+    for row in rows:
+        lines += _case(row)
+    lines.append(f"rows: {result.folder}")
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def _listed(tags: Sequence[str]) -> str:
+    return "; tags " + ", ".join(clipped(tag, 60) for tag in tags[:12]) if tags else ""
+
+
+def _case(row: dict[str, Scalar]) -> list[str]:
+    margin = row["margin"]
+    told = f"margin {float(margin):.6g}" if isinstance(margin, int | float) else f"error: {row['reason']}"
+    change = row["visual_change"]
+    if isinstance(change, float):
+        told += f", visual change {change:.2f}"
+    images = str(row["images"] or "").split()
+    return [
+        f"worst: {clipped(str(row['case']), 120)}: {clipped(told)}",
+        *(f"  image: images/{one[:2]}/{one}.png" for one in images),
+    ]
+
+
+def _clean(text: str) -> str:
+    r"""Return text without what XML cannot hold: such characters become escapes.
+
+    Example:
+        >>> _clean("a\x00b")
+        'a\\x00b'
+    """
+    return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape", "backslashreplace").decode(), text)
+
+
+_LINES = 30
+
+_NOTES = 8
+_SIGNS = {
+    Standing.VIOLATED: "❌",
+    Standing.UNFINISHED: "⏸️",
+    Standing.INCONCLUSIVE: "❔",
+    Standing.PASSED: "✅",
+}
+
+
+def write_summary(run: StoredRun, path: str | Path, *, report: str = "report.html") -> Path:
+    """Write a summary of a run: what was found, a short table, the three worst failures.
+
+    Args:
+        run: The run.
+        path: The file.
+        report: Where the report is, seen from the summary.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    path = Path(path)
+    write_text(path, _summary(run, report))
+    return path
+
+
+def _summary(run: StoredRun, report: str) -> str:
+    results = sorted(results_of(run), key=lambda one: (one.order, one.requirement.id, one.system))
+    whole = whole_of(results)
+    lines = [
+        f"### {_SIGNS[whole.standing]} Roadworthy: {whole.standing}",
+        "",
+        whole.sentence,
+        "",
+        *_notes(run),
+        "| | requirement | model | failing | at most | accepted | failed / judged |",
+        "|---|---|---|---:|---:|---:|---:|",
+        *(_line(one) for one in results[:_LINES]),
+        "",
+    ]
+    if len(results) > _LINES:
+        lines += [f"{count(len(results) - _LINES)} more, which stand no worse, are left out.", ""]
+    worst = _worst(run, results)
+    if worst:
+        lines += ["**The worst failures**", "", *worst, ""]
+    return "\n".join([*lines, f"[The whole report]({report})", ""])
+
+
+def _notes(run: StoredRun) -> list[str]:
+    """Return what to know before relying on the table."""
+    notes = notes_of(run.manifest)
+    lines = [f"- {escaped(note, 300)}" for note in notes[:_NOTES]]
+    if len(notes) > _NOTES:
+        lines.append(f"- {count(len(notes) - _NOTES)} more notes are in manifest.json")
+    return [*lines, ""] if lines else []
+
+
+def _line(result: Result) -> str:
+    cells = (
+        _SIGNS[result.standing],
+        f"**{escaped(result.requirement.id, 60)}** {escaped(result.requirement.text, 90)}",
+        escaped(result.system, 40),
+        percent(result.rate),
+        percent(result.bound),
+        percent(result.accepted),
+        f"{count(result.failures)} / {count(result.judged)}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _worst(run: StoredRun, results: list[Result]) -> list[str]:
+    """Return the worst case of each of the requirements that stand worst, one for each."""
+    lines: list[str] = []
+    seen: set[str] = set()
+    for one in results:
+        if len(lines) == _WORST:
+            break
+        if not one.failures or one.requirement.id in seen:
+            continue
+        seen.add(one.requirement.id)
+        for row in run.worst(one.requirement.id, one.system, 1):
+            margin = row["margin"]
+            told = (
+                f"margin {signed(margin)}" if isinstance(margin, float) else escaped(str(row["reason"]), 120)
+            )
+            if isinstance(row["visual_change"], float):
+                told += f", visual change {row['visual_change']:.2f}"
+            image = str(row["images"] or "").split()[-1:]
+            shown = f", [image](images/{image[0][:2]}/{image[0]}.png)" if image else ""
+            name = f"{escaped(one.requirement.id, 60)}, {escaped(one.system, 40)}"
+            lines.append(f"- {name}: {escaped(str(row['case']), 80)}, {told}{shown}")
+    return lines
+
+
+def escaped(text: str, most: int) -> str:
+    r"""Return text as Markdown shows it: nothing in it is taken for a table, a link, a mention or HTML.
+
+    Example:
+        >>> escaped("<b>|[x](y)", 40)
+        '&lt;b&gt;\\|\\[x\\](y)'
+    """
+    line = clipped(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # A space of no width after @ and #, so that nobody is called and no issue linked.
+    line = re.sub(r"([@#])(?=\w)", "\\1\u200b", line)
+    return re.sub(r"([\\`*_{}\[\]|~!])", r"\\\1", line)
+
+
+COLUMNS = (
+    "requirement", "system", "method", "severity", "status", "rate", "upper_bound", "confidence", "max_rate",
+    "failures", "judged", "passed", "violated", "not_applicable", "errors", "worst_margin", "tags", "text",
+    "summary", "folder",
+)  # fmt: skip
+"""What a line says; numbers are not rounded, and empty where the method does not give them."""
+
+
+def write_results(run: StoredRun, path: str | Path) -> Path:
+    """Write the results of a run, in the order in which they are stored.
+
+    Args:
+        run: The run.
+        path: The file.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    path = Path(path)
+    write_text(path, csv_text(COLUMNS, map(_results_csv_line, results_of(run))))
+    return path
+
+
+def _results_csv_line(result: Result) -> list[object]:
+    requirement, counts = result.requirement, result.counts
+    worst = result.measures.get("worst_margin")
+    return [
+        _inert(requirement.id),
+        _inert(result.system),
+        requirement.method,
+        requirement.severity,
+        result.standing,
+        result.rate,
+        result.bound,
+        result.confidence,
+        result.accepted,
+        result.failures,
+        result.judged,
+        counts[Status.PASSED],
+        counts[Status.VIOLATED],
+        counts[Status.NOT_APPLICABLE],
+        counts[Status.ERROR],
+        worst,
+        _inert(" | ".join(requirement.tags)),
+        _inert(requirement.text),
+        _inert(result.summary),
+        result.folder,
+    ]
+
+
+def _inert(text: str) -> str:
+    """Return text that a spreadsheet does not take for a formula.
+
+    Example:
+        >>> _inert("=1+1"), _inert("R1")
+        ("'=1+1", 'R1')
+    """
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

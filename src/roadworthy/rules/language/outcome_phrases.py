@@ -1,0 +1,251 @@
+"""The direction that an expectation names, and how much is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import cast
+
+from roadworthy.rules.expectation import ExpectedChange, Modifier, Output, Quantity
+from roadworthy.rules.language.outcome_parts import EXAMPLES, Item, Part
+from roadworthy.rules.language.quantities import Found
+
+LOWER, UPPER = ("at least", "more than"), ("at most", "less than")
+BEFORE_A_QUANTITY = frozenset({"by", "to", "within", "modifier", "over", "beyond", "exceed", "degree", "at"})
+BOUNDS = frozenset({"modifier", "over", "beyond", "suffix", "exceed"})
+NEEDS_A_QUANTITY = ("by", "to", "at", "within", "modifier", "over", "beyond", "suffix", "exceed", "limit")
+RANGE = ("between 10% and 40%",)
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A quantity as it is expected.
+
+    Attributes:
+        quantity: How much; the lower end of a range.
+        upper: The upper end of a range.
+        modifier: How it bounds.
+        items: The quantity and the words around it.
+        found: The quantity as it is written; None where a verb says it, as in "halve".
+    """
+
+    quantity: Quantity
+    upper: Quantity | None
+    modifier: Modifier | None
+    items: tuple[Item, ...]
+    found: Found | None = None
+
+    @property
+    def text(self) -> str:
+        """The quantity as it is written."""
+        return str(self.found.words) if self.found else ""
+
+    def led_by(self, *kinds: str) -> bool:
+        """Say whether words of a kind belong to it."""
+        return any(item.kind in kinds for item in self.items)
+
+
+def read_amount(part: Part, output: Output) -> Amount | None:
+    """Return how much is expected of an output, or nothing.
+
+    Raises:
+        RuleError: The quantities do not fit the output or each other, or one is missing.
+    """
+    amounts = [
+        _around(part, place, output) for place, item in enumerate(part.items) if item.kind == "quantity"
+    ]
+    factor = _factor(part)
+    if factor is not None:
+        amounts.append(factor)
+    used = {id(item) for amount in amounts for item in amount.items}
+    alone = [item for item in part.of(*NEEDS_A_QUANTITY) if id(item) not in used]
+    if len(amounts) == 1 and amounts[0].modifier is None and _is_suffix(alone) and alone[0] is part.items[-1]:
+        # It stands at the end, as in: 10% higher at most.
+        amounts = [replace(amounts[0], modifier=cast(Modifier, alone[0].value))]
+        alone = []
+    if alone and not (amounts and all(item.kind == "limit" for item in alone)):
+        raise part.refuse(alone, "a quantity is needed here", ("at least 30%", "by 5 km/h"))
+    if len(amounts) > 2 or (factor is not None and len(amounts) > 1):
+        raise part.refuse(amounts[1].items, "more quantities than one expectation can have", RANGE)
+    if len(amounts) == 2:
+        return _range(part, *amounts)
+    return amounts[0] if amounts else None
+
+
+def _around(part: Part, place: int, output: Output) -> Amount:
+    """Return a quantity with the words before and after it that say how it bounds."""
+    items = part.items
+    start, stop = place, place + 1
+    while start and items[start - 1].kind in BEFORE_A_QUANTITY:
+        start -= 1
+    if stop < len(items) and _is_suffix(items[stop:]):
+        stop += 1
+    cluster = items[start:stop]
+    modifiers = ["more than" if one.kind == "exceed" else one.value for one in cluster if one.kind in BOUNDS]
+    if not modifiers and part.of("limit"):
+        modifiers = ["at most"]
+    found = items[place].found
+    assert found is not None
+    quantity, upper = found.as_quantities(output)
+    if found.kind == "number" and place + 1 < len(items) and items[place + 1].kind == "ego":
+        raise part.refuse(items[place : place + 2], "how many vehicles there are is not predicted")
+    if upper is not None:
+        modifiers.append("between")
+    if len(modifiers) > 1:
+        raise part.refuse(cluster, "two bounds on one quantity", RANGE)
+    return Amount(quantity, upper, cast(Modifier, modifiers[0]) if modifiers else None, cluster, found)
+
+
+def _is_suffix(items: Sequence[Item]) -> bool:
+    """Say whether a bound stands after its quantity: "30% or more", "30% at least"."""
+    if not items:
+        return False
+    if items[0].kind == "modifier" and items[0].value in ("at least", "at most"):
+        return len(items) == 1 or items[1].kind != "quantity"
+    return items[0].kind == "suffix"
+
+
+def _factor(part: Part) -> Amount | None:
+    """Return the amount in a verb such as halve."""
+    factors = part.of("factor")
+    if not factors:
+        return None
+    place = part.items.index(factors[0])
+    ahead = part.items[place - 1 : place] if place and part.items[place - 1].kind == "modifier" else ()
+    modifier = cast(Modifier, ahead[0].value) if ahead else None
+    return Amount(Quantity(float(factors[0].value), relative=True), None, modifier, (*ahead, factors[0]))
+
+
+def _range(part: Part, first: Amount, second: Amount) -> Amount:
+    """Return "at least 10% but no more than 40%" as one range."""
+    ends = {
+        "low" if amount.modifier in LOWER else "high" if amount.modifier in UPPER else "": amount
+        for amount in (first, second)
+    }
+    if set(ends) != {"low", "high"}:
+        raise part.refuse(second.items, "two quantities that make no range", RANGE)
+    low, high = ends["low"].quantity, ends["high"].quantity
+    if low.relative == high.relative and low.value > high.value:
+        raise part.refuse((*first.items, *second.items), "nothing lies between these two", RANGE)
+    return Amount(low, high, "between", (*first.items, *second.items), first.found)
+
+
+FLIPPED: dict[str | None, ExpectedChange] = {"increase": "decrease", "decrease": "increase"}
+SIDES: dict[str, ExpectedChange] = {"left": "decrease", "right": "increase"}
+TURNS = ("turn left", "turn right")
+VERBS = ("keep", "turn", "be", "move", "exceed", "limit")
+ADJECTIVES = frozenset(
+    {"slower", "slowly", "more slowly", "faster", "quicker", "more quickly", "higher", "same", "the same"}
+    | {"unchanged", "constant", "steady", "straight", "different"}
+)
+"""Without a verb these are no expectation."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Where a prediction should go.
+
+    Attributes:
+        change: The direction; None where only a new value is named.
+        heads: The items that name it.
+        degree: "more" or "less" where it is compared with an earlier change; "less" is turned round already.
+    """
+
+    change: ExpectedChange | None
+    heads: tuple[Item, ...]
+    degree: str | None
+
+
+def read_direction(part: Part, *, turning: bool = False) -> Direction:
+    """Return the direction that a part names.
+
+    Args:
+        part: The items.
+        turning: Whether the part before it speaks of turning, so that a side is enough.
+
+    Raises:
+        RuleError: It names none, or two that contradict each other.
+    """
+    degree = _degree(part)
+    heads = part.of("change", "size", "factor", "side")
+    if not heads:
+        return _without_head(part, degree)
+    sides = part.of("side")
+    if sides:
+        _check_sides(part, heads, turning)
+    named = sides or heads
+    change = _change(named[0])
+    for item in named[1:]:
+        if _change(item) != change:
+            raise part.refuse([item], "this contradicts what stands before it", EXAMPLES)
+    _check_words(part, heads)
+    if degree is None:
+        return Direction(change, heads, None)
+    if change not in FLIPPED:
+        raise part.refuse(part.of("degree"), f"{degree} of this cannot be judged")
+    return Direction(FLIPPED[change] if degree == "less" else change, heads, degree)
+
+
+def _change(item: Item) -> ExpectedChange:
+    if item.kind == "side":
+        return SIDES[item.value]
+    if item.kind == "factor":
+        return "decrease" if float(item.value) < 1 else "increase"
+    return cast(ExpectedChange, item.value)
+
+
+def _degree(part: Part) -> str | None:
+    degrees = part.of("degree")
+    if len({item.value for item in degrees}) > 1:
+        raise part.refuse(degrees, "more and less contradict each other")
+    if degrees:
+        return degrees[0].value
+    for first, second in pairwise(part.items):
+        going_on = first.kind == "keep" or first.text.startswith("continue")
+        slowing = second.kind == "change" and second.gerund and second.value in FLIPPED
+        if going_on and (slowing or second.kind == "infinitive"):
+            return "more"  # as in "keep slowing down" and "continue to slow down"
+    return None
+
+
+def _without_head(part: Part, degree: str | None) -> Direction:
+    """Return what is meant where no word names a direction by itself."""
+    if part.of("turn"):
+        raise part.refuse(part.of("turn"), "to which side: left or right?", TURNS)
+    degrees = part.of("degree")
+    if degrees and part.of("be"):  # "the speed should be less"
+        return Direction("decrease" if degree == "less" else "increase", degrees, None)
+    if degrees and not part.of("quantity"):
+        raise part.refuse(degrees, f"'{degrees[0].text}' of what?")
+    if part.of("keep") and not part.of("quantity"):
+        return Direction("same", part.of("keep"), degree)
+    if part.of("keep", "be", "move", "exceed", "limit") and part.of("quantity"):
+        return Direction(None, (), degree)
+    raise part.refuse((), "this does not say what the speed or the steering should do")
+
+
+def _check_sides(part: Part, heads: tuple[Item, ...], turning: bool) -> None:
+    """Refuse a side that does not go with the rest: "increase to the left", "keep left", "left" alone."""
+    others = [item for item in heads if item.kind != "side" and item.value != "different"]
+    if others or part.of("keep"):
+        raise part.refuse(others or part.of("keep", "side"), "this does not go with a side", TURNS)
+    whole = any(word in part.of("side")[0].text for word in ("turn", "make", "take"))  # "make a left turn"
+    if not (turning or whole or part.of("turn", "move", "be", "change")):
+        raise part.refuse(part.of("side"), "this does not say what should be done", TURNS)
+
+
+def _check_words(part: Part, heads: tuple[Item, ...]) -> None:
+    """Refuse words that compare a state with nothing, and "stop braking", which is no stop."""
+    for item in heads:
+        if item.text in ADJECTIVES and not part.of(*VERBS, "expect", "must"):
+            raise part.refuse([item], "this does not say what should be so", EXAMPLES)
+        if item.text == "down" and len(heads) == 1 and not part.of("keep", "be"):
+            raise part.refuse([item], "this does not say what should go down", EXAMPLES)
+        stays_slow = part.of("keep") and item.text in ("slow", "slowly") and not item.gerund
+        is_straight = part.of("be") and item.text.startswith("straight")
+        if stays_slow or is_straight:
+            raise part.refuse([item], "this is compared with nothing", EXAMPLES)
+    for first, second in pairwise(part.items):
+        if first.text in ("stop", "halt") and second.gerund and second in heads:
+            raise part.refuse([first, second], "this can mean two things", ("should not slow down",))
