@@ -172,8 +172,8 @@ def _watched() -> tuple[Work, Work, Any, NDArray[np.float32]]:
     from roadworthy.coverage.criteria import NeuronCoverage
     from roadworthy.datasets import load
     from roadworthy.models import onnx_model
-    from roadworthy.models.training import export
     from roadworthy.models.zoo import architecture
+    from roadworthy.training import export
 
     torch.set_num_threads(1)
     variant = architecture("epoch").variant(["steering"], {"width": 128, "height": 128})
@@ -310,8 +310,8 @@ def wall() -> float:
     from tests.web.many import make_run
 
     from roadworthy.web.app import create_app
-    from roadworthy.web.looking.wall import Selection, Wall
     from roadworthy.web.settings import Settings
+    from roadworthy.web.wall import Selection, Wall
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "large")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._measured import Bar, Beside, Growth, Measured
-from roadworthy.runs.executors.memory import machine_megabytes
+from roadworthy.runs.executors.faults import machine_megabytes
 
 __all__ = ["FILE", "Area", "Results", "begun", "machine", "now", "versions"]
 

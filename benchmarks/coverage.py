@@ -54,8 +54,8 @@ from roadworthy.coverage.criteria import (
 )
 from roadworthy.datasets import load
 from roadworthy.models import Network, onnx_model, torch_model
-from roadworthy.models.training import export
 from roadworthy.models.zoo import architecture
+from roadworthy.training import export
 
 IMAGES = 16
 _THRESHOLD = 0.2

@@ -26,11 +26,11 @@ from roadworthy.cases import Dataset, Requirement
 from roadworthy.coverage import Observed
 from roadworthy.coverage.method import CoverageMethod
 from roadworthy.coverage.search import Settings
-from roadworthy.coverage.search.comparison import distinct_failures, paired_difference
 from roadworthy.coverage.search.findings import growth_of
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models import load_model
+from roadworthy.papers.deeptest.comparison import distinct_failures, paired_difference
 from roadworthy.runs import read_rows, run
 
 SEARCHES = ("random", "random-deep", "algorithm-1", "curious")

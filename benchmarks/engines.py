@@ -40,6 +40,8 @@ from roadworthy.rules.tables import (
     violation_table,
 )
 from roadworthy.runs import read_rows, run_several
+from roadworthy.training.engines.comparing import compared, interval
+from roadworthy.training.engines.pairs import CHANGES, Change, PairSource, pair_of
 from roadworthy.transforms import (
     Operation,
     ReplaceOperation,
@@ -51,9 +53,6 @@ from roadworthy.transforms import (
 from roadworthy.transforms.engines import SHIPPED
 from roadworthy.transforms.learned import LearnedEngine, shipped_names
 from roadworthy.transforms.learned.engine import Network
-from roadworthy.transforms.learned.training.changes import CHANGES, Change
-from roadworthy.transforms.learned.training.comparing import compared, interval
-from roadworthy.transforms.learned.training.pairs import PairSource, pair_of
 from roadworthy.world import HELD_OUT_TRACK_NAMES, Camera
 
 RULES = Path(__file__).resolve().parents[1] / "examples" / "rules" / "paper.rules"
@@ -268,7 +267,7 @@ def _on_gpu(engine: LearnedEngine, height: int, width: int, batch: int) -> str:
         return "no torch"
     if not torch.cuda.is_available():
         return "no GPU"
-    from roadworthy.transforms.learned.networks import read_checkpoint
+    from roadworthy.training.engine_networks import read_checkpoint
 
     assert isinstance(engine.backend, Network)
     try:

@@ -72,8 +72,8 @@ def main() -> list[Measured]:
     from tests.web.many import PAIRS, make_run
 
     from roadworthy.web.app import create_app
-    from roadworthy.web.looking.wall import Selection, Wall
     from roadworthy.web.settings import Settings
+    from roadworthy.web.wall import Selection, Wall
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "large")

@@ -18,8 +18,8 @@ from benchmarks._measured import Measured
 from roadworthy.datasets import load
 from roadworthy.frames import Frame
 from roadworthy.models import Network, onnx_model, torch_model
-from roadworthy.models.training import export
 from roadworthy.models.zoo import architecture
+from roadworthy.training import export
 
 BATCHES: dict[str, tuple[int, int]] = {"cpu": (1, 16), "cuda": (1, 128)}
 _SECONDS = 2.0

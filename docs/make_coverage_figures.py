@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roadworthy.coverage.parameter_sets import parameter_sets
-from roadworthy.coverage.studies import (
+from roadworthy.datasets import load
+from roadworthy.models import load_model
+from roadworthy.papers.deeptest import (
     ask_models,
     observe_changes,
     study_change,
@@ -15,9 +17,7 @@ from roadworthy.coverage.studies import (
     study_directions,
     study_transformations,
 )
-from roadworthy.datasets import load
-from roadworthy.models import load_model
-from roadworthy.report.coverage_studies import (
+from roadworthy.papers.deeptest.figures import (
     draw_change,
     draw_deviation,
     draw_directions,

@@ -8,9 +8,8 @@ from pathlib import Path
 from roadworthy.datasets import WorldDataset
 from roadworthy.images import write_image
 from roadworthy.report import Tile, contact_sheet
+from roadworthy.training.engines.pairs import CHANGES, pair_of
 from roadworthy.transforms.learned import LearnedEngine
-from roadworthy.transforms.learned.training.changes import CHANGES
-from roadworthy.transforms.learned.training.pairs import pair_of
 from roadworthy.world import Camera
 
 PICTURE = Path(__file__).parent / "pictures" / "engines.jpg"

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from roadworthy.datasets import load
 from roadworthy.images import write_image
 from roadworthy.models import load_model
+from roadworthy.papers.reliability import study_levels
 from roadworthy.reliability import (
     PAPER_TRANSFORMATIONS,
     Preservation,
@@ -15,7 +16,6 @@ from roadworthy.reliability import (
     SignalWithin,
     transformation_named,
 )
-from roadworthy.reliability.levels import study_levels
 from roadworthy.report.plots import save
 from roadworthy.report.reliability import (
     Held,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from roadworthy.papers.reliability_figures import draw_thresholds
 from roadworthy.reliability.human import SimulatedHumans, estimate_threshold
 from roadworthy.report.plots import save
-from roadworthy.report.reliability_thresholds import draw_thresholds
 
 PICTURE = Path(__file__).parent / "pictures" / "human-thresholds.png"
 

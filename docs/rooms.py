@@ -16,7 +16,8 @@ ROOT = "roadworthy"
 METHODS = {"rules", "coverage", "reliability", "bbsl", "driving"}
 FLOORS = (
     {"cli", "web", "pytest_plugin", "__main__", ROOT},
-    {"report", "selftest"},
+    {"training", "papers", "selftest"},
+    {"report"},
     {"runs"},
     METHODS,
     {"models", "transforms", "datasets", "world"},

@@ -42,7 +42,7 @@ from roadworthy.rules.generation import plan_for
 from roadworthy.rules.method import RulesMethod
 from roadworthy.runs import run
 from roadworthy.runs.executors import executor_for
-from roadworthy.runs.executors.memory import process_megabytes
+from roadworthy.runs.executors.faults import process_megabytes
 
 RULE = "If it is rainy, then the ego-vehicle should slow down."
 ROUNDS = 5

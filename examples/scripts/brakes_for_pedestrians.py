@@ -12,11 +12,11 @@ from roadworthy.cases import Acceptance, Requirement
 from roadworthy.datasets import load
 from roadworthy.images import write_image
 from roadworthy.models import load_model
+from roadworthy.papers.truth_matrix import TRUTH_RULES, truth_matrix
 from roadworthy.report import Pair, pair_sheet
 from roadworthy.rules import parse
 from roadworthy.rules.generation import plan_for
 from roadworthy.rules.method import RulesMethod
-from roadworthy.rules.truth_matrix import TRUTH_RULES, truth_matrix
 from roadworthy.runs import read_rows, run
 
 OUT = Path("example-out/brakes")

@@ -10,9 +10,9 @@ from typer.testing import Result
 from roadworthy.cases import Case, Predict, Requirement, Verdict
 from roadworthy.datasets import WorldDataset
 from roadworthy.models import load_model
-from roadworthy.models.training import Settings, train
 from roadworthy.models.zoo import architecture
 from roadworthy.runs import RunStore
+from roadworthy.training import Settings, train
 
 Roadworthy = Callable[..., Result]
 

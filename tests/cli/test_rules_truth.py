@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from roadworthy.cli.rules import app
-from roadworthy.rules import truth_matrix as module
-from roadworthy.rules.truth_matrix import CAREFUL, TRUTH_RULES, TruthMatrix, TruthRow
+from roadworthy.papers import truth_matrix as module
+from roadworthy.papers.truth_matrix import CAREFUL, TRUTH_RULES, TruthMatrix, TruthRow
 from roadworthy.world.simulation import FAULTS
 
 

@@ -15,8 +15,8 @@ from torch.nn import functional
 from roadworthy.coverage import Activations, Counting, Layer, counting_named, join, recorder
 from roadworthy.coverage._onnx import OnnxRecorder
 from roadworthy.errors import InputError, SystemUnderTestError
-from roadworthy.models.training import export
 from roadworthy.models.zoo import architecture
+from roadworthy.training import export
 
 Export = Callable[..., Path]
 

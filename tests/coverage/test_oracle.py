@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from roadworthy.coverage.clusters import cluster
 from roadworthy.coverage.oracle import Answers, judge
-from roadworthy.coverage.oracle_tables import count_by_model, count_by_threshold
 from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.papers.deeptest.deviation import count_by_model, count_by_threshold
 
 # Originals: squared errors 0.25 and 0.75^2 = 0.5625 and twice 0; MSE 0.203125. All are exact in binary.
 LABELS = [0.0, 1.0, 2.0, -1.0]

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.coverage.retraining import (
+from roadworthy.datasets import WorldDataset
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame, Signals
+from roadworthy.images import write_image
+from roadworthy.models import load_model
+from roadworthy.models.zoo import Variant, architecture
+from roadworthy.training import Samples, Settings, train
+from roadworthy.training.retraining import (
     Comparison,
     GuidedImage,
     Material,
@@ -25,13 +32,6 @@ from roadworthy.coverage.retraining import (
     tuning_settings,
     usual_settings,
 )
-from roadworthy.datasets import WorldDataset
-from roadworthy.errors import InputError
-from roadworthy.frames import Frame, Signals
-from roadworthy.images import write_image
-from roadworthy.models import load_model
-from roadworthy.models.training import Samples, Settings, train
-from roadworthy.models.zoo import Variant, architecture
 from roadworthy.transforms import make_transform
 
 QUICK = Settings(epochs=2, batch=16, learning_rate=1e-3, mirror=0.0, device="cpu")
@@ -316,7 +316,7 @@ def test_it_runs_where_there_is_torch_and_little_else(
     missing = ("scipy", "pyarrow", "matplotlib", "typer", "rich", "duckdb", "spacy", "lark", "z3")
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({missing!r})); "
-        "from roadworthy.coverage.retraining.__main__ import main; "
+        "from roadworthy.training.retraining.__main__ import main; "
         f"sys.exit(main(['{start}={tmp_path}/material.npz', '--out', '{tmp_path}/out', '--epochs', '1', "
         "'--first', 'tuned']))"
     )

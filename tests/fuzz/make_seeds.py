@@ -322,12 +322,12 @@ def _engine_card() -> Seeds:
 def _engine_checkpoint() -> Seeds:
     import torch
 
-    from roadworthy.transforms.learned.networks import network_for
+    from roadworthy.training.engine_networks import network_for
 
     torch.manual_seed(0)
     module = network_for("cyclegan", {"ngf": 2, "n_blocks": 1})
     with TemporaryDirectory() as name:
-        from roadworthy.transforms.learned.networks import write_checkpoint
+        from roadworthy.training.engine_networks import write_checkpoint
 
         write_checkpoint(Path(name, "gen.pt"), module)
         yield "small.pt", Path(name, "gen.pt").read_bytes()
@@ -337,7 +337,7 @@ def _engine_checkpoint() -> Seeds:
 
 
 def _engine_weights() -> Seeds:
-    from roadworthy.transforms.learned.networks import export_onnx, network_for
+    from roadworthy.training.engine_networks import export_onnx, network_for
 
     with TemporaryDirectory() as name:
         module = network_for("cyclegan", {"ngf": 2, "n_blocks": 1})
@@ -365,7 +365,7 @@ def _training_checkpoint() -> Seeds:
 
 
 def _samples() -> Any:
-    from roadworthy.models.training import Samples
+    from roadworthy.training import Samples
 
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (2, 3, 4, 5), np.uint8)
@@ -374,8 +374,8 @@ def _samples() -> Any:
 
 
 def _retraining_material() -> Seeds:
-    from roadworthy.coverage.retraining.material import Changed, Material, Unit
     from roadworthy.models.zoo import architecture
+    from roadworthy.training.retraining.material import Changed, Material, Unit
 
     some = _samples()
     variant = architecture("dave2").variant(["steering"], {})
@@ -387,9 +387,9 @@ def _retraining_material() -> Seeds:
 
 
 def _mutants_material() -> Seeds:
-    from roadworthy.driving.mutants.training.material import TrainingMaterial
-    from roadworthy.models.training import Settings
     from roadworthy.models.zoo import architecture
+    from roadworthy.training import Settings
+    from roadworthy.training.mutants.training import TrainingMaterial
 
     some = _samples()
     made = TrainingMaterial(architecture("dave2").variant(["steering"], {}), Settings(), some, some)

@@ -9,11 +9,11 @@ import pytest
 from roadworthy.coverage import FunctionalCoverage, Observed
 from roadworthy.coverage.criteria.named import parse_criterion
 from roadworthy.coverage.measuring import Measuring
-from roadworthy.coverage.retraining import Plan, read_material, retrain, tuning_settings
 from roadworthy.datasets import UdacityCh2Dataset
 from roadworthy.models import Network, load_model
-from roadworthy.models.training import evaluate
 from roadworthy.models.zoo import located_weights, read_variant
+from roadworthy.training import evaluate
+from roadworthy.training.retraining import Plan, read_material, retrain, tuning_settings
 from roadworthy.transforms import make_transform
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from roadworthy.reliability.human import RULES, Threshold, estimate_threshold, read_human, study_bins
+from roadworthy.papers.reliability import study_bins
+from roadworthy.reliability.human import RULES, Threshold, estimate_threshold, read_human
 from roadworthy.visual_change.tolerance import human_studies
 
 NAMES = sorted(human_studies()["imagenet"].tolerances)

@@ -14,6 +14,7 @@ from roadworthy.cases import OutcomeStatus
 from roadworthy.datasets import load
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.papers.reliability import study_levels
 from roadworthy.reliability import (
     PAPER_TRANSFORMATIONS,
     Accuracy,
@@ -23,7 +24,6 @@ from roadworthy.reliability import (
     SignalWithin,
     transformation_named,
 )
-from roadworthy.reliability.levels import study_levels
 from roadworthy.runs import run, run_several
 from roadworthy.visual_change.tolerance import Preserved
 

@@ -20,7 +20,7 @@ from roadworthy.datasets import load
 from roadworthy.frames import Boxes, Frame
 from roadworthy.models import ClassificationOutput, Network, load_model
 from roadworthy.models.scorers import answered_classes
-from roadworthy.models.training import evaluate
+from roadworthy.training import evaluate
 
 # Tests run side by side: threads of theirs would wait for each other.
 torch.set_num_threads(1)

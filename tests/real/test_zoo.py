@@ -12,7 +12,7 @@ from roadworthy.cases import Dataset
 from roadworthy.datasets import UdacityCh2Dataset
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models import load_model
-from roadworthy.models.training import evaluate
+from roadworthy.training import evaluate
 
 
 class Undecoded(Dataset):

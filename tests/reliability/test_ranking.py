@@ -9,10 +9,9 @@ from roadworthy.cases import Outcome, OutcomeStatus
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.papers.reliability import LevelStudy, ranked, ranks, study_levels
 from roadworthy.reliability import transformation_named
-from roadworthy.reliability.levels import LevelStudy, study_levels
-from roadworthy.reliability.ranking import ranked, ranks
-from roadworthy.reliability.retraining import WithChanges
+from roadworthy.training.retraining.tolerated import WithChanges
 from roadworthy.visual_change import visual_change
 
 

@@ -7,15 +7,14 @@ import pytest
 
 from roadworthy.coverage.clusters import Failure
 from roadworthy.coverage.oracle import Answers
-from roadworthy.coverage.studies import HowCounted, study_change, study_deviation, study_transformations
-from roadworthy.coverage.studies.activity import Activity
-from roadworthy.coverage.studies.deviation import Finding
-from roadworthy.coverage.studies.directions import DirectionRow, DirectionStudy
-from roadworthy.coverage.studies.statistics import Statistic
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import read_image
-from roadworthy.report.coverage_studies import (
+from roadworthy.papers.deeptest import HowCounted, study_change, study_deviation, study_transformations
+from roadworthy.papers.deeptest.activity import Activity
+from roadworthy.papers.deeptest.deviation import Finding
+from roadworthy.papers.deeptest.directions import DirectionRow, DirectionStudy
+from roadworthy.papers.deeptest.figures import (
     CheckPair,
     check_sheet,
     draw_change,
@@ -23,6 +22,7 @@ from roadworthy.report.coverage_studies import (
     draw_directions,
     draw_transformations,
 )
+from roadworthy.papers.deeptest.statistics import Statistic
 from roadworthy.report.plots import save
 
 

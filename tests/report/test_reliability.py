@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from roadworthy.images import read_image
-from roadworthy.reliability.levels import LevelStudy
+from roadworthy.papers.reliability import LevelStudy
 from roadworthy.report.plots import save
-from roadworthy.report.reliability import Held, distribution_figure, held_figure, range_figure
+from roadworthy.papers.reliability_figures import distribution_figure, range_figure
+from roadworthy.report.reliability import Held, held_figure
 
 
 def test_a_measure_over_the_visual_change_is_the_mean_of_each_part_of_the_range(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import SimulatedHumans, estimate_threshold, study_bins
+from roadworthy.papers.reliability import study_bins
+from roadworthy.papers.reliability_figures import draw_subsets, draw_thresholds
+from roadworthy.reliability.human import SimulatedHumans, estimate_threshold
 from roadworthy.report.plots import save
-from roadworthy.report.reliability_thresholds import draw_subsets, draw_thresholds
 
 BINS = SimulatedHumans(0.6, images=2000).answer(seed=1)
 

@@ -12,13 +12,20 @@ from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Signals
 from roadworthy.models import Truth
+from roadworthy.papers.truth_matrix import (
+    CAREFUL,
+    TRUTH_RULES,
+    TruthMatrix,
+    TruthRow,
+    TruthRule,
+    truth_matrix,
+)
 from roadworthy.rules import parse, read_rules
 from roadworthy.rules.counterfactual import Counterfactuals
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import plan_for
 from roadworthy.rules.method import judged, rule_case
 from roadworthy.rules.reading import Block, Change, Comparative, Rule
-from roadworthy.rules.truth_matrix import CAREFUL, TRUTH_RULES, TruthMatrix, TruthRow, TruthRule, truth_matrix
 from roadworthy.world import Scene, careful_driver, frame_of, remove
 from roadworthy.world.simulation import FAULTS, Driver
 

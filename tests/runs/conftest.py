@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from roadworthy.runs.executors.pinning import ENVIRONMENT
+from roadworthy.runs.executors.faults import ENVIRONMENT
 
 
 @pytest.fixture(scope="module")

@@ -35,8 +35,7 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model, load_model
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import Executor, executor_for
-from roadworthy.runs.executors.pickling import Parcel, pack, unpack
-from roadworthy.runs.executors.sharing import Looking, Shipment
+from roadworthy.runs.executors.pickling import Looking, Parcel, Shipment, pack, unpack
 
 
 @pytest.fixture(scope="module")

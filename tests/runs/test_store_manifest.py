@@ -18,7 +18,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.models import load_model
-from roadworthy.runs.executors.retention import Retention
+from roadworthy.runs.executors.work import Retention
 from roadworthy.runs.store import (
     Digest,
     FileDigests,

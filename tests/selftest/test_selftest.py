@@ -63,7 +63,7 @@ def _found(method: str) -> dict[str, Standing]:
 
 
 def test_a_tool_that_judges_no_rule_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    from roadworthy.rules import truth_matrix
+    from roadworthy.papers import truth_matrix
 
     monkeypatch.setattr(truth_matrix, "_obeys", lambda *_: True)
     found = _found("rules")
@@ -72,7 +72,7 @@ def test_a_tool_that_judges_no_rule_fails(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_tool_that_cries_wolf_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    from roadworthy.rules import truth_matrix
+    from roadworthy.papers import truth_matrix
 
     monkeypatch.setattr(truth_matrix, "_obeys", lambda *_: False)
     assert _found("rules")["rules/pedestrian-blind"] is Standing.FALSE_ALARM

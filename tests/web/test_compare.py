@@ -15,7 +15,7 @@ from roadworthy.report.html.formats import percent
 from roadworthy.runs.comparison import compare
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
-from roadworthy.web.comparing.lines import shown
+from roadworthy.web.compare import shown
 from roadworthy.web.settings import Settings
 
 
@@ -143,5 +143,5 @@ def test_lines_that_are_left_out_are_counted(
 ) -> None:
     found = compare(*map(StoredRun.open, runs))
     assert shown(found, "before", "after").left_out == 0
-    monkeypatch.setattr("roadworthy.web.comparing.lines._MOST", 0)
+    monkeypatch.setattr("roadworthy.web.compare._MOST", 0)
     assert (shown(found, "before", "after").lines, shown(found, "before", "after").left_out) == ((), 1)

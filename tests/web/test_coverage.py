@@ -10,10 +10,9 @@ from tests.report.runs_for_reports import EVIL, add, requirement_of
 from tests.web.client import Browser, Client
 
 from roadworthy.coverage import FunctionalCoverage
-from roadworthy.runs.evidence.functional import functional_document
+from roadworthy.runs.evidence.requirement_coverage import functional_document
 from roadworthy.web.app import create_app
-from roadworthy.web.covering.functional import functional_of
-from roadworthy.web.covering.structural import measured_of, searches_of
+from roadworthy.web.coverage import functional_of, measured_of, searches_of
 from roadworthy.web.settings import Settings
 
 MEASURED = {

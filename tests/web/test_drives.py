@@ -13,9 +13,7 @@ from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.readers import write_drive
 from roadworthy.driving.metrics import compute
 from roadworthy.web.app import create_app
-from roadworthy.web.drives.finding import find_drives
-from roadworthy.web.drives.maps import COLOURS, drive_map
-from roadworthy.web.drives.showing import show_drive
+from roadworthy.web.drives import COLOURS, drive_map, find_drives, show_drive
 from roadworthy.web.settings import Settings
 
 ROWS = 200

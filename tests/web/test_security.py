@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import roadworthy.web.routes
 from tests.web.client import Browser, Client, finished
 
-import roadworthy.web.routes
 from roadworthy.web.app import create_app
 from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, Gate, Sessions
 from roadworthy.web.settings import Settings

@@ -15,7 +15,7 @@ from roadworthy.visual_change.tolerance import human_studies
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import Settings
 from roadworthy.web.studies.answer_files import AnswerFiles
-from roadworthy.web.thresholds.finding import find_thresholds, has_answers, threshold_chart
+from roadworthy.web.tolerated import find_thresholds, has_answers, threshold_chart
 
 
 def browser(*folders: Path) -> Browser:

@@ -164,7 +164,7 @@ def test_a_stamp_changes_with_rows_and_not_with_pictures(tmp_path: Path) -> None
 
 
 def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roadworthy.web.routes.compare._PATIENCE", 0.0)
+    monkeypatch.setattr("roadworthy.web.compare._PATIENCE", 0.0)
     for name in ("before", "after"):
         add(tmp_path / name, [(f"town-{one}", 0.5, {"frame": f"f{one}"}, {}) for one in range(3)])
     browser = Browser(
@@ -187,7 +187,7 @@ def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest
 def test_a_comparison_is_cancelled_by_whoever_looks_at_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("roadworthy.web.routes.compare._PATIENCE", 0.0)
+    monkeypatch.setattr("roadworthy.web.compare._PATIENCE", 0.0)
     for name in ("before", "after"):
         add(tmp_path / name, [(f"town-{one}", 0.5, {"frame": f"f{one}"}, {}) for one in range(3)])
     begun = Event()
@@ -198,7 +198,7 @@ def test_a_comparison_is_cancelled_by_whoever_looks_at_its_page(
             begun.set()
             connection.execute("SELECT count(*) FROM range(1000000000000) AS a, range(1000000) AS b")
 
-    monkeypatch.setattr("roadworthy.web.routes.compare.compare", endless)
+    monkeypatch.setattr("roadworthy.web.compare.compare", endless)
     app = create_app(Settings(tmp_path / "out", (tmp_path / "before", tmp_path / "after")))
     browser = Browser(Client(app))
     page = browser.page("/compare?first=before&second=after").text

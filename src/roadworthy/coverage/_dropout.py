@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from roadworthy.models.training.export import write_onnx
+from roadworthy.models.zoo.export import write_onnx
 
 __all__ = ["DROPOUT", "graph_with_dropout"]
 

@@ -180,7 +180,7 @@ class SuiteTest(PlannedTest):
 
     def setup(self, bench: Bench) -> _Setup:
         """Return what the suite planned."""
-        from roadworthy.runs.suites.passes import Pass
+        from roadworthy.runs.suites.running import Pass
 
         del bench
         plan, trial = self.plan, self.trial

@@ -18,9 +18,8 @@ from roadworthy.report.sheets import Tile, contact_sheet
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from roadworthy.reliability.levels import LevelStudy
 
-__all__ = ["Held", "distribution_figure", "held_figure", "range_figure", "tolerated_sheet"]
+__all__ = ["Held", "held_figure", "tolerated_sheet"]
 
 _BINS = 12
 _SMALLEST_BIN = 3  # images; a mean of fewer says nothing
@@ -90,76 +89,6 @@ def _binned(
         np.array([changes[part == one].mean() for one in full]),
         np.array([values[part == one].mean() for one in full]),
     )
-
-
-def range_figure(studies: Sequence[LevelStudy]) -> Figure:
-    """Return the range of Δv of ImageNet-C's levels beside both tolerated ranges (Figure 5 of Hu et al.).
-
-    Example:
-        >>> from roadworthy.reliability.levels import LevelStudy
-        >>> study = LevelStudy("fog", 0.8, 0.6, np.array([[0.2], [0.9]]), np.zeros(0), np.zeros(0))
-        >>> len(range_figure([study]).axes)
-        1
-    """
-    figure, axes = new_figure(size=(7.2, 0.55 * len(studies) + 1.2))
-    axis = axes[0, 0]
-    for row, study in enumerate(reversed(studies)):
-        bars = [("tolerated, prediction", study.prediction, -0.26, PALETTE[2])]
-        bars.append(("tolerated, correctness", study.correctness, 0.0, PALETTE[4]))
-        for label, limit, offset, colour in bars:
-            if limit is not None:
-                name = label if row == 0 else None
-                axis.barh(row + offset, limit, 0.22, color=colour, label=name)
-        if study.range is not None:
-            low, high = study.range
-            name = "ImageNet-C, five levels" if row == 0 or not _named(axis, "ImageNet-C") else None
-            axis.barh(row + 0.26, high - low, 0.22, left=low, color=PALETTE[0], label=name)
-    axis.set(xlim=(0, 1), xlabel="visual change Δv")
-    axis.set_yticks(range(len(studies)), [one.transformation for one in reversed(studies)])
-    axis.grid(visible=False, axis="y")
-    axis.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
-    return figure
-
-
-def _named(axis: object, word: str) -> bool:
-    _, labels = axis.get_legend_handles_labels()  # type: ignore[attr-defined]
-    return any(word in label for label in labels)
-
-
-def distribution_figure(studies: Sequence[LevelStudy]) -> Figure:
-    """Return how many images have which Δv: ImageNet-C's levels, and both ways to draw (Figure 6).
-
-    Example:
-        >>> from roadworthy.reliability.levels import LevelStudy
-        >>> some = np.linspace(0, 0.8, 50)
-        >>> len(distribution_figure([LevelStudy("fog", 0.8, 0.6, some[None], some, some)]).axes)
-        1
-    """
-    columns = min(4, len(studies))
-    rows = -(-len(studies) // columns)
-    figure, axes = new_figure(rows, columns, size=(3.1 * columns + 0.6, 2.3 * rows + 0.6))
-    edges = np.linspace(0, 1, 26)
-    for axis, study in zip(axes.flat, studies, strict=False):
-        axis.axvspan(0, study.limit, color=_TOLERATED, alpha=0.08, lw=0)
-        for values, colour, label in (
-            (study.levels.ravel(), PALETTE[0], "ImageNet-C, five levels"),
-            (study.published, PALETTE[1], "parameters drawn as published"),
-            (study.even, PALETTE[2], "even over Δv (ours)"),
-        ):
-            if values.size:
-                axis.hist(values, edges, histtype="step", color=colour, lw=1.3, label=label, density=True)
-        axis.set(title=study.transformation, xlim=(0, 1), yticks=[])
-    for axis in axes.flat[len(studies) :]:
-        axis.set_visible(False)
-    for axis in axes[-1]:
-        axis.set_xlabel("visual change Δv")
-    handles = {
-        label: handle
-        for axis in axes.flat
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=8)
-    return figure
 
 
 def tolerated_sheet(

@@ -1,8 +1,4 @@
-"""Where a search stood when its rows were last written, so that it can go on from there.
-
-A checkpoint is written when the rows before it are on disk. There may be more rows; they are made again, the
-same, when the search goes on.
-"""
+"""Where a run stood when its rows were last written, and how it goes on from there."""
 
 from __future__ import annotations
 
@@ -13,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import read_json
-from roadworthy.cases import Requirement, Status
+from roadworthy.cases import Method, Requirement, ResumableMethod, Scalar, Status
 from roadworthy.errors import InputError
-
-__all__ = ["FILE", "Checkpoint", "check_beginning", "read_checkpoint"]
+from roadworthy.runs.store import RunStore
 
 FILE = "checkpoint.json"
 
@@ -94,3 +89,66 @@ def check_beginning(folder: Path, requirement: Requirement) -> None:
             f"{folder} holds a run that is not the beginning of this search, and its rows would be lost: "
             "choose another folder"
         )
+
+
+CHECKPOINT_ROWS = 100
+"""Rows after which a search that can be resumed leaves a checkpoint, at the next chance."""
+
+
+class Checkpoints:
+    """Where the search of a run stands, and where it stood.
+
+    A method that does not search needs none: its stored rows say how far it got.
+
+    Args:
+        method: The method.
+        requirement: What must hold.
+        folder: Of the run.
+        about: What the run is of: data, system and seed, in words.
+        resume: Whether to go on where the run in the folder stood.
+
+    Raises:
+        InputError: The folder holds another run.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        requirement: Requirement,
+        folder: Path,
+        about: Mapping[str, Scalar],
+        *,
+        resume: bool,
+    ) -> None:
+        self._method = method
+        self._about = {"requirement": requirement.id, **about}
+        self._rows = 0
+        self._goes_on = False
+        if not resume or not isinstance(method, ResumableMethod):
+            return
+        self._goes_on = True
+        stood = read_checkpoint(folder)
+        if stood is not None:
+            stood.check(self._about, folder)
+            method.restore(requirement, stood.state)
+            self._rows = stood.rows
+        else:
+            check_beginning(folder, requirement)
+
+    def begin(self, store: RunStore) -> bool:
+        """Take from the store what came after the checkpoint, which is made again.
+
+        Returns:
+            Whether the cases of the rows that are left come again.
+        """
+        if self._goes_on:
+            store.cut(self._rows)
+        return not self._goes_on
+
+    def leave(self, store: RunStore, least: int = CHECKPOINT_ROWS) -> None:
+        """Leave a checkpoint, if so many rows came since the last one and the method can tell its state."""
+        if not isinstance(self._method, ResumableMethod) or store.count < self._rows + least:
+            return
+        if state := self._method.state():
+            self._rows = store.count
+            store.save(FILE, Checkpoint(self._rows, store.counts, self._about, state).encoded())

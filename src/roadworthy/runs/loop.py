@@ -22,9 +22,7 @@ from roadworthy.cases import (
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import MAX_CASES, group
-from roadworthy.runs.executors.protocol import Executor
-from roadworthy.runs.executors.retention import Retention
-from roadworthy.runs.executors.work import Done, Job, Pair, Result, Unit, listens
+from roadworthy.runs.executors.work import Done, Executor, Job, Pair, Result, Retention, Unit, listens
 from roadworthy.runs.store import RunStore
 from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for

@@ -13,11 +13,10 @@ from roadworthy._frozen import frozen
 from roadworthy.cases import Dataset, Method, Requirement, ResumableMethod, Status
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
+from roadworthy.runs.checkpoints import Checkpoints
 from roadworthy.runs.executors import executor_for
-from roadworthy.runs.executors.protocol import Executor
-from roadworthy.runs.executors.retention import ImageRetention, Retention
+from roadworthy.runs.executors.work import Executor, ImageRetention, Retention
 from roadworthy.runs.loop import Cost, Pair, Work
-from roadworthy.runs.resuming import Checkpoints
 from roadworthy.runs.single import RunResult, about_run, check_arguments, concluded
 from roadworthy.runs.store import (
     RunStore,

@@ -13,11 +13,10 @@ from roadworthy._frozen import frozen
 from roadworthy.cases import Dataset, Method, Outcome, Requirement, ResumableMethod, Scalar, Status
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.executors.protocol import Executor
-from roadworthy.runs.executors.retention import ImageRetention, Retention
+from roadworthy.runs.checkpoints import Checkpoints
 from roadworthy.runs.executors.serial import SerialExecutor
+from roadworthy.runs.executors.work import Executor, ImageRetention, Retention
 from roadworthy.runs.loop import Work
-from roadworthy.runs.resuming import Checkpoints
 from roadworthy.runs.store import (
     RunStore,
     Tested,

@@ -93,7 +93,7 @@ def _other_answers(size: float, bench: Bench) -> Seen:
     """Compare a network with one whose answers are off by a known number."""
     import torch
 
-    from roadworthy.driving.mutants import same
+    from roadworthy.training.mutants import same
 
     torch.manual_seed(bench.seed)
     original = torch.nn.Linear(8, 1)
@@ -109,7 +109,7 @@ def _mutated_weights(size: float, bench: Bench) -> Seen:
     """Count the weights that a mutation says it changed, and those that it did."""
     import torch
 
-    from roadworthy.driving.mutants import Mutation, mutate
+    from roadworthy.training.mutants import Mutation, mutate
 
     torch.manual_seed(bench.seed)
     network = torch.nn.Sequential(torch.nn.Linear(20, 20), torch.nn.ReLU(), torch.nn.Linear(20, 1))

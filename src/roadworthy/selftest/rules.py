@@ -9,9 +9,9 @@ from roadworthy.cases import OutcomeStatus, Requirement, Status
 from roadworthy.datasets import WorldDataset
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import FrameFunction
+from roadworthy.papers.truth_matrix import CAREFUL, TruthMatrix, truth_matrix
 from roadworthy.rules import RuleError, parse
 from roadworthy.rules.method import RulesMethod
-from roadworthy.rules.truth_matrix import CAREFUL, TruthMatrix, truth_matrix
 from roadworthy.runs import RunResult, run
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
 from roadworthy.world.simulation import FAULTS as DRIVERS

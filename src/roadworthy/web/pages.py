@@ -1,19 +1,23 @@
-"""Pages: templates, what all of them show, and how errors look."""
+"""Pages: templates, what all of them show, pictures they ask for, and how errors look."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+import numpy as np
 from fastapi import HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from numpy.typing import NDArray
 
 from roadworthy._version import __version__
+from roadworthy.images import encode_image
 from roadworthy.web.folders import RunFolders
-
-__all__ = ["Destination", "Pages", "shown_file"]
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -87,3 +91,42 @@ def shown_file(file: Path | None, *, films: bool = False, otherwise: str) -> Fil
     if file is None or media_type is None:
         raise HTTPException(404, otherwise)
     return FileResponse(file, media_type=media_type, headers={"cache-control": "private, max-age=3600"})
+
+
+class Pictures:
+    r"""The latest pictures, as PNG, by their digests.
+
+    Args:
+        at_most: How many bytes are kept; the eldest go first.
+
+    Example:
+        >>> pictures = Pictures()
+        >>> digest = pictures.add(np.zeros((2, 2, 3), np.uint8))
+        >>> pictures.get(digest)[:4]
+        b'\x89PNG'
+    """
+
+    def __init__(self, at_most: int = 64 * 1024 * 1024) -> None:
+        self._at_most = at_most
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._size = 0
+        self._lock = Lock()
+
+    def add(self, image: NDArray[np.uint8]) -> str:
+        """Keep a picture and return its digest."""
+        data = encode_image(image, ".png")
+        digest = sha256(data).hexdigest()
+        with self._lock:
+            if digest not in self._kept:
+                self._kept[digest] = data
+                self._size += len(data)
+            self._kept.move_to_end(digest)
+            while self._size > self._at_most and len(self._kept) > 1:
+                _, gone = self._kept.popitem(last=False)
+                self._size -= len(gone)
+        return digest
+
+    def get(self, digest: str) -> bytes | None:
+        """Return a picture; None where it is not kept any more."""
+        with self._lock:
+            return self._kept.get(digest)

@@ -11,23 +11,20 @@ from typing import Any
 from fastapi import Request
 
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.web.declared import Declared
+from roadworthy.web.checking import CheckProcess
+from roadworthy.web.copying import CopiedTest, copied_test
 from roadworthy.web.folders import RunFolders
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
-from roadworthy.web.jobs.processes import ProcessQueue
-from roadworthy.web.jobs.queue import JobQueue
-from roadworthy.web.looking.copying import CopiedTest, copied_test
-from roadworthy.web.looking.least import shrunk
-from roadworthy.web.looking.wall import Walls
-from roadworthy.web.pages import Destination, Pages
-from roadworthy.web.pictures import Pictures
-from roadworthy.web.settings import Limits, Settings
+from roadworthy.web.jobs.queue import JobQueue, ProcessQueue
+from roadworthy.web.pages import Destination, Pages, Pictures
+from roadworthy.web.previews import preview
+from roadworthy.web.rule_text import read_rule
+from roadworthy.web.settings import Declared, Limits, Settings
+from roadworthy.web.showing import shrunk
+from roadworthy.web.spec_text import read_spec
 from roadworthy.web.turns import Turns
+from roadworthy.web.wall import Walls
 from roadworthy.web.working import Workbench
-from roadworthy.web.writing.checking import CheckProcess
-from roadworthy.web.writing.previews import preview
-from roadworthy.web.writing.rule_text import read_rule
-from roadworthy.web.writing.spec_text import read_spec
 
 __all__ = ["Services", "check_ask", "services_of"]
 

@@ -8,15 +8,15 @@ from tests.coverage.search.searching import Drive, network
 
 from roadworthy.coverage.criteria import NeuronCoverage
 from roadworthy.coverage.parameter_sets import parameter_sets
-from roadworthy.coverage.search.comparison import (
+from roadworthy.coverage.search.findings import findings_of, growth_of, most_different
+from roadworthy.errors import InputError
+from roadworthy.papers.deeptest.comparison import (
     GuidedStudy,
     Reached,
     add_every_change,
     distinct_failures,
     paired_difference,
 )
-from roadworthy.coverage.search.findings import findings_of, growth_of, most_different
-from roadworthy.errors import InputError
 
 
 def row(error: float, *seen: float, status: str = "violated") -> dict[str, Any]:

@@ -6,15 +6,15 @@ import pytest
 from scipy.stats import beta
 
 from roadworthy.coverage.clusters import Failure
-from roadworthy.coverage.studies.checking import (
+from roadworthy.errors import InputError
+from roadworthy.papers.deeptest.checking import (
     Check,
     checks_csv,
     choose_findings,
     count_false_alarms,
     read_checks,
 )
-from roadworthy.coverage.studies.deviation import Finding
-from roadworthy.errors import InputError
+from roadworthy.papers.deeptest.deviation import Finding
 
 
 def finding(model: str, number: int, transformation: str = "blur") -> Finding:

@@ -8,10 +8,10 @@ import pytest
 
 from roadworthy.coverage.oracle import Answers
 from roadworthy.coverage.parameter_sets import ParameterSet, parameter_sets
-from roadworthy.coverage.studies import add_images, ask_models, study_deviation
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models import Network, load_model
+from roadworthy.papers.deeptest import add_images, ask_models, study_deviation
 
 Sets = tuple[ParameterSet, ParameterSet]
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.coverage.studies.statistics import (
+from roadworthy.errors import InputError
+from roadworthy.papers.deeptest.statistics import (
     cohens_d,
     magnitude,
     p_text,
@@ -17,7 +18,6 @@ from roadworthy.coverage.studies.statistics import (
     signed_rank,
     spearman,
 )
-from roadworthy.errors import InputError
 
 numbers = st.lists(st.integers(-5, 5), min_size=3, max_size=12)
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from roadworthy.coverage.oracle_tables import Counts
-from roadworthy.coverage.studies.tables import from_counts
+from roadworthy.papers.deeptest.deviation import Counts, from_counts
 
 
 def test_counts() -> None:

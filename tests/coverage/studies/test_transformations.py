@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from roadworthy.coverage.parameter_sets import ParameterSet, parameter_sets
-from roadworthy.coverage.studies import (
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.models import Network, load_model
+from roadworthy.papers.deeptest import (
     HowCounted,
     observe_changes,
     study_change,
     study_transformations,
 )
-from roadworthy.coverage.studies.activity import changed_image
-from roadworthy.coverage.studies.change import CONTROL
-from roadworthy.errors import InputError
-from roadworthy.frames import Frame
-from roadworthy.models import Network, load_model
+from roadworthy.papers.deeptest.activity import changed_image
+from roadworthy.papers.deeptest.transformations import CONTROL
 
 Sets = tuple[ParameterSet, ParameterSet]
 

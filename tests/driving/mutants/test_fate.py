@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import nn
 
-from roadworthy.driving.mutants import judge_drive, largest_difference, probe_images, same
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import Truth
 from roadworthy.models.zoo import architecture
+from roadworthy.training.mutants import judge_drive, largest_difference, probe_images, same
 
 
 class Steering:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from roadworthy.driving.mutants.__main__ import main
-from roadworthy.driving.mutants.training import train_mutant
 from roadworthy.errors import InputError
 from roadworthy.models import load_model
+from roadworthy.training.mutants.__main__ import main
+from roadworthy.training.mutants.deepcrime import train_mutant
 
 # What a machine that only trains need not have.
 _WITHOUT = ("scipy", "pyarrow", "matplotlib", "duckdb", "rich", "typer", "lark", "spacy", "pandas", "z3")
@@ -74,7 +74,7 @@ def test_mutants_are_trained_driven_and_searched_on(
 def test_one_that_cannot_be_trained_does_not_end_the_others(
     prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from roadworthy.driving.mutants.training import batches as module
+    from roadworthy.training.mutants import batches as module
 
     right = train_mutant
 
@@ -108,7 +108,7 @@ def test_training_needs_little_but_torch(prepared: Path, tmp_path: Path) -> None
     program = (
         "import sys\n"
         f"for name in {_WITHOUT}: sys.modules[name] = None\n"
-        "from roadworthy.driving.mutants.__main__ import main\n"
+        "from roadworthy.training.mutants.__main__ import main\n"
         f"sys.exit(main(['train', {str(prepared)!r}, '--out', {str(tmp_path / 'out')!r}, '--epochs', '1', "
         "'--batch', '8', '--operators', 'HBS', '--device', 'cpu']))\n"
     )

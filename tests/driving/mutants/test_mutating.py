@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from roadworthy.driving.mutants import OPERATORS, Mutation, candidates, example_of, mutate, plan
 from roadworthy.errors import InputError
 from roadworthy.models.zoo import architecture
+from roadworthy.training.mutants import OPERATORS, Mutation, candidates, example_of, mutate, plan
 
 SEEDS = st.integers(0, 10_000)
 RATIOS = st.floats(0.01, 1.0)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from roadworthy.driving.mutants import Mutation
 from roadworthy.errors import InputError
+from roadworthy.training.mutants import Mutation
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from roadworthy.driving.mutants import (
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame, Signals
+from roadworthy.models import load_model
+from roadworthy.models.zoo import Variant, load_module, located_weights, read_variant
+from roadworthy.training.mutants import (
     Judged,
     Mutation,
     example_of,
@@ -18,10 +22,6 @@ from roadworthy.driving.mutants import (
     write_fate,
     write_table,
 )
-from roadworthy.errors import InputError
-from roadworthy.frames import Frame, Signals
-from roadworthy.models import load_model
-from roadworthy.models.zoo import Variant, load_module, located_weights, read_variant
 
 
 @pytest.fixture(scope="module")

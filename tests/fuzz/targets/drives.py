@@ -67,7 +67,7 @@ def _thresholds(folder: Path) -> None:
 
 
 def _mutants(folder: Path) -> None:
-    from roadworthy.driving.mutants.saving import read_mutants, write_table
+    from roadworthy.training.mutants.saving import read_mutants, write_table
 
     write_table(folder, read_mutants(folder))
 

@@ -44,7 +44,7 @@ def _engine_network(folder: Path) -> None:
 
 def _checkpoint(name: str) -> Any:
     def read(folder: Path) -> None:
-        from roadworthy.transforms.learned.networks import read_checkpoint
+        from roadworthy.training.engine_networks import read_checkpoint
 
         read_checkpoint(folder / name).network()
 
@@ -85,27 +85,27 @@ def _beginning(folder: Path) -> None:
 
 
 def _training(folder: Path) -> None:
-    from roadworthy.models.training.checkpoint import read_checkpoint
+    from roadworthy.training.checkpoint import read_checkpoint
 
     read_checkpoint(folder / "checkpoint.pt", {"network": "dave2", "seed": 1})
 
 
 def _retraining(folder: Path) -> None:
-    from roadworthy.coverage.retraining.material import Material
+    from roadworthy.training.retraining.material import Material
 
     found = Material.load(folder / "material.npz")
     found.training.take(np.arange(len(found.training)), "all")
 
 
 def _mutants(folder: Path) -> None:
-    from roadworthy.driving.mutants.training.material import TrainingMaterial
+    from roadworthy.training.mutants.training import TrainingMaterial
 
     found = TrainingMaterial.load(folder / "material.npz")
     found.training.take(np.arange(len(found.training)), "all")
 
 
 def _network_card(folder: Path) -> None:
-    from roadworthy.coverage.retraining.retrain import usual_settings
+    from roadworthy.training.retraining.retrain import usual_settings
 
     usual_settings(folder / "net.onnx")
 
@@ -114,7 +114,7 @@ def _vgg19(folder: Path) -> None:
     """Read weights of VGG19 with one channel for each of its layers, which else are half a gigabyte."""
     from unittest.mock import patch
 
-    from roadworthy.transforms.learned.training import features
+    from roadworthy.training.engines import losses as features
 
     with patch.object(features, "_VGG19", tuple((1, count) for _, count in features._VGG19)):
         features.feature_network(folder / "vgg19.pth")

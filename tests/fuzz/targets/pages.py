@@ -25,8 +25,7 @@ _CASE = {
 
 
 def _marks(folder: Path) -> None:
-    from roadworthy.web.looking.marks import read_marks
-    from roadworthy.web.studies.agreement import mark_agreement
+    from roadworthy.web.marks import mark_agreement, read_marks
 
     for mark in read_marks(folder).values():
         assert mark.mark or mark.note
@@ -44,14 +43,14 @@ def _job(folder: Path) -> None:
 
 
 def _copied(folder: Path) -> None:
-    from roadworthy.web.looking.copying import copied_test
+    from roadworthy.web.copying import copied_test
 
     copied_test(folder, _CASE)
 
 
 def _searched(folder: Path) -> None:
     from roadworthy.cli.coverage._suites import check_searched
-    from roadworthy.web.covering.functional import functional_of
+    from roadworthy.web.coverage import functional_of
 
     functional_of(folder)
     data: Any = SimpleNamespace(name="world:town", ids=())
@@ -59,8 +58,7 @@ def _searched(folder: Path) -> None:
 
 
 def _measured(folder: Path) -> None:
-    from roadworthy.web.covering.functional import functional_of
-    from roadworthy.web.covering.structural import measured_of
+    from roadworthy.web.coverage import functional_of, measured_of
 
     measured_of(folder)
     functional_of(folder)

@@ -49,7 +49,7 @@ def _driving_study(folder: Path) -> None:
 
 
 def _checks(folder: Path) -> None:
-    from roadworthy.coverage.studies.checking import read_checks
+    from roadworthy.papers.deeptest.checking import read_checks
 
     read_checks(folder / "checks.csv")
 

@@ -37,9 +37,9 @@ def _sums(folder: Path) -> None:
 
 
 def _bundle(folder: Path) -> None:
+    from roadworthy.runs.evidence.bundle import opened_bundle
     from roadworthy.runs.evidence.checking import verify
     from roadworthy.runs.evidence.reopening import check_present
-    from roadworthy.runs.evidence.unpacking import opened_bundle
 
     with opened_bundle(folder / "evidence.zip") as opened:
         found = verify(opened.folder, damaged=opened.damaged)

@@ -12,10 +12,10 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.models import ImageInput
-from roadworthy.models.training import DrivingTask, EpochResult, Fitted, Samples, Settings, Watcher, fit
-from roadworthy.models.training.feed import Feed
 from roadworthy.models.zoo import architecture
 from roadworthy.models.zoo.driving_networks import Head
+from roadworthy.training import DrivingTask, EpochResult, Fitted, Samples, Settings, Watcher, fit
+from roadworthy.training.loop import Feed
 
 TASK = DrivingTask(("steering", "speed"))
 VARIANT = architecture("epoch").variant(
@@ -230,7 +230,7 @@ def test_the_watcher_is_told_of_every_step() -> None:
 )
 def test_batches_are_what_the_adapters_give(taken: ImageInput) -> None:
     from roadworthy.datasets import load
-    from roadworthy.models.training import read_samples
+    from roadworthy.training import read_samples
 
     data = load("world:town", count=2, size="32x16", history=taken.history)
     found, _ = Feed(read_samples(data, TASK, taken), taken, TASK, QUICK, torch.device("cpu")).plain(

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from roadworthy.models.training import Samples
-from roadworthy.models.training.stored import restored, stored
+from roadworthy.training import Samples
+from roadworthy.training.stored import restored, stored
 
 
 @pytest.mark.parametrize("channels", [1, 3])

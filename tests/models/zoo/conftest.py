@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from roadworthy.frames import Frame
-from roadworthy.models.training import task_for
 from roadworthy.models.zoo import Variant
+from roadworthy.training import task_for
 
 torch.set_num_threads(1)
 

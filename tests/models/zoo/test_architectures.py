@@ -224,7 +224,7 @@ def test_a_variant_is_compared_by_what_it_is() -> None:
 
 def test_nothing_here_loads_torch_before_it_is_needed() -> None:
     code = (
-        "import sys; import roadworthy.models.zoo, roadworthy.models.training, roadworthy.cli; "
+        "import sys; import roadworthy.models.zoo, roadworthy.training, roadworthy.cli; "
         "from roadworthy.models.zoo import architecture; architecture('epoch').variant(); "
         "assert 'torch' not in sys.modules; assert 'onnx' not in sys.modules; sys.modules['torch'] = None\n"
         "try: architecture('dave2').variant().build()\n"

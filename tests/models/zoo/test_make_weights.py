@@ -9,7 +9,7 @@ import pytest
 
 from roadworthy.models import load_model
 from roadworthy.models.zoo import SHIPPED, load_module
-from roadworthy.models.zoo.make_weights import RECIPES, main
+from roadworthy.training.make_weights import RECIPES, main
 
 
 def test_a_quick_run_leaves_network_card_and_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

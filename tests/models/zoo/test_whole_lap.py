@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roadworthy.models import load_model
-from roadworthy.models.training import drive_lap
+from roadworthy.training import drive_lap
 
 
 def test_a_network_that_comes_with_the_package_keeps_the_easiest_track_for_a_whole_lap() -> None:

@@ -16,7 +16,7 @@ from roadworthy.cases import (
     conclude_rate,
 )
 from roadworthy.runs.store import RunStore, StoredRun, read_verdicts, requirement_record
-from roadworthy.runs.store.records import encode_record
+from roadworthy.runs.store.rows import encode_record
 
 ROTATION = Requirement(
     "C1",

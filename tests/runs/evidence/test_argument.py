@@ -11,8 +11,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from roadworthy.runs.evidence.gsn import Argued, Evidence, Fragment, fragment_of
-from roadworthy.runs.evidence.mermaid import MOST_CHARACTERS, MOST_EDGES, diagram, diagrams
+from roadworthy.runs.evidence.argument import (
+    MOST_CHARACTERS,
+    MOST_EDGES,
+    Argued,
+    Evidence,
+    Fragment,
+    diagram,
+    diagrams,
+    fragment_of,
+)
 from roadworthy.runs.evidence.reqif import NAMESPACE, reqif_text, write_reqif
 
 NASTY = 'If "it" rains & <b>x</b> `code` #35; [a](b) {c} | \\ é 行 ; end\n subgraph _u_ *s* --> %% click'

@@ -10,8 +10,7 @@ from scipy.stats import binomtest
 
 from roadworthy.cases import Scalar
 from roadworthy.intervals import clopper_pearson_interval
-from roadworthy.runs.evidence.changes import changes_in
-from roadworthy.runs.evidence.conditions import FEW, Catalogue, band_of
+from roadworthy.runs.evidence.conditions import FEW, Catalogue, band_of, changes_in
 from roadworthy.transforms import make_transform
 
 

@@ -16,12 +16,12 @@ from onnx import TensorProto, helper
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.transforms import Keeps, make_transform, read_engines, transform_for
 from roadworthy.transforms.learned import LearnedEngine
 from roadworthy.transforms.learned.card import EngineCard, sha256_of
 from roadworthy.transforms.learned.engine import Network
 from roadworthy.transforms.learned.network import EngineNetwork, channel_table
-from roadworthy.transforms.learned.training.changes import CHANGES
 from roadworthy.transforms.operations import (
     AddOperation,
     Engine,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from roadworthy.errors import InputError
-from roadworthy.transforms.learned.networks import (
+from roadworthy.training.engine_networks import (
     ARCHITECTURES,
     GlobalSettings,
     NetworkInputs,
@@ -22,10 +22,10 @@ from roadworthy.transforms.learned.networks import (
     seeded,
     settings_for,
 )
-from roadworthy.transforms.learned.networks.building import settings_of
-from roadworthy.transforms.learned.networks.pix2pixhd import MultiscaleDiscriminator
-from roadworthy.transforms.learned.networks.ugatit import Discriminator, ResnetGenerator, RhoClipper
-from roadworthy.transforms.learned.networks.unit import MsImageDis, VAEGen, translator
+from roadworthy.training.engine_networks.building import settings_of
+from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.training.engine_networks.ugatit import Discriminator, ResnetGenerator, RhoClipper
+from roadworthy.training.engine_networks.unit import MsImageDis, VAEGen, translator
 
 torch.set_num_threads(1)
 

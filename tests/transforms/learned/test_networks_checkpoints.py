@@ -13,14 +13,14 @@ import torch
 from safetensors.torch import save_file
 
 from roadworthy.errors import InputError
-from roadworthy.transforms.learned.networks import (
+from roadworthy.training.engine_networks import (
     NetworkInputs,
     export_onnx,
     network_for,
     read_checkpoint,
     write_checkpoint,
 )
-from roadworthy.transforms.learned.networks.unit import MsImageDis
+from roadworthy.training.engine_networks.unit import MsImageDis
 
 torch.set_num_threads(1)
 

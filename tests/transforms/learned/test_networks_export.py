@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from roadworthy.errors import InputError, MissingExtraError
-from roadworthy.transforms.learned.networks import (
+from roadworthy.training.engine_networks import (
     OPSET,
     Exported,
     NetworkInputs,
@@ -22,7 +22,7 @@ from roadworthy.transforms.learned.networks import (
     export_onnx,
     network_for,
 )
-from roadworthy.transforms.learned.networks.export import NOTE, OUTPUT
+from roadworthy.training.engine_networks.export import NOTE, OUTPUT
 
 torch.set_num_threads(1)
 
@@ -184,7 +184,7 @@ def test_inputs_of_as_many_channels_but_other_meaning_are_refused(
 def test_a_network_that_no_onnx_file_can_hold_is_refused_before_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("roadworthy.transforms.learned.networks.export._MOST_BYTES", 10_000)
+    monkeypatch.setattr("roadworthy.training.engine_networks.export._MOST_BYTES", 10_000)
     with pytest.raises(InputError, match=r"engine\.onnx was not written: ONNX files hold 2 GB at most"):
         export_onnx(network_for("small-translation", {"width": 8}), tmp_path / "engine.onnx")
 
@@ -194,7 +194,7 @@ def test_without_a_package_it_is_said_at_once(
     package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "roadworthy.transforms.learned.networks.export.find_spec",
+        "roadworthy.training.engine_networks.export.find_spec",
         lambda name: None if name == package else name,
     )
     with pytest.raises(MissingExtraError, match=f"{package} is needed to write a network as ONNX"):

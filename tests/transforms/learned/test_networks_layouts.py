@@ -19,16 +19,16 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - as everyone calls it
 
 from roadworthy.errors import InputError
-from roadworthy.transforms.learned.networks import (
+from roadworthy.training.engine_networks import (
     NetworkSettings,
     architecture_of,
     network_for,
     read_checkpoint,
 )
-from roadworthy.transforms.learned.networks.building import shapes_of
-from roadworthy.transforms.learned.networks.pix2pixhd import MultiscaleDiscriminator
-from roadworthy.transforms.learned.networks.ugatit import Discriminator
-from roadworthy.transforms.learned.networks.unit import MsImageDis
+from roadworthy.training.engine_networks.building import shapes_of
+from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.training.engine_networks.ugatit import Discriminator
+from roadworthy.training.engine_networks.unit import MsImageDis
 
 torch.set_num_threads(1)
 

@@ -12,13 +12,12 @@ import pytest
 from roadworthy.datasets import load
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.training.engines.comparing import compared
+from roadworthy.training.engines.pairs import CHANGES, PairSource
+from roadworthy.training.engines.recipes import RECIPES
 from roadworthy.transforms import read_engines
 from roadworthy.transforms.learned import shipped_engines, shipped_names
 from roadworthy.transforms.learned.engine import shipped_folder
-from roadworthy.transforms.learned.training.changes import CHANGES
-from roadworthy.transforms.learned.training.comparing import compared
-from roadworthy.transforms.learned.training.pairs import PairSource
-from roadworthy.transforms.learned.training.recipes import RECIPES
 from roadworthy.transforms.operations import ReplaceOperation
 from roadworthy.world import HELD_OUT_TRACK_NAMES
 

@@ -10,12 +10,9 @@ import torch
 
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
-from roadworthy.transforms.learned.training.changes import CHANGES
-from roadworthy.transforms.learned.training.feed import DomainFeed, Feed
-from roadworthy.transforms.learned.training.holes import holes, with_hole
-from roadworthy.transforms.learned.training.pairs import PairSource, pairs
-from roadworthy.transforms.learned.training.pictures import Pictures, prepared
-from roadworthy.transforms.learned.training.reading import classes_in, read_pictures
+from roadworthy.training.engines.feed import DomainFeed, Feed, holes, with_hole
+from roadworthy.training.engines.pairs import CHANGES, PairSource, pairs
+from roadworthy.training.engines.pictures import Pictures, classes_in, prepared, read_pictures
 
 CPU = torch.device("cpu")
 

@@ -19,18 +19,18 @@ from roadworthy.cli.engines.train import app
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
+from roadworthy.training.engines import loop, make_engines, making
+from roadworthy.training.engines.comparing import Comparison, interval
+from roadworthy.training.engines.loop import Fitted
+from roadworthy.training.engines.paired import Paired
+from roadworthy.training.engines.pairs import CHANGES
+from roadworthy.training.engines.pictures import Pictures
+from roadworthy.training.engines.recipes import QUICK, RECIPES, Recipe, Variant
+from roadworthy.training.engines.settings import EngineSettings, PairedWeights
+from roadworthy.training.engines.train import Folder, train_synthesis, train_translation
+from roadworthy.training.engines.writing import Purpose
 from roadworthy.transforms import RemoveOperation, ReplaceOperation
-from roadworthy.transforms.learned import EngineCard, LearnedEngine, make_engines, shipped_names
-from roadworthy.transforms.learned.training import loop, making
-from roadworthy.transforms.learned.training.changes import CHANGES
-from roadworthy.transforms.learned.training.comparing import Comparison, interval
-from roadworthy.transforms.learned.training.loop import Fitted
-from roadworthy.transforms.learned.training.paired import Paired
-from roadworthy.transforms.learned.training.pictures import Pictures
-from roadworthy.transforms.learned.training.recipes import QUICK, RECIPES, Recipe, Variant
-from roadworthy.transforms.learned.training.settings import EngineSettings, PairedWeights
-from roadworthy.transforms.learned.training.train import Folder, train_synthesis, train_translation
-from roadworthy.transforms.learned.training.writing import Purpose
+from roadworthy.transforms.learned import EngineCard, LearnedEngine, shipped_names
 
 LINE = Purpose("lines", ({"operation": "remove", "element": "line"},), "world")
 NIGHT = Purpose("night", ({"operation": "replace", "element": "time", "by": "night"},), "world")
@@ -232,8 +232,8 @@ def test_where_nothing_can_be_learned_it_says_so(
 def test_processes_that_render_load_no_torch() -> None:
     code = (
         "import sys\n"
-        "import roadworthy.transforms.learned.make_engines\n"
-        "import roadworthy.transforms.learned.training.comparing\n"
+        "import roadworthy.training.engines.make_engines\n"
+        "import roadworthy.training.engines.comparing\n"
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

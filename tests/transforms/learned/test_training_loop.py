@@ -12,12 +12,12 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
-from roadworthy.transforms.learned.networks import NetworkInputs, network_for, seeded
-from roadworthy.transforms.learned.training.feed import Batch, Feed
-from roadworthy.transforms.learned.training.loop import CHECKPOINT, HISTORY, SHEETS, Fitted, fit
-from roadworthy.transforms.learned.training.paired import Paired
-from roadworthy.transforms.learned.training.pictures import Pictures
-from roadworthy.transforms.learned.training.settings import (
+from roadworthy.training.engine_networks import NetworkInputs, network_for, seeded
+from roadworthy.training.engines.feed import Batch, Feed
+from roadworthy.training.engines.loop import CHECKPOINT, HISTORY, SHEETS, Fitted, fit
+from roadworthy.training.engines.paired import Paired
+from roadworthy.training.engines.pictures import Pictures
+from roadworthy.training.engines.settings import (
     EngineSettings,
     EngineWatcher,
     Measured,

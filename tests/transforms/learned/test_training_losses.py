@@ -11,21 +11,19 @@ import torch
 
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
-from roadworthy.transforms import make_transform
-from roadworthy.transforms.learned.networks.pix2pixhd import MultiscaleDiscriminator
-from roadworthy.transforms.learned.training.features import (
-    feature_network,
-    frechet_distance,
-    perceptual_loss,
-)
-from roadworthy.transforms.learned.training.looks import look_distances
-from roadworthy.transforms.learned.training.losses import (
+from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.training.engines.losses import (
     discriminator_loss,
     feature_matching,
+    feature_network,
+    frechet_distance,
     generator_loss,
     kl_loss,
+    look_distances,
     masked_mean,
+    perceptual_loss,
 )
+from roadworthy.transforms import make_transform
 from roadworthy.visual_change.looks import look_distance
 
 

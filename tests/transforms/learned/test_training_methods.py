@@ -9,24 +9,23 @@ import pytest
 import torch
 
 from roadworthy.errors import InputError
-from roadworthy.transforms.learned.networks import (
+from roadworthy.training.engine_networks import (
     NetworkInputs,
     UgatitSettings,
     UnitSettings,
     network_for,
     seeded,
 )
-from roadworthy.transforms.learned.training.features import (
+from roadworthy.training.engines.feed import Batch, DomainFeed, Feed
+from roadworthy.training.engines.losses import (
     FeatureNetwork,
     feature_network,
     perceptual_loss,
 )
-from roadworthy.transforms.learned.training.feed import Batch, DomainFeed, Feed
-from roadworthy.transforms.learned.training.paired import Paired
-from roadworthy.transforms.learned.training.pictures import Pictures
-from roadworthy.transforms.learned.training.settings import EngineSettings, PairedWeights
-from roadworthy.transforms.learned.training.synthesis import Synthesis
-from roadworthy.transforms.learned.training.translation import Ugatit, Unit
+from roadworthy.training.engines.paired import Paired, Synthesis
+from roadworthy.training.engines.pictures import Pictures
+from roadworthy.training.engines.settings import EngineSettings, PairedWeights
+from roadworthy.training.engines.translation import Ugatit, Unit
 
 CPU = torch.device("cpu")
 SETTINGS = EngineSettings(steps=50, batch=4, learning_rate=2e-3, device="cpu")

@@ -15,7 +15,7 @@ from roadworthy.errors import InputError
 from roadworthy.runs import read_rows
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
-from roadworthy.web.jobs.processes import ProcessQueue
+from roadworthy.web.jobs.queue import ProcessQueue
 from roadworthy.web.jobs.states import PID, Job, JobState, Stage, read_state, write_state
 from roadworthy.web.jobs.worker import work_on
 
@@ -207,7 +207,7 @@ class TestRefusals:
         def full(*_: object) -> None:
             raise InputError("cannot write: No space left on device")
 
-        monkeypatch.setattr("roadworthy.web.jobs.processes.write_state", full)
+        monkeypatch.setattr("roadworthy.web.jobs.queue.write_state", full)
         with pytest.raises(InputError, match="No space left"):
             queue.start(ask())
         assert list(queue.out.iterdir()) == []

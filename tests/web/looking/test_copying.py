@@ -19,9 +19,9 @@ from roadworthy.runs import RunStore
 from roadworthy.runs.store import StoredRun, begin_manifest
 from roadworthy.runs.suites import plan_suite, read_suite, run_suite
 from roadworthy.web.app import create_app
+from roadworthy.web.copying import _percent, _text
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
 from roadworthy.web.jobs.worker import work_on
-from roadworthy.web.looking.copying import _percent, _text
 from roadworthy.web.settings import Settings
 
 WALKER = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."

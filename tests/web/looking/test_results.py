@@ -22,7 +22,7 @@ from roadworthy.errors import InputError
 from roadworthy.report.results import Standing
 from roadworthy.runs import RunStore
 from roadworthy.web.app import create_app
-from roadworthy.web.looking.results import found_in
+from roadworthy.web.runs import found_in
 from roadworthy.web.settings import Settings
 
 MARGINS = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from roadworthy.web.looking.showing import shown
+from roadworthy.web.showing import shown
 
 
 def row(**more: Any) -> dict[str, Any]:

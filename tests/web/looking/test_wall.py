@@ -13,8 +13,8 @@ import pytest
 from roadworthy.cases import Case, Drive, Requirement, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs import RunStore
-from roadworthy.web.looking.marks import FILE, Mark, add_mark, read_marks
-from roadworthy.web.looking.wall import Selection, Wall, Walls
+from roadworthy.web.marks import FILE, Mark, add_mark, read_marks
+from roadworthy.web.wall import Selection, Wall, Walls
 
 
 def verdicts(requirement: str, margins: dict[str, float], change: str) -> Iterator[tuple[Case, Verdict]]:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roadworthy.web.looking.marks import FILE, MARKS, Mark, add_mark
-from roadworthy.web.studies.agreement import mark_agreement
+from roadworthy.web.marks import FILE, MARKS, Mark, add_mark, mark_agreement
 
 
 def say(folder: Path, case: str, rater: str, mark: str) -> None:

@@ -12,8 +12,8 @@ from roadworthy.images import write_image
 from roadworthy.runs.store import StoredRun, image_path
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
 from roadworthy.web.jobs.worker import work_on
-from roadworthy.web.pictures import Pictures
-from roadworthy.web.writing.previews import preview
+from roadworthy.web.pages import Pictures
+from roadworthy.web.previews import preview
 
 CLOSER = (
     "If a pedestrian appears on the roadside, then the ego-vehicle should slow down. "

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from roadworthy.rules import RuleError, parse
 from roadworthy.rules.files import read_rules
-from roadworthy.web.examples import EXAMPLES
-from roadworthy.web.writing.roles import ROLES, roles_of
-from roadworthy.web.writing.rule_text import read_rule
+from roadworthy.web.rule_text import ROLES, read_rule, roles_of
+from roadworthy.web.write import EXAMPLES
 
 PEDESTRIAN = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.client import finished
 
-from roadworthy.web.examples import EXAMPLES
-from roadworthy.web.writing.checking import CheckProcess, answer
-from roadworthy.web.writing.spec_text import ROLES, read_spec
+from roadworthy.web.checking import CheckProcess, answer
+from roadworthy.web.spec_text import ROLES, read_spec
+from roadworthy.web.write import EXAMPLES
 
 LISTING = Path("examples/bbsl/listing1_distance.bbsl")
 GAP = "exfunction v(): bb endexfunction case far PROJ_y(v()) > [0, 100] endcase"

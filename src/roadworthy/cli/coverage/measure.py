@@ -236,7 +236,7 @@ class _Frames:
 
     def batches(self, what: str) -> Iterator[list[Frame]]:
         """Yield the frames that can be read, with a progress bar on a terminal."""
-        from roadworthy.models.training import with_history
+        from roadworthy.training import with_history
 
         batch: list[Frame] = []
         size = max(1, min(_BATCH, len(self.numbers) // _POINTS))

@@ -23,9 +23,9 @@ from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
-    from roadworthy.coverage.retraining import GuidedImage, Material, Retrained
-    from roadworthy.models.training import EpochResult, Settings, Watcher
     from roadworthy.models.zoo import Variant
+    from roadworthy.training import EpochResult, Settings, Watcher
+    from roadworthy.training.retraining import GuidedImage, Material, Retrained
     from roadworthy.transforms import Transform
 
 __all__ = ["retrain"]
@@ -132,9 +132,9 @@ def retrain(
     instead. The exit code is 1 unless the new network may be called better: the clean error must not have
     got worse.
     """
-    from roadworthy.coverage.retraining import Material, Plan
-    from roadworthy.coverage.retraining import retrain as retrained
     from roadworthy.models.zoo import located_weights, read_variant
+    from roadworthy.training.retraining import Material, Plan
+    from roadworthy.training.retraining import retrain as retrained
 
     if prepare is not None and prepared is not None:
         raise InputError("give --prepare or --prepared, not both")
@@ -172,7 +172,7 @@ def retrain(
 
 
 def _settings(model: str, scratch: bool, seed: int, device: str, **given: float | int | None) -> Settings:
-    from roadworthy.coverage.retraining import tuning_settings, usual_settings
+    from roadworthy.training.retraining import tuning_settings, usual_settings
 
     usual = usual_settings(model) if scratch else tuning_settings(model)
     changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -223,7 +223,7 @@ def _changes(given: Sequence[str] | None) -> dict[str, Transform]:
 
 def _guided(run: Path | None, data: Dataset) -> list[GuidedImage]:
     """Return the failures of a run on the data."""
-    from roadworthy.coverage.retraining import GuidedImage
+    from roadworthy.training.retraining import GuidedImage
 
     if run is None:
         return []
@@ -243,7 +243,7 @@ def _read(
     workers: int | None,
 ) -> Material:
     """Read everything, with a progress bar on a terminal."""
-    from roadworthy.coverage.retraining import read_material
+    from roadworthy.training.retraining import read_material
 
     with bars() as shown:
         return read_material(
@@ -261,7 +261,7 @@ def _read(
 @contextmanager
 def _watching(settings: Settings) -> Iterator[Watcher]:
     """Show the training on a terminal, and nothing in a pipe."""
-    from roadworthy.models.training import Watcher
+    from roadworthy.training import Watcher
 
     with bars() as shown:
 
@@ -291,7 +291,7 @@ def _print(found: Retrained, material: Material, folder: Path) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from roadworthy.coverage.retraining import table_rows
+    from roadworthy.training.retraining import table_rows
 
     out = console()
     control = any(one.mse_control is not None for one in found.comparisons)

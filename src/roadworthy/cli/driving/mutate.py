@@ -17,8 +17,8 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     import torch
 
-    from roadworthy.driving.mutants import Judged, Mutant, Mutation
     from roadworthy.models.zoo import Variant
+    from roadworthy.training.mutants import Judged, Mutant, Mutation
 
 __all__ = ["mutate"]
 
@@ -76,8 +76,8 @@ def mutate(
     Every mutant becomes a folder that all commands open as a model, with a mutant.json to make it again.
     mutants.csv says what became of each: equivalent to the original on all probe images, crashing, or alive.
     """
-    from roadworthy.driving.mutants import example_of, plan
     from roadworthy.models.zoo import load_module, located_weights, read_variant
+    from roadworthy.training.mutants import example_of, plan
 
     if drive is not None:
         from roadworthy.world import track
@@ -107,7 +107,7 @@ def mutate(
 def _remembered(path: Path) -> tuple[str, list[Mutation]]:
     """Return the network and the mutation of a mutant that was made before."""
     from roadworthy._files import naming, read_json
-    from roadworthy.driving.mutants import Mutation
+    from roadworthy.training.mutants import Mutation
 
     document = read_json(path)
     with naming(path):
@@ -124,7 +124,7 @@ def _shares(text: str) -> list[float]:
 
 
 def _list(module: torch.nn.Module, example: torch.Tensor, names: Sequence[str], as_json: bool) -> None:
-    from roadworthy.driving.mutants import candidates
+    from roadworthy.training.mutants import candidates
 
     found = [one for name in names for one in candidates(module, example, name)]
     if as_json:
@@ -149,8 +149,8 @@ def _make(
     folder: Path,
     as_json: bool,
 ) -> None:
-    from roadworthy.driving.mutants import mutate as made
-    from roadworthy.driving.mutants import probe_images, save_mutant, write_fate, write_table
+    from roadworthy.training.mutants import mutate as made
+    from roadworthy.training.mutants import probe_images, save_mutant, write_fate, write_table
 
     images = probe_images(variant)
     rows: list[dict[str, Any]] = []
@@ -178,8 +178,8 @@ def _judged(
     module: torch.nn.Module, mutant: Mutant, images: torch.Tensor, place: Path, track: str | None
 ) -> Judged:
     """Return what becomes of a mutant: the cheapest proof first, the drive last."""
-    from roadworthy.driving.mutants import Judged, judge_drive, same
     from roadworthy.models import load_model
+    from roadworthy.training.mutants import Judged, judge_drive, same
 
     if mutant.equivalent:
         return Judged("equivalent", mutant.equivalent, 0.0)

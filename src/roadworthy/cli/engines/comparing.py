@@ -14,8 +14,8 @@ from roadworthy.cli.engines._group import app, opened_engine
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
+    from roadworthy.training.engines.pairs import Change
     from roadworthy.transforms.learned import LearnedEngine
-    from roadworthy.transforms.learned.training.changes import Change
 
 __all__ = ["compare"]
 
@@ -55,8 +55,8 @@ def compare(
     several scales: where the truth differs from the frame, or everywhere for weather, time and season.
     Intervals are bootstrapped, at 95%. An engine is nearer if all of the interval of the difference says so.
     """
-    from roadworthy.transforms.learned.training.comparing import compared, interval
-    from roadworthy.transforms.learned.training.pairs import PairSource
+    from roadworthy.training.engines.comparing import compared, interval
+    from roadworthy.training.engines.pairs import PairSource
     from roadworthy.world import HELD_OUT_TRACK_NAMES
 
     if sample < 2 or workers < 1:
@@ -108,7 +108,7 @@ def compare(
 
 def _changes(engine: LearnedEngine) -> list[Change]:
     """Return the changes that an engine makes and whose truth the world can draw."""
-    from roadworthy.transforms.learned.training.changes import CHANGES
+    from roadworthy.training.engines.pairs import CHANGES
 
     found = [one for one in CHANGES.values() if engine.supports(one.operation)]
     if not found:

@@ -19,8 +19,8 @@ from roadworthy.cli.engines._supports import Supports, parse_supports
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
+    from roadworthy.training.engines.settings import EngineSettings, EngineWatcher, Measured
     from roadworthy.transforms.learned.card import EngineCard
-    from roadworthy.transforms.learned.training.settings import EngineSettings, EngineWatcher, Measured
 
 __all__ = ["app", "synthesis", "translation"]
 
@@ -119,9 +119,9 @@ def synthesis(
     as_json: AsJson = False,
 ) -> None:
     """Train an engine that paints what a label map says, in the manner of Pix2pixHD."""
-    from roadworthy.transforms.learned.training.loop import CHECKPOINT
-    from roadworthy.transforms.learned.training.train import Folder, train_synthesis
-    from roadworthy.transforms.learned.training.writing import Purpose
+    from roadworthy.training.engines.loop import CHECKPOINT
+    from roadworthy.training.engines.train import Folder, train_synthesis
+    from roadworthy.training.engines.writing import Purpose
 
     frames = opened(data, option)
     settings = _settings(
@@ -201,9 +201,9 @@ def translation(
     as_json: AsJson = False,
 ) -> None:
     """Train an engine that turns one kind of images into another, from images that are no pairs."""
-    from roadworthy.transforms.learned.training.loop import CHECKPOINT
-    from roadworthy.transforms.learned.training.train import Folder, train_translation
-    from roadworthy.transforms.learned.training.writing import Purpose
+    from roadworthy.training.engines.loop import CHECKPOINT
+    from roadworthy.training.engines.train import Folder, train_translation
+    from roadworthy.training.engines.writing import Purpose
 
     if not supports:
         raise InputError('say what the engine does, such as --supports "replace time by night"')
@@ -240,7 +240,7 @@ def translation(
 
 
 def _settings(**given: Any) -> EngineSettings:
-    from roadworthy.transforms.learned.training.settings import EngineSettings
+    from roadworthy.training.engines.settings import EngineSettings
 
     # Short trainings must leave a checkpoint and a sheet as well.
     often = max(1, min(500, given["steps"] // 10))
@@ -269,7 +269,7 @@ def _size(given: str | None, data: Any) -> tuple[int, int]:
 @contextmanager
 def _watching() -> Iterator[EngineWatcher]:
     """Tell how a training goes on: by bars on a terminal, and by a line each time that it is measured."""
-    from roadworthy.transforms.learned.training.settings import EngineWatcher
+    from roadworthy.training.engines.settings import EngineWatcher
 
     with bars() as shown:
 

@@ -56,9 +56,9 @@ def verify(
     where they can be reached. The exit code is 1 if anything differs, 0 if nothing does.
     """
     from roadworthy.runs.evidence import verify as check
+    from roadworthy.runs.evidence.bundle import opened_bundle
     from roadworthy.runs.evidence.reopening import check_present
     from roadworthy.runs.evidence.rerunning import rerun_sample
-    from roadworthy.runs.evidence.unpacking import opened_bundle
 
     if rerun < 0:
         raise InputError(f"--rerun must be 0 or more, got {rerun}")

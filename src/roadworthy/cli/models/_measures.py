@@ -18,7 +18,7 @@ def print_measures(measures: Sequence[Measure]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from roadworthy.models.training import value_text
+    from roadworthy.training import value_text
 
     table = plain_table("measure", "value", "frames")
     for one in measures:

@@ -44,7 +44,7 @@ def evaluate(
 ) -> None:
     """Compare a model's answers with the truth of a whole data set."""
     from roadworthy.models import load_model
-    from roadworthy.models.training import drive_lap
+    from roadworthy.training import drive_lap
 
     system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
     dataset = opened_for(data, option, history_of(system))
@@ -70,7 +70,7 @@ def evaluate(
 
 def _measured(system: SystemUnderTest, dataset: Dataset, batch: int) -> list[Measure]:
     """Evaluate with a progress bar on a terminal, and nothing in a pipe."""
-    from roadworthy.models.training import evaluate as evaluated
+    from roadworthy.training import evaluate as evaluated
 
     with bars() as shown:
         return evaluated(system, dataset, batch=batch, progress=shown.showing("Asking the model"))

@@ -15,7 +15,7 @@ from roadworthy.cli.models._networks import NetworkOptions, Outputs, Small, chos
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.models.training import ExportFormat
+    from roadworthy.training import ExportFormat
 
 __all__ = ["export"]
 
@@ -52,9 +52,9 @@ def export(
     Beside FILE comes FILE.yaml, with which every command opens it.
     """
     from roadworthy.datasets import load
-    from roadworthy.models.training import export as exported
-    from roadworthy.models.training import write_description
     from roadworthy.models.zoo import load_module, located_weights, read_variant
+    from roadworthy.training import export as exported
+    from roadworthy.training import write_description
 
     format = _FORMATS.get(file.suffix.lower())
     if format is None:

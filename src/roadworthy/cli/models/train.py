@@ -23,8 +23,8 @@ from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
-    from roadworthy.models.training import Card, EpochResult, Settings, Watcher
     from roadworthy.models.zoo import Variant
+    from roadworthy.training import Card, EpochResult, Settings, Watcher
 
 __all__ = ["train"]
 
@@ -101,8 +101,8 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train a reference network and write it as ONNX, with its card and a model.yaml."""
-    from roadworthy.models.training import Settings
-    from roadworthy.models.training import train as trained_on
+    from roadworthy.training import Settings
+    from roadworthy.training import train as trained_on
 
     variant = chosen_variant(name, output, network_option, small)
     settings = Settings(
@@ -143,7 +143,7 @@ def train(
 @contextmanager
 def _folder(path: Path, resume: bool) -> Iterator[Path]:
     """Make the folder of a training, unless one lies there that is not to be gone on with."""
-    from roadworthy.models.training import CHECKPOINT
+    from roadworthy.training import CHECKPOINT
 
     if not resume and (path / CHECKPOINT).exists():
         raise InputError(
@@ -199,7 +199,7 @@ def _of_another_seed(
 @contextmanager
 def _watching(settings: Settings) -> Iterator[Watcher]:
     """Show a training on a terminal, and nothing in a pipe."""
-    from roadworthy.models.training import Watcher
+    from roadworthy.training import Watcher
 
     with bars() as shown:
 

@@ -34,8 +34,8 @@ from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.cases import Outcome
+    from roadworthy.papers.reliability import Standing
     from roadworthy.reliability import Preservation
-    from roadworthy.reliability.ranking import Standing
     from roadworthy.result_tables import ResultTable
     from roadworthy.runs import SeveralResults
 
@@ -141,8 +141,8 @@ def _with_levels(asked: Sequence[Preservation]) -> list[Preservation]:
 
 
 def _tables(campaign: Campaign, found: SeveralResults) -> tuple[list[ResultTable], list[dict[str, Any]]]:
+    from roadworthy.papers.reliability import benchmark_value, ranked
     from roadworthy.reliability.method import collected
-    from roadworthy.reliability.ranking import benchmark_value, ranked
     from roadworthy.runs import read_verdicts
 
     outcomes: dict[tuple[str, str], dict[tuple[str, str], Outcome]] = {}

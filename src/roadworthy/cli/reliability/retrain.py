@@ -18,7 +18,7 @@ from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Limit, Seed, Study, Transforms
 
 if TYPE_CHECKING:
-    from roadworthy.reliability.retraining import WithChanges
+    from roadworthy.training.retraining.tolerated import WithChanges
 
 __all__ = ["retrain"]
 
@@ -72,7 +72,7 @@ def retrain(
     Validation data is made alike: with another seed where data is made, or the end of what was recorded. The
     folder is opened like any model; check it with frames and a seed that it was not trained with.
     """
-    from roadworthy.models.training import Settings, train
+    from roadworthy.training import Settings, train
 
     variant = chosen_variant(network, None, None, small=network in ("epoch", "chauffeur"))
     training = _changed(data, option, transform, limit, study, versions, seed)
@@ -114,7 +114,7 @@ def _changed(
     """Return the frames with their changed versions; others for validation."""
     from roadworthy.cli._console import parse_options
     from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
-    from roadworthy.reliability.retraining import WithChanges
+    from roadworthy.training.retraining.tolerated import WithChanges
     from roadworthy.visual_change.tolerance import tolerance_of
 
     kinds = [transformation_named(one) for one in transform or PAPER_TRANSFORMATIONS]

@@ -17,7 +17,7 @@ from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Out, Seed, Study, Transforms
 
 if TYPE_CHECKING:
-    from roadworthy.reliability.levels import LevelStudy
+    from roadworthy.papers.reliability import LevelStudy
     from roadworthy.result_tables import ResultTable
 
 __all__ = ["levels", "studies"]
@@ -58,10 +58,10 @@ def levels(
     paper's authors do, and for images drawn evenly over the visual change. The folder gets ranges.png (Figure
     5), distributions.png (Figure 6), tables.md and result.json.
     """
+    from roadworthy.papers.reliability import study_levels
+    from roadworthy.papers.reliability_figures import distribution_figure, range_figure
     from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
-    from roadworthy.reliability.levels import study_levels
     from roadworthy.report.plots import save
-    from roadworthy.report.reliability import distribution_figure, range_figure
 
     kinds = [transformation_named(one) for one in transform or PAPER_TRANSFORMATIONS]
     frames = frames_of(data, option, [], sample)

@@ -30,7 +30,8 @@ from roadworthy.cli.reliability.study import studies
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.reliability.human import Bins, HumanData, Originals, SubsetStudy
+    from roadworthy.papers.reliability import SubsetStudy
+    from roadworthy.reliability.human import Bins, HumanData, Originals
 
 __all__ = ["subsets"]
 
@@ -74,8 +75,8 @@ def subsets(
     whole = data
     found, data = each_of(data, "Drawing subsets", lambda one: _study(whole, one, draw, known, settings))
     if plot is not None:
+        from roadworthy.papers.reliability_figures import draw_subsets
         from roadworthy.report.plots import save
-        from roadworthy.report.reliability_thresholds import draw_subsets
 
         save(draw_subsets(found), plot)
     if as_json:
@@ -107,8 +108,7 @@ def subsets(
 def _study(
     data: HumanData, bins: Bins, draw: str | None, originals: Originals | None, settings: dict[str, Any]
 ) -> SubsetStudy:
-    from roadworthy.reliability.human import study_answers, study_bins
-    from roadworthy.reliability.human.subsets import Drawn
+    from roadworthy.papers.reliability import Drawn, study_answers, study_bins
 
     what = draw or ("images" if data.answers else "answers")
     if what == "answers":

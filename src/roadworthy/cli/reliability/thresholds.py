@@ -87,8 +87,8 @@ def thresholds(
     }  # fmt: skip
     found, data = each_of(data, "Finding thresholds", lambda one: estimate_threshold(one, **settings))
     if plot is not None:
+        from roadworthy.papers.reliability_figures import draw_thresholds
         from roadworthy.report.plots import save
-        from roadworthy.report.reliability_thresholds import draw_thresholds
 
         save(draw_thresholds(found), plot)
     without = [] if save_as is None else write_study(found, save_as)

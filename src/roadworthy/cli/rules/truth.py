@@ -14,7 +14,7 @@ from roadworthy.cli.rules._group import app
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from roadworthy.rules.truth_matrix import TruthMatrix, TruthRow
+    from roadworthy.papers.truth_matrix import TruthMatrix, TruthRow
 
 __all__ = ["truth"]
 
@@ -39,7 +39,7 @@ def truth(
     no other rule may. A frame qualifies if the change can be made and is seen in it. Ends with exit code 1
     where a driver is judged wrongly.
     """
-    from roadworthy.rules.truth_matrix import truth_matrix
+    from roadworthy.papers.truth_matrix import truth_matrix
 
     matrix = truth_matrix(sample, seed=seed, progress=lambda numbers: tracked(numbers, "Driving"))
     if as_json:

@@ -247,7 +247,7 @@ def open_shipped(
     if not card.is_file():
         raise InputError(
             f"the weights of {name!r} are not in this installation ({card.parent}): make them with "
-            "python -m roadworthy.models.zoo.make_weights"
+            "python -m roadworthy.training.make_weights"
         )
     document = read_json(card)
     spec = described({}, {key: document[key] for key in ("input", "output")}, lambda *_: str(card)).spec

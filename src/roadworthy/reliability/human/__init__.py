@@ -17,7 +17,6 @@ from roadworthy.reliability.human.rules import RULES, ThresholdRule, rule_named
 from roadworthy.reliability.human.simulated import Recovery, SimulatedHumans, recovery
 from roadworthy.reliability.human.spline import SmoothingSpline
 from roadworthy.reliability.human.stimuli import Change, EvenChange, Stimuli, Stimulus
-from roadworthy.reliability.human.subsets import SubsetStudy, curves_overlap, study_answers, study_bins
 from roadworthy.reliability.human.thresholds import Threshold, estimate_threshold
 
 __all__ = [
@@ -38,11 +37,9 @@ __all__ = [
     "SmoothingSpline",
     "Stimuli",
     "Stimulus",
-    "SubsetStudy",
     "Threshold",
     "ThresholdRule",
     "bins_of",
-    "curves_overlap",
     "estimate_threshold",
     "read_answers",
     "read_bins",
@@ -52,8 +49,6 @@ __all__ = [
     "recovery",
     "rule_named",
     "schedule",
-    "study_answers",
-    "study_bins",
     "transformations_of",
     "write_experiment",
 ]

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 from roadworthy.cases import OutcomeStatus, Requirement
 from roadworthy.errors import InputError
-from roadworthy.runs.comparison.conditions import conditions_of, match_systems
-from roadworthy.runs.comparison.pairing import Changed, Paired, Pairing, Stoppable, pair_up
+from roadworthy.runs.comparison.pairing import (
+    Changed,
+    Paired,
+    Pairing,
+    Stoppable,
+    conditions_of,
+    match_systems,
+    pair_up,
+)
 from roadworthy.runs.comparison.statistics import holm, mcnemar, median_interval, rate_interval
 from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for

@@ -19,11 +19,10 @@ from __future__ import annotations
 from roadworthy.runs.evidence.bundle import Bundle, write_bundle
 from roadworthy.runs.evidence.checking import Finding, Verification, verify
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
-from roadworthy.runs.evidence.documents import Written, write_documents
-from roadworthy.runs.evidence.functional import functional_coverage
+from roadworthy.runs.evidence.documents import Written, write_documents, write_trace
 from roadworthy.runs.evidence.pairs import PairResult, pair_results
 from roadworthy.runs.evidence.reqif import write_reqif
-from roadworthy.runs.evidence.trace import write_trace
+from roadworthy.runs.evidence.requirement_coverage import functional_coverage
 
 __all__ = [
     "Bundle",

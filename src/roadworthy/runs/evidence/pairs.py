@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from roadworthy.cases import Outcome, Requirement, Status
-from roadworthy.runs.evidence.gsn import Argued, Evidence
+from roadworthy.runs.evidence.argument import Argued, Evidence
 from roadworthy.runs.evidence.sums import encoded, sums_text
 from roadworthy.runs.store import Row, StoredPair, StoredRun, read_requirement, read_rows
-from roadworthy.runs.store.records import read_records
+from roadworthy.runs.store.rows import read_records
 
 __all__ = ["PairResult", "folder_digests", "pair_results", "rows_of"]
 

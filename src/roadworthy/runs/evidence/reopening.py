@@ -11,7 +11,7 @@ from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import is_description
 from roadworthy.runs.evidence.checking import Finding, Verification
-from roadworthy.runs.evidence.functional import functional_coverage, functional_document
+from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
 from roadworthy.runs.store import StoredPair, StoredRun, read_verdicts
 from roadworthy.runs.store.digests import (
     Digest,
@@ -23,10 +23,9 @@ from roadworthy.runs.store.digests import (
 from roadworthy.runs.store.manifest import MANIFEST, differing, read_manifest
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.opening import open_data
-from roadworthy.runs.suites.passes import Pass
 from roadworthy.runs.suites.planning import SuitePlan, plan_suite
 from roadworthy.runs.suites.reading import Suite, read_suite
-from roadworthy.runs.suites.running import COMMAND, INCLUDED
+from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass
 from roadworthy.runs.suites.running import SUITE_FILE as SUITE
 
 __all__ = ["check_present", "data_of", "functional_of", "plan_of"]

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 from roadworthy._files import write_text
 from roadworthy._version import __version__
-from roadworthy.runs.evidence.gsn import Argued
+from roadworthy.runs.evidence.argument import Argued
 
 __all__ = ["NAMESPACE", "reqif_text", "write_reqif"]
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from roadworthy.runs.executors.choosing import EXECUTORS, executor_for
-from roadworthy.runs.executors.protocol import Executor, Session
-from roadworthy.runs.executors.retention import ImageRetention, Retention
-from roadworthy.runs.executors.serial import SerialExecutor
-from roadworthy.runs.executors.work import Done, Job, Pair, Result, Unit, carry
+from roadworthy.runs.executors.serial import EXECUTORS, SerialExecutor, executor_for
+from roadworthy.runs.executors.work import (
+    Done,
+    Executor,
+    ImageRetention,
+    Job,
+    Pair,
+    Result,
+    Retention,
+    Session,
+    Unit,
+    carry,
+)
 
 __all__ = [
     "EXECUTORS",

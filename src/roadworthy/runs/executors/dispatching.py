@@ -14,8 +14,7 @@ from typing import Protocol, Self
 from roadworthy.errors import InputError
 from roadworthy.runs.executors.faults import TRIES, Fault, Limits, Piece, Ticket, blame_of, blamed, divided
 from roadworthy.runs.executors.pickling import SERIAL
-from roadworthy.runs.executors.protocol import Session
-from roadworthy.runs.executors.work import Done, Job, Unit
+from roadworthy.runs.executors.work import Done, Job, Session, Unit
 
 __all__ = [
     "Crew",

@@ -1,19 +1,92 @@
-"""What is done when a worker hangs, takes too much memory or dies.
-
-A worker that dies may have been killed by somebody, so its batch is tried again as it is. After that, and at
-once when it hangs or takes too much memory, the cases of the batch are tried one by one. A case that is alone
-when it happens, often enough, is an error; all others have their verdicts.
-"""
+"""What is done when a worker hangs, dies or takes too much memory, and one thread for each worker."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from roadworthy.cases import Verdict
 from roadworthy.runs.executors.work import Done, Job, Result, Unit
 
-__all__ = ["Fault", "Limits", "Piece", "Ticket", "blame_of", "divided"]
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def machine_megabytes() -> float | None:
+    """Return how much memory the machine, or the container that this process runs in, has; None if unknown.
+
+    Example:
+        >>> machine_megabytes() > 100
+        True
+    """
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+    for limit in _LIMITS:
+        with suppress(OSError, ValueError):
+            total = min(total, int(Path(limit).read_text()))
+    return total / 2**20
+
+
+def process_megabytes(pid: int) -> float | None:
+    """Return the resident memory of a process; None where that cannot be told.
+
+    Example:
+        >>> process_megabytes(os.getpid()) > 5
+        True
+    """
+    try:
+        if sys.platform == "linux":
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+            return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+        told = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=True)
+        return int(told.stdout) / 2**10
+    except (OSError, ValueError, IndexError, subprocess.SubprocessError):
+        return None
+
+
+ENVIRONMENT = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "ROADWORTHY_THREADS",
+    ),
+    "1",
+)
+"""What libraries look at when they are loaded; the last is for networks that say nothing themselves."""
+
+
+@contextmanager
+def environment() -> Iterator[None]:
+    """Let processes that are started meanwhile find one thread in their environment."""
+    before = {name: os.environ.get(name) for name in ENVIRONMENT}
+    os.environ.update(ENVIRONMENT)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def pin() -> None:
+    """Let the libraries of this process use one thread; to be called before they are loaded."""
+    os.environ.update(ENVIRONMENT)
+    import cv2
+
+    cv2.setNumThreads(1)
+
 
 Fault: TypeAlias = Literal["died", "hangs", "memory"]
 

@@ -1,4 +1,4 @@
-"""How jobs and batches travel: pickled, with their arrays beside the pickle."""
+"""How jobs and batches travel: pickled, with their arrays beside the pickle or in shared memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import io
 import pickle
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeAlias
@@ -15,8 +17,6 @@ from typing import Any, TypeAlias
 from roadworthy._importing import imported, module_name
 from roadworthy.errors import InputError
 from roadworthy.runs.executors.work import Done, Job, Unit
-
-__all__ = ["PackedJob", "Parcel", "pack", "pack_job", "pack_unit", "unpack", "unpack_job"]
 
 SERIAL = "use --executor serial (executor=None), which sends nothing"
 
@@ -233,3 +233,107 @@ def pack_done(done: Done) -> Parcel:
         told = InputError(f"verdicts cannot be sent back from a worker ({error}): {SERIAL}")  # type: ignore[assignment]
         return pack(Done(error=told))
     return parcel
+
+
+SMALL = 2**14
+"""Bytes up to which a parcel goes through the pipe, which holds a few of them."""
+
+_ALIGNMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Says where a parcel lies; small enough for a pipe.
+
+    Attributes:
+        segment: The name of the shared memory; empty when the parcel is in the note.
+        parcel: The parcel, if it is small.
+        content: How many bytes the pickle has.
+        buffers: Where each buffer begins, how many bytes it has, and whether it may not be written.
+    """
+
+    segment: str
+    parcel: Parcel | None = None
+    content: int = 0
+    buffers: tuple[tuple[int, int, bool], ...] = ()
+
+
+class Shipment:
+    """A parcel that waits to be looked at, until it is deleted.
+
+    Example:
+        >>> parcel = Parcel(b"pickle", [bytes(100_000)])
+        >>> shipment = Shipment(parcel)
+        >>> with Looking(shipment.note) as seen:
+        ...     (seen.content, len(seen.buffers[0]))
+        (b'pickle', 100000)
+        >>> shipment.delete()
+    """
+
+    def __init__(self, parcel: Parcel) -> None:
+        self._memory: SharedMemory | None = None
+        if parcel.size <= SMALL:
+            self.note = Note("", parcel.copied())
+            return
+        places: list[tuple[int, int, bool]] = []
+        end = len(parcel.content)
+        views = [memoryview(one) for one in parcel.buffers]
+        for view in views:
+            begin = -(-end // _ALIGNMENT) * _ALIGNMENT
+            places.append((begin, view.nbytes, view.readonly))
+            end = begin + view.nbytes
+        self._memory = SharedMemory(create=True, size=end)
+        memory: Any = self._memory.buf
+        memory[: len(parcel.content)] = parcel.content
+        for view, (begin, size, _) in zip(views, places, strict=True):
+            memory[begin : begin + size] = view.cast("B") if view.nbytes else b""
+        self.note = Note(self._memory.name, None, len(parcel.content), tuple(places))
+
+    def delete(self) -> None:
+        """Delete the shared memory; a second call does nothing."""
+        if self._memory is not None:
+            self._memory.close()
+            # Someone may have cleaned /dev/shm.
+            with suppress(FileNotFoundError):
+                self._memory.unlink()
+            self._memory = None
+
+
+class Looking:
+    """A parcel as another process looks at it; a context manager.
+
+    What was unpacked from it may outlive it, for example in a model that keeps frames: then the memory stays
+    until that is gone.
+    """
+
+    _kept: list[SharedMemory] = []  # noqa: RUF012 - one for the process
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+        self._memory: SharedMemory | None = None
+
+    def __enter__(self) -> Parcel:
+        note = self._note
+        if note.parcel is not None:
+            return note.parcel
+        self._memory = SharedMemory(note.segment)
+        memory: Any = self._memory.buf
+        views = [memory[begin : begin + size] for begin, size, _ in note.buffers]
+        return Parcel(
+            bytes(memory[: note.content]),
+            [
+                view.toreadonly() if fixed else view
+                for view, (_, _, fixed) in zip(views, note.buffers, strict=True)
+            ],
+        )
+
+    def __exit__(self, *_: object) -> None:
+        if self._memory is not None:
+            Looking._kept.append(self._memory)
+            self._memory = None
+        waiting, Looking._kept[:] = Looking._kept[:], []
+        for memory in waiting:
+            try:
+                memory.close()
+            except BufferError:
+                Looking._kept.append(memory)

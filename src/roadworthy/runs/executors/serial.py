@@ -1,17 +1,17 @@
-"""The plain executor: one batch after the other, in this process."""
+"""The plain executor, one batch after the other in this process, and executors by name."""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from roadworthy.runs.executors.protocol import Session
-from roadworthy.runs.executors.work import Done, Job, Unit, carry
-
-__all__ = ["SerialExecutor"]
+from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.runs.executors.work import Done, Executor, Job, Session, Unit, carry
 
 
 class SerialExecutor:
@@ -54,3 +54,91 @@ class _Here:
 
     def submit(self, unit: Unit, /) -> Callable[[], Done]:
         return partial(carry, self._job, unit)
+
+
+EXECUTORS = ("serial", "processes", "ray")
+"""The names of the executors."""
+
+TIMEOUT = 600.0
+"""Seconds that a batch may take, when nothing else is said."""
+
+
+def executor_for(
+    name: str,
+    *,
+    workers: int | None = None,
+    address: str | None = None,
+    timeout_s: float | None = TIMEOUT,
+    memory_mb: float | None = None,
+    gpus: float = 0.0,
+    makers: int | None = None,
+) -> Executor:
+    """Return an executor; a context manager that lets go of its workers at the end.
+
+    Args:
+        name: "serial" is this process, "processes" are several on this machine, "ray" is a Ray cluster.
+        workers: How many batches are worked on at a time, each in a process of its own with its own copy of
+            the systems; as many as there are cores when left out. Serial has one.
+        address: Of the Ray cluster, such as "auto" or "ray://head:10001"; one on this machine when left out.
+        timeout_s: Seconds that a batch may take, and in the end a case that is tried alone; None for no
+            limit.
+        memory_mb: Megabytes that a worker may use; its share of four fifths of the machine when left out, and
+            no limit but Ray's own on a cluster.
+        gpus: The GPUs, or the part of one, that each worker gets from Ray.
+        makers: How many further processes of Ray make frames for the workers; 0 when left out, or as many as
+            there are workers where those have GPUs.
+
+    Raises:
+        InputError: There is no such executor, or it cannot be had like that.
+        MissingExtraError: Ray is not installed.
+
+    Example:
+        >>> with executor_for("serial") as executor:
+        ...     executor.name
+        'serial'
+        >>> executor_for("threads")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.UnknownNameError: there is no executor 'threads'; known names are processes, ray, \
+serial
+    """
+    if name not in EXECUTORS:
+        raise UnknownNameError(f"there is no executor {name!r}; {suggest(name, EXECUTORS)}")
+    _check_number("workers", workers, 1)
+    _check_number("makers", makers, 0)
+    _check_amount("timeout_s", timeout_s)
+    _check_amount("memory_mb", memory_mb)
+    if name != "ray" and (address is not None or gpus or makers):
+        raise InputError("address, gpus and makers are for the executor 'ray': use --executor ray")
+    if name == "serial":
+        if workers not in (None, 1):
+            raise InputError(
+                f"the executor 'serial' has one worker, got workers {workers}: use --executor processes"
+            )
+        return SerialExecutor()
+    if name == "processes":
+        from roadworthy.runs.executors.processes import ProcessExecutor
+
+        return ProcessExecutor(workers or _cores(), timeout_s=timeout_s, memory_mb=memory_mb)
+    from roadworthy.runs.executors.cluster import RayExecutor
+
+    options: dict[str, Any] = {"timeout_s": timeout_s, "memory_mb": memory_mb, "gpus": gpus, "makers": makers}
+    return RayExecutor(workers, address=address, **options)
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _check_number(what: str, value: int | None, least: int) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+        raise InputError(f"{what} must be {least} or more, got {value!r}")
+
+
+def _check_amount(what: str, value: float | None) -> None:
+    if value is not None and not (value > 0 and math.isfinite(value)):
+        raise InputError(f"{what} must be more than 0, got {value!r}")

@@ -1,20 +1,71 @@
-"""What is done with a batch of cases, wherever it is done."""
+"""What is done with a batch of cases, of which the images are kept, and what an executor has to do."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from types import TracebackType
+from typing import Literal, Protocol, Self, TypeAlias, get_args
 
-from roadworthy.cases import BaseMethod, Case, Dataset, Method, Predict, Verdict
+from roadworthy.cases import BaseMethod, Case, Dataset, Method, Predict, Status, Verdict
+from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import Answered, Judged, Made, distinct_sources, frames_of, key_of, make_frames
-from roadworthy.runs.executors.retention import Retention
+from roadworthy.seeding import rng_for
 
-__all__ = ["Done", "Job", "Pair", "Result", "Unit", "carry", "listens"]
+ImageRetention: TypeAlias = Literal["failures", "sample", "all", "none"]
+"""Of which cases the frames are stored; failures are violations and errors, a sample has some passes, too."""
+
+SAMPLE = 0.01
+"""The share of the other cases that a sample keeps, when nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Says of which cases the images are kept; the same for the same case, wherever it is asked.
+
+    Args:
+        images: Of which cases.
+        passes: The share of the other cases with a verdict that are kept as well, drawn by lot.
+        seed: Of the lot.
+
+    Raises:
+        InputError: There is no such kind, or the share is none.
+
+    Example:
+        >>> from roadworthy.cases import Drive
+        >>> case = Case("lap 1", "R1", (Drive("oval"),))
+        >>> [Retention(kind).keeps(case, Verdict.from_margin(case, -0.4)) for kind in ("failures", "none")]
+        [True, False]
+    """
+
+    images: ImageRetention = "failures"
+    passes: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.images not in get_args(ImageRetention):
+            raise InputError(
+                f"images must be one of {', '.join(get_args(ImageRetention))}, got {self.images!r}"
+            )
+        if not 0 <= self.passes <= 1:
+            raise InputError(f"passes must be a share from 0 to 1, got {self.passes}")
+
+    def keeps(self, case: Case, verdict: Verdict) -> bool:
+        """Return whether the frames of a case are kept."""
+        if self.images in ("all", "none"):
+            return self.images == "all"
+        if verdict.status in (Status.VIOLATED, Status.ERROR):
+            return True
+        share = self.passes or (SAMPLE if self.images == "sample" else 0.0)
+        if not share or verdict.margin is None:
+            return False
+        return bool(rng_for(self.seed, "keep", case.id).random() < share)
+
 
 Pair: TypeAlias = tuple[str, str]
 """The id of a requirement and the name of a system."""
@@ -186,3 +237,45 @@ def _kept(frame: Frame, done: Done, kept: dict[int, int]) -> int:
 def _making(case: Case, frames: Mapping[Hashable, Made]) -> tuple[float, ...]:
     sources = [one for item in case.asks if isinstance(item, Predict) for one in item.frames]
     return tuple(0.0 if isinstance(source, Frame) else frames[key_of(source)].seconds for source in sources)
+
+
+class Session(Protocol):
+    """Where the batches of one run are carried out."""
+
+    ahead: int
+    """How many batches may wait for their turn."""
+
+    def submit(self, unit: Unit, /) -> Callable[[], Done]:
+        """Begin with a batch, now or later; what is returned waits for it."""
+        ...
+
+
+class Executor(Protocol):
+    """Carries out batches of cases: here, in other processes, on a cluster.
+
+    It decides where and when, never what: batches are made by whoever hands them in, and everyone does with
+    them what :func:`~roadworthy.runs.executors.work.carry` does.
+    """
+
+    name: str
+    """What it is called on the command line."""
+
+    workers: int
+    """How many batches are worked on at a time."""
+
+    def session(self, job: Job, /) -> AbstractContextManager[Session]:
+        """Prepare for the batches of a run; workers stay for the next."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Return the executor."""
+        ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Let go of all workers."""
+        ...

@@ -24,22 +24,31 @@ from roadworthy.runs.store.digests import (
     digest_of_files,
     digest_of_model,
 )
-from roadworthy.runs.store.images import add_image, image_path
 from roadworthy.runs.store.locking import locked
 from roadworthy.runs.store.manifest import (
+    ModelNotes,
     Tested,
+    add_notes,
     begin_manifest,
     check_manifest,
     complete_manifest,
+    model_notes,
+    notes_of,
     read_manifest,
     what_is_tested,
 )
-from roadworthy.runs.store.notes import ModelNotes, add_notes, model_notes, notes_of
-from roadworthy.runs.store.reading import read_rows, read_verdicts, verdict_of
-from roadworthy.runs.store.records import read_requirement, requirement_record
-from roadworthy.runs.store.rows import CORE_COLUMNS, MEASURE, PARAMETER, Row
+from roadworthy.runs.store.parts import read_rows, read_verdicts, verdict_of
+from roadworthy.runs.store.rows import (
+    CORE_COLUMNS,
+    MEASURE,
+    PARAMETER,
+    Row,
+    read_requirement,
+    requirement_record,
+)
 from roadworthy.runs.store.run_store import RunStore
 from roadworthy.runs.store.stored_run import StoredPair, StoredRun
+from roadworthy.runs.store.writing import add_image, image_path
 
 __all__ = [
     "CORE_COLUMNS",

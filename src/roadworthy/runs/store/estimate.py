@@ -9,7 +9,7 @@ from itertools import islice
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
-from roadworthy.runs.executors.retention import SAMPLE, Retention
+from roadworthy.runs.executors.work import SAMPLE, Retention
 
 __all__ = ["ImageEstimate", "estimate_images", "readable_size"]
 

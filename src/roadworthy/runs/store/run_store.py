@@ -13,12 +13,25 @@ import numpy.typing as npt
 
 from roadworthy.cases import Case, Outcome, Requirement, Scalar, Status, Verdict
 from roadworthy.errors import InputError
-from roadworthy.runs.store.images import add_image
 from roadworthy.runs.store.locking import LOCK, FolderLock
 from roadworthy.runs.store.parts import Parts, add_statuses, columns_of, encode_row, first_rows, opened_part
-from roadworthy.runs.store.records import encode_record, read_records, requirement_record
-from roadworthy.runs.store.rows import Kinds, Row, row_of, to_parquet
-from roadworthy.runs.store.writing import UNFINISHED, append_at, clear_unfinished, storing, write_whole
+from roadworthy.runs.store.rows import (
+    Kinds,
+    Row,
+    encode_record,
+    read_records,
+    requirement_record,
+    row_of,
+    to_parquet,
+)
+from roadworthy.runs.store.writing import (
+    UNFINISHED,
+    add_image,
+    append_at,
+    clear_unfinished,
+    storing,
+    write_whole,
+)
 
 __all__ = ["SHARD_ROWS", "RunStore"]
 

@@ -10,11 +10,9 @@
 from __future__ import annotations
 
 from roadworthy.runs.suites.estimating import Estimate, estimate_passes
-from roadworthy.runs.suites.passes import Pass, passes_of
 from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
-from roadworthy.runs.suites.problems import Complaint, SuiteError
-from roadworthy.runs.suites.reading import Suite, read_suite
-from roadworthy.runs.suites.running import SuiteResult, Watcher, run_suite
+from roadworthy.runs.suites.reading import Complaint, Suite, SuiteError, read_suite
+from roadworthy.runs.suites.running import Pass, SuiteResult, Watcher, passes_of, run_suite
 from roadworthy.runs.suites.schema import suite_schema
 
 __all__ = [

@@ -16,7 +16,7 @@ from roadworthy.models import SystemUnderTest
 from roadworthy.runs.executors import ImageRetention, Retention
 from roadworthy.runs.several import run_several
 from roadworthy.runs.store.estimate import estimate_images
-from roadworthy.runs.suites.passes import Pass
+from roadworthy.runs.suites.running import Pass
 
 __all__ = ["Estimate", "estimate_passes"]
 

@@ -23,8 +23,7 @@ from roadworthy.runs.suites.opening import (
     open_data,
     open_model,
 )
-from roadworthy.runs.suites.problems import Complaint, SuiteError, about_rule, complain
-from roadworthy.runs.suites.reading import Suite
+from roadworthy.runs.suites.reading import Complaint, Suite, SuiteError, about_rule, complain
 
 __all__ = ["SuitePlan", "Trial", "plan_suite"]
 

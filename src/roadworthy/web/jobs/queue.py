@@ -1,13 +1,39 @@
-"""Runs that wait, go on and are over: what pages ask of whoever carries them out."""
+"""Runs in processes of this machine, one at a time, each in a folder of its own."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from threading import RLock
 from typing import Protocol
 
+from roadworthy._files import write_text
+from roadworthy.errors import InputError
+from roadworthy.runs.store import locked
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
-from roadworthy.web.jobs.states import Job
-
-__all__ = ["JobQueue"]
+from roadworthy.web.jobs.states import (
+    ASK,
+    CANCEL,
+    ID,
+    LOG,
+    PID,
+    STATE,
+    Job,
+    JobState,
+    Stage,
+    new_id,
+    read_job,
+    write_state,
+)
 
 
 class JobQueue(Protocol):
@@ -59,3 +85,228 @@ class JobQueue(Protocol):
     def close(self) -> None:
         """Stop what goes on, so that it can go on later."""
         ...
+
+
+_PATIENCE = 10.0  # seconds that a process gets to end cleanly
+_LITTLE = 2**20  # bytes; with fewer no process can even say why it ended
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+class ProcessQueue:
+    """A queue whose runs are processes of this machine.
+
+    A process goes on when the server is gone, however that ended; a server that is started on the same folder
+    finds it again. What it says is in the folder alone, so there is nothing else to lose.
+
+    Args:
+        out: The folder of all jobs; it is made with the first one.
+        at_most: How many may wait or go on at a time.
+        check: Raises InputError for what may not be carried out: a model that was not declared.
+    """
+
+    def __init__(
+        self, out: Path, *, at_most: int = 50, check: Callable[[RulesAsk | BbslAsk], None] | None = None
+    ) -> None:
+        self.out = out
+        self._at_most = at_most
+        self._check = check
+        self._lock = RLock()
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._read: dict[Path, tuple[object, Job]] = {}
+
+    def start(self, ask: RulesAsk | BbslAsk) -> Job:
+        """Take a run in; it begins when its turn comes."""
+        if self._check is not None:
+            self._check(ask)
+        with self._lock:
+            if sum(not one.state.stage.is_over for one in self.jobs()) >= self._at_most:
+                raise InputError(f"{self._at_most} runs wait already: wait for one, or cancel some")
+            job = self._new(ask)
+            self.advance()
+            return self.job(job.id)
+
+    def _new(self, ask: RulesAsk | BbslAsk) -> Job:
+        while True:
+            folder = self.out / new_id("".join(secrets.choice(_LETTERS) for _ in range(4)))
+            try:
+                folder.mkdir(parents=True)
+                break
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise InputError(
+                    f"cannot make the folder {folder}: {error.strerror}; start the server with another --out"
+                ) from error
+        try:
+            write_state(folder, JobState())
+            # Last, for a folder counts as a job with it.
+            write_text(folder / ASK, ask.model_dump_json(indent=2))
+        except InputError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return read_job(folder)
+
+    def job(self, id: str) -> Job:
+        """Return a run as it stands."""
+        if not ID.fullmatch(id) or not (self.out / id / ASK).is_file():
+            raise InputError(
+                f"there is no run {id!r}: it may have been deleted; all runs are on the page Runs"
+            )
+        return self._with_place(self._as_it_stands(self._known(self.out / id)))
+
+    def jobs(self) -> list[Job]:
+        """Return all runs as they stand, the latest first; folders that are damaged are left out."""
+        found = []
+        if self.out.is_dir():
+            for folder in sorted(self.out.iterdir(), reverse=True):
+                if ID.fullmatch(folder.name):
+                    with contextlib.suppress(InputError):
+                        found.append(self._as_it_stands(self._known(folder)))
+        return found
+
+    def _known(self, folder: Path) -> Job:
+        """Return a job; its files are read again only when they have changed: pages ask all the time."""
+        try:
+            found = (folder / STATE).stat()
+            stamp: object = found.st_ino, found.st_mtime_ns, found.st_size
+        except OSError:
+            return read_job(folder)
+        kept = self._read.get(folder)
+        if kept is None or kept[0] != stamp:
+            kept = self._read[folder] = stamp, read_job(folder)
+        return kept[1]
+
+    def _with_place(self, job: Job) -> Job:
+        """Return a job that waits with how many go before it."""
+        if job.state.stage is not Stage.WAITING:
+            return job
+        # Names of one second are in no order, so what runs already may have a later one.
+        before = sum(
+            one.state.stage is Stage.RUNNING or (not one.state.stage.is_over and one.id < job.id)
+            for one in self.jobs()
+        )
+        told = f"One run goes on at a time: {before} before it." if before else ""
+        return job.with_state(replace(job.state, message=told))
+
+    def _as_it_stands(self, job: Job) -> Job:
+        """Return a job, interrupted if nobody works on what is said to go on."""
+        if job.state.stage is not Stage.RUNNING or self._goes_on(job):
+            return job
+        # It may have ended between reading and looking.
+        again = read_job(job.folder)
+        if again.state.stage is not Stage.RUNNING:
+            return again
+        if (job.folder / CANCEL).exists():
+            # Told to stop before it was ready to listen.
+            told = "Stopped. It can go on where it was."
+            return again.with_state(replace(again.state, stage=Stage.CANCELLED, message=told))
+        told = "The process ended before the run did. It can go on where it was."
+        if shutil.disk_usage(job.folder).free < _LITTLE:
+            told = f"The disk of {job.folder} is full. Make room; then it can go on where it was."
+        return again.with_state(replace(again.state, stage=Stage.INTERRUPTED, message=told))
+
+    def _goes_on(self, job: Job) -> bool:
+        with self._lock:
+            process = self._processes.get(job.id)
+            if process is not None:
+                return process.poll() is None
+        try:
+            with locked(job.folder):
+                return False
+        except InputError:
+            return True
+
+    def cancel(self, id: str) -> Job:
+        """Stop a run; what it has judged stays."""
+        with self._lock:
+            job = self.job(id)
+            if job.state.stage is Stage.WAITING:
+                told = "Stopped before it began."
+                write_state(job.folder, replace(job.state, stage=Stage.CANCELLED, message=told))
+            elif job.state.stage is Stage.RUNNING:
+                with contextlib.suppress(OSError):
+                    # It only says why a process ended that was not ready to listen yet; a disk may be full.
+                    (job.folder / CANCEL).touch()
+                self._signal(job)
+        return self.job(id)
+
+    def _signal(self, job: Job) -> None:
+        process = self._processes.get(job.id)
+        if process is not None:
+            process.terminate()
+            return
+        pid = _pid_of(job.folder)
+        if pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+
+    def resume(self, id: str) -> Job:
+        """Let a run go on that was stopped."""
+        with self._lock:
+            job = self.job(id)
+            if not job.state.stage.can_continue:
+                raise InputError(f"only a run that was stopped can go on, and this one is {job.state.stage}")
+            if self._check is not None:
+                self._check(job.ask)
+            (job.folder / CANCEL).unlink(missing_ok=True)
+            write_state(job.folder, replace(job.state, stage=Stage.WAITING, message=""))
+            self.advance()
+            return self.job(id)
+
+    def advance(self) -> None:
+        """See what has ended, and begin what waits, the eldest first."""
+        with self._lock:
+            for id, process in list(self._processes.items()):
+                if process.poll() is not None:
+                    del self._processes[id]
+            if self._processes:
+                # Also one that has said its last word: until it is gone, its folder is not free.
+                return
+            jobs = self.jobs()
+            if any(one.state.stage is Stage.RUNNING for one in jobs):
+                return
+            for job in reversed(jobs):
+                if job.state.stage is Stage.WAITING and self._began(job):
+                    return
+
+    def _began(self, job: Job) -> bool:
+        try:
+            if self._check is not None:
+                self._check(job.ask)
+        except InputError as error:
+            # Asked for when the server was started with other models or data.
+            write_state(job.folder, replace(job.state, stage=Stage.FAILED, message=str(error)))
+            return False
+        write_state(job.folder, replace(job.state, stage=Stage.RUNNING, message=""))
+        with (job.folder / LOG).open("ab") as log:
+            self._processes[job.id] = subprocess.Popen(
+                [sys.executable, "-m", "roadworthy.web.jobs.worker", str(job.folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Keys pressed at the server's terminal are not for it.
+                start_new_session=True,
+            )
+        return True
+
+    def close(self) -> None:
+        """Stop what goes on, so that it can go on later."""
+        with self._lock:
+            for process in self._processes.values():
+                process.terminate()
+            end = time.monotonic() + _PATIENCE
+            for process in self._processes.values():
+                try:
+                    process.wait(max(0.0, end - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            self._processes.clear()
+
+
+def _pid_of(folder: Path) -> int | None:
+    """Return the process that works on a job; while the folder is locked it is this one and no other."""
+    try:
+        return int((folder / PID).read_text())
+    except (OSError, ValueError):
+        return None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.models import SystemUnderTest, load_model
-from roadworthy.web.declared import opened_data
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
+from roadworthy.web.settings import opened_data
 
 if TYPE_CHECKING:
     from roadworthy.bbsl import Spec

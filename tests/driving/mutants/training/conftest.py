@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from roadworthy.driving.mutants.training import TrainingMaterial
-from roadworthy.models.training import Samples, Settings
 from roadworthy.models.zoo import architecture
+from roadworthy.training import Samples, Settings
+from roadworthy.training.mutants.deepcrime import TrainingMaterial
 
 torch.set_num_threads(1)
 

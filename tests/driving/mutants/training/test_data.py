@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roadworthy.driving.mutants.training import TrainingMutation
-from roadworthy.driving.mutants.training.data import changed_samples, kinds_of
 from roadworthy.errors import InputError
-from roadworthy.models.training import Samples
+from roadworthy.training import Samples
+from roadworthy.training.mutants.deepcrime import TrainingMutation
+from roadworthy.training.mutants.faults import changed_samples, kinds_of
 
 
 def samples(count: int = 400, seed: int = 0) -> Samples:

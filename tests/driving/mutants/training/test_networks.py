@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from roadworthy.driving.mutants.training import TrainingMutation
-from roadworthy.driving.mutants.training.networks import change_network, layers_for
 from roadworthy.errors import InputError
+from roadworthy.training.mutants.deepcrime import TrainingMutation
+from roadworthy.training.mutants.faults import change_network, layers_for
 
 NUMBERS = torch.linspace(-3, 3, 24).reshape(6, 4)
 

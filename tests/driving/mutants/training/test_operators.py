@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from roadworthy.driving.mutants.training import CRIMES, PAPER, SEARCHED, TrainingMutation, search_range
 from roadworthy.errors import InputError
-from roadworthy.models.training import Settings
+from roadworthy.training import Settings
+from roadworthy.training.mutants.deepcrime import CRIMES, PAPER, SEARCHED, TrainingMutation, search_range
 
 
 def test_there_are_24_operators_of_which_15_are_the_papers() -> None:

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from roadworthy.driving.mutants.training.process import FaultyTask, clipped, optimizer_named
-from roadworthy.models.training import DrivingTask, Settings
 from roadworthy.models.zoo.driving_networks import Head
+from roadworthy.training import DrivingTask, Settings
+from roadworthy.training.mutants.faults import FaultyTask, clipped, optimizer_named
 
 
 class Small(nn.Module):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.driving.mutants.training import ParameterSearch, Range
 from roadworthy.errors import InputError
+from roadworthy.training.mutants.deepcrime import ParameterSearch, Range
 
 RANGES = st.sampled_from(
     [Range(0, 100, 5), Range(0, 99, 5), Range(30, 1, 1, whole=True), Range(1e-3, 1e-4, 1e-4)]

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from roadworthy.driving.mutants.training import (
+from roadworthy.errors import InputError
+from roadworthy.training import train_on
+from roadworthy.training.mutants.deepcrime import (
     CRIMES,
     PAPER,
     SEARCHED,
@@ -18,8 +20,6 @@ from roadworthy.driving.mutants.training import (
     next_mutations,
     train_mutant,
 )
-from roadworthy.errors import InputError
-from roadworthy.models.training import train_on
 
 
 def weights(module: torch.nn.Module) -> torch.Tensor:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from roadworthy.cli.coverage.study._guided import GuidedImages
     from roadworthy.cli.coverage.study._inputs import SeedImages
     from roadworthy.coverage.parameter_sets import ParameterSet
-    from roadworthy.coverage.studies.deviation import DeviationStudy, Finding
-    from roadworthy.report.coverage_studies import CheckPair
+    from roadworthy.papers.deeptest.deviation import DeviationStudy, Finding
+    from roadworthy.papers.deeptest.figures import CheckPair
 
 __all__ = ["check_pairs", "refuse_to_overwrite", "write_checks"]
 
@@ -28,7 +28,7 @@ def refuse_to_overwrite(out: Path) -> None:
     Raises:
         InputError: The folder has a table of checks with some.
     """
-    from roadworthy.coverage.studies.checking import read_checks
+    from roadworthy.papers.deeptest.checking import read_checks
 
     path = out / _TABLE
     if path.is_file() and any(one.judgement for one in read_checks(path)):
@@ -44,9 +44,9 @@ def check_pairs(
     guided: GuidedImages | None,
 ) -> list[CheckPair]:
     """Return the images of findings, made again: the same seed makes the same ones."""
-    from roadworthy.coverage.studies.activity import changed_image
     from roadworthy.frames import Signals
-    from roadworthy.report.coverage_studies import CheckPair
+    from roadworthy.papers.deeptest.activity import changed_image
+    from roadworthy.papers.deeptest.figures import CheckPair
 
     wanted = {one.worst.frame for one in findings}
     # A data set is not asked for frames by id, and those of a sample are few.
@@ -72,9 +72,9 @@ def write_checks(
     out: Path, study: DeviationStudy, findings: Sequence[Finding], pairs: Sequence[CheckPair]
 ) -> list[str]:
     """Write a sheet for each model and the table that belongs to them; return the names of the files."""
-    from roadworthy.coverage.studies.checking import checks_csv
     from roadworthy.images import write_image
-    from roadworthy.report.coverage_studies import check_sheet
+    from roadworthy.papers.deeptest.checking import checks_csv
+    from roadworthy.papers.deeptest.figures import check_sheet
 
     if not pairs:
         return []

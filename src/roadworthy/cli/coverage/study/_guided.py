@@ -14,8 +14,8 @@ from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.cli.coverage.study._inputs import SeedImages
-    from roadworthy.coverage.studies.deviation import DeviationStudy, Finding
     from roadworthy.frames import Frame
+    from roadworthy.papers.deeptest.deviation import DeviationStudy, Finding
 
 __all__ = ["GuidedImages"]
 

@@ -51,7 +51,7 @@ class SeedImages:
         Raises:
             InputError: It cannot be read.
         """
-        from roadworthy.models.training import with_history
+        from roadworthy.training import with_history
 
         try:
             frame = self.data[number]

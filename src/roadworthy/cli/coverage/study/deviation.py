@@ -83,10 +83,10 @@ def deviation(
     from roadworthy.coverage.clusters import check_radius
     from roadworthy.coverage.oracle import check_epsilon, check_lambda
     from roadworthy.coverage.parameter_sets import parameter_sets
-    from roadworthy.coverage.studies.asking import add_images, ask_models
-    from roadworthy.coverage.studies.checking import choose_findings
-    from roadworthy.coverage.studies.deviation import study_deviation
-    from roadworthy.report.coverage_studies import draw_deviation
+    from roadworthy.papers.deeptest.asking import add_images, ask_models
+    from roadworthy.papers.deeptest.checking import choose_findings
+    from roadworthy.papers.deeptest.deviation import study_deviation
+    from roadworthy.papers.deeptest.figures import draw_deviation
 
     refuse_to_overwrite(out)
     check_lambda(lam)
@@ -161,7 +161,7 @@ def false_alarms(
     as_json: AsJson = False,
 ) -> None:
     """How many of the findings that were checked by hand are false alarms? Figure 8, with bounds."""
-    from roadworthy.coverage.studies.checking import count_false_alarms, read_checks
+    from roadworthy.papers.deeptest.checking import count_false_alarms, read_checks
 
     found = count_false_alarms([one for file in files for one in read_checks(file)])
     if as_json:

@@ -61,9 +61,9 @@ def directions(
     from roadworthy.cli._models import opened_models
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
-    from roadworthy.coverage.studies.directions import study_directions
-    from roadworthy.coverage.studies.watching import HowCounted
-    from roadworthy.report.coverage_studies import draw_directions
+    from roadworthy.papers.deeptest.activity import HowCounted
+    from roadworthy.papers.deeptest.directions import study_directions
+    from roadworthy.papers.deeptest.figures import draw_directions
 
     how = HowCounted(counting, threshold, scaling)
     systems = opened_models(model)

@@ -30,9 +30,9 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.cli.coverage._seeds import Seeds
     from roadworthy.coverage.observed import Observed
-    from roadworthy.coverage.search.comparison import Reached
     from roadworthy.coverage.search.findings import Growth
     from roadworthy.coverage.search.settings import Settings
+    from roadworthy.papers.deeptest.comparison import Reached
 
 __all__ = ["guided"]
 
@@ -77,9 +77,9 @@ def guided(
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
     from roadworthy.coverage import Observed
-    from roadworthy.coverage.search.comparison import GuidedStudy
     from roadworthy.coverage.search.settings import Settings
     from roadworthy.models import Network
+    from roadworthy.papers.deeptest.comparison import GuidedStudy
     from roadworthy.report.coverage import draw_growth
 
     if tries < 0:
@@ -123,7 +123,7 @@ def guided(
 def _unguided(watched: Observed[Any], seeds: Seeds, settings: Settings, seed: int) -> list[Reached]:
     """Return what the seed images cover, and what all their transformations cover."""
     from roadworthy.coverage.criteria import parse_mixture
-    from roadworthy.coverage.search.comparison import BASELINE, CUMULATIVE, Reached, add_every_change
+    from roadworthy.papers.deeptest.comparison import BASELINE, CUMULATIVE, Reached, add_every_change
 
     made: Any = None
     for frame in seeds:
@@ -150,8 +150,8 @@ def _searched(
     from roadworthy.cases import Requirement
     from roadworthy.cli._console import progress
     from roadworthy.coverage.method import CoverageMethod
-    from roadworthy.coverage.search.comparison import Reached
     from roadworthy.coverage.search.findings import growth_of
+    from roadworthy.papers.deeptest.comparison import Reached
     from roadworthy.runs import read_rows, run
 
     settings = replace(base, search=name, tries=tries)
@@ -189,7 +189,7 @@ def _folder(out: Path, model: str, search: str) -> Path:
 
 def _with_findings(rows: list[Reached], out: Path) -> tuple[Reached, ...]:
     """Return the rows with the distinct findings of the searches of each model."""
-    from roadworthy.coverage.search.comparison import distinct_failures
+    from roadworthy.papers.deeptest.comparison import distinct_failures
     from roadworthy.runs import read_rows
 
     found: dict[tuple[str, str], int] = {}

@@ -26,7 +26,7 @@ from roadworthy.cli.coverage.study._group import (
 if TYPE_CHECKING:
     from roadworthy.cli.coverage.study._inputs import SeedImages
     from roadworthy.coverage.criteria import Scaling as ScalingName
-    from roadworthy.coverage.studies.activity import Activity
+    from roadworthy.papers.deeptest.activity import Activity
 
 __all__ = ["change", "transformations"]
 
@@ -59,8 +59,8 @@ def transformations(
     transformations, and the coverage of a seed image as transformations are added.
     """
     from roadworthy.cli.coverage.study._output import about, give_out, records
-    from roadworthy.coverage.studies.transformations import study_transformations
-    from roadworthy.report.coverage_studies import draw_transformations
+    from roadworthy.papers.deeptest.figures import draw_transformations
+    from roadworthy.papers.deeptest.transformations import study_transformations
 
     seeds, found = _observed(
         model, data, option, frames, sample, transformation, counting, threshold, scaling, seed, batch
@@ -112,8 +112,8 @@ def change(
     rank test and Cohen's d; beside them as many other seed images, unchanged.
     """
     from roadworthy.cli.coverage.study._output import about, give_out, records
-    from roadworthy.coverage.studies.change import study_change
-    from roadworthy.report.coverage_studies import draw_change
+    from roadworthy.papers.deeptest.figures import draw_change
+    from roadworthy.papers.deeptest.transformations import study_change
 
     seeds, found = _observed(
         model, data, option, frames, sample, transformation, counting, threshold, scaling, seed, batch
@@ -152,8 +152,7 @@ def _observed(
     from roadworthy.cli._models import opened_models
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.coverage.parameter_sets import parameter_sets
-    from roadworthy.coverage.studies.activity import observe_changes
-    from roadworthy.coverage.studies.watching import HowCounted
+    from roadworthy.papers.deeptest.activity import HowCounted, observe_changes
 
     how = HowCounted(counting, threshold, scaling)
     sets = parameter_sets(names or ["simple"])

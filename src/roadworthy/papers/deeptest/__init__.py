@@ -1,0 +1,45 @@
+"""The studies of DeepTest on any network and data: what it asked, counted and compared.
+
+::
+
+    study_directions(models, frames)                     # RQ1, Table 5
+    seen = observe_changes(models, frames, parameter_sets())
+    study_transformations(seen), study_change(seen)      # RQ2, Figures 4 and 5
+    study_deviation(ask_models(models, frames, sets))    # RQ4, Figure 6, Tables 7 and 8
+
+Every study prints as its table.
+"""
+
+from __future__ import annotations
+
+from roadworthy.papers.deeptest.activity import Activity, HowCounted, observe_changes
+from roadworthy.papers.deeptest.asking import add_images, ask_models
+from roadworthy.papers.deeptest.checking import FalseAlarms, count_false_alarms, read_checks
+from roadworthy.papers.deeptest.deviation import DeviationStudy, Finding, study_deviation
+from roadworthy.papers.deeptest.directions import DirectionStudy, study_directions
+from roadworthy.papers.deeptest.transformations import (
+    ChangeStudy,
+    TransformationStudy,
+    study_change,
+    study_transformations,
+)
+
+__all__ = [
+    "Activity",
+    "ChangeStudy",
+    "DeviationStudy",
+    "DirectionStudy",
+    "FalseAlarms",
+    "Finding",
+    "HowCounted",
+    "TransformationStudy",
+    "add_images",
+    "ask_models",
+    "count_false_alarms",
+    "observe_changes",
+    "read_checks",
+    "study_change",
+    "study_deviation",
+    "study_directions",
+    "study_transformations",
+]

@@ -1,0 +1,460 @@
+"""RQ4 of DeepTest: erroneous behaviours, how far they deviate, and its Tables 7 and 8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.coverage.clusters import Failure, cluster
+from roadworthy.coverage.oracle import (
+    EPSILONS,
+    LAMBDAS,
+    UNFILTERED,
+    Answers,
+    Pair,
+    Reference,
+    Verdicts,
+    check_lambda,
+    judge,
+)
+from roadworthy.errors import InputError
+from roadworthy.papers.deeptest.statistics import Statistic, p_text, signed_rank
+from roadworthy.result_tables import ResultTable
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A table of numbers of erroneous behaviours.
+
+    Args:
+        title: What is counted, with λ, ε, the reference and the unit.
+        corner: What the rows are.
+        columns: The names of the columns.
+        rows: The name and the cells of each row; None where no images were left to count, unlike 0.
+    """
+
+    title: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[int | None, ...]], ...]
+
+    def __str__(self) -> str:
+        lines = [(self.corner, *self.columns)]
+        lines += [
+            (name, *("-" if cell is None else str(cell) for cell in cells)) for name, cells in self.rows
+        ]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        shown = [
+            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self.title, *shown])
+
+
+def count_by_threshold(
+    models: Sequence[Answers],
+    *,
+    lambdas: Sequence[float] = LAMBDAS,
+    epsilons: Sequence[float] = EPSILONS,
+    reference: Reference = "mse",
+    unfiltered: Sequence[str] = UNFILTERED,
+) -> Counts:
+    """Count erroneous behaviours of all models together over λ and ε: the shape of the paper's Table 7.
+
+    Every changed image that violates Equation 2 counts; the columns of ε hold the transformations that
+    Equation 3 filters, and each of the others has its own column.
+
+    Raises:
+        InputError: There are no models, two share a name, their units differ, or a threshold is out of range.
+
+    Example:
+        >>> changed = {("blur", 3): [0.1, 0.5], ("rain", "heavy"): [0.5, 0.2]}
+        >>> answers = Answers("epoch", [0.0, 1.0], [0.1, 0.9], changed, unit="rad")
+        >>> print(count_by_threshold([answers], lambdas=(5, 30), epsilons=(0.1, 0.2)))
+        erroneous behaviours of epoch; λ * MSE of the originals; errors and ε in rad^2
+        λ   ε = 0.1  ε = 0.2  rain
+        5         -        1     2
+        30        -        0     1
+    """
+    unit = _one_unit(models)
+    apart = [name for name in unfiltered if any(name == pair[0] for one in models for pair in one.changed)]
+    columns: list[list[list[int]]] = []
+    for epsilon in epsilons:
+        kept = [(one, [p for p in one.kept(epsilon, ()) if p[0] not in unfiltered]) for one in models]
+        columns.append(_violations(kept, lambdas, reference))
+    for name in apart:
+        named = [(one, [pair for pair in one.changed if pair[0] == name]) for one in models]
+        columns.append(_violations(named, lambdas, reference))
+    rows = tuple(
+        (f"{lam:g}", tuple(sum(column[number]) if column[number] else None for column in columns))
+        for number, lam in enumerate(lambdas)
+    )
+    title = f"erroneous behaviours of {', '.join(one.model for one in models)}; {_stated(reference, unit)}"
+    return Counts(title, "λ", (*(f"ε = {epsilon:g}" for epsilon in epsilons), *apart), rows)
+
+
+def count_by_model(
+    models: Sequence[Answers],
+    *,
+    lam: float = 5,
+    epsilon: float = 0.03,
+    reference: Reference = "mse",
+    unfiltered: Sequence[str] = UNFILTERED,
+) -> Counts:
+    """Count erroneous behaviours of each model under each transformation: the shape of the paper's Table 8.
+
+    As in the paper, the filtered transformations add up to the cell of `count_by_threshold` at the same λ
+    and ε. The filtered come first by name, then the others.
+
+    Raises:
+        InputError: As for `count_by_threshold`.
+
+    Example:
+        >>> changed = {("blur", 3): [0.1, 0.85], ("shear", 1): [0.9, 0.1], ("rain", "heavy"): [0.5, 0.2]}
+        >>> answers = Answers("epoch", [0.0, 1.0], [0.1, 0.9], changed, unit="rad")
+        >>> print(count_by_model([answers], lam=2))
+        erroneous behaviours, λ = 2, ε = 0.03; λ * MSE of the originals; errors and ε in rad^2
+        transformation  epoch
+        blur                1
+        shear               -
+        rain                2
+    """
+    unit = _one_unit(models)
+    present = {pair[0] for one in models for pair in one.changed}
+    names = [*sorted(present.difference(unfiltered)), *(name for name in unfiltered if name in present)]
+    kept = [one.kept(epsilon, unfiltered) for one in models]
+    rows = []
+    for name in names:
+        cells: list[int | None] = []
+        for one, pairs in zip(models, kept, strict=True):
+            (counts,) = _violations([(one, [pair for pair in pairs if pair[0] == name])], [lam], reference)
+            cells.append(sum(counts) if counts else None)
+        rows.append((name, tuple(cells)))
+    title = f"erroneous behaviours, λ = {lam:g}, ε = {epsilon:g}; {_stated(reference, unit)}"
+    return Counts(title, "transformation", tuple(one.model for one in models), tuple(rows))
+
+
+def _violations(
+    chosen: Sequence[tuple[Answers, Sequence[Pair]]], lambdas: Sequence[float], reference: Reference
+) -> list[list[int]]:
+    """Return for each λ the violations of each pair."""
+    for lam in lambdas:
+        check_lambda(lam)
+    squares = [(one.reference(reference), one.errors(pair) ** 2) for one, pairs in chosen for pair in pairs]
+    return [[int(np.sum(square > lam * allowed)) for allowed, square in squares] for lam in lambdas]
+
+
+def _stated(reference: Reference, unit: str) -> str:
+    if reference == "mse":
+        return f"λ * MSE of the originals; errors and ε in {unit}^2"
+    return f"λ * RMSE of the originals, in {unit}; squared errors and ε in {unit}^2"
+
+
+def _one_unit(models: Sequence[Answers]) -> str:
+    """Return the unit that all models share."""
+    if not models:
+        raise InputError("expected the answers of at least one model, got none")
+    names = [one.model for one in models]
+    if len(set(names)) < len(names):
+        raise InputError(f"expected models with different names, got {', '.join(names)}")
+    units = sorted({one.unit for one in models})
+    if len(units) > 1:
+        raise InputError(
+            f"expected models with answers in one unit, got {', '.join(units)}: ε means one of them"
+        )
+    return units[0]
+
+
+def from_counts(name: str, counts: Counts) -> ResultTable:
+    """Return a table of erroneous behaviours as a table of a study."""
+    rows = tuple(
+        (label, *("-" if cell is None else str(cell) for cell in cells)) for label, cells in counts.rows
+    )
+    return ResultTable(
+        counts.title,
+        (counts.corner, *counts.columns),
+        rows,
+        "- means that no images were left to count, unlike 0.",
+        name=name,
+    )
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent.
+
+    Example:
+        >>> percent(0.1234), percent(None)
+        ('12.3%', '-')
+    """
+    return "-" if share is None else f"{share:.1%}"
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far off the violating images of a model are, beside their originals.
+
+    Attributes:
+        model: Its name.
+        changes: Which changed images: all simple ones, those that Equation 3 keeps, or one transformation.
+        images: How many changed images there were.
+        violations: How many of them violate Equation 2.
+        inherited: How many of these violations are on originals that are answered as wrongly, beyond the
+            bound and to the same side: there, not the change is to blame.
+        findings: How many distinct findings the violations are; all that an original bequeaths are one.
+        mse: The mean squared error of the violating images; None without any.
+        mse_originals: That of their originals, each counted as often as it was violated.
+        test: Wilcoxon's signed rank test of the absolute errors of both.
+    """
+
+    model: str
+    changes: str
+    images: int
+    violations: int
+    inherited: int
+    findings: int
+    mse: float | None
+    mse_originals: float | None
+    test: Statistic
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Violations that count as one.
+
+    Attributes:
+        id: What it is called.
+        model: Whose.
+        worst: The worst of the violations.
+        violations: How many there are.
+        label: What the driver steered there, in the unit of the data set.
+        original: What the model answered on the original.
+        answer: What it answered on the changed image.
+        inherited: Whether the answer on the original is beyond the bound as well, to the same side; then the
+            finding holds all violations on this original.
+    """
+
+    id: str
+    model: str
+    worst: Failure
+    violations: int
+    label: float
+    original: float
+    answer: float
+    inherited: bool
+
+
+@dataclass(frozen=True, eq=False)
+class DeviationStudy:
+    """What RQ4 found.
+
+    Attributes:
+        answers: Of each model.
+        lam: λ.
+        epsilon: ε, in the square of the unit.
+        reference: What λ multiplies.
+        statements: The relation of each model with its numbers and units.
+        rows: One for each model and kind of changes.
+        findings: Of the violations that Table 8 counts, the worst first.
+        errors: For figures: for each model and kind of changes, the absolute errors of the violating images
+            and of their originals.
+    """
+
+    answers: tuple[Answers, ...]
+    lam: float
+    epsilon: float
+    reference: Reference
+    statements: tuple[str, ...]
+    rows: tuple[Deviation, ...]
+    findings: tuple[Finding, ...] = field(repr=False)
+    errors: dict[tuple[str, str], tuple[NDArray[np.float64], NDArray[np.float64]]] = field(repr=False)
+
+    @cached_property
+    def tables(self) -> tuple[ResultTable, ...]:
+        """The violations with their deviations, and the shapes of the paper's Tables 7 and 8."""
+        unit = self.answers[0].unit
+        return (
+            ResultTable(
+                f"Violations of Equation 2, λ = {self.lam:g} * {self.reference.upper()}, and errors on their "
+                f"originals; MSE in {unit}^2",
+                (
+                    "model",
+                    "changes",
+                    "images",
+                    "violations",
+                    "inherited",
+                    "findings",
+                    "MSE",
+                    "MSE of originals",
+                    "p",
+                ),
+                tuple(_cells(row) for row in self.rows),
+                "Inherited: the original is beyond the bound itself, to the same side, so the change is not "
+                "to blame; all of one original are one finding. Violations are chosen for their errors, so "
+                "larger errors than those of the originals are no surprise; how much larger they are is the "
+                "result. p: Wilcoxon's signed rank test of the absolute errors.",
+                name="deviation",
+            ),
+            from_counts("erroneous-by-threshold", count_by_threshold(self.answers, reference=self.reference)),
+            from_counts(
+                "erroneous-by-model",
+                count_by_model(self.answers, lam=self.lam, epsilon=self.epsilon, reference=self.reference),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return "\n\n".join(["\n".join(self.statements), *map(str, self.tables)])
+
+
+def _cells(row: Deviation) -> tuple[str, ...]:
+    def number(value: float | None) -> str:
+        return "-" if value is None else f"{value:.3g}"
+
+    return (
+        row.model,
+        row.changes,
+        str(row.images),
+        str(row.violations),
+        str(row.inherited),
+        str(row.findings),
+        number(row.mse),
+        number(row.mse_originals),
+        p_text(row.test.p) if not row.test.reason else f"not computable: {row.test.reason}",
+    )
+
+
+def study_deviation(
+    answers: Sequence[Answers],
+    *,
+    lam: float = 5,
+    epsilon: float = 0.03,
+    reference: Reference = "mse",
+    radius: float = 1.0,
+) -> DeviationStudy:
+    """Judge the answers of models, count what violates the oracle, and compare it with the originals.
+
+    Args:
+        answers: What each model answered, by `ask_models`.
+        lam: λ.
+        epsilon: ε of Equation 3, in the square of the data set's unit.
+        reference: What λ multiplies.
+        radius: How near violations are that count as one finding; see `cluster`.
+
+    Raises:
+        InputError: There are no models, or a threshold is out of range.
+    """
+    if not answers:
+        raise InputError("expected the answers of at least one model, got none")
+    rows: list[Deviation] = []
+    findings: list[Finding] = []
+    statements: list[str] = []
+    errors = {}
+    for one in answers:
+        verdicts = judge(one, lam=lam, reference=reference)
+        statements.append(verdicts.statement)
+        kept = one.kept(epsilon)
+        for changes, pairs in _kinds(one, epsilon, kept).items():
+            row, both = _deviation(verdicts, changes, pairs, radius)
+            rows.append(row)
+            errors[one.model, changes] = both
+        findings += _findings(verdicts, kept, radius)
+    return DeviationStudy(
+        tuple(answers), lam, epsilon, reference, tuple(statements), tuple(rows), tuple(findings), errors
+    )
+
+
+def _kinds(answers: Answers, epsilon: float, kept: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """Return the kinds of changes that are told apart, with their pairs."""
+    simple = [pair for pair in answers.changed if pair[0] not in UNFILTERED]
+    kinds = {}
+    if simple:
+        kinds["simple, all"] = simple
+        kinds[f"simple, ε = {epsilon:g}"] = [pair for pair in simple if pair in set(kept)]
+    for name in UNFILTERED:
+        if named := [pair for pair in answers.changed if pair[0] == name]:
+            kinds[name] = named
+    return kinds
+
+
+def _deviation(
+    verdicts: Verdicts, changes: str, pairs: Sequence[Pair], radius: float
+) -> tuple[Deviation, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    answers = verdicts.answers
+    originals = answers.originals - answers.labels
+    after, before = [np.empty(0)], [np.empty(0)]
+    for pair in pairs:
+        bad = verdicts.margins[pair] < 0
+        after.append(answers.errors(pair)[bad])
+        before.append(originals[answers.seeds[pair]][bad])
+    wrong, original = np.concatenate(after), np.concatenate(before)
+    both = np.abs(wrong), np.abs(original)
+    row = Deviation(
+        answers.model,
+        changes,
+        sum(answers.changed[pair].size for pair in pairs),
+        wrong.size,
+        int(np.sum(_inherited(original, wrong, verdicts.bound))),
+        len(_alike(verdicts, pairs, radius)),
+        float(np.mean(wrong**2)) if wrong.size else None,
+        float(np.mean(original**2)) if wrong.size else None,
+        signed_rank(both[1], both[0]),
+    )
+    return row, both
+
+
+def _inherited(original: Any, changed: Any, bound: float) -> Any:
+    """Return whether the error on the original is beyond the bound itself, and to the same side."""
+    return (original**2 > bound) & (original * changed > 0)
+
+
+class _Alike(NamedTuple):
+    """Violations that count as one finding."""
+
+    worst: Failure
+    violations: int
+    inherited: bool
+
+
+def _alike(verdicts: Verdicts, pairs: Sequence[Pair], radius: float) -> list[_Alike]:
+    """Return the distinct findings, the worst first."""
+    answers = verdicts.answers
+    errors = dict(zip(answers.frames, (answers.originals - answers.labels).tolist(), strict=True))
+    own: list[Failure] = []
+    bequeathed: dict[str, list[Failure]] = {}
+    for failure in verdicts.failures(pairs):
+        if _inherited(errors[failure.frame], failure.error, verdicts.bound):
+            bequeathed.setdefault(failure.frame, []).append(failure)
+        else:
+            own.append(failure)
+    found = [_Alike(one.representative, one.size, False) for one in cluster(own, radius=radius)]
+    found += [
+        _Alike(min(failures, key=lambda one: one.margin), len(failures), True)
+        for failures in bequeathed.values()
+    ]
+    return sorted(found, key=lambda one: one.worst.margin)
+
+
+def _findings(verdicts: Verdicts, kept: Sequence[Pair], radius: float) -> list[Finding]:
+    answers = verdicts.answers
+    places = {name: place for place, name in enumerate(answers.frames)}
+    found = []
+    for number, (worst, violations, inherited) in enumerate(_alike(verdicts, kept, radius), 1):
+        place = places[worst.frame]
+        label = float(answers.labels[place])
+        found.append(
+            Finding(
+                f"{answers.model}-{number:03d}",
+                answers.model,
+                worst,
+                violations,
+                label,
+                float(answers.originals[place]),
+                label + worst.error,
+                inherited,
+            )
+        )
+    return found

@@ -1,0 +1,386 @@
+"""The studies of Hu et al.: levels of ImageNet-C (RQ2), rankings (Table 2), other images and people (RQ1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.cases import Dataset, Outcome
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.reliability.checking import Pairs
+from roadworthy.reliability.human.answers import HumanAnswer, bins_of
+from roadworthy.reliability.human.bins import WIDTH, Bins, Originals
+from roadworthy.reliability.human.rules import ThresholdRule, rule_named
+from roadworthy.reliability.human.thresholds import Threshold, estimate_threshold
+from roadworthy.reliability.measures import Measure
+from roadworthy.reliability.sampling import Changed, Sampling, changed_frames
+from roadworthy.reliability.transformations import Transformation
+from roadworthy.seeding import rng_for
+from roadworthy.visual_change.tolerance import DEFAULT_STUDY, Preserved, known_tolerance
+
+PARTS = 10
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LevelStudy:
+    """Visual changes under one transformation, by how they are chosen.
+
+    Attributes:
+        transformation: Its name.
+        correctness: t_c; None where nobody has measured it.
+        prediction: t_p, likewise.
+        levels: Δv at the five levels of ImageNet-C: levels × images; none where it has no such change.
+        even: Δv of images that are drawn evenly over Δv, up to the larger of the two limits.
+        published: Δv of images whose parameters are drawn as the paper's authors do, up to the same limit.
+    """
+
+    transformation: str
+    correctness: float | None
+    prediction: float | None
+    levels: Values
+    even: Values
+    published: Values
+
+    @property
+    def limit(self) -> float:
+        """The larger of the two limits; 1 where there are none."""
+        return max((one for one in (self.correctness, self.prediction) if one is not None), default=1.0)
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The least and the largest Δv of the five levels (Figure 5)."""
+        return (float(self.levels.min()), float(self.levels.max())) if self.levels.size else None
+
+    @property
+    def beyond(self) -> float | None:
+        """The share of the images of the five levels that are outside the tolerated range."""
+        return float((self.levels > self.limit).mean()) if self.levels.size else None
+
+    def covered(self, values: Values, parts: int = PARTS) -> float:
+        """Return the share of equal parts of the tolerated range that hold one in a hundred values or more.
+
+        Example:
+            >>> nothing = np.zeros((0, 0))
+            >>> study = LevelStudy("fog", 0.8, 0.5, nothing, nothing, nothing)
+            >>> study.covered(np.linspace(0, 0.39, 100))
+            0.5
+        """
+        if not values.size:
+            return 0.0
+        inside = values[values <= self.limit]
+        counts = np.histogram(inside, parts, (0.0, self.limit))[0]
+        return float((counts >= 0.01 * values.size).mean())
+
+
+def study_levels(
+    data: Dataset,
+    transformations: Iterable[Transformation],
+    *,
+    versions: int = 5,
+    study: str = DEFAULT_STUDY,
+    seed: int = 0,
+    progress: Callable[[], None] = lambda: None,
+) -> list[LevelStudy]:
+    """Measure the visual change of ImageNet-C's levels and of both ways to draw, on the frames of a data set.
+
+    Args:
+        data: The frames.
+        transformations: What changes them.
+        versions: How many changed images are drawn of each frame.
+        study: Whose limits.
+        seed: The same seed gives the same numbers.
+        progress: Called after each transformation.
+
+    Raises:
+        InputError: There are no frames.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.reliability import transformation_named
+        >>> (blur,) = study_levels(load("world:town", count=3), [transformation_named("defocus blur")])
+        >>> blur.levels.shape, blur.range[0] > 0.5
+        ((5, 3), True)
+    """
+    if not len(data):
+        raise InputError(f"{data.name} has no frames")
+    found = []
+    for one in transformations:
+        known = known_tolerance(one.name, study=study)
+        limit = 1.0 if known is None else max(known.correctness, known.prediction)
+        asked = {"data": data, "transformation": one, "versions": versions, "seed": seed}
+        levels = _changes(limit=1.0, sampling="levels", **asked) if one.levels else np.zeros(0)  # type: ignore[arg-type]
+        found.append(
+            LevelStudy(
+                one.name,
+                None if known is None else known.correctness,
+                None if known is None else known.prediction,
+                levels.reshape(-1, max(1, len(one.levels))).T,
+                _changes(limit=limit, sampling="even", **asked),  # type: ignore[arg-type]
+                _changes(limit=limit, sampling="published", **asked) if one.published else np.zeros(0),  # type: ignore[arg-type]
+            )
+        )
+        progress()
+    return found
+
+
+def _changes(
+    data: Dataset, transformation: Transformation, limit: float, versions: int, seed: int, sampling: Sampling
+) -> Values:
+    made: Iterable[Changed] = (
+        changed
+        for _, _, _, changed in changed_frames(
+            data,
+            transformation,
+            limit,
+            versions=versions,
+            rng=rng_for(seed, "cases"),
+            sampling=sampling,
+        )
+    )
+    values = []
+    for changed in made:
+        try:
+            change = changed().visual_change
+        except NotApplicable:
+            continue
+        assert change is not None
+        values.append(change)
+    return np.array(values, np.float64)
+
+
+_SAME = 4  # digits: distances that differ by less share a rank, as in the paper's table
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One model in a ranking under one transformation.
+
+    Attributes:
+        model: Its name.
+        benchmark: Its performance in the benchmark.
+        place: Its place by that; 1 is the best.
+        outcomes: What the two requirements came to, by what they preserve; only what was tested.
+        places: Its place by reliability distance, likewise.
+    """
+
+    model: str
+    benchmark: float | None
+    place: int | None
+    outcomes: Mapping[str, Outcome]
+    places: Mapping[str, int]
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What it preserves less well than its place in the benchmark suggests."""
+        if self.place is None:
+            return ()
+        return tuple(kind for kind, place in self.places.items() if place > self.place)
+
+
+def ranks(values: Sequence[float]) -> list[int]:
+    """Return the place of each value, the smallest first; values that are the same share a place.
+
+    Example:
+        >>> ranks([0.02, -0.001, 0.02, 0.5])
+        [2, 1, 2, 4]
+    """
+    rounded = [round(value, _SAME) for value in values]
+    return [1 + sum(other < own for other in rounded) for own in rounded]
+
+
+def ranked(
+    models: Sequence[str], benchmark: Mapping[str, float], outcomes: Mapping[tuple[str, str], Outcome]
+) -> list[Standing]:
+    """Return the models in the order of the benchmark, the best first, with their places.
+
+    Args:
+        models: Their names.
+        benchmark: The performance of each; one that has none comes last.
+        outcomes: By what is preserved and the model's name; an outcome without a distance has no place.
+
+    Example:
+        >>> def outcome(distance: float) -> Outcome:
+        ...     return Outcome("R", "violated", {}, None, "", {"distance": distance})
+        >>> found = {("prediction", "a"): outcome(0.2), ("prediction", "b"): outcome(0.1)}
+        >>> table = ranked(["a", "b"], {"a": 0.9, "b": 0.8}, found)
+        >>> [(one.model, one.place, one.places["prediction"], one.gaps) for one in table]
+        [('a', 1, 2, ('prediction',)), ('b', 2, 1, ())]
+    """
+    places: dict[str, dict[str, int]] = {model: {} for model in models}
+    for kind in dict.fromkeys(kind for kind, _ in outcomes):
+        known = {
+            model: float(str(outcomes[kind, model].measures["distance"]))
+            for model in models
+            if (kind, model) in outcomes and "distance" in outcomes[kind, model].measures
+        }
+        for model, place in zip(known, ranks(list(known.values())), strict=True):
+            places[model][kind] = place
+    best_first = sorted(models, key=lambda model: -benchmark.get(model, -np.inf))
+    measured = [model for model in best_first if model in benchmark]
+    by_benchmark = dict(zip(measured, ranks([-benchmark[model] for model in measured]), strict=True))
+    return [
+        Standing(
+            model,
+            benchmark.get(model),
+            by_benchmark.get(model),
+            {kind: outcome for (kind, own), outcome in outcomes.items() if own == model},
+            places[model],
+        )
+        for model in best_first
+    ]
+
+
+def benchmark_value(pairs: Pairs, measure: Measure, *, changed: bool = True) -> float | None:
+    """Return the performance on all changed images together, or on all originals; None without the truth.
+
+    Example:
+        >>> from roadworthy.reliability.measures import Accuracy
+        >>> images = np.arange(4)
+        >>> pairs = Pairs(images, images / 4, np.ones(4), before=[1.0] * 4, after=[1.0, 1.0, 0.0, 1.0])
+        >>> benchmark_value(pairs, Accuracy()), benchmark_value(pairs, Accuracy(), changed=False)
+        (0.75, 1.0)
+    """
+    records = pairs.after if changed else pairs.before
+    if not len(records):
+        return None
+    value = float(measure.batches(records)(np.arange(len(records))[None, :])[0])
+    return None if np.isnan(value) else value
+
+
+SHARE = 0.6
+Drawn = Literal["answers", "images", "raters"]
+"""What is drawn: single answers of each interval, or whole images or people."""
+
+
+@dataclass(frozen=True)
+class SubsetStudy:
+    """Thresholds from parts of the answers.
+
+    Attributes:
+        whole: From all answers.
+        pairs: From pairs of subsets.
+        share: How much of the whole a subset is.
+        drawn: What was drawn.
+    """
+
+    whole: Threshold
+    pairs: tuple[tuple[Threshold, Threshold], ...]
+    share: float
+    drawn: Drawn
+
+    @property
+    def alike(self) -> int:
+        """In how many pairs all three curves overlap everywhere."""
+        return sum(
+            all(
+                curves_overlap(one, other).all()
+                for one, other in ((first, second), (first, self.whole), (second, self.whole))
+            )
+            for first, second in self.pairs
+        )
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The thresholds of all subsets, ascending."""
+        return tuple(sorted(one.value for pair in self.pairs for one in pair))
+
+
+def curves_overlap(one: Threshold, other: Threshold) -> NDArray[np.bool_]:
+    """Return where the 83% intervals of two splines overlap, at each interval that both have."""
+    _, mine, theirs = np.intersect1d(
+        np.round(one.bins.edges, 6), np.round(other.bins.edges, 6), return_indices=True
+    )
+    distance = np.abs(one.fit.values[mine, 0] - other.fit.values[theirs, 0])
+    return np.asarray(distance <= one.fit.band[mine, 0] + other.fit.band[theirs, 0])
+
+
+def study_bins(
+    bins: Bins,
+    *,
+    rule: ThresholdRule | str = "imagenet",
+    originals: Originals | None = None,
+    share: float = SHARE,
+    pairs: int = 10,
+    seed: int = 0,
+) -> SubsetStudy:
+    """Draw answers from each interval of counted answers; nothing else is left of who gave them.
+
+    Raises:
+        InputError: The share is none, or there are too few answers.
+
+    Example:
+        >>> from roadworthy.reliability.human.simulated import SimulatedHumans
+        >>> study = study_bins(SimulatedHumans(0.6, steepness=float("inf")).answer(seed=2), pairs=3)
+        >>> len(study.values), study.alike
+        (6, 3)
+    """
+
+    def drawn(rng: np.random.Generator) -> Bins:
+        counts = np.floor(bins.counts * share + 1e-9).astype(np.int64)
+        kept = rng.hypergeometric(bins.kept, bins.counts - bins.kept, counts)
+        return replace(bins, counts=counts, kept=kept)
+
+    subsets = (drawn(rng_for(seed, "subset", number)) for number in _numbers(share, pairs))
+    return _studied(bins, subsets, rule, originals, share, "answers")
+
+
+def study_answers(
+    answers: Sequence[HumanAnswer],
+    transformation: str,
+    requirement: Preserved,
+    *,
+    drawn: Drawn = "images",
+    rule: ThresholdRule | str = "imagenet",
+    share: float = SHARE,
+    pairs: int = 10,
+    seed: int = 0,
+    width: float = WIDTH,
+) -> SubsetStudy:
+    """Draw images, as the paper does, or people, or single answers.
+
+    Raises:
+        InputError: The share is none, there are too few answers, or it is not known who gave them.
+    """
+    whole = bins_of(answers, transformation, requirement, width=width)
+    if drawn == "answers":
+        return study_bins(whole, rule=rule, share=share, pairs=pairs, seed=seed)
+    names = sorted({str(one.image if drawn == "images" else one.rater) for one in answers})
+    if drawn == "raters" and any(one.rater is None for one in answers):
+        raise InputError("people cannot be drawn: the answers do not say who gave them; draw images")
+
+    def subset(rng: np.random.Generator) -> Bins:
+        chosen = set(rng.choice(names, int(len(names) * share), replace=False).tolist())
+        some = [one for one in answers if str(one.image if drawn == "images" else one.rater) in chosen]
+        source = f"{share:.0%} of the {drawn}"
+        return bins_of(some, transformation, requirement, source=source, width=width)
+
+    subsets = (subset(rng_for(seed, "subset", number)) for number in _numbers(share, pairs))
+    return _studied(whole, subsets, rule, None, share, drawn)
+
+
+def _numbers(share: float, pairs: int) -> range:
+    if not 0 < share < 1:
+        raise InputError(f"the share of a subset must be between 0 and 1, got {share}")
+    if pairs < 1:
+        raise InputError(f"expected at least one pair of subsets, got {pairs}")
+    return range(2 * pairs)
+
+
+def _studied(
+    bins: Bins,
+    subsets: Iterator[Bins],
+    rule: ThresholdRule | str,
+    originals: Originals | None,
+    share: float,
+    drawn: Drawn,
+) -> SubsetStudy:
+    chosen = rule_named(rule) if isinstance(rule, str) else rule
+    whole = estimate_threshold(bins, rule=chosen, originals=originals, samples=0)
+    found = [estimate_threshold(one, rule=chosen, originals=originals, samples=0) for one in subsets]
+    return SubsetStudy(whole, tuple(zip(found[::2], found[1::2], strict=True)), share, drawn)

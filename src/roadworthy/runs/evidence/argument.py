@@ -1,0 +1,339 @@
+"""A fragment of an assurance case in Goal Structuring Notation, also as Mermaid flowcharts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["goal", "strategy", "solution", "context"]
+Link: TypeAlias = Literal["supported by", "in context of"]
+
+_HOW = {
+    "rules": "changing frames as the sentence says and comparing the answers before and after",
+    "coverage": "searching for realistic changes that raise coverage and bounding the error under them",
+    "reliability": "sampling changes inside the range that people tolerate and bounding what is lost",
+    "bbsl": "comparing the case that detections lead to with the case that the ground truth leads to",
+    "driving": "driving in a simulator and holding driving quality against thresholds",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A file that a solution stands on.
+
+    Attributes:
+        path: Where it is in the bundle.
+        sha256: What its bytes hash to.
+    """
+
+    path: str
+    sha256: str
+
+    @property
+    def id(self) -> str:
+        """The name by which the argument refers to it: ``E-`` and the start of the SHA-256."""
+        return f"E-{self.sha256[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Argued:
+    """A requirement, tested on one system, as the fragment argues it.
+
+    Attributes:
+        requirement: Its id.
+        text: What must hold.
+        method: The method that tested it.
+        system: The system under test.
+        status: ``passed``, ``violated``, ``inconclusive``, or ``not tried``.
+        summary: What was found, in one sentence.
+        evidence: The files that show it.
+        tags: Operating-domain terms and clauses.
+        severity: How bad a violation is.
+    """
+
+    requirement: str
+    text: str
+    method: str
+    system: str
+    status: str
+    summary: str
+    evidence: tuple[Evidence, ...] = ()
+    tags: tuple[str, ...] = ()
+    severity: str = "major"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One element of the argument.
+
+    Attributes:
+        id: Its name in the argument, such as ``G1``.
+        kind: What it is.
+        text: What it states.
+        status: For goals and solutions, what was found.
+        undeveloped: Whether nothing supports it yet.
+        refers_to: The requirement, system or file that it stands for.
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    status: str = ""
+    undeveloped: bool = False
+    refers_to: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A line of the argument, from what is supported to what supports it."""
+
+    source: str
+    target: str
+    link: Link = "supported by"
+
+
+@dataclass(slots=True)
+class Fragment:
+    """The elements and lines of the argument.
+
+    Example:
+        >>> proof = Evidence("runs/r1/dave2/cases/part-00000000.parquet", "ab" * 32)
+        >>> found = Argued("R1", "Slow down at night", "rules", "dave2", "passed", "0 of 90 failed", (proof,))
+        >>> fragment = fragment_of([found], contexts=["Data: 90 frames"])
+        >>> [(node.id, node.kind) for node in fragment.nodes]
+        [('G0', 'goal'), ('C1', 'context'), ('S1', 'strategy'), ('G1', 'goal'), ('Sn1', 'solution')]
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+    def children(self, id: str) -> list[str]:
+        """Return what supports an element."""
+        return [edge.target for edge in self.edges if edge.source == id and edge.link == "supported by"]
+
+    def part(self, roots: Iterable[str]) -> Fragment:
+        """Return some elements with everything below them."""
+        below: dict[str, list[Edge]] = {}
+        for edge in self.edges:
+            below.setdefault(edge.source, []).append(edge)
+        wanted, todo = set(roots), list(roots)
+        while todo:
+            for edge in below.get(todo.pop(), ()):
+                if edge.target not in wanted:
+                    wanted.add(edge.target)
+                    todo.append(edge.target)
+        return Fragment(
+            [node for node in self.nodes if node.id in wanted],
+            [edge for edge in self.edges if edge.source in wanted and edge.target in wanted],
+        )
+
+    def document(self) -> dict[str, object]:
+        """Return it as JSON can hold it."""
+        return {
+            "notation": "Goal Structuring Notation, community standard version 3",
+            "nodes": [
+                {
+                    "id": node.id,
+                    "kind": node.kind,
+                    "text": node.text,
+                    **({"status": node.status} if node.status else {}),
+                    **({"undeveloped": True} if node.undeveloped else {}),
+                    **({"refers_to": dict(node.refers_to)} if node.refers_to else {}),
+                }
+                for node in self.nodes
+            ],
+            "edges": [
+                {"source": edge.source, "target": edge.target, "link": edge.link} for edge in self.edges
+            ],
+        }
+
+
+def fragment_of(argued: Sequence[Argued], *, contexts: Sequence[str] = (), subject: str = "") -> Fragment:
+    """Return the argument: a goal for all, a strategy per method, a goal per requirement, its solutions.
+
+    Args:
+        argued: What was tested, one item per requirement and system.
+        contexts: What the argument is about: models, data, the operating domain.
+        subject: What the goal at the top is about; the systems when left out.
+    """
+    fragment = Fragment()
+    about = subject or ", ".join(dict.fromkeys(one.system for one in argued)) or "the system under test"
+    whole = _together([one.status for one in argued])
+    goal = f"The requirements tested in this run hold for {about} under the conditions that were tried"
+    fragment.nodes.append(Node("G0", "goal", goal, whole, not argued))
+    for number, text in enumerate(contexts, 1):
+        fragment.nodes.append(Node(f"C{number}", "context", text))
+        fragment.edges.append(Edge("G0", f"C{number}", "in context of"))
+    by_method: dict[str, dict[str, list[Argued]]] = {}
+    for one in argued:
+        by_method.setdefault(one.method, {}).setdefault(one.requirement, []).append(one)
+    goals = solutions = 0
+    for strategy, (method, requirements) in enumerate(by_method.items(), 1):
+        how = _HOW.get(method, f"the method {method}")
+        text = f"Argue over each requirement tested by {method}: {how}"
+        fragment.nodes.append(Node(f"S{strategy}", "strategy", text))
+        fragment.edges.append(Edge("G0", f"S{strategy}"))
+        for id, several in requirements.items():
+            goals += 1
+            status = _together([one.status for one in several])
+            refers = [("requirement", id), ("severity", several[0].severity)]
+            if several[0].tags:
+                refers.append(("tags", ", ".join(several[0].tags)))
+            solved = [one for one in several if one.evidence]
+            text = f"{id}: {several[0].text}"
+            fragment.nodes.append(Node(f"G{goals}", "goal", text, status, not solved, tuple(refers)))
+            fragment.edges.append(Edge(f"S{strategy}", f"G{goals}"))
+            for one in solved:
+                solutions += 1
+                fragment.nodes.append(_solution(f"Sn{solutions}", one))
+                fragment.edges.append(Edge(f"G{goals}", f"Sn{solutions}"))
+    return fragment
+
+
+def _solution(id: str, one: Argued) -> Node:
+    ids = ", ".join(item.id for item in one.evidence)
+    refers = (
+        ("requirement", one.requirement),
+        ("system", one.system),
+        *((item.id, f"sha256:{item.sha256} {item.path}") for item in one.evidence),
+    )
+    text = f"{one.system}: {one.status}. {one.summary} [{ids}]"
+    return Node(id, "solution", text, one.status, refers_to=refers)
+
+
+def _together(statuses: Sequence[str]) -> str:
+    """Return what several outcomes say about one goal: the least good of them."""
+    for status in ("violated", "not tried", "inconclusive"):
+        if status in statuses:
+            return status
+    return "passed" if statuses else "not tried"
+
+
+MOST_EDGES = 400
+"""Mermaid refuses more than 500 edges unless told otherwise (`maxEdges`)."""
+MOST_CHARACTERS = 45_000
+"""And more than 50,000 characters (`maxTextSize`)."""
+
+_AROUND = 40  # characters that a node takes besides its text: its line, its edge, its style
+_ROOM = MOST_CHARACTERS - 1000  # for the styles
+_LONGEST = 240  # characters of one node: a diagram is to be looked at, and the JSON holds the whole text
+_WIDTH = 44
+_SHAPES = {
+    "goal": ('["', '"]'),
+    "strategy": ('[/"', '"/]'),
+    "solution": ('(("', '"))'),
+    "context": ('(["', '"])'),
+}
+_STYLES = {
+    "passed": "fill:#e3f4e1,stroke:#2f7d32,color:#111",
+    "violated": "fill:#fbe2e0,stroke:#b3261e,color:#111",
+    "inconclusive": "fill:#fff3d6,stroke:#9a6b00,color:#111",
+    "untried": "fill:#f2f2f2,stroke:#777,stroke-dasharray:4 3,color:#111",
+}
+
+
+def diagrams(fragment: Fragment) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of the diagrams: one, or an overview and parts of it where it is large.
+
+    Example:
+        >>> from roadworthy.runs.evidence.argument import Argued, fragment_of
+        >>> found = Argued("R1", "Slow down at night", "rules", "dave2", "not tried", "")
+        >>> [name for name, _ in diagrams(fragment_of([found]))]
+        ['gsn.mmd']
+    """
+    whole = diagram(fragment)
+    if _fits(fragment, whole):
+        yield "gsn.mmd", whole
+        return
+    # The overview ends at the strategies; their goals are drawn in files of their own.
+    top = [node for node in fragment.nodes if node.kind in ("context", "strategy") or node.id == "G0"]
+    kept = {node.id for node in top}
+    overview = Fragment(top, [one for one in fragment.edges if {one.source, one.target} <= kept])
+    yield "gsn.mmd", diagram(overview)
+    below: dict[str, list[str]] = {}
+    for edge in fragment.edges:
+        below.setdefault(edge.source, []).append(edge.target)
+    sizes = {node.id: len(_shape(node)) + _AROUND for node in fragment.nodes}
+    number = 0
+    for strategy in (node.id for node in top if node.kind == "strategy"):
+        for group in _grouped(below.get(strategy, []), below, sizes):
+            number += 1
+            yield f"gsn-{strategy}-{number:03d}.mmd", diagram(fragment.part(group))
+
+
+def _fits(fragment: Fragment, text: str) -> bool:
+    return len(fragment.edges) <= MOST_EDGES and len(text) <= MOST_CHARACTERS
+
+
+def _grouped(
+    goals: Sequence[str], below: Mapping[str, Sequence[str]], sizes: Mapping[str, int]
+) -> Iterator[list[str]]:
+    """Yield goals in groups whose diagrams fit."""
+    group: list[str] = []
+    letters = edges = 0
+    for goal in goals:
+        solutions = below.get(goal, ())
+        size = sum(sizes[one] for one in (goal, *solutions))
+        if group and (letters + size > _ROOM or edges + len(solutions) > MOST_EDGES):
+            yield group
+            group, letters, edges = [], 0, 0
+        group.append(goal)
+        letters, edges = letters + size, edges + len(solutions)
+    if group:
+        yield group
+
+
+def diagram(fragment: Fragment) -> str:
+    """Return a fragment as one Mermaid flowchart.
+
+    Goals are boxes, strategies are parallelograms, solutions are circles, contexts are rounded; a dashed line
+    leads to a context.
+    """
+    lines = ["flowchart TB"]
+    lines += [f"  {node.id}{_shape(node)}" for node in fragment.nodes]
+    arrows = {"supported by": "-->", "in context of": "-.->"}
+    lines += [f"  {edge.source} {arrows[edge.link]} {edge.target}" for edge in fragment.edges]
+    lines += [f"  classDef {name} {style}" for name, style in _STYLES.items()]
+    for name in _STYLES:
+        status = "not tried" if name == "untried" else name
+        ids = [node.id for node in fragment.nodes if node.status == status]
+        if ids:
+            lines.append(f"  class {','.join(ids)} {name}")
+    return "\n".join(lines) + "\n"
+
+
+def _shape(node: Node) -> str:
+    left, right = _SHAPES[node.kind]
+    note = " (undeveloped)" if node.undeveloped else ""
+    words = f"{node.id}{note}<br/>" + "<br/>".join(map(_escaped, _wrapped(node.text)))
+    return f"{left}{words}{right}"
+
+
+def _wrapped(text: str) -> list[str]:
+    short = textwrap.shorten(" ".join(text.split()), _LONGEST, placeholder=" …")
+    return textwrap.wrap(short, _WIDTH) or [""]
+
+
+def _escaped(text: str) -> str:
+    """Return text that stands in quotes in a diagram and is shown as it is.
+
+    Example:
+        >>> _escaped('If "it" rains & <b>')
+        'If #quot;it#quot; rains #amp; #lt;b#gt;'
+    """
+    # The hash goes first: it begins every escape. A backtick would begin Markdown.
+    for sign, escape in (
+        ("#", "#35;"),
+        ("&", "#amp;"),
+        ('"', "#quot;"),
+        ("<", "#lt;"),
+        (">", "#gt;"),
+        ("`", "#96;"),
+        ("*", "#42;"),
+        ("_", "#95;"),
+        ("\\", "#92;"),
+    ):
+        text = text.replace(sign, escape)
+    return text

@@ -1,0 +1,61 @@
+"""Training networks: data in, weights with a card out, the same for the same seed.
+
+::
+
+    variant = architecture("dave2").variant(["steering", "speed"])
+    trained = train(variant, load("world", count=2000), folder=Path("mine"))
+    evaluate(load_model("mine"), load("world:mountain", seed=7))
+    drive_lap(load_model("mine"), "meadow")
+"""
+
+from __future__ import annotations
+
+from roadworthy.models.description import sections
+from roadworthy.models.zoo.export import ExportFormat, export
+from roadworthy.training.card import Card, DataNote, write_description
+from roadworthy.training.closed_loop import Lap, drive_lap
+from roadworthy.training.evaluation import (
+    Scorer,
+    SignalScorer,
+    evaluate,
+    signal_errors,
+    value_text,
+    with_history,
+)
+from roadworthy.training.loop import Fitted, chosen_device, fit
+from roadworthy.training.samples import Samples, read_samples
+from roadworthy.training.settings import EpochResult, Settings, Watcher
+from roadworthy.training.tasks import DrivingTask, TrainingTask, task_for
+from roadworthy.training.train import CHECKPOINT, Trained, train, train_on
+
+__all__ = [
+    "CHECKPOINT",
+    "Card",
+    "DataNote",
+    "DrivingTask",
+    "EpochResult",
+    "ExportFormat",
+    "Fitted",
+    "Lap",
+    "Samples",
+    "Scorer",
+    "Settings",
+    "SignalScorer",
+    "Trained",
+    "TrainingTask",
+    "Watcher",
+    "chosen_device",
+    "drive_lap",
+    "evaluate",
+    "export",
+    "fit",
+    "read_samples",
+    "sections",
+    "signal_errors",
+    "task_for",
+    "train",
+    "train_on",
+    "value_text",
+    "with_history",
+    "write_description",
+]

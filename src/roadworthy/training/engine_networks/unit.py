@@ -1,0 +1,260 @@
+"""UNIT (Liu, Breuel, Kautz, "Unsupervised Image-to-Image Translation Networks", 2017), in its second version.
+
+The parameters have the names of the public code, which MUNIT shares, so that its state dicts can be loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import partial
+from itertools import chain, pairwise
+
+import torch
+from torch import nn
+
+from roadworthy.training.engine_networks.settings import UnitSettings
+
+__all__ = ["MsImageDis", "VAEGen", "translator"]
+
+
+class VAEGen(nn.Module):
+    """The encoder and the decoder of one kind of images.
+
+    What the encoder finds is the mean of a normal distribution with variance 1. Training adds noise to it,
+    ``gen.decode(latent + torch.randn_like(latent))``; translating does not, so that it has one answer.
+
+    Args:
+        settings: Its sizes.
+
+    Example:
+        >>> network = VAEGen(UnitSettings(dim=4, n_res=1))
+        >>> network.encode(torch.zeros(1, 3, 16, 24)).shape, network(torch.zeros(1, 3, 16, 24)).shape
+        (torch.Size([1, 16, 4, 6]), torch.Size([1, 3, 16, 24]))
+    """
+
+    def __init__(self, settings: UnitSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.enc = _Encoder(settings)
+        self.dec = _Decoder(settings)
+        self.apply(_initial)
+
+    def encode(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the mean of what the images may have in common with those of another kind."""
+        latent: torch.Tensor = self.enc(images)
+        return latent
+
+    def decode(self, latent: torch.Tensor) -> torch.Tensor:
+        """Return images from -1 to 1."""
+        images: torch.Tensor = self.dec(latent)
+        return images
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Return what is decoded from the mean, without noise."""
+        return self.decode(self.encode(images))
+
+
+def translator(source: VAEGen, target: VAEGen) -> VAEGen:
+    """Return one network that translates: a copy of the source's encoder and of the target's decoder.
+
+    Example:
+        >>> day, night = VAEGen(UnitSettings(dim=4, n_res=1)), VAEGen(UnitSettings(dim=4, n_res=1))
+        >>> image = torch.rand(1, 3, 16, 24)
+        >>> torch.equal(translator(day, night)(image), night.decode(day.encode(image)))
+        True
+    """
+    found = deepcopy(source)
+    found.dec = deepcopy(target.dec)
+    return found
+
+
+class MsImageDis(nn.Module):
+    """Judges patches of an image at several sizes.
+
+    Args:
+        input_dim: Channels of the image.
+        dim: Channels of the first layer.
+        n_layer: Layers of each.
+        num_scales: At how many sizes.
+        activ: Activation.
+        norm: "none", "in", "ln" or "bn".
+        pad_type: What is put around an image.
+
+    Example:
+        >>> [score.shape[2:] for score in MsImageDis(dim=4)(torch.zeros(1, 3, 64, 128))]
+        [torch.Size([4, 8]), torch.Size([2, 4]), torch.Size([1, 2])]
+    """
+
+    def __init__(
+        self,
+        input_dim: int = 3,
+        dim: int = 64,
+        n_layer: int = 4,
+        num_scales: int = 3,
+        activ: str = "lrelu",
+        norm: str = "none",
+        pad_type: str = "reflect",
+    ) -> None:
+        super().__init__()
+        widths = [dim * 2**level for level in range(n_layer)]
+        layer = partial(_Layer, kernel=4, stride=2, activ=activ, pad=pad_type)
+        self.cnns = nn.ModuleList(
+            nn.Sequential(
+                layer(input_dim, dim, norm="none"),
+                *(layer(before, after, norm=norm) for before, after in pairwise(widths)),
+                nn.Conv2d(widths[-1], 1, 1),
+            )
+            for _ in range(num_scales)
+        )
+        self.downsample = nn.AvgPool2d(3, stride=2, padding=1, count_include_pad=False)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.normal_(module.weight, 0.0, 0.02)
+                assert module.bias is not None
+                nn.init.zeros_(module.bias)
+
+    def forward(self, images: torch.Tensor) -> list[torch.Tensor]:
+        """Return the judgements, the finest size first."""
+        found = []
+        for number, layers in enumerate(self.cnns):
+            if number:
+                images = self.downsample(images)
+            found.append(layers(images))
+        return found
+
+
+class _Encoder(nn.Module):
+    """Halves width and height some times, and looks again at the smallest size."""
+
+    def __init__(self, settings: UnitSettings) -> None:
+        super().__init__()
+        widths, layer = _widths(settings), _layers_of(settings)
+        self.model = nn.Sequential(
+            layer(settings.input_dim, widths[0], kernel=7, norm="in"),
+            *(layer(before, after, kernel=4, stride=2, norm="in") for before, after in pairwise(widths)),
+            _Blocks(settings, widths[-1]),
+        )
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.model(images)
+        return found
+
+
+class _Decoder(nn.Module):
+    """Looks again at the smallest size, and doubles width and height as often as they were halved."""
+
+    def __init__(self, settings: UnitSettings) -> None:
+        super().__init__()
+        widths, layer = _widths(settings)[::-1], _layers_of(settings)
+        grown = (
+            (nn.Upsample(scale_factor=2), layer(*both, kernel=5, norm="ln")) for both in pairwise(widths)
+        )
+        self.model = nn.Sequential(
+            _Blocks(settings, widths[0]),
+            *chain.from_iterable(grown),
+            layer(widths[-1], settings.input_dim, kernel=7, norm="none", activ="tanh"),
+        )
+
+    def forward(self, latent: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.model(latent)
+        return found
+
+
+class _Blocks(nn.Module):
+    """Residual blocks, one after the other."""
+
+    def __init__(self, settings: UnitSettings, width: int) -> None:
+        super().__init__()
+        self.model = nn.Sequential(*(_Block(settings, width) for _ in range(settings.n_res)))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.model(inputs)
+        return found
+
+
+class _Block(nn.Module):
+    """Adds what two convolutions find."""
+
+    def __init__(self, settings: UnitSettings, width: int) -> None:
+        super().__init__()
+        layer = partial(_layers_of(settings), width, width, kernel=3, norm="in")
+        self.model = nn.Sequential(layer(), layer(activ="none"))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = inputs + self.model(inputs)
+        return found
+
+
+class _Layer(nn.Module):
+    """Padding by half of the kernel, a convolution, a norm and an activation."""
+
+    def __init__(
+        self, before: int, after: int, *, kernel: int, stride: int = 1, norm: str, activ: str, pad: str
+    ) -> None:
+        super().__init__()
+        self.pad = _PADDINGS[pad]((kernel - 1) // 2)
+        self.conv = nn.Conv2d(before, after, kernel, stride)
+        self.norm = _NORMS[norm](after)
+        self.activation = _ACTIVATIONS[activ]()
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.activation(self.norm(self.conv(self.pad(inputs))))
+        return found
+
+
+class _LayerNorm(nn.Module):
+    """Normalises each image over all channels and pixels; the small number is added to the deviation."""
+
+    def __init__(self, channels: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.gamma = nn.Parameter(torch.rand(channels))
+        self.beta = nn.Parameter(torch.zeros(channels))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        # 16 bits overflow where so many numbers are summed.
+        wide = inputs.float()
+        image = (1, 2, 3)
+        apart = wide - wide.mean(image, keepdim=True)
+        found = apart / (wide.std(image, keepdim=True) + self.eps)
+        return (found * self.gamma[:, None, None] + self.beta[:, None, None]).to(inputs.dtype)
+
+
+def _widths(settings: UnitSettings) -> list[int]:
+    """Return the channels at each size, the largest size first."""
+    return [settings.dim * 2**level for level in range(settings.n_downsample + 1)]
+
+
+def _layers_of(settings: UnitSettings) -> Callable[..., _Layer]:
+    """Return what makes the layers of a network."""
+    return partial(_Layer, activ=settings.activ, pad=settings.pad_type)
+
+
+_PADDINGS: dict[str, Callable[[int], nn.Module]] = {
+    "reflect": nn.ReflectionPad2d,
+    "replicate": nn.ReplicationPad2d,
+    "zero": nn.ZeroPad2d,
+}
+_NORMS: dict[str, Callable[[int], nn.Module]] = {
+    "none": nn.Identity,
+    "in": nn.InstanceNorm2d,
+    "ln": _LayerNorm,
+    "bn": nn.BatchNorm2d,
+}
+_ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "lrelu": lambda: nn.LeakyReLU(0.2),
+    "prelu": nn.PReLU,
+    "selu": nn.SELU,
+    "tanh": nn.Tanh,
+    "none": nn.Identity,
+}
+
+
+def _initial(module: nn.Module) -> None:
+    """Give a layer the weights that the public code starts with."""
+    if isinstance(module, nn.Conv2d):
+        nn.init.kaiming_normal_(module.weight, a=0, mode="fan_in")
+        assert module.bias is not None
+        nn.init.zeros_(module.bias)

@@ -1,0 +1,182 @@
+"""How near a learned engine comes to the world's truth, beside the classical transform that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.datasets import WorldDataset
+from roadworthy.errors import NotApplicable
+from roadworthy.intervals import Interval, bootstrap_mean
+from roadworthy.seeding import rng_for
+from roadworthy.training.engines.pairs import Change, PairSource, pair_of
+from roadworthy.training.engines.pictures import Arrays, prepared
+from roadworthy.transforms.learned.card import APART, Metric
+from roadworthy.transforms.learned.engine import LearnedEngine
+from roadworthy.visual_change.looks import look_distance, ssim
+from roadworthy.world import Camera
+
+__all__ = ["Comparison", "compared", "interval"]
+
+Floats = NDArray[np.float64]
+
+_CHUNK = 8  # scenes per job
+
+
+def interval(values: Floats) -> Interval:
+    """Return the bootstrap interval of a mean at 95%, the same for the same values."""
+    return bootstrap_mean(values, rng_for(0, "bootstrap", len(values)))
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Distances to the truth, frame by frame.
+
+    Attributes:
+        name: Of the data.
+        distances: By who made the image ("learned", "classical", "unchanged"), the look distance.
+        likeness: Likewise, the structural similarity.
+    """
+
+    name: str
+    distances: dict[str, Floats]
+    likeness: dict[str, Floats]
+
+    def __len__(self) -> int:
+        return len(self.distances["learned"])
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the engine is nearer to the truth than the classical transform, beyond chance."""
+        return interval(self.distances["learned"] - self.distances["classical"])[1] < 0
+
+    def metrics(self) -> list[Metric]:
+        """Return what a card says about it."""
+        apart = self.distances["learned"] - self.distances["classical"]
+        low, high = interval(apart)
+        return [
+            self._metric("look distance to the world's truth", self.distances),
+            Metric(
+                name=APART,
+                value=_rounded(float(apart.mean())),
+                low=_rounded(low),
+                high=_rounded(high),
+                frames=len(self),
+            ),
+            self._nearer(),
+            self._metric("SSIM with the world's truth", self.likeness, better="higher"),
+        ]
+
+    def _metric(self, name: str, values: dict[str, Floats], **more: Any) -> Metric:
+        bounds = {key: tuple(map(_rounded, interval(values[key]))) for key in ("learned", "classical")}
+        return Metric(
+            name=name,
+            value=_rounded(float(values["learned"].mean())),
+            low=bounds["learned"][0],
+            high=bounds["learned"][1],
+            frames=len(self),
+            classical=_rounded(float(values["classical"].mean())),
+            classical_low=bounds["classical"][0],
+            classical_high=bounds["classical"][1],
+            **more,
+        )
+
+    def _nearer(self) -> Metric:
+        """Return the share of the unchanged frame's distance that is gone."""
+        unchanged = self.distances["unchanged"].mean()
+        gone = {key: 1 - self.distances[key] / unchanged for key in ("learned", "classical")}
+        return self._metric("share of the distance that is gone", gone, better="higher")
+
+
+def _rounded(value: float) -> float:
+    return round(value, 5)
+
+
+def compared(
+    change: Change,
+    folder: Path,
+    source: PairSource,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Comparison:
+    """Compare an engine with the classical transform on frames of the world.
+
+    For things, the distance is taken where the truth differs from the frame; for weather, time and season,
+    everywhere. Frames that either of them refuses are left out.
+
+    Args:
+        change: What they do.
+        folder: Of the engine.
+        source: The frames; not those that the engine learned from.
+        workers: How many processes.
+        progress: Is called with the jobs that are done and the number of all.
+
+    Raises:
+        InputError: The engine cannot be used, or no frame shows anything of the change.
+    """
+    sets = tuple(data for _, data in source.data(change))
+    jobs = [
+        _Scenes(number, start, min(start + _CHUNK, len(data)))
+        for number, data in enumerate(sets)
+        for start in range(0, len(data), _CHUNK)
+    ]
+    found = prepared(
+        source.name, jobs, _Comparing(change, folder, sets, source.size), workers=workers, progress=progress
+    )
+    makers = ("learned", "classical", "unchanged")
+    values = {key: array.astype(np.float64) for key, array in found.arrays.items()}
+    return Comparison(
+        source.name,
+        {key: values[f"{key} distance"] for key in makers},
+        {key: values[f"{key} likeness"] for key in makers},
+    )
+
+
+class _Scenes(NamedTuple):
+    """Scenes of one of the data sets that follow each other."""
+
+    data: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class _Comparing:
+    """Measures distances, in any process."""
+
+    change: Change
+    folder: Path
+    sets: tuple[WorldDataset, ...]
+    size: tuple[int, int]
+
+    def __call__(self, job: _Scenes) -> Arrays:
+        camera = Camera(self.size[1], self.size[0])
+        engine = LearnedEngine.open(self.folder).transform(self.change.operation)
+        classical = self.change.transform()
+        lists: dict[str, list[float]] = {}
+        for number in range(job.start, job.stop):
+            pair = pair_of(self.change, self.sets[job.data], number, camera)
+            if pair is None:
+                continue
+            try:
+                images = {
+                    "learned": engine(pair.before, number, measure=False).image,
+                    "classical": classical(pair.before, number, measure=False).image,
+                    "unchanged": pair.before.image,
+                }
+            except NotApplicable:
+                continue
+            part = pair.differs if self.change.is_edit else None
+            for key, image in images.items():
+                distance = look_distance(image, pair.truth.image, part)
+                lists.setdefault(f"{key} distance", []).append(distance)
+                lists.setdefault(f"{key} likeness", []).append(ssim(image, pair.truth.image, part))
+        found: Arrays = {key: np.array(values) for key, values in lists.items()}
+        # What all pictures have, and nobody needs here.
+        return {**found, "image": np.zeros(len(found["learned distance"]), np.uint8)} if found else {}

@@ -1,0 +1,313 @@
+"""Pairs of the world: frames, and what the world looks like after a change whose truth can be rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.datasets import WorldDataset
+from roadworthy.errors import NotApplicable
+from roadworthy.frames import Frame
+from roadworthy.training.engines.pictures import Arrays, Pictures, channels_of, prepared
+from roadworthy.transforms import Transform, make_transform
+from roadworthy.transforms.engines import EngineTransform, UserEngine
+from roadworthy.transforms.engines.backend import Backend, Made, Task
+from roadworthy.transforms.operations import Operation, RemoveOperation, ReplaceOperation
+from roadworthy.world import Camera, Scene, frame_of, remove, replace, with_conditions
+
+_LEVEL = "normal"  # of a weather that is drawn
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the world.
+
+    Attributes:
+        name: Of the engine that learns it.
+        operation: What is done.
+        classical: The transform that does the same, by its name.
+        options: Of that transform.
+        skies: What frames look like before: options of the world's data set, each with its share of frames.
+    """
+
+    name: str
+    operation: RemoveOperation | ReplaceOperation
+    classical: str
+    options: Mapping[str, float | str] = field(default_factory=dict)
+    skies: tuple[tuple[float, Mapping[str, str]], ...] = ((1.0, {}),)
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether things change, rather than the weather, the time or the season."""
+        return self.operation.what.condition is None
+
+    @property
+    def supports(self) -> dict[str, str]:
+        """The operation as a card has it: of a weather, the level that is drawn, and no other.
+
+        Example:
+            >>> CHANGES["clear-to-rain"].supports["by"]
+            'normal rainy'
+        """
+        said = {"operation": self.operation.kind, "element": self.operation.element}
+        if isinstance(self.operation, RemoveOperation):
+            return said
+        level = f"{_LEVEL} " if self.operation.element == "weather" else ""
+        return {**said, "by": f"{level}{self.operation.by}"}
+
+    def after(self, scene: Scene) -> Scene:
+        """Return the scene after the change.
+
+        Example:
+            >>> from roadworthy.world import make_scene
+            >>> CHANGES["remove-line"].after(make_scene("town", s=40, seed=1)).lines
+            False
+        """
+        element = self.operation.element
+        if isinstance(self.operation, RemoveOperation):
+            return remove(scene, element)
+        by = self.operation.by
+        if element == "weather":
+            return with_conditions(scene, weather=by, level=_LEVEL)
+        return replace(scene, element, by) if self.is_edit else with_conditions(scene, **{element: by})
+
+    def transform(self) -> Transform:
+        """Return the classical transform."""
+        return make_transform(self.classical, **self.options)
+
+    def task(self, frame: Frame) -> Task:
+        """Return what an engine is asked when it shall change a frame: the same as when it is used.
+
+        Raises:
+            NotApplicable: There is nothing to change.
+        """
+        return _asked(self.operation).task(frame, np.random.default_rng(0))
+
+
+class _Learning(Backend):
+    """Stands where the network will be once it has learned."""
+
+    def made(self, task: Task) -> Made:
+        return Made(task.frame.image)
+
+
+def _asked(operation: Operation) -> EngineTransform:
+    return UserEngine("learning", (), _Learning()).transform(operation)
+
+
+_ANY: Mapping[str, str] = {"weather": "all", "time": "all", "level": "all"}
+
+
+def _mostly_clear(others: str) -> tuple[tuple[float, Mapping[str, str]], ...]:
+    """Return the skies from which a weather comes: clear days, dry weather, and some other weathers."""
+    return (
+        (0.5, {}),
+        (0.35, {"weather": "sunny,cloudy", "level": "all", "time": "all"}),
+        (0.15, {"weather": others, "level": "all", "time": "all"}),
+    )
+
+
+CHANGES: Mapping[str, Change] = {
+    one.name: one
+    for one in (
+        Change(
+            "remove-line", RemoveOperation("line"), "remove", {"element": "line"}, ((0.5, {}), (0.5, _ANY))
+        ),
+        Change(
+            "building-to-tree",
+            ReplaceOperation("building", "tree"),
+            "replace",
+            {"element": "building", "by": "tree"},
+            ((0.5, {}), (0.5, _ANY)),
+        ),
+        Change(
+            "day-to-night",
+            ReplaceOperation("time", "night"),
+            "night",
+            skies=((0.5, {}), (0.5, {"weather": "all", "level": "all", "time": "day,dusk"})),
+        ),
+        Change(
+            "clear-to-rain",
+            ReplaceOperation("weather", "rainy"),
+            "rain",
+            {"lens": 0.0},  # the world's camera has a dry lens
+            _mostly_clear("foggy,snowy"),
+        ),
+        Change(
+            "clear-to-snow",
+            ReplaceOperation("weather", "snowy"),
+            "snow",
+            skies=_mostly_clear("foggy,rainy"),
+        ),
+        Change(
+            "summer-to-winter",
+            ReplaceOperation("season", "winter"),
+            "winter",
+            skies=(
+                (0.5, {}),
+                (0.3, {"weather": "sunny,cloudy,rainy,foggy", "level": "all", "time": "all"}),
+                (0.2, {"time": "all", "season": "spring,autumn"}),
+            ),
+        ),
+    )
+}
+"""What engines can learn from the world, by their names; `RECIPES` says which of them ship.
+
+Half of the frames are clear days, which is what most rules are tried on; the others are of all skies from
+which the change leads somewhere else.
+"""
+
+
+_CHUNK = 16  # scenes per job
+_LEAST = 40  # pixels that must differ
+
+
+class Pair(NamedTuple):
+    """A frame, the truth after a change, and where both differ."""
+
+    before: Frame
+    truth: Frame
+    differs: NDArray[np.bool_]
+
+
+def pair_of(change: Change, data: WorldDataset, number: int, camera: Camera) -> Pair | None:
+    """Return a pair; None where the change leaves the picture as it is."""
+    scene = data.scene(number)
+    before, truth = frame_of(scene, camera), frame_of(change.after(scene), camera)
+    differs = np.any(before.image != truth.image, axis=2)
+    assert before.labels is not None
+    assert truth.labels is not None
+    differs |= before.labels.ids != truth.labels.ids
+    return Pair(before, truth, differs) if np.count_nonzero(differs) >= _LEAST else None
+
+
+@dataclass(frozen=True)
+class PairSource:
+    """Where pairs come from.
+
+    Attributes:
+        tracks: Of the world, joined by commas, or "all".
+        seeds: Of the data set: each has its own scenery, traffic and places.
+        count: Scenes, before those are left out that show nothing of the change; divided over the seeds and
+            the skies of the change.
+        size: Height and width.
+        jitter: How far from the middle of the lane the camera is.
+    """
+
+    tracks: str = "all"
+    seeds: tuple[int, ...] = (0,)
+    count: int = 100
+    size: tuple[int, int] = (160, 320)
+    jitter: float = 1.0
+
+    def data(self, change: Change) -> list[tuple[int, WorldDataset]]:
+        """Return data sets with how many of their scenes to use: for each seed one for each sky."""
+        wanted = [(seed, sky, share / len(self.seeds)) for seed in self.seeds for share, sky in change.skies]
+        # What is rounded off here comes in there: together they are as many as were asked for.
+        ends = [round(self.count * done) for done in accumulate(share for _, _, share in wanted)]
+        found = []
+        for (seed, sky, _), (start, end) in zip(wanted, pairwise([0, *ends]), strict=True):
+            if count := end - start:
+                options: dict[str, Any] = {**sky, "count": count, "seed": seed, "jitter": self.jitter}
+                found.append((count, WorldDataset(self.tracks, size=self.size[::-1], **options)))
+        return found
+
+    @property
+    def name(self) -> str:
+        """The data, for people."""
+        height, width = self.size
+        seeds = f"{self.seeds[0]}" if len(self.seeds) == 1 else f"{self.seeds[0]}..{self.seeds[-1]}"
+        return f"world:{self.tracks} count={self.count} seed={seeds} size={width}x{height}"
+
+
+def pairs(
+    change: Change,
+    source: PairSource,
+    *,
+    classes: Sequence[str] = (),
+    workers: int = 1,
+    folder: Path | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Pictures:
+    """Render pairs of a change, as pictures to train with.
+
+    Args:
+        change: The change.
+        source: Where from.
+        classes: Of the label maps, in the order of the channels, for edits.
+        workers: How many processes render.
+        folder: Where to keep the arrays; nothing is kept when left out.
+        progress: Is called with the jobs that are done and the number of all.
+
+    Raises:
+        InputError: No scene shows anything of the change.
+
+    Example:
+        >>> from roadworthy.training.engines.pairs import CHANGES
+        >>> night = pairs(CHANGES["day-to-night"], PairSource("town", count=2, size=(32, 64)))
+        >>> bool(night.arrays["truth"].mean() < 0.7 * night.arrays["image"].mean())
+        True
+    """
+    sets = [data for _, data in source.data(change)]
+    jobs = [
+        _Scenes(number, start, min(start + _CHUNK, len(data)))
+        for number, data in enumerate(sets)
+        for start in range(0, len(data), _CHUNK)
+    ]
+    identity = {"change": change.name, "data": source.name, "jitter": source.jitter, "classes": list(classes)}
+    maker = _Maker(change, tuple(sets), source.size, tuple(classes))
+    return prepared(
+        source.name, jobs, maker, workers=workers, folder=folder, identity=identity, progress=progress
+    )
+
+
+class _Scenes(NamedTuple):
+    """Scenes of one of the data sets that follow each other."""
+
+    data: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Renders scenes before and after a change, in any process."""
+
+    change: Change
+    sets: tuple[WorldDataset, ...]
+    size: tuple[int, int]
+    classes: tuple[str, ...]
+
+    def __call__(self, job: _Scenes) -> Arrays:
+        camera = Camera(self.size[1], self.size[0])
+        lists: dict[str, list[NDArray[Any]]] = {}
+        for number in range(job.start, job.stop):
+            pair = pair_of(self.change, self.sets[job.data], number, camera)
+            if pair is None:
+                continue
+            found: dict[str, NDArray[Any]] = {"image": pair.before.image, "truth": pair.truth.image}
+            if self.change.is_edit:
+                try:
+                    found |= self._edit(pair, number)
+                except NotApplicable:
+                    continue
+            for key, one in found.items():
+                lists.setdefault(key, []).append(one)
+        return {key: np.stack(found) for key, found in lists.items()}
+
+    def _edit(self, pair: Pair, number: int) -> Mapping[str, NDArray[Any]]:
+        task = self.change.task(pair.before)
+        opacity = task.opacity
+        assert opacity is not None
+        return {
+            "labels": channels_of(task.edited, self.classes),
+            "opacity": np.asarray(np.rint(255 * opacity), np.uint8),
+            "differs": pair.differs,
+            "filled": self.change.transform()(pair.before, number, measure=False).image,
+        }

@@ -1,0 +1,344 @@
+"""Unpaired translation between two conditions: UNIT (Liu et al., 2017) and UGATIT (Kim et al., 2020).
+
+The weights of the losses are those of the public code. Both learn both ways; the way from ``a`` to ``b``
+makes the engine.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from roadworthy.training.engine_networks.settings import UgatitSettings, UnitSettings
+from roadworthy.training.engine_networks.ugatit import Discriminator, ResnetGenerator, RhoClipper
+from roadworthy.training.engine_networks.unit import MsImageDis, VAEGen, translator
+from roadworthy.training.engines.feed import Batch
+from roadworthy.training.engines.losses import (
+    FeatureNetwork,
+    discriminator_loss,
+    generator_loss,
+    kl_loss,
+    perceptual_loss,
+    pooled,
+)
+from roadworthy.training.engines.method import Column, Method
+from roadworthy.training.engines.paired import Pooled, frechet
+from roadworthy.training.engines.settings import EngineSettings
+
+__all__ = ["Ugatit", "UgatitWeights", "Unit", "UnitWeights"]
+
+
+@dataclass(frozen=True)
+class UnitWeights:
+    """How much the losses of UNIT count; the numbers of the public configuration.
+
+    Attributes:
+        adversarial: What the discriminators say.
+        reconstruction: An image that was encoded and decoded again.
+        kl: Latent codes are near a standard normal one.
+        cycle: An image that was translated there and back.
+        cycle_kl: Latent codes of translated images.
+        perceptual: A translated image, seen by a trained network with its contrast taken out; 0 as usual.
+    """
+
+    adversarial: float = 1.0
+    reconstruction: float = 10.0
+    kl: float = 0.01
+    cycle: float = 10.0
+    cycle_kl: float = 0.01
+    perceptual: float = 0.0
+
+
+@dataclass(frozen=True)
+class UgatitWeights:
+    """How much the losses of UGATIT count; the numbers of the public code.
+
+    Attributes:
+        adversarial: What the discriminators and their attention say.
+        cycle: An image that was translated there and back.
+        identity: An image that was translated into what it is already.
+        attention: Whether the generator's attention knows the two domains apart.
+    """
+
+    adversarial: float = 1.0
+    cycle: float = 10.0
+    identity: float = 10.0
+    attention: float = 1000.0
+
+
+class _Translation(Method):
+    """What both have in common: what is shown and what is measured."""
+
+    features: FeatureNetwork
+
+    @abstractmethod
+    def forth(self, images: torch.Tensor) -> torch.Tensor:
+        """Return images of ``a`` as they would be in ``b``."""
+
+    @abstractmethod
+    def back(self, images: torch.Tensor) -> torch.Tensor:
+        """Return images of ``b`` as they would be in ``a``."""
+
+    @abstractmethod
+    def engine(self) -> nn.Module:
+        """Return the network that leads from ``a`` to ``b``."""
+
+    def sheet(self, batch: Batch) -> list[Column]:
+        """Return images there, and there and back; beside them some of the other domain."""
+        there = self.forth(batch["a"])
+        return [("frame", batch["a"]), ("learned", there), ("back", self.back(there)), ("other", batch["b"])]
+
+    def measures(self, batches: Iterable[Batch]) -> dict[str, float]:
+        """Return how far images come back changed, in grey levels, and the Fréchet distance to the domain."""
+        apart = []
+        mine: list[Pooled] = []
+        yours: list[Pooled] = []
+        before: list[Pooled] = []
+        for batch in batches:
+            there = self.forth(batch["a"])
+            apart.append(127.5 * (self.back(there) - batch["a"]).abs().mean((1, 2, 3)))
+            for features, images in ((mine, there), (yours, batch["b"]), (before, batch["a"])):
+                features.append(pooled(self.features, images))
+        found = {"cycle error, grey levels": float(torch.cat(apart).mean())}
+        unchanged = {f"{name}, unchanged": one for name, one in frechet(before, yours, self.features).items()}
+        return found | frechet(mine, yours, self.features) | unchanged
+
+
+class Unit(_Translation):
+    """Trains two variational autoencoders that share a latent space.
+
+    Args:
+        settings: How it is trained.
+        a: The autoencoder of what is translated.
+        b: That of what it becomes.
+        features: For the Fréchet distance and the perceptual loss.
+        weights: How much the losses count.
+        dim: Channels of the first layer of the discriminators.
+        scales: How many of them there are for each domain.
+    """
+
+    name = "unit"
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        a: VAEGen,
+        b: VAEGen,
+        *,
+        features: FeatureNetwork,
+        weights: UnitWeights | None = None,
+        dim: int = 64,
+        scales: int = 3,
+    ) -> None:
+        self.weights = weights or UnitWeights()
+        networks = {"a": a, "b": b}
+        judges = {f"judge {one}": MsImageDis(dim=dim, num_scales=scales) for one in ("a", "b")}
+        super().__init__(settings, {**networks, **judges}, ["a", "b"])
+        self.features = features.to(self.device)
+
+    @classmethod
+    def fresh(
+        cls,
+        settings: EngineSettings,
+        network: UnitSettings,
+        *,
+        features: FeatureNetwork,
+        dim: int = 64,
+        scales: int = 3,
+    ) -> Unit:
+        """Return one with fresh networks."""
+        return cls(settings, VAEGen(network), VAEGen(network), features=features, dim=dim, scales=scales)
+
+    def _network(self, name: str) -> VAEGen:
+        found = self.networks[name]
+        assert isinstance(found, VAEGen)
+        return found
+
+    def forth(self, images: torch.Tensor) -> torch.Tensor:
+        """Return images of ``a`` as they would be in ``b``."""
+        with self.autocast():
+            return self._network("b").decode(self._network("a").encode(images)).float()
+
+    def back(self, images: torch.Tensor) -> torch.Tensor:
+        """Return images of ``b`` as they would be in ``a``."""
+        with self.autocast():
+            return self._network("a").decode(self._network("b").encode(images)).float()
+
+    def engine(self) -> nn.Module:
+        """Return the network that leads from ``a`` to ``b``."""
+        return translator(self._network("a"), self._network("b"))
+
+    def step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Learn from a batch: the discriminators first, as in the public code."""
+        kind = self.settings.loss
+        images = {"a": batch["a"], "b": batch["b"]}
+        other = {"a": "b", "b": "a"}
+        with self.autocast():
+            latent = {one: self._network(one).encode(images[one]) for one in images}
+            noisy = {one: code + torch.randn_like(code) for one, code in latent.items()}
+            # From the other domain into this one.
+            made = {one: self._network(one).decode(noisy[other[one]]) for one in images}
+            real = {one: self.networks[f"judge {one}"](images[one]) for one in images}
+            fake = {one: self.networks[f"judge {one}"](made[one].detach()) for one in images}
+        losses = {"discriminator": sum_of(discriminator_loss(kind, real[one], fake[one]) for one in images)}
+        self.learn("discriminator", self.weights.adversarial * losses["discriminator"])
+        self.freeze("judge a", "judge b")
+        with self.autocast():
+            again = {one: self._network(one).decode(noisy[one]) for one in images}
+            # Codes of what was made here belong to the other domain's images.
+            recoded = {one: self._network(one).encode(made[one]) for one in images}
+            back = {
+                one: self._network(one).decode(recoded[other[one]] + torch.randn_like(recoded[other[one]]))
+                for one in images
+            }
+            fake = {one: self.networks[f"judge {one}"](made[one]) for one in images}
+        losses |= {
+            "adversarial": sum_of(generator_loss(kind, fake[one]) for one in images),
+            "reconstruction": sum_of(_apart(again[one], images[one]) for one in images),
+            "kl": sum_of(kl_loss(latent[one]) for one in images),
+            "cycle": sum_of(_apart(back[one], images[one]) for one in images),
+            "cycle kl": sum_of(kl_loss(recoded[one]) for one in images),
+        }
+        counts = self.weights
+        total = (
+            counts.adversarial * losses["adversarial"]
+            + counts.reconstruction * losses["reconstruction"]
+            + counts.kl * losses["kl"]
+            + counts.cycle * losses["cycle"]
+            + counts.cycle_kl * losses["cycle kl"]
+        )
+        if counts.perceptual:
+            with self.autocast():
+                losses["perceptual"] = sum_of(
+                    perceptual_loss(self.features, _flattened(made[one]), _flattened(images[other[one]]))
+                    for one in images
+                )
+            total = total + counts.perceptual * losses["perceptual"]
+        self.learn("generator", total)
+        self.freeze("judge a", "judge b", frozen=False)
+        return {name: one.detach() for name, one in losses.items()}
+
+
+class Ugatit(_Translation):
+    """Trains two generators with attention and adaptive normalisation.
+
+    Args:
+        settings: How it is trained.
+        network: The generators' sizes.
+        features: For the Fréchet distance.
+        weights: How much the losses count.
+        ndf: Channels of the first layer of the discriminators.
+        layers: Of the local and of the global discriminators.
+    """
+
+    name = "ugatit"
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        network: UgatitSettings,
+        *,
+        features: FeatureNetwork,
+        weights: UgatitWeights | None = None,
+        ndf: int = 64,
+        layers: tuple[int, int] = (5, 7),
+    ) -> None:
+        self.weights = weights or UgatitWeights()
+        # Named by what they make, and what they judge.
+        networks: dict[str, nn.Module] = {one: ResnetGenerator(network) for one in ("a", "b")}
+        for one in ("a", "b"):
+            for place, count in zip(("local", "global"), layers, strict=True):
+                networks[f"{place} {one}"] = Discriminator(ndf=ndf, n_layers=count)
+        super().__init__(settings, networks, ["a", "b"])
+        self.judges = tuple(name for name in networks if name not in ("a", "b"))
+        self.features = features.to(self.device)
+
+    def _attended(self, into: str, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        network = self.networks[into]
+        assert isinstance(network, ResnetGenerator)
+        with self.autocast():
+            image, attention, _ = network.attended(images)
+        return image.float(), attention.float()
+
+    def forth(self, images: torch.Tensor) -> torch.Tensor:
+        """Return images of ``a`` as they would be in ``b``."""
+        return self._attended("b", images)[0]
+
+    def back(self, images: torch.Tensor) -> torch.Tensor:
+        """Return images of ``b`` as they would be in ``a``."""
+        return self._attended("a", images)[0]
+
+    def engine(self) -> nn.Module:
+        """Return the network that leads from ``a`` to ``b``."""
+        return self.networks["b"]
+
+    def _judged(self, domain: str, images: torch.Tensor) -> list[torch.Tensor]:
+        """Return what both discriminators of a domain say, each by its scores and by its attention."""
+        found = []
+        with self.autocast():
+            for place in ("local", "global"):
+                scores, attention, _ = self.networks[f"{place} {domain}"](images)
+                found += [scores, attention]
+        return found
+
+    def step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Learn from a batch: the discriminators first, as in the public code."""
+        kind, domains = self.settings.loss, ("a", "b")
+        other = {"a": "b", "b": "a"}
+        made, attention = {}, {}
+        for one in domains:
+            made[one], attention[one] = self._attended(one, batch[other[one]])
+        losses = {
+            "discriminator": sum_of(
+                discriminator_loss(kind, self._judged(one, batch[one]), self._judged(one, made[one].detach()))
+                for one in domains
+            )
+        }
+        self.learn("discriminator", self.weights.adversarial * losses["discriminator"])
+        self.freeze(*self.judges)
+        back = {one: self._attended(one, made[other[one]])[0] for one in domains}
+        same, own = {}, {}
+        for one in domains:
+            same[one], own[one] = self._attended(one, batch[one])
+        losses |= {
+            "adversarial": sum_of(generator_loss(kind, self._judged(one, made[one])) for one in domains),
+            "cycle": sum_of(_apart(back[one], batch[one]) for one in domains),
+            "identity": sum_of(_apart(same[one], batch[one]) for one in domains),
+            "attention": sum_of(_answered(attention[one], 1.0) + _answered(own[one], 0.0) for one in domains),
+        }
+        counts = self.weights
+        total = (
+            counts.adversarial * losses["adversarial"]
+            + counts.cycle * losses["cycle"]
+            + counts.identity * losses["identity"]
+            + counts.attention * losses["attention"]
+        )
+        self.learn("generator", total)
+        self.freeze(*self.judges, frozen=False)
+        clipper = RhoClipper()
+        for one in domains:
+            self.networks[one].apply(clipper)
+        return {name: one.detach() for name, one in losses.items()}
+
+
+def sum_of(losses: Iterable[torch.Tensor]) -> torch.Tensor:
+    """Return the sum of losses."""
+    return torch.stack(list(losses)).sum()
+
+
+def _apart(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return (one.float() - other).abs().mean()
+
+
+def _answered(attention: torch.Tensor, answer: float) -> torch.Tensor:
+    return functional.binary_cross_entropy_with_logits(attention, torch.full_like(attention, answer))
+
+
+def _flattened(images: torch.Tensor) -> torch.Tensor:
+    """Return images with mean 0 and deviation 1, so that a night may be as it is but for its darkness."""
+    return functional.instance_norm(images)

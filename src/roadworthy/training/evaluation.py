@@ -1,0 +1,243 @@
+"""Earlier frames for networks that see them, found among the frames of a recorded drive."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.cases import Dataset, Prediction
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame, Signals, SignalUnits
+from roadworthy.models.network import Network
+from roadworthy.models.protocols import SystemUnderTest, Task, task_of
+from roadworthy.models.scorers import BoxScorer, ClassScorer, Measure, answered_classes, with_all_boxes
+
+_LONGEST_STEP = 1.0  # seconds between frames of one drive; recordings have 10 to 30 per second
+
+
+def with_history(frames: Iterable[Frame], history: int) -> Iterator[Frame]:
+    """Yield those frames that have so many earlier ones.
+
+    A frame that comes without them gets the frames that were yielded before it, if these belong to the same
+    drive: they have the same ``sequence`` in their metadata, and their time stamps follow each other within a
+    second. The first frames of a drive are left out.
+
+    Args:
+        frames: Frames in the order in which they were recorded.
+        history: How many earlier frames a frame must have.
+
+    Example:
+        >>> import numpy as np
+        >>> from roadworthy.frames import Signals
+        >>> image = np.zeros((2, 2, 3), np.uint8)
+        >>> drive = [Frame(f"f{n}", image, signals=Signals(timestamp=n / 20)) for n in range(4)]
+        >>> [(one.id, one.previous[0].id) for one in with_history(drive, 2)]
+        [('f2', 'f0'), ('f3', 'f1')]
+    """
+    earlier: deque[Frame] = deque(maxlen=history)
+    for frame in frames:
+        if len(frame.previous) >= history:
+            yield frame
+            continue
+        if earlier and not _follows(earlier[-1], frame):
+            earlier.clear()
+        if len(earlier) == history:
+            yield frame.replace(previous=tuple(earlier))
+        earlier.append(frame)
+
+
+def _follows(before: Frame, after: Frame) -> bool:
+    if before.metadata.get("sequence") != after.metadata.get("sequence"):
+        return False
+    first, second = before.signals.timestamp, after.signals.timestamp
+    return first is not None and second is not None and 0 < second - first <= _LONGEST_STEP
+
+
+_UNITS = {"steering": "°", "speed": "m/s"}
+
+
+def signal_errors(
+    name: str,
+    truth: NDArray[np.floating],
+    answers: NDArray[np.floating],
+    unit: str | None = None,
+    note: str = "",
+) -> list[Measure]:
+    """Return MAE, MSE and RMSE of a signal, and the RMSE of a model that always answers 0.
+
+    Args:
+        name: The signal.
+        truth: What is true.
+        answers: What was answered.
+        unit: The unit of both; m/s for speed and degrees for steering when left out.
+        note: What to add to the names of the measures.
+
+    Example:
+        >>> truth, answers = np.array([3.0, -1.0]), np.array([2.0, -3.0])
+        >>> [str(one) for one in signal_errors("speed", truth, answers)[:3]]
+        ['speed MAE 1.5 m/s', 'speed MSE 2.5 (m/s)²', 'speed RMSE 1.58 m/s']
+    """
+    unit = unit or _UNITS.get(name, "")
+    errors = np.asarray(answers, np.float64) - np.asarray(truth, np.float64)
+    squared = f"({unit})²" if "/" in unit else f"{unit}²"
+    values = {
+        "MAE": (np.abs(errors).mean(), unit),
+        "MSE": (np.square(errors).mean(), squared if unit else ""),
+        "RMSE": (np.sqrt(np.square(errors).mean()), unit),
+        "RMSE of always 0": (np.sqrt(np.square(np.asarray(truth, np.float64)).mean()), unit),
+    }
+    return [
+        Measure(f"{name} {kind}{note}", float(value), own, len(errors))
+        for kind, (value, own) in values.items()
+    ]
+
+
+def value_text(measure: Measure) -> str:
+    """Return the value of a measure with its unit.
+
+    Example:
+        >>> value_text(Measure("steering MAE", 0.51234, "°", 4))
+        '0.5123°'
+        >>> value_text(Measure("accuracy", 0.98444, "share", 4500))
+        '98.4%'
+    """
+    if measure.unit == "share":
+        return f"{measure.value:.1%}"
+    return f"{measure.value:.4g} {measure.unit}".strip().replace(" °", "°")
+
+
+class Scorer(Protocol):
+    """Collects answers of one kind, batch by batch, and says how good they are."""
+
+    def add(self, frames: Sequence[Frame], answers: Sequence[Prediction]) -> None:
+        """Take the answers for some frames."""
+        ...
+
+    def measures(self) -> list[Measure]:
+        """Return how good the answers are, as far as the truth is known."""
+        ...
+
+
+class SignalScorer:
+    """Collects speed and steering.
+
+    Args:
+        native: The units of the recording, where they are others than ours: errors on a data set are compared
+            with those of others in its own unit.
+    """
+
+    def __init__(self, native: SignalUnits | None = None) -> None:
+        self._native = native
+        self._pairs: dict[str, list[tuple[float, float]]] = {}
+
+    def add(self, frames: Sequence[Frame], answers: Sequence[Prediction]) -> None:
+        """Take the answers for some frames."""
+        for frame, answer in zip(frames, answers, strict=True):
+            assert isinstance(answer, Signals)
+            for name in _UNITS:
+                truth, given = getattr(frame.signals, name), getattr(answer, name)
+                if truth is not None and given is not None:
+                    self._pairs.setdefault(name, []).append((truth, given))
+
+    def measures(self) -> list[Measure]:
+        """Return MAE, MSE and RMSE of each signal, in our units and in those of the recording."""
+        found = []
+        for name, pairs in self._pairs.items():
+            truth, given = np.array(pairs, np.float64).T
+            found += signal_errors(name, truth, given)
+            if self._native is not None:
+                unit = getattr(self._native, name)
+                usual = getattr(SignalUnits(), name)
+                encode = getattr(self._native, f"encode_{name}")
+                if unit != usual or not np.array_equal(encode(truth), truth):
+                    label = unit if isinstance(unit, str) else "units of the recording"
+                    found += signal_errors(name, encode(truth), encode(given), label, " as recorded")
+        return found
+
+
+_SCORERS: dict[Task, Callable[[SystemUnderTest, SignalUnits | None], Scorer]] = {
+    "regression": lambda _, native: SignalScorer(native),
+    "detection": lambda system, _: BoxScorer(answered_classes(system)),
+    "classification": lambda *_: ClassScorer(),
+}
+
+
+def evaluate(
+    system: SystemUnderTest,
+    *data: Dataset,
+    batch: int = 64,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> list[Measure]:
+    """Return how near the answers of a model are to the truth of a data set, or of several as one.
+
+    Signals: MAE, MSE and RMSE. Boxes: average precision, for which a detector also gives the boxes it is
+    hardly sure of. Classes: accuracy, and the recall of each. A model that sees earlier frames gets them from
+    the data, see `with_history`.
+
+    Args:
+        system: The model.
+        data: Frames with what is true about them.
+        batch: How many frames it is asked about at a time.
+        progress: Called with the frames that were answered so far and the number of all.
+
+    Raises:
+        InputError: No truth is known for what the model answers, no frame has the history it needs, there is
+            no data, or batch is no number of frames.
+        SystemUnderTestError: The model failed.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.models import load_model
+        >>> measures = evaluate(load_model("truth"), load("world:town", count=3, size="64x32"))
+        >>> [str(one) for one in measures if one.name.endswith("MAE")]
+        ['steering MAE 0°', 'speed MAE 0 m/s']
+    """
+    if batch < 1:
+        raise InputError(f"batch must be 1 or more, got {batch}")
+    system = with_all_boxes(system)
+    history = system.input.history if isinstance(system, Network) else 0
+    native = getattr(data[0], "units", None) if len(data) == 1 else None
+    total, name = sum(map(len, data)), " and ".join(one.name for one in data)
+    scorer: Scorer | None = None
+    done = 0
+    for frames in _batches(with_history(chain.from_iterable(data), history), batch):
+        answers = system.predict(frames)
+        if scorer is None:
+            scorer = _scorer_for(system, answers[0], native)
+        scorer.add(frames, answers)
+        done += len(frames)
+        progress(done, total)
+    if scorer is None:
+        raise InputError(nothing_to_use(system.name, history, name))
+    measures = scorer.measures()
+    if not measures:
+        raise InputError(f"{name} does not tell what is true of anything that {system.name} answers")
+    return measures
+
+
+def nothing_to_use(name: str, history: int, data: str) -> str:
+    """Return the complaint about data of which a network can use no frame."""
+    if not history:
+        return f"{data} has no frame that can be read"
+    return (
+        f"{name} sees {history} earlier frames, but no frame of {data} has them: read the data with "
+        f"history={history} if it can, or as drives with time stamps (sequence={4 * history} in the world)"
+    )
+
+
+def _scorer_for(system: SystemUnderTest, answer: Prediction, native: SignalUnits | None) -> Scorer:
+    task = task_of(answer)
+    if task not in _SCORERS:
+        known = ", ".join(sorted(_SCORERS))
+        raise InputError(f"{system.name} answers for {task}, and only answers for {known} can be evaluated")
+    return _SCORERS[task](system, native)
+
+
+def _batches(frames: Iterator[Frame], size: int) -> Iterator[list[Frame]]:
+    while batch := list(islice(frames, size)):
+        yield batch

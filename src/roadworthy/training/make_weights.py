@@ -1,0 +1,403 @@
+"""What the detector and the classifier are trained, validated and evaluated with: the built-in world."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from roadworthy._files import read_json
+from roadworthy.cases import Dataset
+from roadworthy.datasets import UdacityCh2Dataset, WorldCropsDataset, WorldDataset, load
+from roadworthy.errors import InputError, RoadworthyError, suggest
+from roadworthy.frames import Frame
+from roadworthy.models.network import Network
+from roadworthy.models.onnx import onnx_model
+from roadworthy.models.zoo import Variant, architecture
+from roadworthy.training import (
+    DataNote,
+    EpochResult,
+    Lap,
+    Settings,
+    Watcher,
+    drive_lap,
+    evaluate,
+    export,
+    train,
+    with_history,
+)
+from roadworthy.training.card import json_text
+from roadworthy.training.settings import TrainingLog
+from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES
+
+Use: TypeAlias = Literal["training", "validation", "evaluation"]
+
+_FIRST_SEED: Mapping[Use, int] = {"training": 1100, "validation": 1200, "evaluation": 1300}
+_HELD_OUT = ",".join(HELD_OUT_TRACK_NAMES)
+_SKIES: Mapping[str, object] = {"weather": "all", "time": "all", "level": "all"}
+
+
+def detector_data(use: Use, *, quick: bool = False) -> dict[str, Dataset]:
+    """Return the frames for the detector in parts, each with a name that says how to get it again.
+
+    Signs and lights stand where the scenery has them, so there are many sceneries, each by its own seed. Half
+    of the frames are of the town, which has most of the traffic lights. For training there is twice the usual
+    traffic, so that a picture teaches more.
+
+    Args:
+        use: What they are for; seeds, and with them scenery, places and traffic, differ, and evaluation has
+            the tracks that are held out.
+        quick: Whether a few frames will do.
+
+    Example:
+        >>> for name in detector_data("evaluation", quick=True):
+        ...     print(name)
+        world:coast,village weather=all time=all level=all traffic=1.0 count=16 seed=1300
+    """
+    seeds, frames, traffic = {
+        "training": (24, 24_000, 2.0),
+        "validation": (4, 1_200, 1.0),
+        "evaluation": (8, 4_000, 1.0),
+    }[use]
+    if quick:
+        seeds, frames = 1, 16
+    where = [_HELD_OUT] if use == "evaluation" else ["all", "town"]
+    options = {**_SKIES, "traffic": traffic, "count": frames // seeds // len(where)}
+    found: dict[str, Dataset] = {}
+    for path in where:
+        found |= _parts(WorldDataset, f"world:{path}", options, use, seeds)
+    return found
+
+
+def classifier_data(use: Use, *, quick: bool = False) -> dict[str, Dataset]:
+    """Return the images for the classifier, as `detector_data` does.
+
+    Example:
+        >>> list(classifier_data("validation", quick=True))
+        ['world-crops:all weather=all time=all level=all count=45 seed=1200']
+    """
+    seeds, images = {"training": (8, 32_000), "validation": (2, 3_000), "evaluation": (3, 4_500)}[use]
+    if quick:
+        seeds, images = 1, 45
+    tracks = _HELD_OUT if use == "evaluation" else "all"
+    return _parts(
+        WorldCropsDataset, f"world-crops:{tracks}", {**_SKIES, "count": images // seeds}, use, seeds
+    )
+
+
+def _parts(
+    kind: Callable[..., Dataset], reference: str, options: Mapping[str, object], use: Use, seeds: int
+) -> dict[str, Dataset]:
+    """Return a data set for each of some seeds; the name of the first has the options of all."""
+    path = reference.partition(":")[2]
+    told = " ".join([reference, *(f"{key}={value}" for key, value in options.items())])
+    numbers = range(_FIRST_SEED[use], _FIRST_SEED[use] + seeds)
+    return {
+        f"{told if seed == numbers[0] else reference} seed={seed}": kind(path, **options, seed=seed)
+        for seed in numbers
+    }
+
+
+Step: TypeAlias = Literal["both", "train", "evaluate"]
+
+_EVERYTHING: Mapping[str, object] = {"weather": "all", "time": "all", "level": "all"}
+_SEEDS = {"steady": 101, "recovering": 202, "validation": 303, "evaluation": 404}
+_SCENERIES = 12
+_IN_CARD_ONLY = ("MSE", "always 0")  # measures that would make the lines of the log too long
+_TRAINING_FRAMES = 3600  # of Udacity's 4500; the rest, later in time, validates
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one network comes about.
+
+    Attributes:
+        architecture: The network; its small form where it has one.
+        outputs: What it answers; the usual when left out.
+        options: Options that differ from the small form's.
+        frames: Frames to train on, where they are rendered.
+        drive: Frames per drive; 1 for frames that have nothing to do with each other.
+        settings: How it is trained.
+        data: What it is trained on: drives through the world, the real frames of Udacity's challenge 2, or
+            the frames and crops of the world for the detector and the classifier.
+    """
+
+    architecture: str
+    settings: Settings
+    outputs: tuple[str, ...] | None = None
+    options: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    frames: int = 60_000
+    drive: int = 1
+    data: Literal["drives", "udacity", "detector", "classifier"] = "drives"
+
+    @property
+    def variant(self) -> Variant:
+        """The network."""
+        kind = architecture(self.architecture)
+        return kind.variant(self.outputs, self.options, small=bool(kind.small))
+
+
+# Networks as small as these gain nothing from 16 bits. A mirrored frame of the world drives on the left.
+_COMMON = Settings(epochs=60, patience=60, decay="cosine", precision="float32", seed=1)
+_WORLD = dataclasses.replace(_COMMON, epochs=30, batch=128, learning_rate=1e-3, mirror=0.0)
+_REAL = dataclasses.replace(_COMMON, batch=64, learning_rate=5e-4, mirror=0.5)
+_PERCEPTION = dataclasses.replace(
+    _COMMON, epochs=14, batch=64, learning_rate=2e-3, weight_decay=1e-5, brightness=0.3
+)
+
+RECIPES: Mapping[str, Recipe] = {
+    "dave2": Recipe("dave2", _WORLD),
+    "epoch": Recipe("epoch", _WORLD),
+    "chauffeur": Recipe("chauffeur", dataclasses.replace(_WORLD, epochs=16), drive=12),
+    # The real images are 320×240, with the road in the lower half.
+    "dave2-udacity": Recipe(
+        "dave2", _REAL, ("steering",), {"crop": (0.45, 0.11), "dropout": 0.3}, data="udacity"
+    ),
+    "epoch-udacity": Recipe(
+        "epoch",
+        dataclasses.replace(_REAL, epochs=16),
+        ("steering",),
+        {"crop": (0.42, 0.0), "dropout": (0.25, 0.5), "width": 128, "height": 64},
+        data="udacity",
+    ),
+    "detector": Recipe("detector", _PERCEPTION, data="detector"),
+    "classifier": Recipe("classifier", dataclasses.replace(_PERCEPTION, batch=128), data="classifier"),
+}
+"""The networks that can be made, by the names of their files."""
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What a network is trained, validated and evaluated with, each with its name for the card."""
+
+    training: Mapping[str, Dataset]
+    validation: Mapping[str, Dataset]
+    evaluation: Mapping[str, Dataset]
+
+
+def make(
+    name: str,
+    out: Path,
+    *,
+    udacity: Path | None = None,
+    workers: int = 1,
+    minutes: float | None = None,
+    quick: bool = False,
+    step: Step = "both",
+) -> Path:
+    """Make the weights of one network.
+
+    Args:
+        name: Which, one of `RECIPES`.
+        out: The folder to write into.
+        udacity: The folder of Udacity's challenge 2, for networks trained on it.
+        workers: Processes that render or read frames.
+        minutes: The longest that the training itself may take; when left out, all epochs are trained, and the
+            same machine makes the same weights again.
+        quick: Whether to train on next to nothing, to see that all works.
+        step: Whether to train only, as on a lent GPU, or only to evaluate what was trained before.
+
+    Returns:
+        The ONNX file.
+
+    Raises:
+        InputError: There is no such recipe, the data cannot be read, or nothing was trained to be evaluated.
+    """
+    if name not in RECIPES:
+        raise InputError(f"there is no recipe {name!r}: {suggest(name, RECIPES)}")
+    recipe = RECIPES[name]
+    data = _data(recipe, udacity, quick=quick)
+    settings = dataclasses.replace(recipe.settings, workers=workers, minutes=minutes)
+    if quick:
+        settings = dataclasses.replace(settings, epochs=1, batch=8)
+    out.mkdir(parents=True, exist_ok=True)
+    file = out / f"{name}.onnx"
+    with (out / f"{name}.log").open("a" if step == "evaluate" else "w", encoding="utf-8") as log:
+        watcher = _Log(name, [log, sys.stdout])
+        if step != "evaluate":
+            _train(recipe, data, settings, file, watcher)
+        if step != "train":
+            _evaluate(recipe, data, file, watcher, workers=workers, quick=quick)
+    return file
+
+
+def _train(recipe: Recipe, data: _Data, settings: Settings, file: Path, watcher: _Log) -> None:
+    """Train a network and write its ONNX file and its card."""
+    variant = recipe.variant
+    trained = train(
+        variant,
+        list(data.training.values()),
+        validation=list(data.validation.values()),
+        settings=settings,
+        names=(" + ".join(data.training), " + ".join(data.validation)),
+        watcher=watcher,
+    )
+    frames = _first(with_history(next(iter(data.evaluation.values())), variant.spec.input.history), 8)
+    difference = export(trained.module, variant, file, frames=frames)
+    file.with_suffix(".json").write_text(trained.card.to_json(), "utf-8")
+    watcher.line(f"exported: answers differ by {difference:.1e} at most, {file.stat().st_size:,} bytes")
+
+
+def _evaluate(recipe: Recipe, data: _Data, file: Path, watcher: _Log, *, workers: int, quick: bool) -> None:
+    """Put into the card of a network how near it comes to the truth and how it drives."""
+    card = file.with_suffix(".json")
+    document = read_json(card)
+    model = onnx_model(file, spec=recipe.variant.spec, name=file.stem, threads=1)
+    laps = _laps(model, workers, quick=quick) if recipe.data == "drives" else ()
+    measures = evaluate(model, *data.evaluation.values())
+    note = DataNote("evaluation", " + ".join(data.evaluation), measures[0].frames)
+    document["data"] = [*(one for one in document["data"] if one["role"] != note.role), asdict(note)]
+    document["measures"], document["laps"] = list(map(asdict, measures)), list(map(asdict, laps))
+    card.write_text(json_text(document), "utf-8")
+    for one in (*measures, *laps):
+        watcher.line(str(one))
+
+
+def _laps(model: Network[Any], workers: int, *, quick: bool) -> tuple[Lap, ...]:
+    """Return how a network drives each track, with and without traffic."""
+    tracks, minutes = (TRACK_NAMES[:1], 0.01) if quick else ((*TRACK_NAMES, *HELD_OUT_TRACK_NAMES), 10.0)
+    drives = [(track, traffic) for traffic in (0.0, 1.0) for track in tracks]
+    if workers < 2:
+        return tuple(drive_lap(model, track, traffic=one, minutes=minutes) for track, one in drives)
+    with ProcessPoolExecutor(min(workers, len(drives)), get_context("spawn")) as pool:
+        jobs = [pool.submit(drive_lap, model, track, traffic=one, minutes=minutes) for track, one in drives]
+        return tuple(job.result() for job in jobs)
+
+
+def training_data(
+    name: str, *, frames: int | None = None, udacity: Path | None = None, quick: bool = False
+) -> tuple[dict[str, Dataset], dict[str, Dataset]]:
+    """Return what a network of `RECIPES` is trained and validated with, each with its name for the card.
+
+    Args:
+        name: Which.
+        frames: Frames to train on, where they are rendered; as many as its recipe has when left out.
+        udacity: The folder of Udacity's challenge 2, for networks trained on it.
+        quick: Whether to give next to nothing, to see that all works.
+
+    Raises:
+        InputError: There is no such recipe, or the data cannot be read.
+    """
+    if name not in RECIPES:
+        raise InputError(f"there is no recipe {name!r}: {suggest(name, RECIPES)}")
+    recipe = RECIPES[name]
+    data = _data(dataclasses.replace(recipe, frames=frames or recipe.frames), udacity, quick=quick)
+    return dict(data.training), dict(data.validation)
+
+
+def _data(recipe: Recipe, udacity: Path | None, *, quick: bool) -> _Data:
+    if recipe.data == "udacity":
+        return _real(udacity, quick=quick)
+    if recipe.data == "drives":
+        return _rendered(recipe, quick=quick)
+    parts = detector_data if recipe.data == "detector" else classifier_data
+    return _Data(
+        parts("training", quick=quick), parts("validation", quick=quick), parts("evaluation", quick=quick)
+    )
+
+
+def _rendered(recipe: Recipe, *, quick: bool) -> _Data:
+    total = 2 * recipe.drive + 16 if quick else recipe.frames
+
+    def world(use: str, share: float, jitter: float, tracks: Sequence[str]) -> dict[str, Dataset]:
+        # Signs, people and parked cars stand where the scenery of a seed has them: one seed would be learned
+        # by heart.
+        seeds = 1 if quick else _SCENERIES
+        drives = max(1, round(share * total / recipe.drive / seeds))
+        options = {
+            **_EVERYTHING,
+            "count": drives * recipe.drive,
+            "jitter": jitter,
+            "sequence": recipe.drive,
+        }
+        reference = f"world:{','.join(tracks)}"
+        told = " ".join([reference, *(f"{key}={value}" for key, value in options.items())])
+        numbers = range(_SEEDS[use], _SEEDS[use] + seeds)
+        return {
+            f"{told if seed == numbers[0] else reference} seed={seed}": load(reference, **options, seed=seed)
+            for seed in numbers
+        }
+
+    return _Data(
+        world("steady", 0.5, 1.0, TRACK_NAMES) | world("recovering", 0.5, 3.0, TRACK_NAMES),
+        world("validation", 0.1, 2.0, TRACK_NAMES),
+        world("evaluation", 0.05, 1.0, HELD_OUT_TRACK_NAMES),
+    )
+
+
+def _real(folder: Path | None, *, quick: bool) -> _Data:
+    if folder is None:
+        raise InputError(
+            "networks for real frames need the folder of Udacity's challenge 2: --udacity FOLDER"
+        )
+    data = UdacityCh2Dataset(str(folder))
+    first, rest = slice(_TRAINING_FRAMES), slice(_TRAINING_FRAMES, None)
+    if quick:
+        first, rest = slice(32), slice(-16, None)
+    later = {f"udacity-ch2[{rest.start}:]": data[rest]}
+    return _Data({f"udacity-ch2[:{first.stop}]": data[first]}, later, later)
+
+
+def _first(frames: Iterable[Frame], count: int) -> list[Frame]:
+    return [frame for _, frame in zip(range(count), frames, strict=False)]
+
+
+class _Log(TrainingLog, Watcher):
+    """Writes how a training goes on, line by line."""
+
+    def reading(self, done: int, total: int) -> None:
+        self.line_every(0 if done == total else 5, f"{done} of {total} frames")
+
+    def epoch(self, result: EpochResult) -> None:
+        errors = ", ".join(str(one) for one in result.measures if not one.name.endswith(_IN_CARD_ONLY))
+        self.line(
+            f"epoch {result.epoch}: loss {result.loss:.4f}, validation {result.validation_loss:.4f}"
+            f"{' (best)' if result.best else ''}, {errors}, {result.seconds:.1f} s"
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    parser = argparse.ArgumentParser(prog="make_weights", description=__doc__.partition("\n")[0])
+    parser.add_argument("--out", type=Path, required=True, help="the folder to write into")
+    parser.add_argument("--only", default="", help="some of " + ", ".join(RECIPES) + ", joined by commas")
+    parser.add_argument(
+        "--udacity", type=Path, help="the folder of Udacity's challenge 2; makes those networks too"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes that render or read frames")
+    parser.add_argument("--minutes", type=float, help="the longest that one training may take")
+    parser.add_argument(
+        "--step", choices=get_args(Step), default="both", help="only train, or only evaluate what is in --out"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="train on next to nothing, to see that all works"
+    )
+    given = parser.parse_args(arguments)
+    names = [one for one in given.only.split(",") if one] or [
+        name for name, recipe in RECIPES.items() if recipe.data != "udacity" or given.udacity is not None
+    ]
+    try:
+        for name in names:
+            make(
+                name,
+                given.out,
+                udacity=given.udacity,
+                workers=given.workers,
+                minutes=given.minutes,
+                quick=given.quick,
+                step=given.step,
+            )
+    except RoadworthyError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

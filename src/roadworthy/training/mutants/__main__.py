@@ -1,0 +1,183 @@
+"""Mutants of a training, in three steps that may run on different machines.
+
+::
+
+    python -m roadworthy.training.mutants prepare dave2 --frames 12000 --out dave2.npz
+    python -m roadworthy.training.mutants train dave2.npz --out mutants
+    python -m roadworthy.training.mutants drive mutants --track meadow
+
+``prepare`` renders the data that the network is trained with into one file. ``train`` trains the original and
+all mutants that should be tried next; it needs torch and onnx, and a GPU helps. ``drive`` lets those that
+have no fate yet drive a lap. Repeat the last two until ``train`` finds nothing left to try: the searches of
+the faults with a number go on with what the drives have told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.training.mutants.batches import ORIGINAL, drive_batch, train_batch, unchanged
+from roadworthy.training.mutants.deepcrime import (
+    PAPER,
+    TrainingMaterial,
+    TrainingMutation,
+    chosen_mutants,
+    next_mutations,
+    read_training_material,
+)
+from roadworthy.training.mutants.fate import Judged
+from roadworthy.training.mutants.saving import read_mutants, write_fate, write_table
+from roadworthy.training.stored import Encoding
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    given = _parser().parse_args(arguments)
+    try:
+        given.run(given)
+    except RoadworthyError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        return 2
+    return 0
+
+
+def _prepare(given: argparse.Namespace) -> None:
+    from roadworthy.training.make_weights import RECIPES, training_data
+
+    training, validation = training_data(
+        given.network, frames=given.frames, udacity=given.udacity, quick=given.quick
+    )
+    recipe = RECIPES[given.network]
+    settings = dataclasses.replace(recipe.settings, workers=given.workers)
+    began = time.perf_counter()
+    material = read_training_material(
+        recipe.variant, list(training.values()), list(validation.values()), settings
+    )
+    material.save(given.out, given.encoding)
+    _tell(began, f"{len(material.training)} and {len(material.validation)} samples in {given.out}")
+
+
+def _train(given: argparse.Namespace) -> None:
+    material = TrainingMaterial.load(given.material)
+    settings = dataclasses.replace(material.settings, device=given.device)
+    if given.epochs:
+        settings = dataclasses.replace(settings, epochs=given.epochs)
+    if given.batch:
+        settings = dataclasses.replace(settings, batch=given.batch)
+    # The range of a search depends on the settings.
+    material = dataclasses.replace(material, settings=settings)
+    _make_folder(given.out)
+    known = read_mutants(given.out)
+    operators = given.operators.split(",") if given.operators else PAPER
+    wanted: list[TrainingMutation | None] = []
+    if ORIGINAL not in {one["name"] for one in known}:
+        wanted.append(None)
+    mutants = [one for one in known if one["name"] != ORIGINAL]
+    found, refused = next_mutations(
+        material, mutants, values=given.values, seed=given.seed, operators=operators
+    )
+    began = time.perf_counter()
+    for name, why in refused.items():
+        _tell(began, f"{name} does not apply: {why}")
+    told = train_batch(given.material, settings, [*wanted, *found], given.out, workers=given.workers)
+    for one in told:
+        _tell(began, one)
+    _tell(began, f"{len(wanted) + len(found)} trained, in {given.out}" if found else "nothing is left to try")
+
+
+def _drive(given: argparse.Namespace) -> None:
+    began = time.perf_counter()
+    waiting = [
+        given.folder / one["folder"]
+        for one in read_mutants(given.folder)
+        if not one.get("fate") and not one.get("failed")
+    ]
+    for folder, one in _unchanged(given.folder, waiting):
+        write_fate(folder, one)
+        waiting.remove(folder)
+        _tell(began, f"{folder.name}: {one.fate}, {one.reason}")
+    judged = drive_batch(
+        waiting, given.track, traffic=given.traffic, minutes=given.longest, workers=given.workers
+    )
+    for folder, one in judged:
+        write_fate(folder, one)
+        _tell(began, f"{folder.name}: {one.fate}, {one.reason}")
+    known = read_mutants(given.folder)
+    mutants = [one for one in known if one["name"] != ORIGINAL]
+    if any(one["name"] == ORIGINAL and one.get("fate") == "crashing" for one in known):
+        sys.stderr.write(
+            "Warning: the original crashes itself, so the fates of its mutants say nothing about their "
+            "faults: train it for longer, or with more data\n"
+        )
+    write_table(given.folder, mutants)
+    kept = [str(one["folder"]) for one in chosen_mutants(mutants)]
+    (given.folder / "chosen.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    _tell(began, f"{len(mutants)} mutants, of which {len(kept)} are chosen: {given.folder / 'chosen.json'}")
+
+
+def _unchanged(folder: Path, waiting: Sequence[Path]) -> list[tuple[Path, Judged]]:
+    original = folder / ORIGINAL
+    if not original.is_dir():
+        return []
+    return list(unchanged(original, [one for one in waiting if one != original]))
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}; choose another") from error
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m roadworthy.training.mutants", description=(__doc__ or "").partition("\n")[0]
+    )
+    steps = parser.add_subparsers(required=True, metavar="STEP")
+    prepare = steps.add_parser("prepare", help="render or read the training data into one file")
+    prepare.add_argument("network", help="a network that comes with the package, such as dave2")
+    prepare.add_argument("--out", type=Path, required=True, help="the file to write, .npz")
+    prepare.add_argument("--frames", type=int, help="frames to train on; the recipe's number if left out")
+    prepare.add_argument("--udacity", type=Path, help="the folder of Udacity's challenge 2")
+    prepare.add_argument("--workers", type=int, default=1, help="processes that render or read frames")
+    prepare.add_argument("--encoding", choices=get_args(Encoding), default="png", help="jpg is smaller")
+    prepare.add_argument("--quick", action="store_true", help="next to nothing, to see that all works")
+    prepare.set_defaults(run=_prepare)
+    train = steps.add_parser("train", help="train the original and the mutants that should be tried next")
+    train.add_argument("material", type=Path, help="the file of prepare")
+    train.add_argument("--out", type=Path, required=True, help="the folder of the mutants")
+    train.add_argument("--operators", help="some of DeepCrime's, with commas; the paper's 15 if left out")
+    train.add_argument("--values", type=int, default=3, help="numbers of each searched fault at a time")
+    train.add_argument("--seed", type=int, default=0, help="chooses words, layers and noise")
+    train.add_argument("--epochs", type=int, help="of the original; the network's own number if left out")
+    train.add_argument("--batch", type=int, help="images at a time; the network's own number if left out")
+    train.add_argument("--device", default="auto", help="where to train")
+    train.add_argument("--workers", type=int, default=1, help="mutants that are trained at a time")
+    train.set_defaults(run=_train)
+    drive = steps.add_parser("drive", help="let the mutants drive, and say what became of them")
+    drive.add_argument("folder", type=Path, help="the folder of the mutants")
+    drive.add_argument("--track", default="meadow", help="a built-in track")
+    drive.add_argument("--traffic", type=float, default=0.0, help="how much traffic, from 0 to 5")
+    drive.add_argument("--longest", type=float, default=10.0, metavar="MINUTES", help="the longest drive")
+    drive.add_argument("--workers", type=int, default=1, help="mutants that drive at a time")
+    drive.set_defaults(run=_drive)
+    return parser
+
+
+def _tell(began: float, text: str) -> None:
+    sys.stdout.write(f"{time.perf_counter() - began:7.1f} s  {text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,306 @@
+"""The operators that change a trained network: its weights (GF, WS, NEB, NAI, NS) and layers (LR, LA, LD)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from roadworthy.training.mutants._chain import RECURRENT, WEIGHTED, Chain, Layer, RefusedError
+from roadworthy.training.mutants.mutating import Mutation
+
+_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+_TWICE_IS_ONCE = (nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.Identity, nn.Flatten, *_DROPOUTS)
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
+_ADDED: dict[str, type[nn.Module]] = {
+    "tanh": nn.Tanh,
+    "softsign": nn.Softsign,
+    "sigmoid": nn.Sigmoid,
+    "softplus": nn.Softplus,
+    "relu": nn.ReLU,
+}
+_PICTURE = 4  # axes of a batch of maps: batch, channels, height, width
+_KERNEL = 3
+
+
+def check_layer(operator: str, layer: Layer, chain: Chain) -> None:
+    """Make sure that an operator can change a layer.
+
+    Raises:
+        RefusedError: It cannot.
+    """
+    if layer.name in chain.repeated:
+        raise RefusedError("it runs several times, and a mutant of it would change all")
+    if not layer.after:
+        raise RefusedError("it gives more than one tensor")
+    if operator == "LR" and layer.before != layer.after:
+        raise RefusedError(
+            f"it turns {_shape(layer.before)} into {_shape(layer.after)}, and the next needs that"
+        )
+    if operator == "LD":
+        _check_duplicate(layer)
+    if operator == "LA" and isinstance(layer.module, _DROPOUTS):
+        raise RefusedError("after it is the same as before it: name the layer before it")
+
+
+def _check_duplicate(layer: Layer) -> None:
+    module = layer.module
+    if layer.before == layer.after or isinstance(module, nn.Flatten):
+        return
+    if isinstance(module, _CONVOLUTIONS):
+        if module.in_channels != module.out_channels:
+            raise RefusedError(f"it turns {module.in_channels} channels into {module.out_channels}")
+        if set(module.stride) != {1}:
+            raise RefusedError("its stride makes what comes out smaller")
+        return
+    if isinstance(module, _POOLS):
+        return
+    raise RefusedError(f"it turns {_shape(layer.before)} into {_shape(layer.after)}, which it cannot take")
+
+
+def same_by_proof(operator: str, layer: Layer) -> str:
+    """Return why a mutant answers exactly as the original does; nothing where that is not known."""
+    if operator == "LR" and isinstance(layer.module, (*_DROPOUTS, nn.Identity)):
+        return f"{layer.kind} does nothing in evaluation mode"
+    if operator == "LD" and isinstance(layer.module, _TWICE_IS_ONCE):
+        return f"{layer.kind} twice is {layer.kind} once"
+    return ""
+
+
+def shape_note(operator: str, layer: Layer) -> str:
+    """Return how the copy of a duplicated layer keeps the shape, where the layer itself does not."""
+    if operator != "LD" or layer.before == layer.after:
+        return ""
+    if isinstance(layer.module, _CONVOLUTIONS):
+        return "the copy is padded, so that the shape is kept"
+    return "the copy moves by one and is padded, so that the shape is kept" if _pooling(layer) else ""
+
+
+def _pooling(layer: Layer) -> bool:
+    return isinstance(layer.module, _POOLS)
+
+
+def change_layer(mutation: Mutation, layer: Layer, module: nn.Module, rng: np.random.Generator) -> None:
+    """Change one layer of a module in place."""
+    if mutation.operator == "LR":
+        new: nn.Module = nn.Identity()
+    elif mutation.operator == "LA":
+        new = nn.Sequential(layer.module, _added(mutation, layer, rng))
+    else:
+        new = nn.Sequential(layer.module, _duplicate(layer))
+    parent, _, name = layer.name.rpartition(".")
+    setattr(module.get_submodule(parent), name, new.eval())
+
+
+def _added(mutation: Mutation, layer: Layer, rng: np.random.Generator) -> nn.Module:
+    assert mutation.added is not None
+    if mutation.added in _ADDED:
+        return _ADDED[mutation.added]()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng.integers(2**31)))
+        if len(layer.after) == _PICTURE:
+            return nn.Conv2d(layer.after[1], layer.after[1], _KERNEL, padding=_KERNEL // 2)
+        return nn.Linear(layer.after[-1], layer.after[-1])
+
+
+def _duplicate(layer: Layer) -> nn.Module:
+    own = copy.deepcopy(layer.module)
+    if layer.before == layer.after:
+        return own
+    if isinstance(own, _CONVOLUTIONS):
+        own.padding = "same"
+        # torch pads as it was told when the layer was made, where the mode is not zeros.
+        total = [step * (size - 1) for step, size in zip(own.dilation, own.kernel_size, strict=True)]
+        own._reversed_padding_repeated_twice = [
+            side for one in reversed(total) for side in (one // 2, one - one // 2)
+        ]
+        return own
+    if isinstance(own, _POOLS):
+        axes = len(layer.after) - 2
+        sizes = _several(own.kernel_size, axes)
+        steps = _several(own.dilation, axes)
+        own.stride, own.padding = cast(Any, 1), cast(Any, 0)
+        total = [step * (size - 1) for step, size in zip(steps, sizes, strict=True)]
+        around = tuple(side for one in reversed(total) for side in (one // 2, one - one // 2))
+        pad: Any = {1: nn.ConstantPad1d, 2: nn.ConstantPad2d, 3: nn.ConstantPad3d}[axes]
+        # The largest of what is there, and never the padding.
+        return nn.Sequential(pad(around, float("-inf")), own)
+    return own
+
+
+def _several(value: Any, count: int) -> list[int]:
+    return [int(one) for one in value] if isinstance(value, tuple) else [int(value)] * count
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape[1:])) or "nothing"
+
+
+Chosen = dict[str, list[int]]
+"""The numbers of the changed weights (GF) or neurons of each layer."""
+
+_GATES = {nn.LSTM: 4, nn.GRU: 3, nn.RNN: 1}
+_CANDIDATE = {nn.LSTM: 2, nn.GRU: 2, nn.RNN: 0}  # the gate that proposes what a recurrent neuron gives
+
+
+def check_weights(operator: str, layer: Layer, chain: Chain) -> None:
+    """Make sure that an operator can change a layer.
+
+    Raises:
+        RefusedError: It cannot.
+    """
+    module = layer.module
+    if not isinstance(module, WEIGHTED):
+        raise RefusedError("it has no neurons with weights")
+    if layer.name in chain.repeated:
+        raise RefusedError("it runs several times, and a mutant of it would change all")
+    if any(id(one) in chain.shared for one in module.parameters()):
+        raise RefusedError("it shares weights with another layer, which would change too")
+    if isinstance(module, RECURRENT) and (
+        module.num_layers > 1 or module.bidirectional or bool(module.proj_size)
+    ):
+        raise RefusedError("it has several layers, directions or a projection inside")
+    if operator == "GF" and not _spread(layer) > 0:
+        raise RefusedError("its weights are all equal and have no spread")
+    if operator == "NEB":
+        chain.follower(layer)
+    if operator == "NAI" and chain.normalised(layer):
+        raise RefusedError("its batch normalisation, and not it, gives what goes into the activation")
+    if operator == "NS" and _neurons(layer) < 2:
+        raise RefusedError("it has a single neuron")
+
+
+def change_weights(
+    mutation: Mutation, layers: Sequence[Layer], chain: Chain, rng: np.random.Generator
+) -> Chosen:
+    """Change some of the weights of layers in place, and return which.
+
+    The share of the mutation is taken of the weights or neurons of all the layers together, and is at least
+    one. NS gives a partner in the same layer to a neuron that was drawn alone there.
+    """
+    assert mutation.ratio is not None
+    sizes = [_count(layer) if mutation.operator == "GF" else _neurons(layer) for layer in layers]
+    count = max(1, round(mutation.ratio * sum(sizes)))
+    drawn = np.sort(rng.choice(sum(sizes), count, replace=False))
+    starts = np.cumsum([0, *sizes])
+    found: Chosen = {}
+    with torch.no_grad():
+        for layer, start, end in zip(layers, starts[:-1], starts[1:], strict=True):
+            chosen = drawn[(drawn >= start) & (drawn < end)] - start
+            if mutation.operator == "NS" and len(chosen) == 1:
+                others = np.setdiff1d(np.arange(end - start), chosen)
+                chosen = np.sort(np.append(chosen, rng.choice(others)))
+            if len(chosen):
+                _CHANGES[mutation.operator](mutation, layer, chain, chosen, rng)
+                found[layer.name] = [int(one) for one in chosen]
+    return found
+
+
+def _weights(layer: Layer) -> list[nn.Parameter]:
+    module: Any = layer.module
+    names = ("weight_ih_l0", "weight_hh_l0") if isinstance(module, RECURRENT) else ("weight",)
+    return [getattr(module, name) for name in names]
+
+
+def _biases(layer: Layer) -> list[nn.Parameter]:
+    module: Any = layer.module
+    names = ("bias_ih_l0", "bias_hh_l0") if isinstance(module, RECURRENT) else ("bias",)
+    return [one for name in names if (one := getattr(module, name, None)) is not None]
+
+
+def _neurons(layer: Layer) -> int:
+    module = layer.module
+    return module.hidden_size if isinstance(module, RECURRENT) else len(_weights(layer)[0])
+
+
+def _rows(layer: Layer, neuron: int) -> list[int]:
+    """Return the rows of a layer's weights and biases that belong to a neuron: one for each of its gates."""
+    gates = _GATES.get(type(layer.module), 1)
+    return [gate * _neurons(layer) + neuron for gate in range(gates)]
+
+
+def _count(layer: Layer) -> int:
+    return sum(one.numel() for one in _weights(layer))
+
+
+def _spread(layer: Layer) -> float:
+    return float(torch.cat([one.detach().flatten() for one in _weights(layer)]).std(correction=0))
+
+
+def _fuzz(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del chain
+    noise = rng.normal(0.0, mutation.sigma * _spread(layer), len(chosen))
+    start = 0
+    for weight in _weights(layer):
+        here = (chosen >= start) & (chosen < start + weight.numel())
+        weight.view(-1)[torch.from_numpy(chosen[here] - start)] += torch.from_numpy(noise[here]).to(weight)
+        start += weight.numel()
+
+
+def _shuffle(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del mutation, chain
+    for neuron in chosen.tolist():
+        for weight in _weights(layer):
+            for row in _rows(layer, neuron):
+                flat = weight[row].reshape(-1)
+                shuffled = flat[torch.from_numpy(rng.permutation(len(flat)))]
+                if torch.equal(shuffled, flat):
+                    # Chance may put all back into place, and then nothing would be changed.
+                    shuffled = flat.roll(1)
+                weight[row] = shuffled.reshape(weight[row].shape)
+
+
+def _block(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del mutation, rng
+    after, behind = chain.follower(layer)
+    weight = _weights(after)[0]
+    inputs = np.flatnonzero(np.isin(behind.numpy(), chosen))
+    groups = getattr(after.module, "groups", 1)
+    rows, columns = len(weight) // groups, weight.shape[1]
+    for one in inputs.tolist():
+        group, column = divmod(one, columns)
+        weight[group * rows : (group + 1) * rows, column] = 0
+
+
+def _invert(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del mutation, chain, rng
+    gate = _CANDIDATE.get(type(layer.module), 0)
+    for neuron in chosen.tolist():
+        row = _rows(layer, neuron)[gate]
+        for one in (*_weights(layer), *_biases(layer)):
+            one[row] = -one[row]
+
+
+def _switch(
+    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+) -> None:
+    del mutation, chain
+    # Each takes the place of the next in a circle of random order, so that none stays where it was.
+    circle = rng.permutation(chosen)
+    for one in (*_weights(layer), *_biases(layer)):
+        before = one.clone()
+        for neuron, other in zip(circle.tolist(), np.roll(circle, 1).tolist(), strict=True):
+            one[_rows(layer, neuron)] = before[_rows(layer, other)]
+
+
+_CHANGES: Mapping[str, Callable[[Mutation, Layer, Chain, NDArray[Any], np.random.Generator], None]] = {
+    "GF": _fuzz,
+    "WS": _shuffle,
+    "NEB": _block,
+    "NAI": _invert,
+    "NS": _switch,
+}

@@ -1,0 +1,222 @@
+"""The 24 operators of DeepCrime: faults that developers make when they train a network, as data."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from roadworthy.errors import InputError, suggest
+from roadworthy.training import Settings
+
+__all__ = ["CRIMES", "PAPER", "SEARCHED", "Crime", "Range", "TrainingMutation", "search_range"]
+
+Group = Literal[
+    "training data",
+    "hyper-parameters",
+    "activation",
+    "regularisation",
+    "dropout",
+    "weights",
+    "bias",
+    "loss",
+    "optimiser",
+    "validation",
+]
+
+ACTIVATIONS = (
+    "elu", "selu", "softplus", "softsign", "tanh", "sigmoid", "hard_sigmoid", "exponential", "softmax",
+)  # fmt: skip
+INITIALISERS = (
+    "zeros", "ones", "constant", "random_normal", "random_uniform", "truncated_normal", "orthogonal",
+    "lecun_normal", "lecun_uniform", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
+)  # fmt: skip
+OPTIMISERS = ("sgd", "rmsprop", "adagrad", "adadelta", "adamax", "nadam")
+LOSSES = (
+    "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_logarithmic_error", "logcosh",
+    "huber", "hinge", "squared_hinge",
+)  # fmt: skip
+PENALTIES = ("l1", "l2", "l1_l2")
+DROPOUTS = ("0.125", "0.25", "0.75", "1.0")
+BATCHES = ("32", "64", "256", "512")
+
+
+@dataclass(frozen=True)
+class Crime:
+    """One of DeepCrime's operators.
+
+    Attributes:
+        name: Its three letters.
+        group: What of a training it changes.
+        does: What it does.
+        searched: Whether it has a number that is searched, from harmless to aggressive.
+        choices: The words that it can be told; empty where there are none.
+        layered: Whether it changes one layer.
+    """
+
+    name: str
+    group: Group
+    does: str
+    searched: bool = False
+    choices: tuple[str, ...] = ()
+    layered: bool = False
+
+
+CRIMES: Mapping[str, Crime] = {
+    one.name: one
+    for one in (
+        Crime("TCL", "training data", "adds noise to the labels", True),
+        Crime("TRD", "training data", "removes a share of the training data", True),
+        Crime("TUD", "training data", "removes a share of those samples that are rare already", True),
+        Crime("TAN", "training data", "adds noise to a share of the images", True),
+        Crime("TCO", "training data", "repeats samples of one kind with labels of another", True),
+        Crime("HBS", "hyper-parameters", "changes the batch size", choices=BATCHES),
+        Crime("HLR", "hyper-parameters", "lowers the learning rate", True),
+        Crime("HNE", "hyper-parameters", "lowers the number of epochs", True),
+        Crime("HDB", "hyper-parameters", "learns from all the data in one batch"),
+        Crime("ACH", "activation", "changes an activation", choices=ACTIVATIONS, layered=True),
+        Crime("ARM", "activation", "removes an activation", layered=True),
+        Crime(
+            "AAL",
+            "activation",
+            "adds an activation to a layer without one",
+            choices=ACTIVATIONS,
+            layered=True,
+        ),
+        Crime("RAW", "regularisation", "adds a penalty on weights", choices=PENALTIES, layered=True),
+        Crime("RCW", "regularisation", "changes the penalty on weights", choices=PENALTIES),
+        Crime("RRW", "regularisation", "removes the penalty on weights"),
+        Crime("RCD", "dropout", "changes a dropout rate", choices=DROPOUTS, layered=True),
+        Crime("RCP", "regularisation", "lowers the patience of early stopping", True),
+        Crime("WCI", "weights", "changes the first weights", choices=INITIALISERS, layered=True),
+        Crime("WAB", "bias", "adds a bias to a layer without one", layered=True),
+        Crime("WRB", "bias", "removes the bias of a layer", layered=True),
+        Crime("LCH", "loss", "changes the loss", choices=LOSSES),
+        Crime("OCH", "optimiser", "changes the optimiser", choices=OPTIMISERS),
+        Crime("OCG", "optimiser", "clips the gradients", choices=("norm", "value")),
+        Crime("VRM", "validation", "removes the validation data"),
+    )
+}
+"""All 24 operators, with the names of DeepCrime (Humbatova et al., 2021)."""
+
+SEARCHED = ("TCL", "TRD", "TUD", "TAN", "TCO", "HLR", "HNE")
+"""The seven that papers/driving-quality.txt searches the parameter of."""
+PAPER = (*SEARCHED, "HBS", "ACH", "AAL", "RAW", "RCD", "WCI", "LCH", "OCH")
+"""The fifteen that apply to driving networks. The paper does not name them: these are those that DeepCrime's
+own settings for the Udacity simulator search, seven by halving a range and eight by trying all words."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers of a searched operator, from harmless to aggressive.
+
+    Attributes:
+        harmless: The value that changes nothing, or least.
+        aggressive: The value that changes most.
+        step: Two values nearer than this are not told apart.
+        whole: Whether the values are whole numbers.
+    """
+
+    harmless: float
+    aggressive: float
+    step: float
+    whole: bool = False
+
+
+def search_range(operator: str, settings: Settings) -> Range:
+    """Return the range of an operator's number, for a training with these settings.
+
+    The ranges are DeepCrime's: percent of the data, noise in percent of the spread, the learning rate down to
+    a tenth, and the number of epochs down to one.
+
+    Raises:
+        InputError: The operator has no number to search.
+
+    Example:
+        >>> search_range("HNE", Settings(epochs=30))
+        Range(harmless=30, aggressive=1, step=1, whole=True)
+    """
+    ranges = {
+        **dict.fromkeys(("TCL", "TUD", "TAN", "TCO"), Range(0, 100, 5)),
+        "TRD": Range(0, 99, 5),
+        "HLR": Range(settings.learning_rate, settings.learning_rate / 10, settings.learning_rate / 10),
+        "HNE": Range(settings.epochs, 1, 1, whole=True),
+        "RCP": Range(settings.patience, 1, 1, whole=True),
+    }
+    if operator not in ranges:
+        raise InputError(f"{operator!r} has no number to search; these have: {', '.join(ranges)}")
+    return ranges[operator]
+
+
+@dataclass(frozen=True)
+class TrainingMutation:
+    """What is done to a training. With data, settings and network, it is all that a mutant is made from.
+
+    Attributes:
+        operator: One of `CRIMES`.
+        value: The number of an operator that has one, see `search_range`.
+        choice: The word of an operator that has some.
+        layer: The layer that is changed, by its name in the network, where one is.
+        seed: Chooses what is random in the fault; the training keeps the seed of its settings.
+
+    Raises:
+        InputError: Something is missing, or does not belong to the operator.
+
+    Example:
+        >>> TrainingMutation("ACH", choice="tanh", layer="dense.1").name
+        'ACH-tanh-dense.1'
+        >>> TrainingMutation("TRD")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: TRD needs a value and nothing else
+    """
+
+    operator: str
+    value: float | None = None
+    choice: str | None = None
+    layer: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.operator not in CRIMES:
+            raise InputError(f"there is no operator {self.operator!r}: {suggest(self.operator, CRIMES)}")
+        crime = CRIMES[self.operator]
+        needed = {"value": crime.searched, "choice": bool(crime.choices), "layer": crime.layered}
+        if any((getattr(self, key) is not None) != wanted for key, wanted in needed.items()):
+            told = " and ".join(f"a {key}" for key, wanted in needed.items() if wanted) or "nothing"
+            raise InputError(
+                f"{self.operator} needs {told}" + (" and nothing else" if told != "nothing" else "")
+            )
+        if self.choice is not None and self.choice not in crime.choices:
+            raise InputError(
+                f"{self.operator} does not know {self.choice!r}: {suggest(self.choice, crime.choices)}"
+            )
+
+    @property
+    def name(self) -> str:
+        """What the mutant is called, such as in files."""
+        parts = [self.operator]
+        parts += [] if self.value is None else [f"{self.value:g}"]
+        parts += [one for one in (self.choice, self.layer) if one is not None]
+        parts += [f"seed{self.seed}"] if self.seed else []
+        return "-".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {key: one for key, one in dataclasses.asdict(self).items() if one is not None}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> TrainingMutation:
+        """Return what `to_dict` gave.
+
+        Raises:
+            InputError: It is something else.
+        """
+        known = {one.name for one in dataclasses.fields(cls)}
+        if "operator" not in document or not known >= set(document):
+            raise InputError(
+                f"a mutation of a training has an operator and may have "
+                f"{', '.join(sorted(known - {'operator'}))}, got {', '.join(map(str, document)) or 'nothing'}"
+            )
+        return cls(**document)

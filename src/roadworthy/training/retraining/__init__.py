@@ -1,0 +1,43 @@
+"""Retraining with changed images: whether a network that learned from them is better, and at what price.
+
+::
+
+    material = read_material(variant, training, frames, {"rain": Rain(), "fog": Fog()})
+    found = retrain(material, "dave2-udacity", Plan(split="time"))
+    print(found.judgement)
+"""
+
+from __future__ import annotations
+
+from roadworthy.training.retraining.comparing import Comparison, Judgement, compared, judged
+from roadworthy.training.retraining.material import Changed, GuidedImage, Material, Unit, read_material
+from roadworthy.training.retraining.retrain import (
+    Division,
+    Plan,
+    Retrained,
+    divide,
+    retrain,
+    table_rows,
+    tuning_settings,
+    usual_settings,
+)
+
+__all__ = [
+    "Changed",
+    "Comparison",
+    "Division",
+    "GuidedImage",
+    "Judgement",
+    "Material",
+    "Plan",
+    "Retrained",
+    "Unit",
+    "compared",
+    "divide",
+    "judged",
+    "read_material",
+    "retrain",
+    "table_rows",
+    "tuning_settings",
+    "usual_settings",
+]

@@ -1,0 +1,312 @@
+"""What a retraining works with: training data, frames and changed versions of them, as the network sees them.
+
+All is made once and can be stored, so that the training itself may run on another machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.cases import Dataset
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame, SignalUnits
+from roadworthy.models.zoo import Variant
+from roadworthy.seeding import rng_for
+from roadworthy.training import Samples, TrainingTask, read_samples, task_for, with_history
+from roadworthy.training.stored import Encoding, reading_material, write_material
+
+if TYPE_CHECKING:
+    from roadworthy.transforms import Transform
+
+__all__ = ["Changed", "Encoding", "GuidedImage", "Material", "Unit", "read_material"]
+
+STEERING = "steering"
+GUIDED = "guided"
+CLEAN = "clean"
+
+_FORMAT = "roadworthy retraining 1"
+_CHUNK = 64  # frames that are held at full size
+_MOMENT = 2.0  # seconds; frames that are nearer to each other are no independent evidence
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit in which errors are told: that of the recording, where it declares one.
+
+    Attributes:
+        name: What it is called.
+        per_degree: How many of it one degree at the wheels is.
+    """
+
+    name: str = "°"
+    per_degree: float = 1.0
+
+    @classmethod
+    def of(cls, data: Dataset) -> Unit:
+        """Return the unit of a data set's steering.
+
+        Example:
+            >>> from roadworthy.datasets import load
+            >>> Unit.of(load("world", count=1))
+            Unit(name='°', per_degree=1.0)
+        """
+        units = getattr(data, "units", None)
+        if not isinstance(units, SignalUnits):
+            return cls()
+        name = units.steering if isinstance(units.steering, str) else "units of the recording"
+        if units.steering_ratio != 1:
+            name += " at the steering wheel"
+        return cls(name, abs(float(units.encode_steering(1.0))))
+
+
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """Changed images of one kind, such as rain.
+
+    Attributes:
+        samples: The images with the labels of their originals.
+        originals: Which frame each shows, by its number.
+    """
+
+    samples: Samples
+    originals: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class GuidedImage:
+    """An image that a search found.
+
+    Attributes:
+        name: What it is called.
+        original: The id of the frame that was changed.
+        file: The image.
+    """
+
+    name: str
+    original: str
+    file: Path
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What a retraining works with.
+
+    Attributes:
+        variant: The network.
+        training: The original training data.
+        clean: The frames that images are made from, as they are.
+        moments: A number for each of them, the same for frames that are near in time.
+        changed: Changed versions of them, by kind.
+        unit: Of the errors of steering.
+        left_out: How many frames could not be changed, by kind: those that a kind does not apply to.
+    """
+
+    variant: Variant
+    training: Samples
+    clean: Samples
+    moments: NDArray[np.int64]
+    changed: Mapping[str, Changed]
+    unit: Unit
+    left_out: Mapping[str, int]
+
+    def save(self, path: Path, encoding: Encoding = "png") -> None:
+        """Write it to one file that `load` reads.
+
+        Raises:
+            InputError: It cannot be written.
+        """
+        write_material(
+            path,
+            _FORMAT,
+            self.variant,
+            {
+                "training": self.training,
+                CLEAN: self.clean,
+                **{f"changed {kind}": one.samples for kind, one in self.changed.items()},
+            },
+            header={
+                "unit": [self.unit.name, self.unit.per_degree],
+                "left_out": dict(self.left_out),
+                "kinds": list(self.changed),
+            },
+            arrays={
+                "moments": self.moments,
+                **{f"changed {kind} originals": one.originals for kind, one in self.changed.items()},
+            },
+            encoding=encoding,
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Material:
+        """Read what `save` wrote; nothing in the file can run.
+
+        Raises:
+            InputError: The file is missing, broken, or none of these.
+        """
+        otherwise = (
+            "holds no material for a retraining ({why}): make it with "
+            "roadworthy coverage retrain --prepare FILE"
+        )
+        with reading_material(path, _FORMAT, otherwise=otherwise) as found:
+            header, arrays = found.header, found.arrays
+            return cls(
+                found.variant,
+                found.samples("training"),
+                found.samples(CLEAN),
+                arrays["moments"],
+                {
+                    kind: Changed(found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"])
+                    for kind in header["kinds"]
+                },
+                Unit(str(header["unit"][0]), float(header["unit"][1])),
+                {str(kind): int(count) for kind, count in header["left_out"].items()},
+            )
+
+
+def read_material(
+    variant: Variant,
+    training: Dataset | Sequence[Dataset],
+    data: Dataset,
+    changes: Mapping[str, Transform],
+    *,
+    guided: Sequence[GuidedImage] = (),
+    seed: int = 0,
+    workers: int = 1,
+    memory: float = 8.0,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Material:
+    """Read training data and frames, and change the frames in each way.
+
+    Args:
+        variant: The network.
+        training: The original training data.
+        data: The frames that images are made from, in the order in which they were recorded.
+        changes: What is done to them, by the name of the kind, such as "rain".
+        guided: Images that a search found, of frames of the data; they get the kind "guided".
+        seed: Chooses what is random in the changes.
+        workers: Processes that read the training data.
+        memory: Gibibytes that the images may take.
+        progress: Called with the frames that were changed so far and the number of all.
+
+    Raises:
+        InputError: The network does not steer, a frame has no label, the images of a search are of other
+            frames, or nothing is left to learn from.
+    """
+    if STEERING not in variant.outputs:
+        raise InputError(
+            f"{variant.name} answers with {', '.join(variant.outputs)}, and what the weather leaves as it is "
+            "is the steering: give a network that steers"
+        )
+    if guided and variant.spec.input.history:
+        raise InputError(
+            f"{variant.name} sees {variant.spec.input.history} earlier frames, and a run stores one image of "
+            "a case: images of a search can retrain networks that see one frame"
+        )
+    task = task_for(variant)
+    learned = read_samples(training, task, variant.spec.input, workers=workers, memory=memory)
+    reader = _Versions(variant, task, changes, guided, seed)
+    done = 0
+    frames = with_history(data, variant.spec.input.history)
+    while chunk := list(islice(frames, _CHUNK)):
+        reader.add(chunk)
+        done += len(chunk)
+        progress(done, len(data))
+    if not done:
+        raise InputError(f"{data.name} has no frame that {variant.name} can use")
+    if guided and GUIDED not in reader.parts:
+        raise InputError(
+            f"none of the {len(guided)} images of the search is of a frame of {data.name}: give the data "
+            f"that was searched; the first is of frame {guided[0].original!r}"
+        )
+    changed = {
+        kind: Changed(
+            Samples.joined(parts, f"{data.name}, {kind}"), np.array(reader.originals[kind], np.int64)
+        )
+        for kind, parts in reader.parts.items()
+        if kind != CLEAN
+    }
+    if not changed:
+        raise InputError(f"no frame of {data.name} could be changed by {', '.join(changes) or 'anything'}")
+    clean = Samples.joined(reader.parts[CLEAN], data.name)
+    moments = np.array(reader.moments, np.int64)
+    return Material(variant, learned, clean, moments, changed, Unit.of(data), reader.left_out)
+
+
+class _Versions:
+    """Collects frames and their changed versions as a network sees them."""
+
+    def __init__(
+        self,
+        variant: Variant,
+        task: TrainingTask,
+        changes: Mapping[str, Transform],
+        guided: Sequence[GuidedImage],
+        seed: int,
+    ) -> None:
+        self.variant, self.task, self.changes, self.seed = variant, task, changes, seed
+        self.parts: dict[str, list[Samples]] = {}
+        self.originals: dict[str, list[int]] = {}
+        self.left_out: dict[str, int] = dict.fromkeys(changes, 0)
+        self.moments: list[int] = []
+        self._known: dict[object, int] = {}
+        self._guided: dict[str, list[GuidedImage]] = {}
+        for one in guided:
+            self._guided.setdefault(one.original, []).append(one)
+
+    def add(self, frames: Sequence[Frame]) -> None:
+        """Add frames and all their versions."""
+        first = len(self.moments)
+        self.moments += [self._moment(frame) for frame in frames]
+        self._keep(CLEAN, list(enumerate(frames, first)))
+        for kind, change in self.changes.items():
+            made = []
+            for number, frame in enumerate(frames, first):
+                rng = rng_for(self.seed, "retraining", kind, frame.id)
+                try:
+                    made.append((number, change(frame, rng, measure=False)))
+                except NotApplicable:
+                    self.left_out[kind] += 1
+            self._keep(kind, made)
+        found = [
+            (number, Frame.from_file(one.file, id=one.name, signals=frame.signals))
+            for number, frame in enumerate(frames, first)
+            for one in self._guided.get(frame.id, ())
+        ]
+        self._keep(GUIDED, found)
+
+    def _keep(self, kind: str, frames: Sequence[tuple[int, Frame]]) -> None:
+        if not frames:
+            return
+        data = _Listed(kind, [frame for _, frame in frames])
+        samples = read_samples(data, self.task, self.variant.spec.input)
+        self.parts.setdefault(kind, []).append(samples)
+        self.originals.setdefault(kind, []).extend(number for number, _ in frames)
+
+    def _moment(self, frame: Frame) -> int:
+        time = frame.signals.timestamp
+        # What has no time is taken to stand by itself.
+        key = frame.id if time is None else int(time // _MOMENT)
+        return self._known.setdefault((frame.metadata.get("sequence"), key), len(self._known))
+
+
+class _Listed:
+    """Frames in memory as a data set."""
+
+    def __init__(self, name: str, frames: Sequence[Frame]) -> None:
+        self.name, self._frames = name, frames
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __getitem__(self, index: int, /) -> Frame:
+        return self._frames[index]
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(self._frames)

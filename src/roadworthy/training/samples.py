@@ -1,0 +1,309 @@
+"""The data of a training: what the network sees of every frame, resized once and kept in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from multiprocessing import get_context
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.cases import Dataset
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.models.images import ImageInput
+from roadworthy.training.evaluation import nothing_to_use, with_history
+from roadworthy.training.tasks import TrainingTask
+
+__all__ = ["Samples", "read_samples"]
+
+_CHUNK = 64  # frames per job: large enough that sending them costs little, small enough to share the work
+_HISTORIES = 4  # at least so long is a job: each reads the history of its first frames once more
+_SHARES = (0.5, 2.0)  # of the validation data that was asked for: what a cut between drives may come to
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """What a network is trained with.
+
+    Attributes:
+        name: Of the data.
+        images: Every image once: images × channels × height × width, uint8, in the colours of the input.
+        windows: Which images a sample shows, oldest first: samples × time.
+        targets: What the network should answer, a row per sample.
+        drives: A number for the drive that a sample belongs to; it changes from drive to drive.
+    """
+
+    name: str
+    images: NDArray[np.uint8]
+    windows: NDArray[np.int64]
+    targets: NDArray[np.float32]
+    drives: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of all that the network sees and learns."""
+        digest = sha256()
+        for array in (self.images, self.windows, self.targets):
+            digest.update(str(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    def part(self, start: int, stop: int, name: str) -> Samples:
+        """Return some of the samples that follow each other, with those images that they show."""
+        return self.take(np.arange(start, stop), name)
+
+    def take(self, numbers: NDArray[np.integer], name: str) -> Samples:
+        """Return the samples with these numbers, in this order, with those images that they show.
+
+        Example:
+            >>> images = np.arange(3, dtype=np.uint8).reshape(3, 1, 1, 1)
+            >>> windows, targets = np.arange(3)[:, None], np.zeros((3, 1), np.float32)
+            >>> drive = Samples("drive", images, windows, targets, np.zeros(3, np.int64))
+            >>> some = drive.take(np.array([2, 0]), "some")
+            >>> some.images[some.windows].ravel().tolist()
+            [2, 0]
+        """
+        shown, windows = np.unique(self.windows[numbers], return_inverse=True)
+        return Samples(
+            name,
+            self.images[shown],
+            windows.reshape(self.windows[numbers].shape),
+            self.targets[numbers],
+            self.drives[numbers],
+        )
+
+    def split(self, share: float) -> tuple[Samples, Samples]:
+        """Return what comes first, and this share of the samples, which comes last.
+
+        Neighbouring frames are nearly the same, so the cut is made in time and never at random: between two
+        drives where that gives about the share, otherwise inside a drive. No image is in both parts: samples
+        after the cut whose earlier frames lie before it are left out.
+
+        Raises:
+            InputError: There is too little data for two parts.
+
+        Example:
+            >>> images = np.arange(9, dtype=np.uint8).repeat(4).reshape(9, 1, 2, 2)
+            >>> windows = np.arange(8)[:, None] + [0, 1]
+            >>> one = Samples("drive", images, windows, np.zeros((8, 1), np.float32), np.zeros(8, np.int64))
+            >>> before, after = one.split(0.5)
+            >>> len(before), len(before.images), len(after), len(after.images)
+            (4, 5, 3, 4)
+        """
+        cut = round(len(self) * (1 - share))
+        borders = np.flatnonzero(np.diff(self.drives)) + 1
+        held_out = (len(self) - borders) / (len(self) * share)
+        borders = borders[(held_out >= _SHARES[0]) & (held_out <= _SHARES[1])]
+        if len(borders):
+            cut = int(borders[np.abs(borders - cut).argmin()])
+        start = self._first_apart(cut)
+        if not 0 < cut < len(self) or start >= len(self):
+            noun = "sample" if len(self) == 1 else "samples"
+            raise InputError(
+                f"{self.name} has {len(self)} {noun}, too few to keep {share:.0%} for validation: use more "
+                "data, or give validation data"
+            )
+        return (
+            self.part(0, cut, f"{self.name}[:{cut}]"),
+            self.part(start, len(self), f"{self.name}[{start}:]"),
+        )
+
+    def _first_apart(self, cut: int) -> int:
+        """Return the first sample from the cut on that shows no image of those before it.
+
+        Images are compared by what they show: where jobs meet, both have read the same frames.
+        """
+        earlier = int(self.windows.shape[1]) - 1
+        shown = {self.images[one].tobytes() for one in self.windows[max(0, cut - earlier) : cut].ravel()}
+        for start in range(cut, min(cut + earlier, len(self))):
+            if not any(self.images[one].tobytes() in shown for one in self.windows[start]):
+                return start
+        return min(cut + earlier, len(self))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Samples], name: str) -> Samples:
+        """Return all samples of several parts, in order."""
+        starts = np.cumsum([0, *(len(one.images) for one in parts)])
+        return cls(
+            name,
+            np.concatenate([one.images for one in parts]),
+            np.concatenate([one.windows + start for one, start in zip(parts, starts, strict=False)]),
+            np.concatenate([one.targets for one in parts]),
+            np.concatenate([one.drives for one in parts]),
+        )
+
+
+def read_samples(
+    data: Dataset | Sequence[Dataset],
+    task: TrainingTask,
+    taken: ImageInput,
+    *,
+    workers: int = 1,
+    memory: float = 8.0,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Samples:
+    """Read or render all frames of one or several data sets, and keep what the network sees of them.
+
+    The result is the same for any number of workers.
+
+    Args:
+        data: The data; a data set that skips what it cannot read may do so.
+        task: Says what the network should answer.
+        taken: What it takes.
+        workers: How many processes read. They start afresh, so data and task must be picklable.
+        memory: Gibibytes that the images may take; while they are put together it is twice that.
+        progress: Called with the frames that were read so far and the number of all.
+
+    Raises:
+        InputError: A frame cannot be used, none has the history that is needed, or all need too much memory.
+    """
+    sets = [data] if isinstance(data, Dataset) else list(data)
+    total = sum(map(len, sets))
+    name = " + ".join(one.name for one in sets)
+    assert taken.width is not None
+    assert taken.height is not None
+    chunk = max(_CHUNK, _HISTORIES * taken.history)
+    jobs = [
+        _Job(number, start, min(start + chunk, len(one)))
+        for number, one in enumerate(sets)
+        for start in range(0, len(one), chunk)
+    ]
+    readers = [_Reader(one, task, taken) for one in sets]
+    images = sum(readers[job.reader].images(job.start, job.stop) for job in jobs)
+    needed = images * taken.channels * taken.width * taken.height / 2**30
+    if needed > memory:
+        raise InputError(
+            f"{name} needs {needed:.2g} GiB of memory for {images} images of {taken.width}x{taken.height}, "
+            f"and {memory:g} are allowed: use fewer frames, or allow more memory"
+        )
+    found: list[Samples] = []
+    of_set = [0] * len(sets)
+    done = 0
+    for job, part in zip(jobs, _parts(readers, jobs, workers), strict=True):
+        if len(part):
+            found.append(part)
+        of_set[job.reader] += len(part)
+        done += job.stop - job.start
+        progress(done, total)
+    for one, count in zip(sets, of_set, strict=True):
+        if not count:
+            raise InputError(nothing_to_use("the network", taken.history, one.name))
+    return Samples.joined(found, name)
+
+
+class _Job(NamedTuple):
+    """A stretch of one of the data sets."""
+
+    reader: int
+    start: int
+    stop: int
+
+
+def _parts(readers: Sequence[_Reader], jobs: Sequence[_Job], workers: int) -> Iterator[Samples]:
+    """Yield the samples of each job, in order."""
+    count = min(workers, len(jobs))
+    if count < 2:
+        for job in jobs:
+            yield readers[job.reader].read(job.start, job.stop)
+        return
+    # Fresh processes: a fork of one in which torch runs threads may hang. They stay for all data sets.
+    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (readers,))
+    try:
+        yield from pool.map(_read, jobs)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_of_this_process: list[_Reader] = []
+
+
+def _start(readers: Sequence[_Reader]) -> None:
+    """Keep the readers in a worker, so that they are sent once and not with every job."""
+    import cv2
+
+    cv2.setNumThreads(1)
+    _of_this_process[:] = readers
+
+
+def _read(job: _Job) -> Samples:
+    return _of_this_process[job.reader].read(job.start, job.stop)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Turns a stretch of a data set into samples, in any process."""
+
+    data: Dataset
+    task: TrainingTask
+    taken: ImageInput
+
+    def read(self, start: int, stop: int) -> Samples:
+        history = self.taken.history
+        single = dataclasses.replace(self.taken, history=0)
+        images: list[NDArray[np.uint8]] = []
+        places: dict[str, int] = {}
+        windows, targets, drives = [], [], []
+        for frame in with_history(self._frames(start, stop), history):
+            view = single.view(frame)
+            seen = [*map(single.view, frame.previous[len(frame.previous) - history :]), view]
+            for one in seen:
+                if one.frame.id not in places:
+                    places[one.frame.id] = len(images)
+                    images.append(np.moveaxis(one.images[0], -1, 0))
+            windows.append([places[one.frame.id] for one in seen])
+            targets.append(self.task.target(view))
+            drives.append(_number(frame.metadata.get("sequence")))
+        shape = (0, self.taken.channels, self.taken.height or 0, self.taken.width or 0)
+        return Samples(
+            self.data.name,
+            np.stack(images) if images else np.zeros(shape, np.uint8),
+            np.array(windows, np.int64).reshape(-1, history + 1),
+            np.stack(targets) if targets else np.zeros((0, 0), np.float32),
+            np.array(drives, np.int64),
+        )
+
+    def images(self, start: int, stop: int) -> int:
+        """Return how many images a stretch has at most."""
+        if self._brings_history:
+            return (stop - start) * (self.taken.history + 1)
+        return stop - max(0, start - self.taken.history)
+
+    @cached_property
+    def _brings_history(self) -> bool:
+        """Whether frames come with the earlier ones that the network sees."""
+        if not self.taken.history:
+            return False
+        # The first frames of a drive may have none.
+        last = next(filter(None, map(self._frame, reversed(range(len(self.data))))), None)
+        return last is not None and len(last.previous) >= self.taken.history
+
+    def _frames(self, start: int, stop: int) -> Iterator[Frame]:
+        if not self._brings_history:
+            # What was recorded before the stretch is the history of its first frames.
+            start = max(0, start - self.taken.history)
+        yield from filter(None, map(self._frame, range(start, stop)))
+
+    def _frame(self, number: int) -> Frame | None:
+        """Return a frame; None where the data set leaves out what cannot be read."""
+        try:
+            return self.data[number]
+        except InputError:
+            if getattr(self.data, "on_error", "raise") == "raise":
+                raise
+            return None
+
+
+def _number(drive: object) -> int:
+    """Return a number for what a data set calls a drive: its own, or one made from its name."""
+    return drive if isinstance(drive, int) else crc32(str(drive).encode())

@@ -1,3 +1,0 @@
-"""Two runs side by side, as the page Compare shows them."""
-
-from __future__ import annotations

@@ -1,0 +1,300 @@
+"""A case as a suite of its own: YAML with which `roadworthy run` tries exactly this case again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from roadworthy.coverage.search.remade import Remade, Step
+from roadworthy.datasets import fitting_options
+from roadworthy.errors import InputError
+from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.runs.store import Row, StoredPair, StoredRun
+from roadworthy.runs.store.rows import read_records
+from roadworthy.runs.suites.forms import (
+    BbslForm,
+    CoverageForm,
+    DataForm,
+    DrivingForm,
+    EntryForm,
+    ReliabilityForm,
+    RuleForm,
+    RulesForm,
+    as_name,
+)
+from roadworthy.runs.suites.reading import Suite, read_suite
+from roadworthy.runs.suites.running import COMMAND, REQUIREMENTS, SUITE_FILE
+from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
+from roadworthy.web.jobs.trials import classes_of, object_of, values_of
+
+_KEPT = {"coverage", "output", "counting", "severity"}
+"""What a search says that matters for one of its images: its budget and guidance are spent."""
+
+
+def image_entry(entry: CoverageForm, run: StoredRun, case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry that makes one image of a search again and judges it by the same bound.
+
+    Args:
+        entry: What the search was asked for.
+        run: The run of the search.
+        case: The case, as the wall shows it.
+
+    Raises:
+        InputError: It is an original, or an image that it was made from has no row.
+    """
+    line = [_row(run, case, str(case["case"]))]
+    if not line[0].get("param.transform"):
+        raise InputError("This case cannot be copied as a test: it is an original, which sets the bound.")
+    seen = {str(case["case"])}
+    while parent := line[0].get("param.parent"):
+        if str(parent) in seen:
+            raise InputError(f"This case cannot be copied as a test: {parent} seems to be made from itself.")
+        seen.add(str(parent))
+        line.insert(0, _row(run, case, str(parent)))
+    last = line[-1]
+    try:
+        image = Remade(
+            str(last["param.frame"]),
+            int(str(last["param.seed"])),
+            float(str(last["param.bound"])),
+            tuple(
+                Step(int(str(row["case"]).rpartition(" ")[2]), str(row["param.transform"])) for row in line
+            ),
+        )
+    except (KeyError, ValueError) as error:
+        raise InputError(
+            "This case cannot be copied as a test: its row does not say how the image was made."
+        ) from error
+    return {**entry.model_dump(include=_KEPT, exclude_defaults=True), "only": [image.as_data()]}
+
+
+def sector_entry(entry: DrivingForm, case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry that lets a model drive once more and judges one sector.
+
+    Example:
+        >>> entry = DrivingForm(driving={"SD(LP)": 0.2}, simulator=["world:town", "world:meadow"])
+        >>> sector_entry(entry, {"parameters": {"simulator": "world:town", "sector": "town-02"}})
+        {'driving': {'SD(LP)': 0.2}, 'simulator': 'world:town', 'sectors': 'town-02'}
+    """
+    told = entry.model_dump(
+        exclude={"simulator", "sectors", "tags", "accept", "models", "data", "text"}, exclude_defaults=True
+    )
+    where = case["parameters"]
+    return {**told, "simulator": str(where["simulator"]), "sectors": str(where["sector"])}
+
+
+def _row(run: StoredRun, case: Mapping[str, Any], id: str) -> Row:
+    rows = run.query(
+        'SELECT * FROM cases WHERE requirement = $1 AND system = $2 AND "case" = $3 LIMIT 1',
+        [case["requirement"], case["system"], id],
+    )
+    if not rows:
+        raise InputError(
+            f"This case cannot be copied as a test: it was made from {id}, of which there is no row."
+        )
+    return rows[0]
+
+
+@dataclass(frozen=True)
+class CopiedTest:
+    """A suite with one case.
+
+    Attributes:
+        text: The YAML.
+        file: What to call its file.
+    """
+
+    text: str
+    file: str
+
+
+def copied_test(
+    folder: Path,
+    case: Mapping[str, Any],
+    ask: RulesAsk | BbslAsk | None = None,
+    opened: Callable[[str], SystemUnderTest] = load_model,
+) -> CopiedTest:
+    """Return the suite that tries one case of a run again.
+
+    Args:
+        folder: The folder of the run.
+        case: The case, as the wall shows it.
+        ask: What the run was asked for, where it was started from a form.
+        opened: Opens a model that the form named.
+
+    Raises:
+        InputError: There is none; says why.
+    """
+    pair = _pair_of(folder, case)
+    if "track" in case["parameters"]:
+        raise InputError("This case cannot be copied as a test: it is about all frames of a track.")
+    if ask is not None:
+        document, where = _of_form(ask, case, opened), "Paths count from where the server was started."
+    elif (folder / SUITE_FILE).is_file():
+        document, where = _of_suite(folder, pair, case)
+    else:
+        raise InputError(
+            "This case cannot be copied as a test: the run does not say how its models and data were opened, "
+            f"for it has no {SUITE_FILE}."
+        )
+    return CopiedTest(_text(document, case, where), f"{_name(case['case'])}.suite.yaml")
+
+
+def _pair_of(folder: Path, case: Mapping[str, Any]) -> StoredPair:
+    wanted = case["requirement"], case["system"]
+    return next(one for one in StoredRun.open(folder).pairs if (one.requirement.id, one.system) == wanted)
+
+
+def _of_form(
+    ask: RulesAsk | BbslAsk, case: Mapping[str, Any], opened: Callable[[str], SystemUnderTest]
+) -> dict[str, Any]:
+    reference = next((one for one in ask.models if opened(one).name == case["system"]), None)
+    if reference is None:
+        raise InputError(f"The model {case['system']!r} is not one that this run was asked for.")
+    data = _data(ask.data, {}, count=ask.frames, seed=ask.seed)
+    entry = _specification(ask) if isinstance(ask, BbslAsk) else _rule(ask)
+    return _document(ask.seed, {case["system"]: reference}, {_name(ask.data): _only(data, case)}, entry, case)
+
+
+def _rule(ask: RulesAsk) -> dict[str, Any]:
+    same = {"steering": ask.same_steering, "speed": _percent(ask.same_speed)}
+    return {"rule": " ".join(ask.text.split()), "same": same}
+
+
+def _specification(ask: BbslAsk) -> dict[str, Any]:
+    from roadworthy.bbsl import parse
+
+    entry: dict[str, Any] = {"bbsl": ask.text, "values": values_of(ask)}
+    if function := object_of(ask, parse(ask.text)):
+        entry |= {"object": function, "classes": classes_of(ask)}
+    return entry
+
+
+def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    suite = read_suite(folder / SUITE_FILE)
+    manifest = StoredRun.open(folder).manifest or {}
+    settings: Mapping[str, Any] = manifest.get("settings", {})
+    entry_id, data_name = _place_in_suite(folder, pair, suite, of_command=COMMAND in settings)
+    name = pair.system if pair.system in suite.form.models else as_name(pair.system)
+    known: tuple[tuple[str, Mapping[str, Any]], ...] = (
+        (entry_id, suite.form.requirements),
+        (name, suite.form.models),
+        (data_name, suite.form.data),
+    )
+    for one, among in known:
+        if one and one not in among:
+            raise InputError(f"This case cannot be copied as a test: {SUITE_FILE} of the run has no {one!r}.")
+    entry = suite.form.requirements[entry_id]
+    chosen: dict[str, DataForm] = {}
+    # Nothing is opened for a drive: its frames are those that the simulator shows.
+    if data_name:
+        chosen[data_name] = _chosen(suite.form.data[data_name], entry, settings.get("sample"), case)
+    model = suite.form.models[name].model_dump(exclude_defaults=True)
+    if isinstance(entry, CoverageForm):
+        told = image_entry(entry, StoredRun.open(folder), case)
+    else:
+        told = _entry(entry, case)
+    if pair.requirement.tags:
+        told["tags"] = list(pair.requirement.tags)
+    document = _document(int(manifest.get("seed", 0)), {name: model}, chosen, told, case)
+    if COMMAND in settings:
+        return document, f"Paths count from where `roadworthy {settings[COMMAND]}` was started."
+    beside = next(iter(manifest.get("suite", {})), SUITE_FILE)
+    return document, f"Keep it beside {beside}: paths count from there."
+
+
+def _place_in_suite(folder: Path, pair: StoredPair, suite: Suite, *, of_command: bool) -> tuple[str, str]:
+    """Return the entry of a suite that a requirement comes from, and the name of the data."""
+    if of_command:
+        # It has an entry for each requirement, and one data set.
+        return as_name(pair.requirement.id), next(iter(suite.form.data), "")
+    about: Mapping[str, Any] = next(
+        one["run"]
+        for one in read_records(folder / REQUIREMENTS)
+        if (one["id"], one.get("system")) == (pair.requirement.id, pair.system)
+    )
+    return str(about["entry"]), str(about["data"])
+
+
+def _chosen(data: DataForm, entry: EntryForm, sample: int | None, case: Mapping[str, Any]) -> DataForm:
+    """Return as much of the data of a suite as one of its cases needs."""
+    count = min((one for one in (data.sample, sample) if one is not None), default=None)
+    if isinstance(entry, ReliabilityForm):
+        # How much a frame is changed depends on how many there are: the data is opened as it was.
+        return data.model_copy(update={"sample": count})
+    options = _data(data.data, data.options, count=count).options
+    return _only(data.model_copy(update={"options": options, "sample": None}), case)
+
+
+def _data(reference: str, options: Mapping[str, Any], **wished: Any) -> DataForm:
+    """Return data as it was opened: with its options, and those of the run that its reader has."""
+    return DataForm(data=reference, options={**fitting_options(reference, **wished), **options})
+
+
+def _only(data: DataForm, case: Mapping[str, Any]) -> DataForm:
+    """Return data of which no more than the frame of a case is tried."""
+    return data.model_copy(update={"frames": [str(case["parameters"]["frame"])]})
+
+
+def _entry(entry: EntryForm, case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is tried, as the suite says it; of a file of rules the one rule."""
+    left_out = {"rules", "only", "rule", "tags", "accept", "models", "data", "text"}
+    told = entry.model_dump(exclude=left_out, exclude_defaults=True, by_alias=True)
+    if isinstance(entry, RuleForm | RulesForm):
+        return {"rule": case["parameters"]["rule"], **told}
+    if isinstance(entry, ReliabilityForm):
+        parameters = case["parameters"]
+        which = {"reliability": parameters["transformation"], "preserve": parameters["preserve"]}
+        return {**told, **which, "measure": parameters["measure"], "only": [case["case"]]}
+    if isinstance(entry, DrivingForm):
+        return sector_entry(entry, case)
+    assert isinstance(entry, BbslForm)
+    return told
+
+
+def _document(
+    seed: int,
+    models: Mapping[str, Any],
+    data: Mapping[str, DataForm],
+    entry: Mapping[str, Any],
+    case: Mapping[str, Any],
+) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "models": dict(models),
+        "data": {name: one.model_dump(exclude_none=True) for name, one in data.items()},
+        "requirements": {_name(case["requirement"]): dict(entry)},
+    }
+
+
+def _text(document: Mapping[str, Any], case: Mapping[str, Any], where: str) -> str:
+    from roadworthy._yaml import yaml_text
+
+    margin = "" if case["margin"] is None else f", margin {case['margin']!r}"
+    # A line end in a name would end the comment.
+    about = f"{case['case']} of {case['requirement']} on {case['system']}: {case['status']}{margin}"
+    lines = [" ".join(f"# {one}".split()) for one in (about, where)]
+    return "\n".join([*lines, yaml_text(document)])
+
+
+def _percent(share: float) -> str:
+    """Return a share as a percentage that is read as exactly this share.
+
+    Example:
+        >>> _percent(0.1), _percent(0.07), _percent(0.0007)
+        ('10%', '7%', '0.07%')
+    """
+    return f"{(Decimal(repr(share)) * 100).normalize():f}%"
+
+
+def _name(text: str) -> str:
+    """Return a name that files and suites take.
+
+    Example:
+        >>> _name("paper/R1@day")
+        'paper-R1-day'
+    """
+    return "".join(one if one.isalnum() or one in "-_. " else "-" for one in text)[:100] or "case"

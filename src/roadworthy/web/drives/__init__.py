@@ -1,3 +1,0 @@
-"""Recorded drives, as the page Drives shows them."""
-
-from __future__ import annotations

@@ -1,0 +1,184 @@
+"""What a run would do, on a few frames: the same cases, pictures and verdicts that it will have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from roadworthy.bbsl.method import BbslMethod
+from roadworthy.cases import Answers, Case, Predict, Predicted, Verdict
+from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
+from roadworthy.frames import Boxes, Frame
+from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.seeding import rng_for
+from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
+from roadworthy.web.jobs.trials import Trial, plan_of, trial_of
+
+if TYPE_CHECKING:
+    from roadworthy.rules.expectation import Expectation
+    from roadworthy.web.pages import Pictures
+
+__all__ = ["preview"]
+
+_OBJECTS = 12  # of a frame that are listed
+
+
+def preview(
+    ask: RulesAsk | BbslAsk,
+    count: int,
+    pictures: Pictures,
+    opened: Callable[[str], SystemUnderTest] = load_model,
+) -> dict[str, Any]:
+    """Return what the page shows before a run, with the answers of its first model.
+
+    Args:
+        ask: What the run would be.
+        count: How many frames.
+        pictures: Where pictures are kept for the page.
+        opened: Opens a model.
+
+    Raises:
+        InputError: Something of what is asked for cannot be used.
+
+    Example:
+        >>> from roadworthy.web.pages import Pictures
+        >>> ask = RulesAsk(text="If it is night, slow down.", models=("dave2",), data="world:town", frames=9)
+        >>> [len(one["pictures"]) for one in preview(ask, 1, Pictures())["frames"]]
+        [2]
+    """
+    trial = trial_of(ask.model_copy(update={"models": ask.models[:1]}), opened)
+    chosen = _spread(len(trial.data), count)
+    if isinstance(ask, BbslAsk):
+        if not isinstance(trial.method, BbslMethod):
+            raise InputError(
+                "a specification over several frames has no preview of single ones: start the run"
+            )
+        shown = [_labelled(trial, index, pictures) for index in chosen]
+    else:
+        expectations = plan_of(ask).expectations
+        cases = _cases_of(trial, set(chosen), ask.seed)
+        shown = [_changed(trial, case, expectations, pictures) for case in cases]
+    return {"model": trial.systems[0].name, "data": trial.data.name, "of": len(trial.data), "frames": shown}
+
+
+def _spread(total: int, count: int) -> list[int]:
+    """Return so many numbers, or as many as there are, spread evenly.
+
+    Example:
+        >>> _spread(100, 4)
+        [0, 25, 50, 75]
+    """
+    shown = min(count, total)
+    return [index * total // shown for index in range(shown)]
+
+
+def _cases_of(trial: Trial, chosen: set[int], seed: int) -> Iterator[Case]:
+    """Yield the cases of some frames, as the runner will have them: with the same random numbers."""
+    rng = rng_for(seed, "cases")
+    cases = trial.method.cases(trial.requirement, trial.data, rng)
+    for number, case in enumerate(islice(cases, max(chosen) + 1)):
+        if number in chosen and isinstance(case, Case):
+            yield case
+
+
+def _changed(
+    trial: Trial, case: Case, expectations: Sequence[Expectation], pictures: Pictures
+) -> dict[str, Any]:
+    """Return a frame before and after the change, with the model's answers."""
+    (ask,) = case.asks
+    assert isinstance(ask, Predict)
+    frames: list[Frame] = []
+    verdict: Verdict
+    try:
+        # One by one, so that those before one that cannot be made are shown.
+        frames.extend(source if isinstance(source, Frame) else source() for source in ask.frames)
+        predictions = tuple(trial.systems[0].predict(frames))
+        verdict = trial.method.judge(case, Answers((Predicted(tuple(frames), predictions),)))
+    except NotApplicable as error:
+        verdict = Verdict.not_applicable(case, error.reason)
+    except SystemUnderTestError as error:
+        verdict = Verdict.error(case, str(error))
+    return {
+        "frame": case.id,
+        "pictures": [pictures.add(frame.image) for frame in frames],
+        "size": [frames[0].width, frames[0].height] if frames else [],
+        "status": str(verdict.status),
+        "reason": verdict.reason,
+        "margin": verdict.margin,
+        "answers": [
+            {
+                "output": one.output,
+                "expected": str(one),
+                "before": verdict.measures[f"before.{number}"],
+                "after": verdict.measures[f"after.{number}"],
+                "margin": verdict.measures[f"margin.{number}"],
+                "visual_change": verdict.measures[f"visual_change.{number}"],
+            }
+            for number, one in enumerate(expectations, 1)
+            if f"before.{number}" in verdict.measures
+        ],
+    }
+
+
+def _labelled(trial: Trial, index: int, pictures: Pictures) -> dict[str, Any]:
+    """Return a frame with its true boxes and the detections, and the cases that both lead to."""
+    frame = trial.data[index]
+    if frame.boxes is None:
+        raise InputError(
+            f"frame {frame.id!r} of {trial.data.name} has no boxes: choose data with ground truth"
+        )
+    (found,) = trial.systems[0].predict([frame])
+    if not isinstance(found, Boxes):
+        raise InputError(f"{trial.systems[0].name} does not answer with boxes: choose a detector")
+    one = _One(frame, trial.data.name)
+    rows = []
+    for case in islice(trial.method.cases(trial.requirement, one, rng_for(0, "cases")), _OBJECTS):
+        if isinstance(case, Case):
+            try:
+                verdict = trial.method.judge(case, Answers((Predicted((frame,), (found,)),)))
+            except NotApplicable as error:
+                verdict = Verdict.not_applicable(case, error.reason)
+            rows.append(_row(verdict))
+    return {
+        "frame": frame.id,
+        "pictures": [pictures.add(frame.image)],
+        "size": [frame.width, frame.height],
+        "boxes": [*_boxes("truth", frame.boxes), *_boxes("detection", found)],
+        "rows": rows,
+    }
+
+
+class _One:
+    """A data set of one frame."""
+
+    def __init__(self, frame: Frame, name: str) -> None:
+        self.frame = frame
+        self.name = name
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int, /) -> Frame:
+        return (self.frame,)[index]
+
+    def __iter__(self) -> Iterator[Frame]:
+        yield self.frame
+
+
+def _boxes(kind: str, boxes: Boxes) -> list[dict[str, Any]]:
+    return [
+        {"kind": kind, "name": name, "corners": [round(float(side), 1) for side in corners]}
+        for name, corners in zip(boxes.classes, boxes.xyxy.tolist(), strict=True)
+    ]
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "status": str(verdict.status),
+        "margin": verdict.margin,
+        "reason": verdict.reason,
+        "expected": verdict.measures.get("expected"),
+        "found": verdict.measures.get("found"),
+        "iou": verdict.measures.get("iou"),
+    }

@@ -1,3 +1,0 @@
-"""The pages, a file for each."""
-
-from __future__ import annotations

@@ -1,0 +1,389 @@
+"""A wall of cases: filtered, measured and sorted in the store, handed out a window at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from roadworthy.errors import InputError
+from roadworthy.runs.store import Row, StoredRun
+from roadworthy.web.marks import Key, Mark, read_marks
+from roadworthy.web.showing import shown
+
+DEVIATION, DISTANCE = "deviation", "measure.distance.1"
+"""The names, in addresses, of by how much the answer changed, and of how far away what was added stands."""
+
+
+@dataclass(frozen=True)
+class Measurable:
+    """Something that cases can be chosen and sorted by.
+
+    Attributes:
+        name: What addresses call it.
+        words: What it is.
+        expression: What the database computes it by.
+    """
+
+    name: str
+    words: str
+    expression: str
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Something that cases can be chosen by, in one run.
+
+    Attributes:
+        name: What addresses call it.
+        words: What it is.
+        least: The smallest of the run.
+        most: The largest.
+    """
+
+    name: str
+    words: str
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order of cases.
+
+    Attributes:
+        words: What it is.
+        expression: What the database sorts by.
+    """
+
+    words: str
+    expression: str
+
+
+def quantities_of(columns: Collection[str]) -> Mapping[str, Measurable]:
+    """Return what cases can be measured by, in a run with some columns.
+
+    Example:
+        >>> list(quantities_of({"visual_change", "margin", "measure.after", "measure.before"}))
+        ['visual_change', 'deviation', 'margin']
+    """
+    plain = {
+        "visual_change": "Δv of the change",
+        "measure.strength": "strength of the change",
+        DISTANCE: "distance, in m",
+        DEVIATION: "deviation of the answer",
+        "margin": "margin",
+    }
+    computed = {name: _column(name) for name in plain if name in columns}
+    if expression := _deviation(columns):
+        computed[DEVIATION] = expression
+    return {
+        name: Measurable(name, words, computed[name]) for name, words in plain.items() if name in computed
+    }
+
+
+def orders_of(columns: Collection[str]) -> Mapping[str, Order]:
+    """Return how the cases of a run with some columns can be sorted.
+
+    Example:
+        >>> list(orders_of({"visual_change", "margin", "measure.error"}))
+        ['margin', 'best', 'deviating', 'steady', 'unseen', 'seen', 'case']
+    """
+    known = quantities_of(columns)
+    found = {
+        "margin": Order("margin, worst first", "margin"),
+        "best": Order("margin, best first", "margin DESC"),
+    }
+    if DEVIATION in known:
+        by = known[DEVIATION].expression
+        found["deviating"] = Order("deviation, largest first", f"{by} DESC")
+        found["steady"] = Order("deviation, smallest first", by)
+    found["unseen"] = Order("change, least seen first", "visual_change")
+    found["seen"] = Order("change, best seen first", "visual_change DESC")
+    if DISTANCE in known:
+        by = known[DISTANCE].expression
+        found["near"] = Order("distance, nearest first", by)
+        found["far"] = Order("distance, farthest first", f"{by} DESC")
+    return {
+        name: Order(one.words, f"{one.expression} NULLS LAST, margin NULLS LAST")
+        for name, one in found.items()
+    } | {"case": Order("frame", '"case"')}
+
+
+def _deviation(columns: Collection[str]) -> str:
+    """Return by how much the answer changed that decided; of several relations the one with the least margin.
+
+    A search holds an answer against what is true, so there it is the error.
+    """
+    numbers = sorted(
+        int(one[1]) for name in columns if (one := re.fullmatch(r"measure\.margin\.(\d+)", name))
+    )
+    parts = []
+    if numbers:
+        least = f"least({', '.join(_column(f'measure.margin.{number}') for number in numbers)})"
+        whens = " ".join(
+            f"WHEN {_column(f'measure.margin.{number}')} = {least} THEN {_apart(f'.{number}')}"
+            for number in numbers
+        )
+        parts.append(f"CASE {whens} END")
+    if "measure.error" in columns:
+        parts.append(f"abs({_column('measure.error')})")
+    if {"measure.before", "measure.after"} <= set(columns):
+        parts.append(_apart(""))
+    return f"coalesce({', '.join(parts)})" if parts else ""
+
+
+def _apart(suffix: str) -> str:
+    return f"abs({_column(f'measure.after{suffix}')} - {_column(f'measure.before{suffix}')})"
+
+
+def _column(name: str) -> str:
+    # Other requirements of a run may keep something else under the name.
+    return f'TRY_CAST("{name}" AS DOUBLE)'
+
+
+_STATUSES = {
+    "failures": "status IN ('violated', 'error')",
+    "violated": "status = 'violated'",
+    "error": "status = 'error'",
+    "passed": "status = 'passed'",
+    "not applicable": "status = 'not applicable'",
+    "all": "true",
+}
+_CHANGES = ("param.change.1", "param.transform", "param.transformation", "param.change")
+"""Columns that say what was changed, the first that a run has."""
+_FIELD, _RECORD = "\x1f", "\x1e"
+
+
+Word = Annotated[str, Field(max_length=500)]
+Limit = Annotated[float | None, Field(allow_inf_nan=False)]
+
+
+class Selection(BaseModel):
+    """Which cases a wall shows, and in which order, as the address of a page says it.
+
+    Attributes:
+        requirement: The id of the requirement; of all when empty.
+        system: The name of the system; of all when empty.
+        status: Failures (violations and errors), one status, or all.
+        change: What was changed; anything when empty.
+        tag: A tag of the requirement; any when empty.
+        amount: What least and most are about: one of the wall's amounts.
+        least: The smallest amount.
+        most: The largest amount.
+        mark: What people said of it; "none" for what nobody has marked; anything when empty.
+        order: One of the wall's orders.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    requirement: Word = ""
+    system: Word = ""
+    status: Word = "failures"
+    change: Word = ""
+    tag: Word = ""
+    amount: Word = "visual_change"
+    least: Limit = None
+    most: Limit = None
+    mark: Word = ""
+    order: Word = "margin"
+
+
+class Wall:
+    """The cases of one run.
+
+    Args:
+        folder: The folder of the run.
+
+    Raises:
+        InputError: There is no run in it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._run = StoredRun.open(folder)
+        self._lock = Lock()  # a database is for one thread at a time
+        self._columns = {str(row["name"]) for row in self._ask(_COLUMNS)}
+        self._change = next((one for one in _CHANGES if one in self._columns), None)
+        # What is chosen is looked up here, and never put into a question as it is.
+        self._quantities = quantities_of(self._columns)
+        self._orders = orders_of(self._columns)
+
+    def _ask(self, sql: str, parameters: tuple[str | float, ...] = ()) -> list[Row]:
+        with self._lock:
+            return self._run.query(sql, parameters)
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What the requirements say, by their ids."""
+        return {pair.requirement.id: pair.requirement.text for pair in self._run.pairs}
+
+    def facets(self) -> dict[str, list[tuple[str, int]]]:
+        """Return what can be chosen, each with the number of its failures; tags are those of requirements."""
+        columns = {"requirement": "requirement", "system": "system", "change": self._change}
+        failing = _STATUSES["failures"]
+        found = {
+            name: []
+            if column is None
+            else [
+                (str(row["name"]), int(str(row["number"])))
+                for row in self._ask(
+                    f'SELECT "{column}" AS name, count(*) FILTER ({failing}) AS number FROM cases '
+                    f'WHERE "{column}" IS NOT NULL GROUP BY ALL ORDER BY number DESC, name LIMIT 500'
+                )
+            ]
+            for name, column in columns.items()
+        }
+        failures = dict(found["requirement"])
+        tagged = {tag: sum(failures.get(one, 0) for one in ids) for tag, ids in self._tagged().items()}
+        return {**found, "tag": sorted(tagged.items(), key=lambda one: (-one[1], one[0]))}
+
+    def _tagged(self) -> Mapping[str, set[str]]:
+        """Return the ids of the requirements with each tag."""
+        found: dict[str, set[str]] = {}
+        for pair in self._run.pairs:
+            for tag in pair.requirement.tags:
+                found.setdefault(tag, set()).add(pair.requirement.id)
+        return found
+
+    def amounts(self) -> list[Amount]:
+        """Return what cases can be chosen by the size of, with the smallest and the largest of this run."""
+        ends = ", ".join(
+            f"{end}({one.expression}) FILTER (isfinite({one.expression})) AS {end}_{number}"
+            for number, one in enumerate(self._quantities.values())
+            for end in ("min", "max")
+        )
+        (row,) = self._ask(f"SELECT {ends} FROM cases")
+        return [
+            Amount(one.name, one.words, float(str(row[f"min_{number}"])), float(str(row[f"max_{number}"])))
+            for number, one in enumerate(self._quantities.values())
+            if row[f"min_{number}"] is not None
+        ]
+
+    def orders(self) -> dict[str, str]:
+        """Return how cases can be sorted, with what the page says of it."""
+        return {name: one.words for name, one in self._orders.items()}
+
+    def window(self, selection: Selection, offset: int, limit: int) -> dict[str, Any]:
+        """Return some of the chosen cases, and how many there are."""
+        marks = read_marks(self.folder)
+        where, order, values = self._chosen(selection, marks)
+        counted = self._ask(f"SELECT count(*) AS number FROM cases WHERE {where}", values)
+        rows = self._ask(
+            f"SELECT * FROM cases WHERE {where} ORDER BY {order} "
+            f"LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}",
+            (*values, limit, offset),
+        )
+        return {
+            "total": int(str(counted[0]["number"])),
+            "offset": offset,
+            "cases": [shown(row, marks.get(_key(row))) for row in rows],
+        }
+
+    def place(self, selection: Selection, requirement: str, system: str, case: str) -> int | None:
+        """Return the place of a case among the chosen ones; None if it is not among them."""
+        where, order, values = self._chosen(selection, read_marks(self.folder))
+        rows = self._ask(
+            f'SELECT place FROM (SELECT requirement, system, "case", row_number() OVER (ORDER BY {order}) '
+            f"- 1 AS place FROM cases WHERE {where}) WHERE requirement = ${len(values) + 1} "
+            f'AND system = ${len(values) + 2} AND "case" = ${len(values) + 3}',
+            (*values, requirement, system, case),
+        )
+        return int(str(rows[0]["place"])) if rows else None
+
+    def case(self, requirement: str, system: str, case: str) -> dict[str, Any]:
+        """Return one case.
+
+        Raises:
+            InputError: There is none of that name.
+        """
+        rows = self._ask(
+            'SELECT * FROM cases WHERE requirement = $1 AND system = $2 AND "case" = $3 LIMIT 1',
+            (requirement, system, case),
+        )
+        if not rows:
+            raise InputError(f"this run has no case {case!r} of {requirement!r} on {system!r}")
+        return shown(rows[0], read_marks(self.folder).get(_key(rows[0])))
+
+    def _chosen(
+        self, selection: Selection, marks: Mapping[Key, Mark]
+    ) -> tuple[str, str, tuple[str | float, ...]]:
+        """Return which cases are chosen, in which order, and the values that the former speaks of."""
+        if selection.order not in self._orders or selection.status not in _STATUSES:
+            raise InputError(
+                f"cases are not sorted by {selection.order!r} or chosen by {selection.status!r} here"
+            )
+        if selection.amount not in self._quantities:
+            known = ", ".join(self._quantities)
+            raise InputError(f"cases are not chosen by {selection.amount!r} here: known are {known}")
+        conditions, values = [_STATUSES[selection.status]], list[str | float]()
+
+        def equals(column: str, value: str) -> None:
+            values.append(value)
+            conditions.append(f'"{column}" = ${len(values)}')
+
+        if selection.requirement:
+            equals("requirement", selection.requirement)
+        if selection.system:
+            equals("system", selection.system)
+        if selection.change and self._change is not None:
+            equals(self._change, selection.change)
+        if selection.tag:
+            values.append(_RECORD.join(self._tagged().get(selection.tag, ())))
+            conditions.append(f"requirement IN (SELECT unnest(string_split(${len(values)}, chr(30))))")
+        for limit, sign in ((selection.least, ">="), (selection.most, "<=")):
+            if limit is not None:
+                values.append(limit)
+                conditions.append(f"{self._quantities[selection.amount].expression} {sign} ${len(values)}")
+        if selection.mark:
+            marked = [one.key for one in marks.values() if selection.mark in ("none", one.mark)]
+            values.append(_RECORD.join(map(_FIELD.join, marked)))
+            named = 'requirement || chr(31) || system || chr(31) || "case"'
+            among = f"({named}) IN (SELECT unnest(string_split(${len(values)}, chr(30))))"
+            conditions.append(f"NOT {among}" if selection.mark == "none" else among)
+        order = f'{self._orders[selection.order].expression}, requirement, system, "case"'
+        return " AND ".join(conditions), order, tuple(values)
+
+
+class Walls:
+    """The walls of the runs that were looked at last.
+
+    A run may still be going on: a wall is made anew when a page is opened, and stays as it is while it is
+    scrolled.
+    """
+
+    def __init__(self, at_most: int = 8) -> None:
+        self._at_most = at_most
+        self._kept: dict[Path, Wall] = {}
+        self._lock = Lock()
+
+    def fresh(self, folder: Path) -> Wall:
+        """Return the wall of a run as it stands now.
+
+        Raises:
+            InputError: There is no run in the folder.
+        """
+        wall = Wall(folder)
+        with self._lock:
+            self._kept.pop(folder, None)
+            self._kept[folder] = wall
+            while len(self._kept) > self._at_most:
+                del self._kept[next(iter(self._kept))]
+        return wall
+
+    def kept(self, folder: Path) -> Wall:
+        """Return the wall of a run as it was when its page was opened."""
+        with self._lock:
+            wall = self._kept.get(folder)
+        return wall or self.fresh(folder)
+
+
+_COLUMNS = "SELECT column_name AS name FROM (DESCRIBE cases)"
+
+
+def _key(row: Row) -> Key:
+    return str(row["requirement"]), str(row["system"]), str(row["case"])
