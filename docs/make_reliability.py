@@ -9,6 +9,7 @@ from roadworthy.datasets import load
 from roadworthy.images import write_image
 from roadworthy.models import load_model
 from roadworthy.papers.reliability import study_levels
+from roadworthy.papers.reliability_figures import distribution_figure, range_figure
 from roadworthy.reliability import (
     PAPER_TRANSFORMATIONS,
     Preservation,
@@ -19,9 +20,7 @@ from roadworthy.reliability import (
 from roadworthy.report.plots import save
 from roadworthy.report.reliability import (
     Held,
-    distribution_figure,
     held_figure,
-    range_figure,
     tolerated_sheet,
 )
 from roadworthy.runs import read_rows, run_several

@@ -22,28 +22,6 @@ from roadworthy.errors import FrameError, InputError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = [
-    "BROKEN_ZIP",
-    "as_record",
-    "check_free",
-    "file_name",
-    "is_file",
-    "is_folder",
-    "is_free",
-    "make_writable",
-    "naming",
-    "numbered",
-    "parse_json",
-    "plain_name",
-    "read_json",
-    "read_record",
-    "read_text",
-    "replacing",
-    "sha256_of",
-    "write_json",
-    "write_text",
-    "writing",
-]
 
 BROKEN_ZIP = (
     zipfile.BadZipFile,

@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 
 from roadworthy.errors import InputError
 
-__all__ = ["Endpoint", "NoAnswer", "UnusableAnswer", "excerpt"]
-
 LONGEST_ANSWER = 512 * 2**20
 """Bytes; a label map of a large image as JSON stays far below it."""
 

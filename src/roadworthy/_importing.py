@@ -12,8 +12,6 @@ from typing import Any
 
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["imported", "module_name"]
-
 
 def imported(reference: str, prefix: str, what: str) -> Any:
     """Return what ``package.module:name`` or ``file.py:name`` stands for.

@@ -17,8 +17,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["Option", "checked_options", "options_of", "takes_path", "unknown_option"]
-
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text", Path: "a path"}
 _TRUTH = {
     "true": True,

@@ -6,8 +6,6 @@ import inspect
 import sys
 from importlib.abc import MetaPathFinder
 
-__all__ = ["spare_torch"]
-
 _MACHINERY = (__name__, "importlib")
 """Modules that stand between an import statement and what finds the module."""
 

@@ -13,8 +13,6 @@ from pathlib import Path
 from roadworthy._files import is_file, is_folder, read_text
 from roadworthy.errors import FrameError, InputError
 
-__all__ = ["Row", "Table", "csv_file", "csv_text", "read_rows"]
-
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return rows as the text of a CSV file, the names of the columns first; None is an empty cell.

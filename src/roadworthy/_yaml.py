@@ -17,8 +17,6 @@ import yaml
 from roadworthy._excerpts import excerpt
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["Place", "Problem", "Span", "Written", "YamlFile", "explained", "read_yaml", "yaml_text"]
-
 Place = tuple[str, ...]
 """The keys that lead to a value: ("input", "crop", "0")."""
 

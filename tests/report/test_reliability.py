@@ -8,8 +8,8 @@ import numpy as np
 
 from roadworthy.images import read_image
 from roadworthy.papers.reliability import LevelStudy
-from roadworthy.report.plots import save
 from roadworthy.papers.reliability_figures import distribution_figure, range_figure
+from roadworthy.report.plots import save
 from roadworthy.report.reliability import Held, held_figure
 
 

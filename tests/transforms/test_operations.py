@@ -130,7 +130,7 @@ def test_a_transform_of_an_operation_works(town: Frame) -> None:
 
 def test_one_name_means_one_thing() -> None:
     """An operation is what a rule asks for, a transform is what does it: `Remove` must not be both."""
-    both = set(operations.__all__) & set(transforms.__all__)
+    both = set(vars(operations)) & set(transforms.__all__)
     assert {"AddOperation", "RemoveOperation", "ReplaceOperation", "transform_for"} <= both
     assert all(getattr(operations, name) is getattr(transforms, name) for name in both)
     assert not {"Add", "Remove", "Replace"} & set(vars(operations))

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import roadworthy.web.routes
 from tests.web.client import Browser, Client, finished
 
+import roadworthy.web
 from roadworthy.web.app import create_app
 from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, Gate, Sessions
 from roadworthy.web.settings import Settings
@@ -131,8 +131,10 @@ def test_there_are_no_pages_of_the_framework(browser: Browser, path: str) -> Non
 def routes(method: str) -> list[str]:
     """Return an address for every page or form that there is, whoever adds one."""
     found = []
-    for module in pkgutil.iter_modules(roadworthy.web.routes.__path__):
-        router = importlib.import_module(f"roadworthy.web.routes.{module.name}").router
+    for module in pkgutil.walk_packages(roadworthy.web.__path__, "roadworthy.web."):
+        router = getattr(importlib.import_module(module.name), "router", None)
+        if router is None:
+            continue
         found += [re.sub(r"\{[^}]*\}", "x", one.path) for one in router.routes if method in one.methods]
     return found
 

@@ -16,8 +16,6 @@ from roadworthy.bbsl.values import Box, Interval, Value, as_numbers, height_is_m
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 
-__all__ = ["ArrayCoordinates", "RaggedBoxes", "many_values", "one_value"]
-
 
 @dataclass(frozen=True)
 class RaggedBoxes:

@@ -55,8 +55,6 @@ from roadworthy.bbsl.syntax import (
 )
 from roadworthy.bbsl.values import Coordinates, Value
 
-__all__ = ["Outcomes", "evaluate_many"]
-
 
 @dataclass(frozen=True)
 class Outcomes:

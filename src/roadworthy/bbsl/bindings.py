@@ -14,8 +14,6 @@ from typing import Any
 
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
-__all__ = ["Bindings", "PerFrame", "Source", "View"]
-
 
 @dataclass(frozen=True)
 class View:

@@ -56,8 +56,6 @@ from roadworthy.bbsl.values import (
 )
 from roadworthy.errors import InputError
 
-__all__ = ["Evaluator", "Outcome", "Prepared", "evaluate", "prepare", "require_one_frame"]
-
 
 @dataclass(frozen=True)
 class Outcome:

@@ -39,8 +39,6 @@ from roadworthy.bbsl.syntax import (
 )
 from roadworthy.bbsl.values import EMPTY, Box, Interval, Value, area
 
-__all__ = ["Context", "Margins", "all_of", "any_of", "opposite"]
-
 Margin = float | None
 """A margin; None where a condition has no value."""
 

@@ -10,8 +10,6 @@ from roadworthy._excerpts import excerpt
 from roadworthy.bbsl.syntax import Span
 from roadworthy.errors import InputError
 
-__all__ = ["Problem", "SpecificationError", "nearest", "place"]
-
 _MOST = 50
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from roadworthy.bbsl.checking import CheckResult
     from roadworthy.bbsl.evaluation import Outcome, Prepared
 
-__all__ = ["Case", "ExternalFunction", "Let", "Spec"]
-
 
 @dataclass(frozen=True)
 class ExternalFunction:

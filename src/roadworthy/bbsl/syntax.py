@@ -12,41 +12,6 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Literal
 
-__all__ = [
-    "MAX_DEPTH",
-    "NOWHERE",
-    "SYMBOLS",
-    "Always",
-    "And",
-    "Bounds",
-    "BoxLiteral",
-    "Call",
-    "Combination",
-    "Eventually",
-    "Expression",
-    "Image",
-    "IntervalLiteral",
-    "Name",
-    "Not",
-    "Number",
-    "Operator",
-    "Or",
-    "Previous",
-    "Projection",
-    "Quantified",
-    "Ratio",
-    "Relation",
-    "SetLiteral",
-    "Span",
-    "Truth",
-    "Type",
-    "Until",
-    "Width",
-    "children",
-    "is_temporal",
-    "walk",
-]
-
 MAX_DEPTH = 100
 """How many levels a tree may have: evaluation, printing and comparison recurse."""
 

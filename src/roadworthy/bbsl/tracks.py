@@ -45,8 +45,6 @@ from roadworthy.bbsl.syntax import (
 from roadworthy.bbsl.values import Box, Coordinates
 from roadworthy.errors import InputError
 
-__all__ = ["Ends", "TrackOutcome", "box_functions", "check_ends", "evaluate_track"]
-
 Ends = Literal["cut", "open"]
 """What lies beyond the frames of a track: nothing, or what nobody knows."""
 

@@ -20,15 +20,6 @@ from roadworthy.cases.requirements import (
 from roadworthy.errors import InputError
 from roadworthy.intervals import clopper_pearson_upper
 
-__all__ = [
-    "Outcome",
-    "OutcomeStatus",
-    "Status",
-    "Verdict",
-    "conclude_rate",
-    "rate_status",
-]
-
 
 class Status(StrEnum):
     """What one case showed.

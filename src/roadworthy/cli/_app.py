@@ -40,8 +40,6 @@ from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import examples, print_error
 from roadworthy.errors import RoadworthyError
 
-__all__ = ["app", "main"]
-
 FAILED = 2
 _START, _TEST, _RUN, _LOOK = _PANELS = "Start here", "Test models", "Run suites", "Look around"
 

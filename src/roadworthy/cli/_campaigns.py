@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from roadworthy.runs.store import Tested
     from roadworthy.transforms import UserEngine
 
-__all__ = ["data_form", "hashed", "try_all", "write_as_suite"]
 
 _BATCH = 64
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["Command", "Group"]
-
 _NAMED: Mapping[str, str] = {
     "DATA": "datasets",
     "MODEL": "models",

@@ -16,24 +16,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
-__all__ = [
-    "Bars",
-    "bars",
-    "console",
-    "examples",
-    "listed",
-    "make_folder",
-    "make_new_folder",
-    "parse_options",
-    "plain_table",
-    "print_error",
-    "print_json",
-    "print_note",
-    "print_report",
-    "print_rows",
-    "progress",
-    "tracked",
-]
 
 T = TypeVar("T")
 

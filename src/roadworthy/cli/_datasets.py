@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.frames import Frame
 
-__all__ = ["AsJson", "Data", "FewFrames", "Options", "Sample", "counted", "opened", "spread_frames"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
 Options = Annotated[

@@ -12,8 +12,6 @@ from roadworthy.cli._console import console, plain_table, print_json
 if TYPE_CHECKING:
     from roadworthy.runs.suites import Estimate, SuitePlan
 
-__all__ = ["dry_run_of"]
-
 
 def dry_run_of(plan: SuitePlan, images: Any, executor: str, workers: int | None, *, as_json: bool) -> None:
     """Say what would run: how many cases, how long, how large."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.models import SystemUnderTest
 
-__all__ = ["USUAL", "frames_of", "history_of", "opened_for", "opened_models"]
 
 USUAL = ("dave2",)
 """What is opened where no model is named."""

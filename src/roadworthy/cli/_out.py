@@ -11,8 +11,6 @@ import typer
 from roadworthy._files import is_free, numbered
 from roadworthy.cli._console import console
 
-__all__ = ["Out", "free_folder", "next_free"]
-
 
 def free_folder(usual: Path, *, resume: bool | None = None) -> Path:
     """Return the usual folder of a command, or the next that is free; say so where it is another.

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from roadworthy.runs.executors import Executor
     from roadworthy.runs.suites import SuitePlan, SuiteResult
 
-__all__ = ["as_document", "exit_code", "planned", "run_plan", "summarised", "write_results"]
 
 _LISTED = 40  # lines of a table; the rest is in the report
 

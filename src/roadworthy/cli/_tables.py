@@ -12,7 +12,6 @@ from roadworthy.cli._console import console, make_folder, plain_table
 if TYPE_CHECKING:
     from roadworthy.result_tables import ResultTable
 
-__all__ = ["RESULT_FILE", "print_tables", "write_document"]
 
 RESULT_FILE = "result.json"
 

@@ -12,8 +12,6 @@ import typer
 
 from roadworthy.cli._console import console, make_folder
 
-__all__ = ["Device", "Precision", "Resume", "Workers", "processes", "training_folder"]
-
 Device = Annotated[
     str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto for a GPU if there is one.")
 ]

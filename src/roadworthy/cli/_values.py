@@ -10,8 +10,6 @@ import typer
 
 from roadworthy.errors import InputError
 
-__all__ = ["Workers", "image_size", "processes_for", "share", "two_numbers"]
-
 _FEW = 200  # images: making so many takes no longer than starting processes
 _MOST_PROCESSES = 8
 Workers = Annotated[

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from roadworthy.runs.comparison import Comparison, Difference
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["EXAMPLES", "compare_runs"]
 
 EXAMPLES = examples(
     "roadworthy compare runs/before runs/after",

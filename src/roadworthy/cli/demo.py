@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from roadworthy.report import Image, Pair
     from roadworthy.world import Scene
 
-__all__ = ["EXAMPLES", "busy_scene", "counterfactual_pairs", "demo", "demo_suite", "ground_truth_sheet"]
 
 EXAMPLES = examples("roadworthy demo", "roadworthy demo --out pictures --json")
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame
     from roadworthy.transforms.objects import CutOut, Gallery, Harvest
 
-__all__ = ["app"]
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Make and look at galleries of cut-out things.")
 

@@ -13,7 +13,6 @@ from roadworthy.errors import InputError, UnknownNameError, suggest
 if TYPE_CHECKING:
     from roadworthy.registry import Entry, Failure, Registry
 
-__all__ = ["EXAMPLES", "list_all"]
 
 _MANY = 50  # of one kind, that are listed only when it is asked for
 

@@ -14,7 +14,6 @@ from roadworthy.errors import InputError, suggest
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["EXAMPLES", "FORMATS", "write_reports"]
 
 EXAMPLES = examples(
     "roadworthy report rules-out",

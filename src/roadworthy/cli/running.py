@@ -14,8 +14,6 @@ from roadworthy.cli._dry_run import dry_run_of
 from roadworthy.cli._suites import as_document, exit_code, planned, run_plan, summarised, write_results
 from roadworthy.errors import InputError
 
-__all__ = ["EXAMPLES", "run"]
-
 EXAMPLES = examples(
     "roadworthy run examples/demo.suite.yaml",
     "roadworthy run night.suite.yaml --dry-run",

@@ -14,7 +14,6 @@ from roadworthy.cli._datasets import AsJson
 if TYPE_CHECKING:
     from roadworthy.selftest import Report, Result
 
-__all__ = ["EXAMPLES", "self_test"]
 
 EXAMPLES = examples(
     "roadworthy selftest",

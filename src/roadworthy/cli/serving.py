@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from roadworthy.web.settings import Settings
 
-__all__ = ["EXAMPLES", "serve"]
 
 EXAMPLES = examples(
     "roadworthy serve",

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame
     from roadworthy.transforms import Parameter, Transform
 
-__all__ = ["app"]
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Look at changes to images, and make them.")
 

@@ -16,8 +16,6 @@ from torch import nn
 
 from roadworthy.models.zoo.export import write_onnx
 
-__all__ = ["DROPOUT", "graph_with_dropout"]
-
 DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 """The layers of torch that count as dropout."""
 

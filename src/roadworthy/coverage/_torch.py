@@ -25,8 +25,6 @@ from roadworthy.errors import InputError
 from roadworthy.models.network import named_tensors
 from roadworthy.models.outputs import Arrays
 
-__all__ = ["TorchRecorder"]
-
 _CONVOLUTIONS = (
     nn.Conv1d,
     nn.Conv2d,

@@ -26,17 +26,6 @@ from roadworthy._frozen import described
 from roadworthy.errors import InputError, SystemUnderTestError, suggest
 from roadworthy.models.outputs import Arrays
 
-__all__ = [
-    "COUNTINGS",
-    "Activations",
-    "Counting",
-    "Kind",
-    "Layer",
-    "Recorder",
-    "counting_named",
-    "join",
-]
-
 Kind = Literal["input", "conv", "dense", "recurrent", "activation", "dropout"]
 """What a layer is."""
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 
-__all__ = ["Cluster", "Failure", "check_radius", "cluster", "usual_spread"]
-
 # A column that hardly varies is noise around one value and is not stretched to look like several faults.
 _LEAST_SPREAD = 0.25
 # Rows compared at once: bounds the memory that the differences to a leader take.

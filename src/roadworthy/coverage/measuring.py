@@ -31,8 +31,6 @@ from roadworthy.coverage.observed import Observed
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 
-__all__ = ["Covered", "LayerRow", "Measured", "Measuring"]
-
 _FORMAT = "roadworthy coverage 1"
 _MOST_POINTS = 256  # of a growth curve; of more, every second is left out
 

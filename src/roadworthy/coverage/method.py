@@ -38,8 +38,6 @@ from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import SignalUnits
 from roadworthy.seeding import rng_for
 
-__all__ = ["ORIGINAL", "CoverageMethod"]
-
 ORIGINAL = "an original: its error sets the bound, and its neurons count as covered"
 """Why originals have no verdict."""
 

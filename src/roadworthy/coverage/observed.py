@@ -21,7 +21,6 @@ from roadworthy.models.torch_module import TorchRuntime, imported_torch
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Observed", "observable", "recorder"]
 
 P = TypeVar("P", bound=Prediction)
 

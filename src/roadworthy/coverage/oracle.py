@@ -25,19 +25,6 @@ from roadworthy._frozen import ReadOnlyArrays, frozen, read_only
 from roadworthy.coverage.clusters import Failure
 from roadworthy.errors import InputError, SystemUnderTestError
 
-__all__ = [
-    "EPSILONS",
-    "LAMBDAS",
-    "UNFILTERED",
-    "Answers",
-    "Pair",
-    "Reference",
-    "Verdicts",
-    "check_epsilon",
-    "check_lambda",
-    "judge",
-]
-
 Pair: TypeAlias = tuple[str, Hashable]
 Reference: TypeAlias = Literal["mse", "rmse"]
 Numbers: TypeAlias = NDArray[np.float64]

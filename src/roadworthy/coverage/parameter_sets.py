@@ -19,8 +19,6 @@ from typing import NamedTuple
 from roadworthy.errors import InputError
 from roadworthy.transforms import Transform, kind_of, make_transform, parse_transform
 
-__all__ = ["COMPOSITE", "GROUPS", "SIMPLE", "Choice", "ParameterSet", "parameter_sets"]
-
 SIMPLE = ("translation", "scale", "shear", "rotation", "contrast", "brightness", "blur")
 """The seven simple transformations of DeepTest's RQ2 and RQ3."""
 COMPOSITE = ("fog", "rain")

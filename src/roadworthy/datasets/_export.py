@@ -36,8 +36,6 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.frames.formats.kitti import TYPES as KITTI_TYPES
 from roadworthy.ontology import ontology
 
-__all__ = ["EXPORT_FORMATS", "ExportFormat", "ExportSummary", "export"]
-
 ExportFormat = Literal["kitti", "coco", "yolo"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 Progress = Callable[[int, int], None]

@@ -39,8 +39,6 @@ from roadworthy.frames import Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-__all__ = ["CLASSES", "A2D2Dataset"]
-
 Camera = Literal["frontcenter", "frontleft", "frontright", "sideleft", "sideright", "rearcenter", "all"]
 
 CLASSES: ClassNames = FrozenDict(

@@ -32,8 +32,6 @@ from roadworthy.images import read_ids, read_image
 from roadworthy.ontology import ontology
 from roadworthy.registry import datasets
 
-__all__ = ["Bdd100kDataset"]
-
 Meaning = tuple[str, Mapping[str, str]]
 
 

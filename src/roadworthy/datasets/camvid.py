@@ -32,8 +32,6 @@ from roadworthy.frames import Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-__all__ = ["CLASSES", "CamVidDataset"]
-
 CLASSES: ClassNames = FrozenDict(
     {
         "Animal": None,

@@ -31,8 +31,6 @@ from roadworthy.images import read_ids, read_image
 from roadworthy.ontology import ontology
 from roadworthy.registry import datasets
 
-__all__ = ["CityscapesDataset"]
-
 LABELS = (
     ("unlabeled", "void"),
     ("ego vehicle", "ego-vehicle"),

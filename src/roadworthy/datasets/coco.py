@@ -25,8 +25,6 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-__all__ = ["CocoDataset"]
-
 
 @datasets.register("coco", summary="COCO: a JSON file of annotations, or the folder above annotations/")
 class CocoDataset(BaseDataset):

@@ -9,8 +9,6 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.registry import datasets
 
-__all__ = ["FolderDataset"]
-
 
 @datasets.register("folder", summary="a folder of images: PNG, JPEG or BMP")
 class FolderDataset(BaseDataset):

@@ -35,8 +35,6 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-__all__ = ["KittiDataset"]
-
 _SHAPES = {12: (3, 4), 9: (3, 3)}
 
 

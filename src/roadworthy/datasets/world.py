@@ -35,8 +35,6 @@ from roadworthy.world import (
     traffic_after,
 )
 
-__all__ = ["WorldDataset"]
-
 _OFFSET = 0.25  # metres from the middle of the lane, standard deviation at jitter 1
 _YAW = math.radians(1.5)
 _GOLDEN = (math.sqrt(5) - 1) / 2

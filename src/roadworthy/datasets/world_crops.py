@@ -18,8 +18,6 @@ from roadworthy.registry import datasets
 from roadworthy.seeding import rng_for
 from roadworthy.world import Camera, Scene, Scenery, add, frame_of, render
 
-__all__ = ["CROP_CLASSES", "WorldCropsDataset"]
-
 _VEHICLES = ("car", "van", "truck", "school bus")
 _SIGNS = ("stop sign", "yield sign", "speed limit sign", "turn sign")
 _LIGHTS = ("red light", "yellow light", "green light")

@@ -19,8 +19,6 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-__all__ = ["YoloDataset"]
-
 SPLITS = ("train", "val", "test")
 YAML_NAMES = ("data.yaml", "dataset.yaml", "data.yml", "dataset.yml")
 NAMES_FILES = ("classes.txt", "labels/classes.txt", "obj.names", "classes.names")

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["distances"]
-
 Series = NDArray[np.float64]
 Rectangle = tuple[Series, float, float, float]
 """Centre, heading in radians, length and width."""

@@ -13,18 +13,6 @@ from roadworthy._frozen import FrozenDict
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
-__all__ = [
-    "Agreement",
-    "Correlation",
-    "Independence",
-    "MetricSummary",
-    "correlate",
-    "fleiss_kappa",
-    "summarise",
-    "variance_scores",
-]
-
-
 _NAMES = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 

@@ -15,8 +15,6 @@ from roadworthy.driving.oracles import Direction
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
-__all__ = ["AUTONOMOUS", "Collection", "collect", "usual_direction"]
-
 AUTONOMOUS = (
     *("SD(BPP)", "Max(LP)", "Mean(BPP)", "SD(SP)", "Max(ACC)", "SD(LP)", "Min(ACC)", "SD(SA)", "SD(ACC)"),
     *("Min(SP)", "Max(SA)", "Mean(TPP)", "SD(TPP)", "SD(LS)", "Mean(SP)", "Mean(SAS)", "Count(BR)"),

@@ -27,8 +27,6 @@ from roadworthy.driving.simulators import Scenario
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 
-__all__ = ["NO_FRAMES", "DrivingMethod"]
-
 _STOPPED = "stopped"
 _FATAL = -1.0
 

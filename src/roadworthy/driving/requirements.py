@@ -19,8 +19,6 @@ from roadworthy.driving.simulators import Limits, Scenario, world_sectors
 from roadworthy.errors import InputError, suggest
 from roadworthy.world import track
 
-__all__ = ["METHOD", "DrivingQuality", "Thresholds", "read_thresholds"]
-
 METHOD: Final = "driving"
 """The name of the method that tests these requirements."""
 

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from roadworthy._frozen import ReadOnlyArrays, read_only
 from roadworthy.errors import InputError
 
-__all__ = ["SectorTable"]
-
 
 @dataclass(frozen=True, eq=False)
 class SectorTable(ReadOnlyArrays):

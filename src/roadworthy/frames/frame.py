@@ -19,8 +19,6 @@ from roadworthy.frames.labels import LabelMap
 from roadworthy.frames.signals import Signals
 from roadworthy.images import read_image, write_image
 
-__all__ = ["Frame"]
-
 
 @dataclass(frozen=True, eq=False)
 class Frame(ReadOnlyArrays):

@@ -13,8 +13,6 @@ from roadworthy._frozen import ReadOnlyArrays, described, read_only
 from roadworthy.errors import FrameError
 from roadworthy.ontology import VOID, normalized, ontology
 
-__all__ = ["LabelMap"]
-
 Color = tuple[int, int, int]
 Ids = NDArray[np.uint8 | np.uint16]
 

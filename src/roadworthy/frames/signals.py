@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.errors import FrameError
 
-__all__ = ["SignalUnits", "Signals"]
-
 Values = TypeVar("Values", float, NDArray[np.floating])
 
 _SPEED_DIVISORS = {"m/s": 1.0, "km/h": 3.6, "mph": 1 / 0.44704}

@@ -12,16 +12,6 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.frames import Boxes
 from roadworthy.ontology import ontology
 
-__all__ = [
-    "COCO_THRESHOLDS",
-    "AveragePrecision",
-    "average_precision",
-    "interpolated_precision",
-    "judged_boxes",
-    "matched",
-    "parted",
-]
-
 COCO_THRESHOLDS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 """The IoU thresholds whose mean COCO calls AP, written mAP@[.5:.95]."""
 

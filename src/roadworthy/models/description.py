@@ -23,8 +23,6 @@ from roadworthy.models.images import Color, Dtype, Fit, ImageInput, Interpolatio
 from roadworthy.models.network import ModelSpec
 from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
 
-__all__ = ["Description", "described", "read_description", "sections"]
-
 
 def _listed(value: object) -> object:
     """Take text as a list: the command line has no other way to write one."""

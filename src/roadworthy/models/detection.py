@@ -17,8 +17,6 @@ from roadworthy.models.outputs import Arrays, check_finite, dense, shapes, words
 from roadworthy.models.protocols import Task
 from roadworthy.ontology import ontology
 
-__all__ = ["DetectionOutput"]
-
 Head: TypeAlias = Literal["yolov5", "yolov8", "darknet", "rows", "ssd", "separate"]
 BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
 Coordinates: TypeAlias = Literal["pixels", "normalized"]

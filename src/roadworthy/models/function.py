@@ -28,8 +28,6 @@ from roadworthy.models.network import (
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.registry import models
 
-__all__ = ["FrameFunction", "FunctionRuntime", "callable_model"]
-
 _PREDICTIONS = get_args(Prediction)
 
 

@@ -31,8 +31,6 @@ from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec, Network, Tensor, named_arrays, named_frames, needed_spec
 from roadworthy.registry import models
 
-__all__ = ["HttpRuntime", "http_model"]
-
 
 @models.register(
     "http", summary="a model behind an HTTP endpoint: http://127.0.0.1:8000/predict", aliases=["https"]

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame
 
-__all__ = ["ImageInput", "View"]
-
 Color: TypeAlias = Literal["rgb", "bgr", "yuv", "gray"]
 Layout: TypeAlias = Literal["nchw", "nhwc"]
 Dtype: TypeAlias = Literal["float32", "float16", "float64", "uint8"]

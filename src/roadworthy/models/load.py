@@ -15,8 +15,6 @@ from roadworthy.models.network import ModelSpec
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.registry import models
 
-__all__ = ["is_description", "load_model"]
-
 _KINDS = {
     ".onnx": "onnx",
     ".pt": "torchscript",

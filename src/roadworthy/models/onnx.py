@@ -23,8 +23,6 @@ from roadworthy.models.network import (
 )
 from roadworthy.registry import models
 
-__all__ = ["OnnxRuntime", "onnx_model", "opened_session", "wanted_threads"]
-
 _DTYPES = {
     "tensor(float)": "float32",
     "tensor(float16)": "float16",

@@ -22,15 +22,6 @@ from roadworthy.models.images import View
 from roadworthy.models.protocols import Task
 from roadworthy.ontology import VOID, normalized, ontology
 
-__all__ = [
-    "Arrays",
-    "ClassificationOutput",
-    "Output",
-    "RegressionOutput",
-    "SegmentationOutput",
-    "words_for",
-]
-
 Arrays: TypeAlias = Mapping[str, NDArray[Any] | Sequence[NDArray[Any]]]
 """What a network gave for a batch: arrays by name, one row per image; a list where images differ."""
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from roadworthy.papers.reliability import LevelStudy, SubsetStudy
     from roadworthy.reliability.human import Threshold
 
-__all__ = ["draw_subsets", "draw_thresholds"]
 
 BLUE, ORANGE, GREEN, PURPLE = PALETTE[:4]
 GREY = "#555555"

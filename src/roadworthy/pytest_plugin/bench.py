@@ -25,8 +25,6 @@ from roadworthy.runs.suites.opening import (
     open_model,
 )
 
-__all__ = ["Bench"]
-
 
 @dataclass
 class Bench:

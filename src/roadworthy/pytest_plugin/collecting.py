@@ -22,8 +22,6 @@ from roadworthy.pytest_plugin.trying import (
     try_requirement,
 )
 
-__all__ = ["RequirementFile", "RequirementItem", "RulesFile", "SpecificationFile", "SuiteFile"]
-
 
 class RequirementFile(pytest.File):
     """A file of requirements; what is wrong with it is told without a traceback."""

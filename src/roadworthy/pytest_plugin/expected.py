@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import pytest
 
-__all__ = ["Expected", "RequirementViolated", "mark_expected", "read_expected"]
-
 
 class RequirementViolated(Exception):  # noqa: N818 - it is what a test found, no error of the plugin
     """A requirement does not hold, or was not shown to; the message is what the test prints."""

@@ -11,8 +11,6 @@ from roadworthy._files import read_text
 from roadworthy.errors import RuleError
 from roadworthy.rules.files import WrittenRule
 
-__all__ = ["rule_error_in_file"]
-
 
 def rule_error_in_file(path: Path, rule: WrittenRule, error: RuleError) -> str:
     """Return what is wrong with a rule, with file, line and column and the words underlined.

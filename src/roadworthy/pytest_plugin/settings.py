@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["Settings"]
-
 _INCONCLUSIVE = ("fail", "skip")
 
 

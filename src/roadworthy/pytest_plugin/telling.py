@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from roadworthy.report.sheets import Tile
 
-__all__ = ["failure_text", "worst_picture"]
 
 _PICTURE = "worst.png"
 _MOST = 6  # parameters and measures of the worst case

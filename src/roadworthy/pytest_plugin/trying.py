@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from roadworthy.rules.files import WrittenRule
     from roadworthy.runs.suites.planning import SuitePlan, Trial
 
-__all__ = [
-    "PlannedTest",
-    "RuleTest",
-    "SpecificationTest",
-    "SuiteTest",
-    "Tried",
-    "Unsuitable",
-    "try_requirement",
-]
-
 
 class Unsuitable(Exception):  # noqa: N818 - the test is skipped, nothing is wrong
     """A requirement is not about what this model answers, and another model of the session is the one."""

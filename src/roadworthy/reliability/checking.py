@@ -25,8 +25,6 @@ from roadworthy.reliability.measures import Batches, Indices, Measure, Record, m
 from roadworthy.seeding import rng_for
 from roadworthy.visual_change.tolerance import Preserved
 
-__all__ = ["Bootstrap", "Estimate", "Pairs", "Reliability", "check", "z_value"]
-
 _SEEDS = ("first", "second")
 
 

@@ -36,18 +36,6 @@ from roadworthy.models import Task, task_of
 from roadworthy.models.scorers import true_class
 from roadworthy.ontology import normalized
 
-__all__ = [
-    "Accuracy",
-    "Batches",
-    "Measure",
-    "Record",
-    "SignalWithin",
-    "means",
-    "measures_for",
-    "read_measure",
-    "registered",
-]
-
 Record: TypeAlias = float | str
 """What is kept of one answer: a number, or text where that is not enough."""
 Indices: TypeAlias = NDArray[np.intp]

@@ -26,8 +26,6 @@ from roadworthy.reliability.measures import Record, read_measure
 from roadworthy.reliability.requirements import METHOD, Preservation
 from roadworthy.reliability.sampling import changed_frames
 
-__all__ = ["ReliabilityMethod", "collected", "measured_by"]
-
 _BEFORE, _AFTER = "record.before", "record.after"
 
 

@@ -25,8 +25,6 @@ from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform, reference_of
 
-__all__ = ["Changed", "Sampling", "Strengths", "changed_frames", "shares"]
-
 Sampling: TypeAlias = Literal["even", "published", "levels"]
 """Which changes are tried: even over Δv; parameters as the paper's authors draw them, again where Δv is above
 the limit; or the five levels of ImageNet-C, whatever their Δv."""

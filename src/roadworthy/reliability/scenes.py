@@ -20,8 +20,6 @@ from roadworthy.models.average_precision import judged_boxes, matched, parted
 from roadworthy.ontology import VOID
 from roadworthy.reliability.measures import Batches, Indices, Measure, Record, Values, expected, registered
 
-__all__ = ["BoxPrecision", "MapOverlap"]
-
 _RECALLS = np.arange(101)
 
 

@@ -39,15 +39,6 @@ from roadworthy.transforms import (
     kind_of,
 )
 
-__all__ = [
-    "PAPER_TRANSFORMATIONS",
-    "Hazard",
-    "Transformation",
-    "transformation",
-    "transformation_named",
-    "transformations",
-]
-
 Path: TypeAlias = Callable[[float], Transform]
 """From a number from 0 to 1 to a transform."""
 Made = TypeVar("Made", bound=Path)

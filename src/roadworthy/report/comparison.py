@@ -18,7 +18,6 @@ from roadworthy.runs.comparison import Changed, Comparison, ComparisonVerdict, D
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["as_document", "counted", "sentence", "write_comparison"]
 
 _LINES = 300
 _CARDS = 24

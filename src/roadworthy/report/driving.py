@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["drive_figure", "failing_sectors", "metric_label", "values_along"]
 
 _ALARM = PALETTE[1]
 _MARKS = {"crash": ("X", PALETTE[6]), "line crossing": ("v", PALETTE[3])}

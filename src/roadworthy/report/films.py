@@ -27,8 +27,6 @@ from roadworthy.images import decode_image, encode_image
 from roadworthy.models import callable_model
 from roadworthy.report.drawing import draw_signals
 
-__all__ = ["FILM_ENDINGS", "FRAMES_FILE", "Film", "film_of"]
-
 FILM_ENDINGS = (".mp4", ".webm", ".gif")
 """What a film may end in. Players open all of them; of the first two, browsers show only WebM."""
 FRAMES_FILE = "frames.zip"

@@ -22,7 +22,6 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PALETTE", "new_figure", "save"]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 """Colours that people with colour-blindness can tell apart (Okabe and Ito)."""

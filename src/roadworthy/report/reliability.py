@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-__all__ = ["Held", "held_figure", "tolerated_sheet"]
-
 _BINS = 12
 _SMALLEST_BIN = 3  # images; a mean of fewer says nothing
 _TOLERATED = "#009E73"

@@ -13,8 +13,6 @@ from roadworthy.cases import Requirement, Scalar, Severity, Status
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredPair, StoredRun
 
-__all__ = ["Result", "Standing", "Whole", "clipped", "results_of", "whole_of"]
-
 
 class Standing(StrEnum):
     """What is known about a requirement on a system, the worst first."""

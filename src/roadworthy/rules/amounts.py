@@ -13,8 +13,6 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import Add, Composition, Transform, compose
 
-__all__ = ["CLOSER", "FARTHER", "Faded", "Moved", "can_be_moved", "scaled"]
-
 CLOSER = (0.6, 0.68, 0.78, 0.53, 0.46, 0.4, 0.35)
 """Times as far away as before, the best first, for a thing that gets closer; all are plainly nearer."""
 FARTHER = (1.6, 1.4, 1.83, 1.3, 2.1, 2.4, 2.8, 3.3)

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from roadworthy._files import read_text
 from roadworthy.errors import InputError
 
-__all__ = ["WrittenRule", "read_rules"]
-
 _ID = re.compile(r"(?P<id>[A-Za-z][\w.-]*(?: \d[\w.-]*)?):(?=\s|$)")
 _OF_THE_SENTENCE = {"if", "then", "when", "whenever"}
 """Words with a colon that belong to a rule: "If: a pedestrian appears, Then: …"."""

@@ -33,8 +33,6 @@ from roadworthy.transforms.engines import EngineTransform
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.wording import Description
 
-__all__ = ["FollowUp", "Plan", "Scenario", "Traffic", "operation_of", "plan_for"]
-
 Traffic: TypeAlias = Literal["right", "left"]
 
 _LEAST_CONTRAST = 32  # levels; as the transform that adds things has it

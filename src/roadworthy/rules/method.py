@@ -28,16 +28,6 @@ from roadworthy.rules.generation import Plan, plan_for
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Engine
 
-__all__ = [
-    "CLOSE_CALL",
-    "RulesMethod",
-    "close_calls",
-    "judged",
-    "mean_difference",
-    "out_of_reach",
-    "rule_case",
-]
-
 CLOSE_CALL = 0.1
 """The margin, in m/s or degrees, below which a verdict is a close call: nobody would feel the difference."""
 

@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias
 
 from roadworthy.errors import InputError, NotApplicable
 
-__all__ = ["Border", "Output", "Quantity", "Relation"]
-
 Output: TypeAlias = Literal["speed", "steering"]
 Measured: TypeAlias = Literal["rise", "fall", "gap", "value", "size", "left"]
 

@@ -34,8 +34,6 @@ from roadworthy.rules.expectation import Expectation
 from roadworthy.rules.generation import Plan
 from roadworthy.rules.method import judged, rule_case
 
-__all__ = ["Shrinking", "Shrunk", "Violation", "least_amount"]
-
 _STILL_A_CHANGE = 0.25
 """The least amount of a change that a model must react to. A quarter of normal rain is half of light rain,
 and less does not count as rain; a thing four times as far away is as good as gone."""

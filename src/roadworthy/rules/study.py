@@ -21,21 +21,6 @@ import numpy as np
 from roadworthy.errors import InputError
 from roadworthy.seeding import rng_for
 
-__all__ = [
-    "QUESTIONS",
-    "Answer",
-    "Item",
-    "Rating",
-    "Scores",
-    "StudyPair",
-    "StudyPlan",
-    "StudyResult",
-    "evaluate_study",
-    "krippendorff_alpha",
-    "plan_study",
-    "sample_size",
-]
-
 SCALE = (1, 7)
 Question: TypeAlias = Literal["authenticity", "reasonability"]
 QUESTIONS: Mapping[Question, str] = {

@@ -20,8 +20,6 @@ from roadworthy._tables import Table, csv_text
 from roadworthy.errors import InputError
 from roadworthy.rules.study import QUESTIONS, SCALE, Answer, Item, Question, Rating, StudyPair, StudyPlan
 
-__all__ = ["read_ratings", "read_study", "write_study"]
-
 KEY = "key.json"
 COLUMNS = ("item", "rater", *QUESTIONS)
 _UNITS = {"speed": (3.6, "km/h"), "steering": (1.0, "degrees, positive to the right")}

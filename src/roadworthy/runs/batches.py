@@ -28,23 +28,6 @@ from roadworthy.errors import InputError, MissingExtraError, NotApplicable, Syst
 from roadworthy.frames import Frame
 from roadworthy.models import ObservableSystem, Simulator, SystemUnderTest
 
-__all__ = [
-    "MAX_CASES",
-    "Answered",
-    "Guarded",
-    "Judged",
-    "Made",
-    "Reply",
-    "ask",
-    "distinct_sources",
-    "frames_of",
-    "group",
-    "judge",
-    "key_of",
-    "make_frame",
-    "make_frames",
-]
-
 MAX_CASES = 1024
 """Cases of one batch that share their frames; a bound, so that memory stays flat."""
 

@@ -18,8 +18,6 @@ from roadworthy.models import Network, Recorded, SystemUnderTest
 from roadworthy.runs.batches import ask
 from roadworthy.runs.store import add_notes, model_notes, read_manifest
 
-__all__ = ["note_models", "notes", "notes_on_few"]
-
 _ENOUGH_FRAMES = 5
 _ENOUGH_SPREAD = 0.5  # standard deviation of the truth, in degrees or m/s
 _ENOUGH_REACTION = 0.01  # the spread of the answers, as a share of that of the truth

@@ -29,8 +29,6 @@ from roadworthy.runs.store import (
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import MANIFEST
 
-__all__ = ["SeveralResults", "run_several"]
-
 
 @dataclass(frozen=True, slots=True)
 class SeveralResults:

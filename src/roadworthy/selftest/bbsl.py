@@ -16,17 +16,6 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.runs import RunResult, read_verdicts, run
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Probe, Seen, answering
 
-__all__ = [
-    "FAULTS",
-    "OBJECTS",
-    "PRESENT",
-    "SPECIFICATION",
-    "counted",
-    "rows_of_vehicles",
-    "run_detector",
-    "true_boxes",
-]
-
 _HEIGHT, _WIDTH = 160, 320
 _BORDER = 60.0  # rows above the lower edge of the image at which a vehicle begins to be near
 OBJECTS = 40

@@ -20,8 +20,6 @@ from roadworthy.models import ImageInput, ModelSpec, Network, RegressionOutput, 
 from roadworthy.runs import run
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Seen, world_frames
 
-__all__ = ["FAULTS", "small_network"]
-
 _NEURONS = 12
 _WIDTH, _HEIGHT = 2 * _NEURONS, 8
 _TRIES = 300

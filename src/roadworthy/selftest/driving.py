@@ -20,8 +20,6 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.runs import RunResult, run
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Seen, answering
 
-__all__ = ["FAULTS"]
-
 _TOLERATED = 0.5  # metres beside the middle of the lane
 _METRES = 250.0
 _FPS = 5.0

@@ -15,8 +15,6 @@ from roadworthy.selftest.bbsl import true_boxes
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
 from roadworthy.selftest.runs import stored
 
-__all__ = ["FAULTS"]
-
 _FAILING = 4
 
 

@@ -18,8 +18,6 @@ from roadworthy.images import write_image
 from roadworthy.selftest.bbsl import OBJECTS, PRESENT, counted, rows_of_vehicles, run_detector, true_boxes
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Probe, Seen
 
-__all__ = ["FAULTS"]
-
 _COLOURS = {"Road": (128, 64, 128), "Sky": (128, 128, 128)}
 
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from roadworthy._frozen import FrozenDict
 from roadworthy.selftest.faults import Malfunction
 
-__all__ = ["MALFUNCTIONS", "METHODS", "false_alarm_of"]
-
 METHODS = ("rules", "coverage", "reliability", "bbsl", "driving", "labels", "runs", "evidence")
 """The parts of the tool that are tested."""
 

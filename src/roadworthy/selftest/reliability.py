@@ -15,8 +15,6 @@ from roadworthy.runs import run
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Seen, answering, world_frames
 from roadworthy.visual_change import visual_change
 
-__all__ = ["FAULTS"]
-
 _LIMIT = 0.8  # of the visual change up to which people are right
 _TRUE, _WRONG = "vehicle", "tree"
 _TOLERANCE = 0.05  # of a share of some hundred images

@@ -16,8 +16,6 @@ from roadworthy.runs import RunResult, run
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
 from roadworthy.world.simulation import FAULTS as DRIVERS
 
-__all__ = ["FAULTS"]
-
 _RULE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."
 _FRAMES = 24
 _SPEED = 10.0

@@ -24,8 +24,6 @@ from roadworthy.runs.suites import plan_suite, read_suite
 from roadworthy.selftest.bbsl import OBJECTS, SPECIFICATION, rows_of_vehicles, true_boxes
 from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
 
-__all__ = ["FAULTS", "stored"]
-
 _SUITE = """\
 suite: Seeded
 models:

@@ -12,8 +12,6 @@ from roadworthy.errors import InputError
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.zoo.catalogue import reason
 
-__all__ = ["Checkpoint", "existing_checkpoint", "read_checkpoint", "write_checkpoint"]
-
 _HASH = 64  # digits of a SHA-256
 _PARTS = ("identity", "epoch", "module", "best", "best_epoch", "optimizer", "scaler", "curve")
 

@@ -8,8 +8,6 @@ from roadworthy.models.protocols import Driver, SystemUnderTest
 from roadworthy.world import Conditions, Observation, Simulation
 from roadworthy.world.track import LANE_WIDTH
 
-__all__ = ["Lap", "drive_lap"]
-
 _LONGEST_STOP = 30.0  # seconds; the traffic lights of the world are not longer red
 
 

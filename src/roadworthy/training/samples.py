@@ -22,8 +22,6 @@ from roadworthy.models.images import ImageInput
 from roadworthy.training.evaluation import nothing_to_use, with_history
 from roadworthy.training.tasks import TrainingTask
 
-__all__ = ["Samples", "read_samples"]
-
 _CHUNK = 64  # frames per job: large enough that sending them costs little, small enough to share the work
 _HISTORIES = 4  # at least so long is a job: each reads the history of its first frames once more
 _SHARES = (0.5, 2.0)  # of the validation data that was asked for: what a cut between drives may come to

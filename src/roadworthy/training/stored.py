@@ -19,8 +19,6 @@ from roadworthy.images import decode_pixels
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.training.samples import Samples
 
-__all__ = ["Encoding", "StoredMaterial", "reading_material", "restored", "stored", "write_material"]
-
 Encoding = Literal["png", "jpg"]
 """How images are stored: as they are, or as JPEGs of quality 95 in about a third of the space."""
 

@@ -21,7 +21,6 @@ from roadworthy.training.perception_tasks import ClassificationTask, DetectionTa
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["DrivingTask", "TrainingTask", "task_for"]
 
 _LEAST_SPREAD = 1e-3  # degrees or m/s; targets that are all the same have none
 _MOST_SPREAD = 1e4  # degrees or m/s; no vehicle does this

@@ -29,7 +29,6 @@ from roadworthy.training.tasks import TrainingTask, task_for
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["CHECKPOINT", "Trained", "train", "train_on"]
 
 CHECKPOINT = "checkpoint.pt"
 _COMPARED = 4  # frames on which the exported network is compared with the trained one

@@ -10,8 +10,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STEPS", "looked_up", "normal_noise", "normal_quantiles", "random_bits", "smooth_noise"]
-
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 STEPS = 65536

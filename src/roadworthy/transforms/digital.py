@@ -26,8 +26,6 @@ from roadworthy.transforms.transform import (
     shortened,
 )
 
-__all__ = ["Elastic", "JPEG", "Pixelate"]
-
 Map = NDArray[np.float32]
 Ids = NDArray[np.uint16 | np.int32]
 

@@ -26,8 +26,6 @@ from roadworthy.transforms.transform import (
     shortened,
 )
 
-__all__ = ["GaussianNoise", "ImpulseNoise", "ShotNoise", "SpeckleNoise"]
-
 _COARSE = 4096  # steps of the tables of shot noise, of which there is one for each level
 _NO_NOISE = 1e7  # photons; the noise is then a fifteenth of a level at most
 

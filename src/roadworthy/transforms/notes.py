@@ -13,8 +13,6 @@ from roadworthy._frozen import FrozenDict
 from roadworthy.frames import Frame
 from roadworthy.transforms.wording import Description
 
-__all__ = ["metadata_with", "metadata_without", "without_places"]
-
 _KEY = "added"
 _PLACE = ("box", "foot", "side", "mirrored")
 """What a note says about where a thing is in the image, and which way round."""

@@ -22,8 +22,6 @@ from roadworthy.transforms.making import make_transform
 from roadworthy.transforms.transform import Transform
 from roadworthy.transforms.wording import Description, described
 
-__all__ = ["AddOperation", "Engine", "Operation", "RemoveOperation", "ReplaceOperation", "transform_for"]
-
 _MADE_BY: Mapping[str, str] = {
     "rainy": "rain",
     "snowy": "snow",

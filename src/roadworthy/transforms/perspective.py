@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
 
-__all__ = ["FAR", "GROUND", "ROAD", "Perspective", "distance_map", "real_height"]
-
 Mask = NDArray[np.bool_]
 Map = NDArray[np.float32]
 Vector = NDArray[np.float64]

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from roadworthy.transforms.transform import Image, ImageTransform, Presets, choice, number, register
 from roadworthy.visual_change import Tolerance
 
-__all__ = ["Brightness", "ColourJitter", "Contrast", "RGBShift", "Saturate"]
-
 _LUMA = np.array([0.299, 0.587, 0.114])
 # From RGB to luma and the two axes of colour, as NTSC has it; the grey axis is the first.
 _YIQ = np.array([_LUMA, [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])

@@ -10,8 +10,6 @@ from roadworthy._frozen import FrozenDict
 from roadworthy.errors import OntologyError
 from roadworthy.ontology import Element, Ontology, normalized, ontology
 
-__all__ = ["Description", "described"]
-
 _ARTICLES = ("a", "an", "the", "all", "every", "any")
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from roadworthy._frozen import described
 from roadworthy.errors import FrameError
 
-__all__ = ["RGB_WEIGHTS", "Doubles", "Image", "Pixels", "checked", "grey", "reflected"]
-
 Image = NDArray[np.uint8] | NDArray[np.floating[Any]]
 Pixels = NDArray[np.floating[Any]]
 """Of single or double precision."""

@@ -6,8 +6,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Image", "Mask", "look_distance", "ssim"]
-
 Image = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 Map = NDArray[np.float32]

@@ -26,16 +26,6 @@ from roadworthy.errors import InputError, UnknownNameError, suggest
 if TYPE_CHECKING:
     from roadworthy._yaml import YamlFile
 
-__all__ = [
-    "HumanStudy",
-    "Preserved",
-    "Tolerance",
-    "human_studies",
-    "human_study",
-    "known_tolerance",
-    "tolerance_of",
-    "tolerated",
-]
 
 PUBLISHED = Path(__file__).with_name("tolerance.yaml")
 DEFAULT_STUDY = "imagenet"

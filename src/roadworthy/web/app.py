@@ -28,8 +28,6 @@ from roadworthy.web.services import Services
 from roadworthy.web.settings import Settings
 from roadworthy.web.studies import routes as studies
 
-__all__ = ["DESTINATIONS", "create_app"]
-
 _STATIC = Path(__file__).with_name("static")
 _TOKENS = Path(report_pages.__file__).with_name("static") / "tokens.css"
 _LOG = logging.getLogger(__name__)

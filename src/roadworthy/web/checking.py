@@ -11,8 +11,6 @@ import json
 import sys
 from typing import Any
 
-__all__ = ["CheckProcess", "answer", "main"]
-
 _MODULE = "roadworthy.web.checking"
 _LONGEST_LINE = 8 * 1024 * 1024
 

@@ -9,8 +9,6 @@ from roadworthy.errors import InputError
 from roadworthy.web.jobs.states import ID
 from roadworthy.web.settings import Settings
 
-__all__ = ["FILMS", "REPORT", "REPORT_POLICY", "RunFolders", "file_below"]
-
 REPORT = "report.html"
 """The report of a run, in its folder."""
 REPORT_POLICY = "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline'; img-src data:"

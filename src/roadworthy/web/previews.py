@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from roadworthy.rules.expectation import Expectation
     from roadworthy.web.pages import Pictures
 
-__all__ = ["preview"]
 
 _OBJECTS = 12  # of a frame that are listed
 

@@ -10,8 +10,6 @@ from roadworthy.errors import InputError
 from roadworthy.web.services import services_of
 from roadworthy.web.working import Work
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/working")
 
 

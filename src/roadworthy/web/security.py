@@ -20,8 +20,6 @@ from starlette.requests import cookie_parser
 
 from roadworthy.web.settings import Settings
 
-__all__ = ["CSRF_HEADER", "Gate", "HEADERS", "POLICY", "SESSION_COOKIE", "Sessions", "TOKEN_COOKIE"]
-
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]

@@ -26,8 +26,6 @@ from roadworthy.web.turns import Turns
 from roadworthy.web.wall import Walls
 from roadworthy.web.working import Workbench
 
-__all__ = ["Services", "check_ask", "services_of"]
-
 # What was read is kept: whoever corrects a slip comes by the same texts again.
 _read_rule, _read_spec = lru_cache(256)(read_rule), lru_cache(256)(read_spec)
 

@@ -14,8 +14,6 @@ from roadworthy.web.services import services_of
 from roadworthy.web.tolerated import Found, find_thresholds, has_answers
 from roadworthy.web.working import stamp_of
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/thresholds")
 
 _PATIENCE = 1.0  # seconds after which the page is shown without the thresholds

@@ -8,8 +8,6 @@ from threading import BoundedSemaphore, Lock
 
 from roadworthy.errors import InputError
 
-__all__ = ["Turns"]
-
 
 class Turns:
     """Lets one request after the other do something.

@@ -14,8 +14,6 @@ from typing import Any, Generic, TypeVar
 
 from roadworthy.errors import InputError
 
-__all__ = ["Progress", "Work", "Workbench", "stamp_of"]
-
 T = TypeVar("T")
 _CANCELLED = "it was cancelled: ask for it again"
 _PAUSE = 0.2  # seconds between two looks whether whoever waits for a turn still wants it

@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Array", "Bytes", "Flags", "Floats", "Ids", "Indices", "Ints", "Packed", "look_up", "vector"]
-
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 Array = NDArray[np.float32]

@@ -10,8 +10,6 @@ import numpy as np
 from roadworthy.errors import SceneError
 from roadworthy.world.arrays import Array, vector
 
-__all__ = ["Camera", "Projection", "View"]
-
 
 @dataclass(frozen=True)
 class Projection:

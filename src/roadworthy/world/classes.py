@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from roadworthy.ontology import ontology
 
-__all__ = [
-    "BICYCLIST", "BOXED", "BUILDING", "CROSSWALK", "LINE", "NAMES", "PEDESTRIAN", "POLE", "ROAD", "SIDEWALK",
-    "SKY", "STOP_LINE", "TERRAIN", "TRAFFIC_LIGHT", "TRAFFIC_SIGN", "TREE", "VEHICLE",
-]  # fmt: skip
-
 NAMES = ontology().label_classes
 _id = NAMES.index
 

@@ -28,8 +28,6 @@ from roadworthy.world.scene import (
 )
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 
-__all__ = ["add", "remove", "replace", "with_conditions"]
-
 _PLACES: dict[str, float] = {
     "sidewalk": ROAD_HALF_WIDTH + 1.2,
     "lane": LANE_CENTRE,

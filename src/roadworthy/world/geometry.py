@@ -15,9 +15,6 @@ from roadworthy.world.painter import Faces, paint_order, prepare
 from roadworthy.world.placement import Placed, Placement
 from roadworthy.world.scene import Scene
 
-__all__ = ["Geometry", "geometry"]
-
-
 _WIDE = 1.3  # metres; broader things are ordered by their outline
 _CORNERS_FORWARD, _CORNERS_RIGHT = vector([-1, -1, 1, 1]), vector([-1, 1, 1, -1])
 

@@ -19,9 +19,6 @@ from roadworthy.world.mesh import Color, Surface
 from roadworthy.world.scene import Marking
 from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH, Track
 
-__all__ = ["SIDEWALK_OUTER", "GroundFaces", "ground_faces", "height_beside_road"]
-
-
 _KERB_HEIGHT, _KERB_WIDTH = 0.12, 0.03
 _PLOUGHED = LANE_WIDTH + 0.02  # metres from the centre line up to which a road is cleared of snow
 SIDEWALK_OUTER = 6.6

@@ -15,9 +15,6 @@ import numpy as np
 from roadworthy.world.arrays import Array, Flags, Ids, Indices, Ints
 from roadworthy.world.camera import Projection
 
-__all__ = ["NEAR", "Faces", "Silhouette", "draw", "paint_order", "prepare"]
-
-
 NEAR = 0.4  # metres; nothing nearer is drawn
 _SHIFT = 4  # fractional bits of a corner's position
 _SMALLEST = 2.5  # square sub-pixels

@@ -17,9 +17,6 @@ from roadworthy.world.scene import Scene, Scenery, Thing
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import Track
 
-__all__ = ["Placed", "Placement"]
-
-
 _THINGS_UNTIL = 115.0  # metres ahead
 _THINGS_FROM = -15.0
 _DETAIL_UNTIL = 32.0  # metres at a focal length of 220 pixels

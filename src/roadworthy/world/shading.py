@@ -25,8 +25,6 @@ from roadworthy.world.scene import Scene
 from roadworthy.world.sky import BACKDROP_FACES, HILLS, Backdrop
 from roadworthy.world.surface import TEXEL, Texels, Texture
 
-__all__ = ["shade"]
-
 _Light = tuple[Array, Array]
 """How much of it reaches each pixel, and its colour."""
 

@@ -16,9 +16,6 @@ from roadworthy.world.placement import Placed
 from roadworthy.world.raster import Raster
 from roadworthy.world.shapes import LAMP_HEAD
 
-__all__ = ["ground_masks"]
-
-
 _TURN = np.linspace(0, 2 * np.pi, 12, endpoint=False)
 _CIRCLE = vector(np.stack([np.cos(_TURN), np.sin(_TURN)], axis=-1))
 _SHADOWS_UNTIL = 75.0

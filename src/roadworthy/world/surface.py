@@ -13,9 +13,6 @@ from roadworthy.world.arrays import Array, Indices, Ints, look_up, vector
 from roadworthy.world.raster import Raster
 from roadworthy.world.sky import BACKDROP_FACES, Backdrop, fractal_noise
 
-__all__ = ["TEXEL", "Texels", "Texture"]
-
-
 _TILE = 1024  # side in texels; a power of two, so that wrapping is one bit operation
 _ON_GROUND, _ON_THINGS = np.float32(22.0), np.float32(40.0)  # texels per metre
 _FADES_ON_GROUND, _FADES_ON_THINGS = np.float32(14.0), np.float32(45.0)  # metres at a focal length of 440

@@ -14,8 +14,6 @@ from roadworthy.world.scene import FIRST_ACTOR_ID, Details, Scene, Thing
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE, Track
 
-__all__ = ["traffic_after", "traffic_around", "traffic_near"]
-
 _KINDS = ("car", "car", "car", "car", "van", "truck", "school bus")
 _COLORS = (
     "white",

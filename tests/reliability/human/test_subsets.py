@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import (
-    HumanAnswer,
-    SimulatedHumans,
-    curves_overlap,
-    estimate_threshold,
-    study_answers,
-    study_bins,
-)
+from roadworthy.papers.reliability import curves_overlap, study_answers, study_bins
+from roadworthy.reliability.human import HumanAnswer, SimulatedHumans, estimate_threshold
 
 STEP = float("inf")
 

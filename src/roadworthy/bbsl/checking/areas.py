@@ -32,8 +32,6 @@ from roadworthy.bbsl.checking.symbols import (
     related,
 )
 
-__all__ = ["Areas", "ExactAreas", "GridAreas", "OpaqueAreas", "TooManyBoxes"]
-
 _MOST_EXACT = 6
 """Boxes of one union: inclusion and exclusion has 2^n - 1 terms."""
 

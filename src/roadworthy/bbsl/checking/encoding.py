@@ -28,8 +28,6 @@ from roadworthy.bbsl.checking.symbols import (
 from roadworthy.bbsl.specification import Spec
 from roadworthy.errors import InputError
 
-__all__ = ["Application", "Encoding"]
-
 Scope = Mapping[str, Symbolic]
 
 

@@ -27,7 +27,6 @@ from roadworthy.bbsl.values import Box, Interval
 if TYPE_CHECKING:
     import z3
 
-__all__ = ["Call", "Model", "Value", "nice_model", "number_of"]
 
 Value = bool | float | Interval | Box | tuple[Box, ...]
 

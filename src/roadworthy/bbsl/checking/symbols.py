@@ -12,26 +12,6 @@ from typing import Any, TypeAlias
 
 from roadworthy.errors import InputError
 
-__all__ = [
-    "Formula",
-    "Member",
-    "SymbolicBool",
-    "SymbolicBox",
-    "SymbolicInterval",
-    "SymbolicReal",
-    "SymbolicSet",
-    "Symbolic",
-    "Term",
-    "conjunction",
-    "disjunction",
-    "intersection",
-    "limited",
-    "maximum",
-    "minimum",
-    "negation",
-    "related",
-]
-
 Term: TypeAlias = Any
 """A number of z3, whose Python interface has no types."""
 Formula: TypeAlias = Any

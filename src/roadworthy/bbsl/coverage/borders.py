@@ -32,8 +32,6 @@ from roadworthy.bbsl.testing.judging import Corners, labels_of
 from roadworthy.bbsl.values import Box, Coordinates, Interval, Value
 from roadworthy.errors import InputError
 
-__all__ = ["Change", "nearest_changes", "pinned"]
-
 
 @dataclass(frozen=True)
 class Change:

@@ -28,8 +28,6 @@ from roadworthy.bbsl.syntax import And, Expression, Not, Or, Quantified, Truth
 from roadworthy.bbsl.values import Coordinates
 from roadworthy.errors import InputError
 
-__all__ = ["AtomCoverage", "SpecCoverage"]
-
 
 @dataclass
 class AtomCoverage:

@@ -10,8 +10,6 @@ import numpy as np
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 
-__all__ = ["LabelledFrames"]
-
 
 class _Labels(Protocol):
     """A data set that knows the boxes of a frame without its image, such as `KittiDataset`."""

@@ -15,8 +15,6 @@ from roadworthy.bbsl.syntax import Type
 from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import ontology
 
-__all__ = ["ObjectRole", "find_role", "object_values"]
-
 
 @dataclass(frozen=True)
 class ObjectRole:

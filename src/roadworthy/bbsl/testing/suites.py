@@ -20,8 +20,6 @@ from typing import Any
 
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["SuiteTest", "load_suite"]
-
 _KEYS = ("spec", "values", "data", "system")
 
 

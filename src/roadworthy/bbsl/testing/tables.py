@@ -8,8 +8,6 @@ from typing import Any
 
 from roadworthy.bbsl.testing.judging import TestRow
 
-__all__ = ["Cell", "Comparison", "Count", "compare"]
-
 THRESHOLDS = (0.6, 0.8)
 """The IoU thresholds of the paper's Table 3."""
 

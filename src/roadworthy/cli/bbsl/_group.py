@@ -9,8 +9,6 @@ import typer
 
 from roadworthy.cli._commands import Group
 
-__all__ = ["Bind", "SpecFile", "app"]
-
 HELP = "Specify object detection formally, prove specifications sound, and test detectors with them."
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)

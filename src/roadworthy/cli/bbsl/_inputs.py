@@ -20,25 +20,6 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.models import SystemUnderTest
 
-__all__ = [
-    "Annotations",
-    "Classes",
-    "Detections",
-    "Invalid",
-    "Model",
-    "ObjectName",
-    "Set",
-    "Size",
-    "Subject",
-    "Truth",
-    "bound_subject",
-    "detector_form",
-    "detector_of",
-    "subject_of",
-    "truth_form",
-    "truth_of",
-    "zones_of",
-]
 
 Truth = Annotated[
     str, typer.Option("--truth", metavar="DATA", help="The ground truth: a data set, such as kitti:path.")

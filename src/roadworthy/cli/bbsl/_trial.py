@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from roadworthy.models import SystemUnderTest
     from roadworthy.runs.store import Tested
 
-__all__ = ["Trial"]
-
 
 class Trial:
     """One specification, one data set, one detector.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from roadworthy.bbsl import Spec
     from roadworthy.bbsl.checking import CheckResult
 
-__all__ = ["check"]
 
 Files = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Files with specifications in BBSL.")]
 Boxes = Annotated[

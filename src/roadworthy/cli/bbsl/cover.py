@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.frames import Boxes, Frame
 
-__all__ = ["cover"]
 
 Near = Annotated[float, typer.Option(metavar="PX", help="How many pixels from a border is near it.")]
 Grid = Annotated[str, typer.Option(metavar="CxR", help="Columns and rows of the grid over the image.")]

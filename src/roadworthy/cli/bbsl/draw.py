@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from roadworthy.frames import Frame
 
-__all__ = ["draw"]
 
 Out = Annotated[Path, typer.Option(metavar="FILE", help="The picture, PNG or SVG.")]
 Truth = Annotated[str, typer.Option("--truth", metavar="DATA", help="Draw a frame of this data set instead.")]

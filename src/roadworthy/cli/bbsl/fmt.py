@@ -15,8 +15,6 @@ from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.bbsl._group import app
 from roadworthy.errors import InputError
 
-__all__ = ["fmt"]
-
 Files = Annotated[
     list[str], typer.Argument(metavar="SPEC", help="Files of specifications; - for standard input.")
 ]

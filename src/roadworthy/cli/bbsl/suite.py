@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from roadworthy.bbsl.testing.suites import SuiteTest
     from roadworthy.cases import Outcome
 
-__all__ = ["suite"]
 
 File = Annotated[Path, typer.Argument(metavar="SUITE", help="A YAML file of tests.")]
 Data = Annotated[

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from roadworthy.bbsl.testing import Comparison, TestRow
     from roadworthy.cases import Dataset, Outcome
 
-__all__ = ["try_detections"]
 
 Match = Annotated[
     str,

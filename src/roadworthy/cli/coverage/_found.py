@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from roadworthy.coverage.search.settings import Settings
     from roadworthy.runs import RunResult
 
-__all__ = ["Found", "give_out"]
 
 _LISTED = 10  # findings that are printed
 _HOLES = 8

@@ -6,8 +6,6 @@ import typer
 
 from roadworthy.cli._commands import Group
 
-__all__ = ["IDLE_TRAINING", "app"]
-
 IDLE_TRAINING = (
     "--training is for multisection, boundary, strong-activation and the surprises: name one of them with "
     "-c, or leave it out"

@@ -12,7 +12,6 @@ from roadworthy.cli._console import console, make_folder, plain_table
 if TYPE_CHECKING:
     from roadworthy.coverage.measuring import Measured
 
-__all__ = ["FUNCTIONAL", "as_document", "print_measured", "write_measured"]
 
 FUNCTIONAL = "functional"
 _SHOWN = 5  # holes of each dimension or cross, and untried neurons of each layer, that are printed

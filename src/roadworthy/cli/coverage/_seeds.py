@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from roadworthy.cli.coverage.study._inputs import SeedImages
     from roadworthy.frames import Frame, SignalUnits
 
-__all__ = ["Seeds"]
-
 
 class Seeds:
     """The seed images that can be used, read when they are asked for.

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset, Scalar
     from roadworthy.frames import Frame
 
-__all__ = ["StoredImage", "Suite", "check_searched", "stored_images"]
 
 _FAILING = ("violated", "error")
 _ORIGINALS = "not applicable"  # a search stores its seed images as well, and there is no verdict on them

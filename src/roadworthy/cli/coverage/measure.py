@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame
     from roadworthy.models import Network
 
-__all__ = ["measure"]
 
 _BATCH = 32
 _POINTS = 24  # of the growth curve, at least

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from roadworthy.training.retraining import GuidedImage, Material, Retrained
     from roadworthy.transforms import Transform
 
-__all__ = ["retrain"]
-
 
 @app.command(
     cls=Command,

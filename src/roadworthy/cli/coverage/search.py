@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from roadworthy.coverage.observed import Observed
     from roadworthy.coverage.search.settings import Settings
 
-__all__ = ["search"]
 
 _BATCH = 32
 _ID = "coverage"

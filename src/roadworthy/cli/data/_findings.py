@@ -12,7 +12,6 @@ from roadworthy.cli._console import listed
 if TYPE_CHECKING:
     from roadworthy.frames import Frame
 
-__all__ = ["Findings"]
 
 _MOST_NAMED = 12
 

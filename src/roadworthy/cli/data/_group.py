@@ -8,8 +8,6 @@ import typer
 
 from roadworthy.cli._commands import Group
 
-__all__ = ["Reference", "app"]
-
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Look at data sets, check them and convert them.")
 
 Reference = Annotated[

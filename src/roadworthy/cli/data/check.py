@@ -20,7 +20,6 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
 
-__all__ = ["check"]
 
 BAD_FILES = 2
 _MOST_SHOWN = 20  # bad frames in the text for people; JSON has all

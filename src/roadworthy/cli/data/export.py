@@ -16,7 +16,6 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.datasets import ExportSummary
 
-__all__ = ["export"]
 
 _MOST_NAMED = 12
 

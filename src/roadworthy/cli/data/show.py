@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.frames import Frame
 
-__all__ = ["show"]
 
 _TILE_WIDTH = 640  # pixels on the sheet
 _MOST_FRAMES = 400  # larger pictures open in hardly any program

@@ -12,7 +12,6 @@ from roadworthy.cli._commands import Group
 if TYPE_CHECKING:
     from roadworthy.driving.metrics import MetricSettings
 
-__all__ = ["SettingsFile", "app", "settings_of"]
 
 HELP = (
     "Let models drive in simulators, measure how well they drive, and learn oracles that notice bad driving."

@@ -11,8 +11,6 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
 
-__all__ = ["drives_in"]
-
 
 def drives_in(places: Sequence[Path]) -> Iterator[tuple[Path, Drive]]:
     """Yield the drives of folders and where each lies; a folder of folders stands for all drives in it.

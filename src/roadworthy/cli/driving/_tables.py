@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
     from roadworthy.driving.metrics import MetricTable
 
-__all__ = ["SHOWN", "as_number", "drive_facts", "print_sectors", "sector_rows", "write_rows"]
 
 SHOWN = ("Mean(SP)", "SD(SP)", "SD(LP)", "Max(LP)", "SD(SA)", "Count(LCR)", "Count(CR)")
 """The metrics of a table that fits on a screen."""

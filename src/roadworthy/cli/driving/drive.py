@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from roadworthy.driving.simulators import Limits, Recorder, Situation
     from roadworthy.report.films import Film
 
-__all__ = ["drive"]
-
 
 @app.command(
     cls=Command,

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
     from roadworthy.driving.metrics import MetricSettings
 
-__all__ = ["metrics"]
 
 Per = Literal["drive", "sector", "step"]
 _LENGTHS = ("drive", "sector", "step")

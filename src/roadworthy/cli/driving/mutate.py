@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from roadworthy.models.zoo import Variant
     from roadworthy.training.mutants import Judged, Mutant, Mutation
 
-__all__ = ["mutate"]
 
 _ALL = "GF,WS,NEB,NAI,NS,LR,LA,LD"
 

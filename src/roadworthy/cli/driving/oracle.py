@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from roadworthy.driving.oracles import Direction, Oracle
     from roadworthy.driving.sectors import SectorTable
 
-__all__ = ["oracle"]
 
 Folders = list[Path] | None
 

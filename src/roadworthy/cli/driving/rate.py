@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from roadworthy.driving.rating.results import StudyResult
     from roadworthy.report.films import Film
 
-__all__ = ["plan", "ratings", "results"]
 
 _HELP = "Let people rate clips of drives on a 5-point scale, and hold metrics against what they think."
 

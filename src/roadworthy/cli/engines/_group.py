@@ -12,7 +12,6 @@ from roadworthy.cli._commands import Group
 if TYPE_CHECKING:
     from roadworthy.transforms.learned import LearnedEngine
 
-__all__ = ["FILE", "File", "Which", "app", "opened_engine"]
 
 HELP = "Look at image engines, use and compare learned ones, train and import your own."
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from roadworthy.cli._console import parse_options
 
-__all__ = ["network_settings"]
-
 _SIZE = re.compile(r"(\d+)x(\d+)")
 _WORDS = {"true": True, "false": False}
 

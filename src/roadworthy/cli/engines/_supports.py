@@ -10,8 +10,6 @@ import typer
 
 from roadworthy.errors import InputError
 
-__all__ = ["Supports", "parse_supports"]
-
 Supports = Annotated[
     list[str] | None,
     typer.Option(

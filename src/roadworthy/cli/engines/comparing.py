@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from roadworthy.training.engines.pairs import Change
     from roadworthy.transforms.learned import LearnedEngine
 
-__all__ = ["compare"]
-
 
 @app.command(
     cls=Command,

@@ -12,8 +12,6 @@ from roadworthy.cli._console import console, examples, make_folder, print_json
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.engines._group import Which, app, opened_engine
 
-__all__ = ["export"]
-
 
 @app.command(cls=Command, epilog=examples("roadworthy engines export day-to-night --out night.pt"))
 def export(

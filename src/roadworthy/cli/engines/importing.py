@@ -17,8 +17,6 @@ from roadworthy.cli.engines._settings import network_settings
 from roadworthy.cli.engines._supports import Supports, parse_supports
 from roadworthy.errors import InputError
 
-__all__ = ["import_engine"]
-
 Size = Annotated[
     str, typer.Option(metavar="WIDTHxHEIGHT", help="The size of the images that it was trained with.")
 ]

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from roadworthy.transforms import UserEngine
     from roadworthy.transforms.learned import EngineCard, Metric
 
-__all__ = ["list_engines", "show"]
 
 _NEARER = {True: "yes", False: "no", None: "not measured"}
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from roadworthy.training.engines.settings import EngineSettings, EngineWatcher, Measured
     from roadworthy.transforms.learned.card import EngineCard
 
-__all__ = ["app", "synthesis", "translation"]
 
 app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Train an engine of your own; a GPU makes it bearable."

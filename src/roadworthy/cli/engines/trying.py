@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from roadworthy.transforms import Operation, Transform
     from roadworthy.transforms.learned import LearnedEngine
 
-__all__ = ["try_engine"]
 
 _TILE_WIDTH = 400  # pixels on the sheet
 _MOST_FRAMES = 50

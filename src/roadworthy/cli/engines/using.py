@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from roadworthy.transforms import UserEngine
 
-__all__ = ["use"]
-
 
 @app.command(
     cls=Command,

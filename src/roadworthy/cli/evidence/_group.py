@@ -12,8 +12,6 @@ import typer
 from roadworthy.cli._commands import Group
 from roadworthy.cli._console import console
 
-__all__ = ["Run", "Suite", "app", "told"]
-
 HELP = (
     "Bundle what a run shows, check that nothing was changed and that it reproduces, hand it to other tools."
 )

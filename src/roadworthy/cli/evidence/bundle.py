@@ -15,8 +15,6 @@ from roadworthy.cli.evidence._group import Run, Suite, app, told
 if TYPE_CHECKING:
     from roadworthy.runs.evidence import Bundle
 
-__all__ = ["bundle"]
-
 
 @app.command(
     cls=Command,

@@ -16,7 +16,6 @@ from roadworthy.errors import InputError, suggest
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["export"]
 
 _TARGETS = ("mlflow", "fiftyone", "reqif")
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from roadworthy.runs.evidence import Verification
     from roadworthy.runs.evidence.rerunning import Rerun
 
-__all__ = ["verify"]
 
 _MOST = 50  # findings that are printed; --json has all
 

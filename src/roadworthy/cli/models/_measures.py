@@ -10,8 +10,6 @@ from roadworthy.cli._console import console, plain_table
 if TYPE_CHECKING:
     from roadworthy.models.scorers import Measure
 
-__all__ = ["print_measures"]
-
 
 def print_measures(measures: Sequence[Measure]) -> None:
     """Write measures for people, a line each."""

@@ -11,7 +11,6 @@ from roadworthy.cli._console import parse_options
 if TYPE_CHECKING:
     from roadworthy.models.zoo import Variant
 
-__all__ = ["NetworkOptions", "Outputs", "Small", "chosen_variant"]
 
 Outputs = Annotated[
     str | None,

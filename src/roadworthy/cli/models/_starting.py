@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from roadworthy.models.images import ImageInput
     from roadworthy.models.network import Runtime, Tensor
 
-__all__ = ["description_to_begin_with"]
 
 _SIGNALS = ("steering", "speed", "throttle", "brake")
 _MOST_SIGNALS = 3

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from roadworthy.models import SystemUnderTest
     from roadworthy.models.scorers import Measure
 
-__all__ = ["evaluate"]
-
 
 @app.command(
     cls=Command,

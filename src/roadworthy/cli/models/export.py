@@ -17,7 +17,6 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.training import ExportFormat
 
-__all__ = ["export"]
 
 _FORMATS: dict[str, ExportFormat] = {".onnx": "onnx", ".pt": "torchscript", ".ts": "torchscript"}
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from roadworthy.models.zoo import Variant
     from roadworthy.training import Card, EpochResult, Settings, Watcher
 
-__all__ = ["train"]
 
 _OTHER_SEED = 1_000_003  # what is added to the seed of data that is made, for validation
 

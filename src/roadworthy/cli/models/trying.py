@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from roadworthy.models import Network, SystemUnderTest
     from roadworthy.models.network import Runtime
 
-__all__ = ["try_model"]
 
 _MOST_FRAMES = 100
 _SECONDS = 2.0  # for measuring time

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from roadworthy.runs import ImageRetention, SeveralResults
     from roadworthy.runs.store import Tested
 
-__all__ = ["Campaign", "measures_of"]
-
 
 def measures_of(system: SystemUnderTest, data: Dataset, texts: Sequence[str]) -> list[Measure]:
     """Return the measures that fit a model as it was opened, of those that are given, or the usual ones.

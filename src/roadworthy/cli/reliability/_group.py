@@ -6,8 +6,6 @@ import typer
 
 from roadworthy.cli._commands import Group
 
-__all__ = ["app"]
-
 HELP = "Check that a model still sees what a human still sees."
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)

@@ -17,23 +17,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = [
-    "SYMBOLS",
-    "Answers",
-    "AnswersFrom",
-    "Columns",
-    "MaybeAnswers",
-    "OnOriginals",
-    "Only",
-    "Plot",
-    "RuleName",
-    "Width",
-    "each_of",
-    "given_originals",
-    "opened_answers",
-    "print_left_out",
-    "threshold_document",
-]
 
 SYMBOLS = {"correctness": "t_c", "prediction": "t_p"}
 

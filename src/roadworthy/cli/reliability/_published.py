@@ -13,8 +13,6 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.reliability.human import Threshold
 
-__all__ = ["show_published", "write_study"]
-
 
 def show_published(*, as_json: bool) -> None:
     """Write the published thresholds, and where they are from."""

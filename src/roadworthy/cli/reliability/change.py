@@ -14,8 +14,6 @@ from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Study
 
-__all__ = ["change"]
-
 
 @app.command(
     cls=Command,

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from roadworthy.reliability import Preservation
     from roadworthy.result_tables import ResultTable
 
-__all__ = ["check", "requirements_for"]
 
 _FEW = 200  # changed images; below, a batch of the bootstrap repeats most of them
 

@@ -14,8 +14,6 @@ from roadworthy.cli._datasets import AsJson, Options, opened
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Out, Seed, Transforms
 
-__all__ = ["plan"]
-
 
 @app.command(
     cls=Command,

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from roadworthy.result_tables import ResultTable
     from roadworthy.runs import SeveralResults
 
-__all__ = ["rank"]
-
 
 @app.command(
     cls=Command,

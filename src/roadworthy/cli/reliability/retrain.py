@@ -20,7 +20,6 @@ from roadworthy.cli.reliability._options import Data, Limit, Seed, Study, Transf
 if TYPE_CHECKING:
     from roadworthy.training.retraining.tolerated import WithChanges
 
-__all__ = ["retrain"]
 
 _OTHER_SEED = 1_000_003  # what is added to the seed of changes and of data that is made, for validation
 

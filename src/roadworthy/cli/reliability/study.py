@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from roadworthy.papers.reliability import LevelStudy
     from roadworthy.result_tables import ResultTable
 
-__all__ = ["levels", "studies"]
 
 studies = typer.Typer(cls=Group, no_args_is_help=True, help="Do the paper's studies on images of your own.")
 app.add_typer(studies, name="study")

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from roadworthy.papers.reliability import SubsetStudy
     from roadworthy.reliability.human import Bins, HumanData, Originals
 
-__all__ = ["subsets"]
-
 
 @studies.command(
     cls=Command,

@@ -33,8 +33,6 @@ from roadworthy.cli.reliability._published import show_published, write_study
 if TYPE_CHECKING:
     from roadworthy.reliability.human import Threshold
 
-__all__ = ["thresholds"]
-
 
 @app.command(
     cls=Command,

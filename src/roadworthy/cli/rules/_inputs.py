@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from roadworthy.rules.generation import Plan
     from roadworthy.transforms import Transform, UserEngine
 
-__all__ = [
-    "plans_of",
-    "predicted_outputs",
-    "read_engines_file",
-    "settings_of",
-    "tolerances",
-    "transform_named",
-]
-
 
 def plans_of(
     sentences: Sequence[str],

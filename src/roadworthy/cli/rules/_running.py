@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from roadworthy.runs.store import Tested
     from roadworthy.transforms import UserEngine
 
-__all__ = ["Campaign", "exit_code", "write_report"]
 
 _BUILT_IN = "what is built in"
 

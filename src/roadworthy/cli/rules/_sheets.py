@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from roadworthy.rules.shrinking import Shrunk
     from roadworthy.runs import SeveralResults
 
-__all__ = ["shrunk_sheet", "violation_sheet", "write_sheets"]
 
 _TILE_WIDTH = 480
 

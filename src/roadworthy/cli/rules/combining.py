@@ -34,7 +34,6 @@ from roadworthy.cli.rules._running import Campaign, exit_code, write_report
 if TYPE_CHECKING:
     from roadworthy.rules.tables import ResultTable
 
-__all__ = ["compare", "compose"]
 
 Rule = Annotated[str, typer.Option("--rule", "-r", metavar="SENTENCE", help="The rule.")]
 

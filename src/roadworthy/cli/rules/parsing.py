@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from roadworthy.rules import Block, Rule
     from roadworthy.rules.language.words import Words
 
-__all__ = ["explain", "parse"]
 
 _RULE = '"If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."'
 

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from roadworthy.rules.tables import ResultTable
     from roadworthy.runs import SeveralResults
 
-__all__ = ["run"]
 
 Worst = Annotated[
     int, typer.Option(metavar="N", help="Violations on each sheet, the worst ones; 0 draws no sheets.")

@@ -19,8 +19,6 @@ from roadworthy.errors import InputError, suggest
 if TYPE_CHECKING:
     from roadworthy.rules.study import Scores, StudyPair, StudyResult
 
-__all__ = ["ratings", "study"]
-
 
 @app.command(
     cls=Command,

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from roadworthy.papers.truth_matrix import TruthMatrix, TruthRow
 
-__all__ = ["truth"]
-
 
 @app.command(
     cls=Command, epilog=examples("roadworthy rules truth", "roadworthy rules truth --sample 200 --json")

@@ -6,8 +6,6 @@ import typer
 
 from roadworthy.cli._commands import Group
 
-__all__ = ["app"]
-
 HELP = "Check the files of suites, and get the JSON Schema for your editor. `roadworthy run` runs them."
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)

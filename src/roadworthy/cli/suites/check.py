@@ -14,8 +14,6 @@ from roadworthy.cli._suites import planned
 from roadworthy.cli.suites._group import app
 from roadworthy.errors import InputError
 
-__all__ = ["check"]
-
 
 @app.command(
     cls=Command,

@@ -11,8 +11,6 @@ from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples
 from roadworthy.cli.suites._group import app
 
-__all__ = ["schema"]
-
 
 @app.command(
     cls=Command,

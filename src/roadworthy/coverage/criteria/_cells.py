@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.errors import InputError
 
-__all__ = ["Cells", "Counted", "Criterion", "Visits"]
-
 Visits = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Which image of a batch visited which cell: two arrays of one length, every pair once."""
 

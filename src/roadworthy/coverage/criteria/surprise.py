@@ -19,14 +19,6 @@ from roadworthy.coverage.criteria._cells import Cells, Visits
 from roadworthy.errors import InputError, suggest
 from roadworthy.seeding import rng_for
 
-__all__ = [
-    "Density",
-    "DistanceSurpriseCoverage",
-    "LikelihoodSurpriseCoverage",
-    "Reference",
-    "learn_reference",
-]
-
 Density = Literal["kde", "gaussian"]
 """How the density of the training data is estimated: by kernels, or as one normal distribution."""
 

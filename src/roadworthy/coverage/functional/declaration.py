@@ -17,7 +17,6 @@ from roadworthy.ontology import CONDITIONS, VOID, normalized, ontology
 if TYPE_CHECKING:
     from roadworthy._yaml import YamlFile
 
-__all__ = ["Bin", "Dimension", "OperatingDomain", "Thing"]
 
 DEFAULT = Path(__file__).parents[1] / "operating_domain.yaml"
 

@@ -14,8 +14,6 @@ from roadworthy.coverage.functional.declaration import Dimension, OperatingDomai
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 
-__all__ = ["FunctionalCoverage", "Row"]
-
 
 class Row(NamedTuple):
     """The figures of one dimension or cross.

@@ -13,8 +13,6 @@ from roadworthy.cases import Scalar
 from roadworthy.coverage.clusters import Failure, cluster
 from roadworthy.coverage.search.originals import FINGERPRINT
 
-__all__ = ["Finding", "Growth", "failures_of", "findings_of", "growth_of", "most_different"]
-
 Row = Mapping[str, Scalar]
 
 GUIDED = "guided"

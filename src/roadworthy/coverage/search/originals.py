@@ -20,8 +20,6 @@ from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.seeding import rng_for
 
-__all__ = ["FINGERPRINT", "Originals"]
-
 FINGERPRINT = "seen."
 """What the columns of a fingerprint begin with."""
 

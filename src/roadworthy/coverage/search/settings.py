@@ -17,8 +17,6 @@ from roadworthy.coverage.search.strategies import DEEPEST, MAX_FAILED_TRIES, Alg
 from roadworthy.coverage.search.trials import Search, Space
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["SEARCHES", "SearchName", "Settings"]
-
 SearchName = Literal["curious", "algorithm-1", "random", "random-deep"]
 SEARCHES: tuple[str, ...] = get_args(SearchName)
 """The names of all searches."""

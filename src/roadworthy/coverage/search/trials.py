@@ -16,19 +16,6 @@ from roadworthy.frames import Frame
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform, compose
 
-__all__ = [
-    "ChangedFrame",
-    "Image",
-    "Made",
-    "Maker",
-    "Pick",
-    "Search",
-    "Seen",
-    "Space",
-    "Trial",
-    "check_seeds",
-]
-
 _REMEMBERED = 2**28  # bytes of images that others are made from
 
 

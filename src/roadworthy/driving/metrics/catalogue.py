@@ -13,8 +13,6 @@ from roadworthy._frozen import FrozenDict
 from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["CATALOGUE", "OPERATORS", "Entry", "Metric", "Primitive", "parse_metric", "primitives"]
-
 OPERATORS: Mapping[str, str] = FrozenDict(
     {
         "Min": "minimum",

@@ -12,8 +12,6 @@ from roadworthy.driving.drives import Drive, derivative
 from roadworthy.driving.metrics.catalogue import primitives
 from roadworthy.driving.metrics.settings import MetricSettings
 
-__all__ = ["Missing", "Quantities"]
-
 Series = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 T = TypeVar("T")

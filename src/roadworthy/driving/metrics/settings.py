@@ -25,8 +25,6 @@ from roadworthy._yaml import Place, explained, read_yaml
 from roadworthy.driving.metrics.catalogue import OPERATORS, parse_metric
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["Condition", "MetricSettings", "Reaction"]
-
 _CONDITION = re.compile(r"^\s*(>=|<=|>|<)\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*$")
 _BY_METRIC = ("conditions", "reactions")
 _BY_PRIMITIVE = ("magnitude", "targets", "bins", "bands")

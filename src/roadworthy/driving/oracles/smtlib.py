@@ -13,8 +13,6 @@ from roadworthy.driving.oracles.fitting import Direction, Table, checked_problem
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
-__all__ = ["Form", "to_smtlib"]
-
 Form: TypeAlias = Literal["figure-1", "implication"]
 """How a sector that is given up is written: as a product with 0, or as a premise that does not hold."""
 

@@ -9,8 +9,6 @@ from roadworthy.driving.oracles.fitting import Direction, Oracle, fit_oracle
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
-__all__ = ["OracleRow", "OracleTable", "sweep_oracles"]
-
 
 @dataclass(frozen=True)
 class OracleRow:

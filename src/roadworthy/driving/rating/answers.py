@@ -12,8 +12,6 @@ from roadworthy.driving.rating.files import COLUMNS
 from roadworthy.driving.rating.plan import LABELS, Questionnaire, Study
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["Ratings", "read_ratings"]
-
 _TOLD = 10  # bad rows that are named
 
 

@@ -17,8 +17,6 @@ from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric
 from roadworthy.errors import InputError
 
-__all__ = ["RATED_METRICS", "Clip", "Kind", "Lengths", "attention_clip", "by_metric", "rated_clips"]
-
 Kind: TypeAlias = Literal["good", "poor", "attention"]
 """What a clip is shown for: a good drive, a poor one, or a crash that shows who pays attention."""
 

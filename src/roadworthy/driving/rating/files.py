@@ -27,8 +27,6 @@ from roadworthy.driving.rating.plan import LABELS, Design, Questionnaire, Study
 from roadworthy.driving.rating.words import QUESTION, instructions, notes_for_hosts
 from roadworthy.errors import InputError
 
-__all__ = ["ANSWERS", "COLUMNS", "KEY", "PLAN", "clip_file", "read_study", "write_study"]
-
 PLAN, KEY, ANSWERS = "plan.json", "key.json", "answers.csv"
 INSTRUCTIONS, README = "instructions.md", "README.md"
 _LONG_AGO = 1_000_000_000

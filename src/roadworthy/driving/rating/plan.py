@@ -16,8 +16,6 @@ from roadworthy.driving.rating.clips import Clip
 from roadworthy.errors import InputError
 from roadworthy.seeding import rng_for
 
-__all__ = ["LABELS", "Design", "Questionnaire", "Study", "plan_study"]
-
 LABELS = ("Very low", "Low", "Neither low nor good", "Good", "Excellent")
 """What the scores from 1 to 5 mean."""
 

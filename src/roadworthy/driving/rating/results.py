@@ -24,8 +24,6 @@ from roadworthy.driving.rating.plan import LABELS, Questionnaire, Study
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
-__all__ = ["QuestionnaireResult", "ScoredClip", "StudyResult", "evaluate_study"]
-
 _LEAST_CLIPS = 3  # for a correlation
 
 

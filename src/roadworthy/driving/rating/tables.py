@@ -12,8 +12,6 @@ from roadworthy._tables import csv_text
 from roadworthy.driving.rating.clips import RATED_METRICS
 from roadworthy.driving.rating.results import StudyResult
 
-__all__ = ["as_document", "as_markdown", "write_results"]
-
 _Rows = list[dict[str, Any]]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from roadworthy.driving.rating.plan import LABELS, Study
 
-__all__ = ["QUESTION", "instructions", "notes_for_hosts"]
-
 QUESTION = "How good is the driving in this clip?"
 
 

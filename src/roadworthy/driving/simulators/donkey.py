@@ -24,8 +24,6 @@ from roadworthy.errors import FrameError, InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.registry import simulators
 
-__all__ = ["DonkeySimulator"]
-
 _SIGNALS = {"speed": "speed", "cte": "lane_offset", "pos_x": "x", "pos_z": "y", "throttle": "throttle"}
 
 

@@ -16,8 +16,6 @@ from roadworthy.errors import InputError, RoadworthyError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.registry import simulators
 
-__all__ = ["MetaDriveSimulator"]
-
 _NEEDS = (
     "MetaDrive needs its assets, which it fetches from its release page at first use, and a GPU to draw "
     "images in reasonable time"

@@ -26,7 +26,6 @@ from roadworthy.seeding import rng_for
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["OPSET", "ExportFormat", "export", "write_onnx"]
 
 ExportFormat = Literal["onnx", "torchscript"]
 

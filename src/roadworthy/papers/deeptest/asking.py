@@ -22,8 +22,6 @@ from roadworthy.papers.deeptest.activity import (
     steering_of,
 )
 
-__all__ = ["add_images", "ask_models"]
-
 
 def ask_models(
     models: Sequence[SystemUnderTest],

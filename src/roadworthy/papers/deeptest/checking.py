@@ -21,17 +21,6 @@ from roadworthy.papers.deeptest.deviation import Finding, percent
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 
-__all__ = [
-    "Check",
-    "FalseAlarmRate",
-    "FalseAlarms",
-    "Judgement",
-    "checks_csv",
-    "choose_findings",
-    "count_false_alarms",
-    "read_checks",
-]
-
 Judgement: TypeAlias = Literal["true fault", "false alarm", "unsure"]
 """What a person says about a finding."""
 

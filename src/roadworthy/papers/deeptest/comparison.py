@@ -20,15 +20,6 @@ from roadworthy.intervals import bootstrap_mean
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 
-__all__ = [
-    "Difference",
-    "GuidedStudy",
-    "Reached",
-    "add_every_change",
-    "distinct_failures",
-    "paired_difference",
-]
-
 Row = Mapping[str, Scalar]
 
 BASELINE = "seed images"

@@ -39,8 +39,6 @@ from roadworthy.papers.deeptest.statistics import (
 )
 from roadworthy.result_tables import ResultTable
 
-__all__ = ["Angle", "DirectionRow", "DirectionStudy", "study_directions"]
-
 Angle = Literal["predicted", "recorded"]
 """Whose steering angle is compared: the model's answer, as in the paper, or that of the driver."""
 

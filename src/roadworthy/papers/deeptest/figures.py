@@ -22,14 +22,6 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "CheckPair",
-    "check_sheet",
-    "draw_change",
-    "draw_deviation",
-    "draw_directions",
-    "draw_transformations",
-]
 
 _TILE_WIDTH = 400
 

@@ -9,16 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from roadworthy.errors import InputError
 
-__all__ = [
-    "Statistic",
-    "cohens_d",
-    "magnitude",
-    "p_text",
-    "rank_sum",
-    "signed_rank",
-    "spearman",
-]
-
 _FEWEST = 3
 # R, which the paper used, prints nothing below the distance from 1 to the next number.
 _LEAST_P = 2.2e-16

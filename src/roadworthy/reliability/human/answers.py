@@ -14,8 +14,6 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.reliability.human.bins import WIDTH, Bins, Originals, transformation_word
 from roadworthy.visual_change.tolerance import Preserved
 
-__all__ = ["COLUMNS", "ORIGINAL", "HumanAnswer", "bins_of", "read_answers", "transformations_of"]
-
 ORIGINAL = "original"
 """What is said instead of a transformation where an image is shown as it is."""
 COLUMNS = ("image", "transformation", "truth", "answer", "visual_change", "rater", "time")

@@ -16,8 +16,6 @@ from roadworthy._tables import Table
 from roadworthy.errors import InputError
 from roadworthy.visual_change.tolerance import Preserved, human_studies, known_tolerance
 
-__all__ = ["Bins", "Originals", "read_bins", "transformation_word"]
-
 WIDTH = 0.01
 """Of the paper's intervals."""
 MOST_TOO_FEW = 10

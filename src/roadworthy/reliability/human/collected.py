@@ -14,8 +14,6 @@ from roadworthy.reliability.human.answers import HumanAnswer
 from roadworthy.reliability.human.experiment import Item
 from roadworthy.reliability.human.experiment_files import ANSWERS, COLUMNS, Experiment, read_experiment
 
-__all__ = ["Collected", "read_collected"]
-
 _Said = dict[str, tuple[str, float | None]]
 """By the id of an image, the answer and how many seconds it took."""
 

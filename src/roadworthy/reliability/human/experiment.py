@@ -20,8 +20,6 @@ from roadworthy.errors import InputError
 from roadworthy.reliability.human.answers import ORIGINAL
 from roadworthy.seeding import rng_for
 
-__all__ = ["Batch", "Design", "Item", "Schedule", "schedule", "spare_needed"]
-
 _FROM_0, _FROM_1 = ("checks", "practice", "fixation_ms", "mask_ms"), ("batch", "raters", "image_ms", "masks")
 
 

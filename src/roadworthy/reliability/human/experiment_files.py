@@ -31,8 +31,6 @@ from roadworthy.reliability.human.experiment import Batch, Design, Item, Schedul
 from roadworthy.reliability.human.stimuli import Stimulus
 from roadworthy.seeding import rng_for
 
-__all__ = ["ANSWERS", "COLUMNS", "Experiment", "noise_mask", "read_experiment", "write_experiment"]
-
 PLAN, KEY, ANSWERS = "plan.json", "key.json", "answers.csv"
 COLUMNS = ("item", "rater", "answer", "time")
 

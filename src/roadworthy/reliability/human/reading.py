@@ -16,8 +16,6 @@ from roadworthy.reliability.human.collected import Collected, read_collected
 from roadworthy.reliability.human.experiment_files import KEY
 from roadworthy.visual_change.tolerance import Preserved
 
-__all__ = ["HumanData", "read_human"]
-
 
 @dataclass(frozen=True)
 class HumanData:

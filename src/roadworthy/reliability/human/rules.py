@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import UnknownNameError, suggest
 
-__all__ = ["RULES", "ThresholdRule", "rule_named"]
-
 Floats = NDArray[np.float64]
 
 

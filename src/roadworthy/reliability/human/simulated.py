@@ -12,8 +12,6 @@ from roadworthy.reliability.human.bins import WIDTH, Bins, Originals
 from roadworthy.seeding import rng_for
 from roadworthy.visual_change.tolerance import Preserved
 
-__all__ = ["Recovery", "SimulatedHumans", "recovery"]
-
 
 @dataclass(frozen=True)
 class SimulatedHumans:

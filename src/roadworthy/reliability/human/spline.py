@@ -20,8 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from roadworthy.errors import InputError
 
-__all__ = ["SmoothingSpline", "SplineFit"]
-
 Floats = NDArray[np.float64]
 
 FEWEST_POINTS = 4

@@ -21,9 +21,6 @@ from roadworthy.reliability.sampling import Changed
 from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
 
-__all__ = ["Change", "EvenChange", "Stimuli", "Stimulus", "choices_for", "says_whether"]
-
-
 PLAIN = 0.1
 """Of the height of an image: a thing as high as this is seen at a glance."""
 

@@ -29,8 +29,6 @@ from roadworthy.reliability.human.rules import ThresholdRule, rule_named
 from roadworthy.reliability.human.spline import FEWEST_POINTS, SmoothingSpline, SplineFit
 from roadworthy.seeding import rng_for
 
-__all__ = ["Threshold", "estimate_threshold"]
-
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 

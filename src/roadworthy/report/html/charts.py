@@ -15,8 +15,6 @@ from markupsafe import Markup
 
 from roadworthy.report.html.formats import number
 
-__all__ = ["Chart", "rate_bar", "ticks"]
-
 WIDTH, HEIGHT = 360, 208
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 10, 24, 34
 

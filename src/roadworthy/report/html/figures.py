@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from roadworthy.report.results import Result
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["Figure", "columns_of", "figures_of"]
 
 _PARTS = 10
 _FEW = 2  # points make no line

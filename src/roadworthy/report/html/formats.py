@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["count", "number", "percent", "signed"]
-
 MINUS = "−"  # as wide as a plus, unlike a hyphen
 
 

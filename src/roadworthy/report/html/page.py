@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["environment", "policy", "render", "style", "write_report"]
 
 _STATIC = Path(__file__).with_name("static")
 

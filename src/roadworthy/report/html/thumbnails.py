@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from roadworthy.report._canvas import Image
     from roadworthy.runs.store import StoredRun
 
-__all__ = ["Thumbnail", "Thumbnails", "changed_region", "small_copy"]
 
 MOST_PIXELS = 640  # wide; enough for half the page on a fine screen
 _QUALITY = 80

@@ -32,8 +32,6 @@ from roadworthy.rules.language.phrases import (
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Op, Position
 
-__all__ = ["EventReader"]
-
 _MOVES = words_of("get come move go draw drive walk run ride step be back")
 _THERE = frozenset({"present", "visible", "there", "here", "seen", "located", "parked", "anymore", "longer"})
 

@@ -14,8 +14,6 @@ from roadworthy.rules.language.weather import WeatherReader
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Change
 
-__all__ = ["ExchangeReader"]
-
 
 class ExchangeReader(WeatherReader):
     """Reads clauses in which things give way to others."""

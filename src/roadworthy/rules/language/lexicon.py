@@ -9,38 +9,6 @@ from collections.abc import Mapping
 
 from roadworthy.rules.reading import Comparative, Position
 
-__all__ = [
-    "ABSENT",
-    "ACTORS",
-    "ADD_VERBS",
-    "ANIMATE_PRONOUNS",
-    "CHANGE_VERBS",
-    "COMPARATIVES",
-    "DETERMINERS",
-    "FILLERS",
-    "HEAVIER_VERBS",
-    "LEVELS",
-    "LIGHTER_VERBS",
-    "MARKERS",
-    "MOTION_VERBS",
-    "NOMINALS",
-    "NOUNS",
-    "ONES",
-    "PARTICLES",
-    "PLAIN_ADJECTIVES",
-    "PREPOSITIONS",
-    "PRESENCE_VERBS",
-    "PRONOUNS",
-    "REMOVE_VERBS",
-    "REPLACE_VERBS",
-    "SCENE_NOUNS",
-    "SEE_VERBS",
-    "VALUES",
-    "VANISH_VERBS",
-    "WEATHER_VERBS",
-    "words_of",
-]
-
 
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text.

@@ -22,18 +22,6 @@ from roadworthy.rules.language.lexicon import (
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Comparative
 
-__all__ = [
-    "ASPECTS",
-    "ENDINGS",
-    "SCENE",
-    "SUCH_AS",
-    "Thing",
-    "is_environment",
-    "is_pronoun",
-    "no_level",
-    "noun_phrase",
-]
-
 SCENE = "scene"
 """The element of phrases such as "in the picture", which say nothing about where."""
 

@@ -10,8 +10,6 @@ from roadworthy.rules.language.outcome_words import LEXICON, QUANTITY, REASONS, 
 from roadworthy.rules.language.quantities import Found, with_quantities
 from roadworthy.rules.language.words import Words
 
-__all__ = ["EXAMPLES", "Item", "Part", "parts"]
-
 EXAMPLES = ("slow down", "the speed should stay the same", "turn left", "the steering should not change")
 CAUSES = tuple(
     phrase.split()

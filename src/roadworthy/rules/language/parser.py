@@ -22,8 +22,6 @@ from roadworthy.rules.language.phrases import is_verb, preposition
 from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
 from roadworthy.rules.reading import Block, Change, Rule
 
-__all__ = ["parse", "parse_all"]
-
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
 _LABELS = {

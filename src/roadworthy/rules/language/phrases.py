@@ -29,8 +29,6 @@ from roadworthy.rules.language.nouns import SUCH_AS, Thing, is_pronoun, noun_phr
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Position
 
-__all__ = ["Phrase", "VerbGroup", "after_fillers", "preposition", "prepositional", "verb_group"]
-
 _BE = frozenset({"be", "'s", "’s", "s", "is", "are", "was", "were", "been", "being", "am"})
 _AUXILIARIES = frozenset(
     {"have", "do", "will", "would", "shall", "can", "could", "may", "might", "should", "must"}

@@ -31,8 +31,6 @@ from roadworthy.rules.language.phrases import (
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Change, Comparative, Op
 
-__all__ = ["Reader"]
-
 
 class Reader(WordStream):
     """Reads words from left to right; what it cannot use is refused."""

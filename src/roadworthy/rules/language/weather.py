@@ -30,8 +30,6 @@ from roadworthy.rules.language.reader import Reader
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Comparative
 
-__all__ = ["WeatherReader"]
-
 _SUN_DOWN = frozenset({"set", "fall", "go"})
 _SUN_UP = frozenset({"rise", "break"})
 _COMES = words_of(

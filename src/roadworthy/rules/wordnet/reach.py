@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["ALSO", "NEVER", "SIDE_MEANINGS", "USUAL", "WIDE"]
-
 WIDE = frozenset(
     {
         # "pedestrian": people of every trade and character, fascists and gods.

@@ -25,7 +25,6 @@ from roadworthy.seeding import rng_for
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredPair, StoredRun
 
-__all__ = ["Comparison", "Difference", "ComparisonVerdict", "compare"]
 
 _SEARCHES = frozenset({"coverage"})
 """Methods whose cases depend on the answers: one name in two runs is not one case."""

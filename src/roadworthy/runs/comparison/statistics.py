@@ -11,8 +11,6 @@ import numpy.typing as npt
 from roadworthy.errors import InputError
 from roadworthy.intervals import Interval, clopper_pearson_upper
 
-__all__ = ["holm", "mcnemar", "median_interval", "rate_interval"]
-
 
 def mcnemar(broken: int, fixed: int) -> float:
     """Return the p-value of McNemar's exact test, two-sided.

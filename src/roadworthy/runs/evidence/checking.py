@@ -14,8 +14,6 @@ from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.sums import SUMS, Differences, read_sums
 from roadworthy.runs.store import StoredPair, StoredRun, image_path, verdict_of
 
-__all__ = ["Finding", "Verification", "verify"]
-
 Progress = Callable[[str, int], None]
 
 _BY_RATE = ("rules", "bbsl", "driving", "coverage")

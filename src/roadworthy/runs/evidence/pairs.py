@@ -12,8 +12,6 @@ from roadworthy.runs.evidence.sums import encoded, sums_text
 from roadworthy.runs.store import Row, StoredPair, StoredRun, read_requirement, read_rows
 from roadworthy.runs.store.rows import read_records
 
-__all__ = ["PairResult", "folder_digests", "pair_results", "rows_of"]
-
 NOT_TRIED = "not tried"
 
 

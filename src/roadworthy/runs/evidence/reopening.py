@@ -28,8 +28,6 @@ from roadworthy.runs.suites.reading import Suite, read_suite
 from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass
 from roadworthy.runs.suites.running import SUITE_FILE as SUITE
 
-__all__ = ["check_present", "data_of", "functional_of", "plan_of"]
-
 _HARMLESS = ("onnx", "recorded", "opencv", "darknet")
 """Kinds of models that are data: opening one runs no code and reaches no other machine."""
 

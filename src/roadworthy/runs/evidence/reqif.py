@@ -16,8 +16,6 @@ from roadworthy._files import write_text
 from roadworthy._version import __version__
 from roadworthy.runs.evidence.argument import Argued
 
-__all__ = ["NAMESPACE", "reqif_text", "write_reqif"]
-
 NAMESPACE = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
 
 _EPOCH = "1970-01-01T00:00:00+00:00"

@@ -39,8 +39,6 @@ from roadworthy.runs.store import MEASURE, Row, StoredPair, StoredRun, read_verd
 from roadworthy.runs.suites.planning import SuitePlan, Trial
 from roadworthy.runs.suites.running import Pass
 
-__all__ = ["Difference", "Rerun", "rerun_sample"]
-
 Progress = Callable[[str, int], None]
 
 

@@ -10,15 +10,6 @@ from pathlib import Path, PurePosixPath
 from roadworthy._files import sha256_of
 from roadworthy.errors import InputError
 
-__all__ = [
-    "SUMS",
-    "Differences",
-    "encoded",
-    "files_below",
-    "read_sums",
-    "sums_text",
-]
-
 SUMS = "SHA256SUMS"
 
 _LINE = re.compile(r"(?P<slash>\\?)(?P<digest>[0-9a-f]{64}) [ *](?P<path>.+)")

@@ -16,19 +16,6 @@ from roadworthy.runs.executors.faults import TRIES, Fault, Limits, Piece, Ticket
 from roadworthy.runs.executors.pickling import SERIAL
 from roadworthy.runs.executors.work import Done, Job, Session, Unit
 
-__all__ = [
-    "Crew",
-    "CrewExecutor",
-    "Died",
-    "Dispatcher",
-    "Event",
-    "Hand",
-    "Opened",
-    "Refused",
-    "Returned",
-    "Started",
-]
-
 _TURN = 0.1  # seconds between two looks at clocks and memory
 _PATIENCE = 600.0  # seconds without any worker that has opened the systems
 _STARTS = 6  # workers that may die one after the other before they have opened the systems

@@ -7,8 +7,6 @@ from typing import Any
 
 from roadworthy.errors import MissingExtraError
 
-__all__ = ["required"]
-
 
 def required(module: str, *, extra: str, purpose: str) -> Any:
     """Return a module of an optional package.

@@ -25,8 +25,6 @@ from roadworthy.errors import InputError
 from roadworthy.images import read_image
 from roadworthy.runs.store import Row, StoredRun
 
-__all__ = ["ExportedGroups", "export_fiftyone"]
-
 _SLICES = ("original", "changed")
 _PLAIN = ("requirement", "system", "case", "reason", "margin", "visual_change")
 

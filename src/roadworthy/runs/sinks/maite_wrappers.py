@@ -19,8 +19,6 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.frames.formats.maite import MaiteTarget, as_numpy
 from roadworthy.models import SystemUnderTest
 
-__all__ = ["FromMaiteDataset", "FromMaiteModel", "MaiteDataset", "MaiteModel"]
-
 Names = Sequence[str] | Mapping[int, str]
 Image = NDArray[np.uint8]
 

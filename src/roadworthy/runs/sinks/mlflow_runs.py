@@ -14,8 +14,6 @@ from roadworthy.runs.evidence import PairResult, pair_results
 from roadworthy.runs.sinks._required import required
 from roadworthy.runs.store import StoredRun
 
-__all__ = ["ExportedRuns", "export_mlflow"]
-
 ARTIFACTS = (
     "report.html",
     "summary.md",

@@ -16,8 +16,6 @@ from roadworthy.frames import Boxes
 from roadworthy.frames.formats.maite import MaiteTarget
 from roadworthy.runs.sinks._required import required
 
-__all__ = ["from_supervision", "to_supervision"]
-
 _SHARES = ("occlusion", "truncation")
 
 

@@ -24,17 +24,6 @@ from roadworthy.models import Network, SystemUnderTest
 from roadworthy.models.description import sections
 from roadworthy.transforms import UserEngine
 
-__all__ = [
-    "Digest",
-    "FileDigests",
-    "Progress",
-    "digest_of_dataset",
-    "digest_of_engine",
-    "digest_of_file",
-    "digest_of_files",
-    "digest_of_model",
-]
-
 Progress: TypeAlias = Callable[[int, int], None]
 
 _LISTED = 20

@@ -11,8 +11,6 @@ from roadworthy.frames import Frame
 from roadworthy.images import encode_image
 from roadworthy.runs.executors.work import SAMPLE, Retention
 
-__all__ = ["ImageEstimate", "estimate_images", "readable_size"]
-
 _TRIED = 5
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 

@@ -22,7 +22,6 @@ try:
 except ImportError:  # pragma: no cover - only where there is no flock
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["LOCK", "FolderLock", "locked"]
 
 LOCK = ".lock"
 """The name of the file that is locked; it is there while a run goes on, and after one that was killed."""

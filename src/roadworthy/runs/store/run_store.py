@@ -33,8 +33,6 @@ from roadworthy.runs.store.writing import (
     write_whole,
 )
 
-__all__ = ["SHARD_ROWS", "RunStore"]
-
 SHARD_ROWS = 10_000
 
 _WAITING_ROWS = 100

@@ -18,8 +18,6 @@ from roadworthy.runs.several import run_several
 from roadworthy.runs.store.estimate import estimate_images
 from roadworthy.runs.suites.running import Pass
 
-__all__ = ["Estimate", "estimate_passes"]
-
 _REQUIREMENTS = 8  # of a pass, at most, that are tried
 _FRAMES = 3
 _SHORTEST = 0.3  # seconds; a shorter probe is repeated with more frames

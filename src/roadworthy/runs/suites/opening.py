@@ -14,15 +14,6 @@ from roadworthy.models import Network, Recorded, SystemUnderTest, load_model, ta
 from roadworthy.runs.batches import ask
 from roadworthy.runs.suites.forms import DataForm, ModelForm
 
-__all__ = [
-    "Facts",
-    "OpenedData",
-    "OpenedModel",
-    "look_at",
-    "open_data",
-    "open_model",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class OpenedModel:

@@ -25,8 +25,6 @@ from roadworthy.runs.suites.opening import (
 )
 from roadworthy.runs.suites.reading import Complaint, Suite, SuiteError, about_rule, complain
 
-__all__ = ["SuitePlan", "Trial", "plan_suite"]
-
 T = TypeVar("T")
 
 _NOTED = 8  # ids in a note

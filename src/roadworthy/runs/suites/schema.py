@@ -8,8 +8,6 @@ from typing import Any
 
 from roadworthy.runs.suites.forms import SuiteForm
 
-__all__ = ["SCHEMA_FILE", "schema_text", "suite_schema"]
-
 SCHEMA_FILE = Path(__file__).with_name("suite.schema.json")
 """The schema that comes with the package; a test sees that it is what `suite_schema` makes."""
 

@@ -14,8 +14,6 @@ from roadworthy.runs.suites.forms import SuiteForm, as_name
 from roadworthy.runs.suites.kinds import included_name
 from roadworthy.runs.suites.running import INCLUDED, SUITE_FILE
 
-__all__ = ["command_suite", "write_suite"]
-
 
 def command_suite(
     *,

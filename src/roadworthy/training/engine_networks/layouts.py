@@ -15,8 +15,6 @@ from roadworthy.errors import InputError
 from roadworthy.training.engine_networks.building import shapes_of
 from roadworthy.training.engine_networks.settings import NetworkSettings, settings_for
 
-__all__ = ["architecture_of", "check_shapes", "without_leftovers"]
-
 _MOST_NAMED = 4
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 

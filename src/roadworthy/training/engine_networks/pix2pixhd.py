@@ -12,8 +12,6 @@ from torch import nn
 
 from roadworthy.training.engine_networks.settings import GlobalSettings, LocalSettings
 
-__all__ = ["GlobalGenerator", "LocalEnhancer", "MultiscaleDiscriminator"]
-
 _MOST_CHANNELS = 512  # of a discriminator
 
 

@@ -23,19 +23,6 @@ from roadworthy.training.engine_networks.channels import (
     listed,
 )
 
-__all__ = [
-    "ARCHITECTURES",
-    "CycleganSettings",
-    "GlobalSettings",
-    "LocalSettings",
-    "NetworkSettings",
-    "SmallSynthesisSettings",
-    "SmallTranslationSettings",
-    "UgatitSettings",
-    "UnitSettings",
-    "settings_for",
-]
-
 _MOST_LAYERS = 64
 _MOST_HALVINGS = 8
 _MOST_PIXELS = 16384

@@ -10,8 +10,6 @@ from torch.nn import functional
 
 from roadworthy.training.engine_networks.settings import SmallSynthesisSettings, SmallTranslationSettings
 
-__all__ = ["SmallSynthesis", "SmallTranslation"]
-
 _KERNELS = (3, 3, 5, 7)  # far down the picture is small, and a wider look costs little
 _GROWTH = (1, 2, 4, 4)  # channels of the levels, as multiples of the width
 _DEEPEST = 2  # times as many blocks at the smallest size

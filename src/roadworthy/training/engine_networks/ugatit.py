@@ -13,8 +13,6 @@ from torch.nn.utils import spectral_norm
 
 from roadworthy.training.engine_networks.settings import UgatitSettings
 
-__all__ = ["Discriminator", "ResnetGenerator", "RhoClipper"]
-
 _HALVINGS = 2
 
 

@@ -15,8 +15,6 @@ from torch import nn
 
 from roadworthy.training.engine_networks.settings import UnitSettings
 
-__all__ = ["MsImageDis", "VAEGen", "translator"]
-
 
 class VAEGen(nn.Module):
     """The encoder and the decoder of one kind of images.

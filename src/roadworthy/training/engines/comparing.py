@@ -21,8 +21,6 @@ from roadworthy.transforms.learned.engine import LearnedEngine
 from roadworthy.visual_change.looks import look_distance, ssim
 from roadworthy.world import Camera
 
-__all__ = ["Comparison", "compared", "interval"]
-
 Floats = NDArray[np.float64]
 
 _CHUNK = 8  # scenes per job

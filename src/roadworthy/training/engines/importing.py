@@ -19,7 +19,6 @@ from roadworthy.transforms.learned.card import NETWORK, EngineCard, Size, Traini
 if TYPE_CHECKING:
     from roadworthy.training.engine_networks import Direction, NetworkCheckpoint, NetworkInputs
 
-__all__ = ["LAYOUTS", "Import", "channels_of", "import_checkpoint"]
 
 LAYOUTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     # Pix2pixHD has 35 channels for the 34 ids of Cityscapes; no label map switches on the last.

@@ -27,8 +27,6 @@ from roadworthy.training.engines.feed import Batch, DomainFeed, Feed
 from roadworthy.training.engines.method import Method
 from roadworthy.training.engines.settings import EngineWatcher, Measured, write_sheet
 
-__all__ = ["CHECKPOINT", "HISTORY", "SHEETS", "Fitted", "fast_convolutions", "fit"]
-
 CHECKPOINT = "checkpoint.pt"
 HISTORY = "history.csv"
 SHEETS = "sheets"

@@ -26,8 +26,6 @@ from pathlib import Path
 from roadworthy.errors import InputError, RoadworthyError, suggest
 from roadworthy.training.engines.recipes import QUICK, RECIPES, Effort
 
-__all__ = ["main"]
-
 
 def _made(name: str, out: Path, data: Path, effort: Effort, workers: int, device: str) -> int:
     """Make an engine, and return the exit code."""

@@ -37,8 +37,6 @@ from roadworthy.training.settings import TrainingLog
 from roadworthy.transforms.learned.card import DataNote, EngineCard, Metric
 from roadworthy.world import HELD_OUT_TRACK_NAMES
 
-__all__ = ["fastest", "make"]
-
 _SEEDS = {"training": 7000, "validation": 7500, "evaluation": 7900}
 _SCENERIES = {"training": 48, "validation": 4, "evaluation": 8}
 _HELD_OUT = ",".join(HELD_OUT_TRACK_NAMES)

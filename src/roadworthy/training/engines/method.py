@@ -15,8 +15,6 @@ from roadworthy.training import chosen_device
 from roadworthy.training.engines.feed import Batch
 from roadworthy.training.engines.settings import EngineSettings
 
-__all__ = ["Column", "Method"]
-
 Column = tuple[str, torch.Tensor]
 """A title, and images from -1 to 1."""
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from roadworthy.training.engines.settings import PairedWeights, Precision
 from roadworthy.world.classes import NAMES
 
-__all__ = ["CLASSES", "QUICK", "RECIPES", "Effort", "Recipe", "Variant"]
-
 CLASSES = tuple(one for one in NAMES if one != "void")
 
 _LARGE, _SMALL = (240, 480), (160, 320)  # height and width that engines are trained and compared at

@@ -41,8 +41,6 @@ from roadworthy.training.engines.writing import (
 )
 from roadworthy.transforms.learned.card import EngineCard, Metric
 
-__all__ = ["Folder", "TranslationMethod", "train_synthesis", "train_translation"]
-
 TranslationMethod = Literal["unit", "ugatit"]
 
 _PAINTERS = ("pix2pixhd-global", "pix2pixhd-local", "small-synthesis")

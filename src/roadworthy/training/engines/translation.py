@@ -30,8 +30,6 @@ from roadworthy.training.engines.method import Column, Method
 from roadworthy.training.engines.paired import Pooled, frechet
 from roadworthy.training.engines.settings import EngineSettings
 
-__all__ = ["Ugatit", "UgatitWeights", "Unit", "UnitWeights"]
-
 
 @dataclass(frozen=True)
 class UnitWeights:

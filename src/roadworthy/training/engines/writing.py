@@ -19,8 +19,6 @@ from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.transforms.learned.card import NETWORK, DataNote, EngineCard, Metric, TrainingNote
 
-__all__ = ["Purpose", "checked_purpose", "data_notes", "training_note", "write_engine"]
-
 _NOT_OF_THE_RESULT = frozenset({"device", "minutes", "save_every", "sheet_every", "channels_last"})
 _LARGEST = 1.5  # times the size that it was trained at: as large an engine is run
 

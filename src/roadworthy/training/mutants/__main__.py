@@ -37,8 +37,6 @@ from roadworthy.training.mutants.fate import Judged
 from roadworthy.training.mutants.saving import read_mutants, write_fate, write_table
 from roadworthy.training.stored import Encoding
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""

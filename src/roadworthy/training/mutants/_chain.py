@@ -12,8 +12,6 @@ from torch import fx, nn
 
 from roadworthy.errors import InputError
 
-__all__ = ["Chain", "Layer", "RefusedError", "RECURRENT", "WEIGHTED"]
-
 RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
 WEIGHTED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, *RECURRENT)
 """Layers with neurons: dense ones, convolutions, whose channels count as neurons, and recurrent ones."""

@@ -21,8 +21,6 @@ from roadworthy.training.mutants.operators import TrainingMutation
 from roadworthy.training.mutants.saving import save_failure, save_module
 from roadworthy.training.mutants.training import TrainingMaterial, train_mutant
 
-__all__ = ["ORIGINAL", "drive_batch", "train_batch", "unchanged"]
-
 ORIGINAL = "original"
 
 Job = TypeVar("Job")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from roadworthy.models.zoo import Variant
 
-__all__ = ["TOLERANCE", "Fate", "Judged", "judge_drive", "largest_difference", "probe_images", "same"]
 
 Fate = Literal["equivalent", "crashing", "alive"]
 """An equivalent mutant answers as the original does. One that crashes, crosses a line or answers NaN is

@@ -10,8 +10,6 @@ from typing import Any, Literal
 from roadworthy.errors import InputError, suggest
 from roadworthy.training import Settings
 
-__all__ = ["CRIMES", "PAPER", "SEARCHED", "Crime", "Range", "TrainingMutation", "search_range"]
-
 Group = Literal[
     "training data",
     "hyper-parameters",

@@ -23,16 +23,6 @@ from roadworthy.training.mutants.mutating import Mutant
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "DESCRIPTION",
-    "TABLE",
-    "read_mutants",
-    "save_failure",
-    "save_module",
-    "save_mutant",
-    "write_fate",
-    "write_table",
-]
 
 DESCRIPTION = "mutant.json"
 TABLE = "mutants.csv"

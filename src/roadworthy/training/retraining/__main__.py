@@ -31,8 +31,6 @@ from roadworthy.training.retraining.retrain import (
     usual_settings,
 )
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""

@@ -14,8 +14,6 @@ from roadworthy.errors import InputError
 from roadworthy.seeding import rng_for
 from roadworthy.training.retraining.material import CLEAN
 
-__all__ = ["TOLERANCE", "Comparison", "Judgement", "compared", "judged"]
-
 TOLERANCE = 0.05
 """By which share of it the clean error may have risen, at the upper end of its interval."""
 

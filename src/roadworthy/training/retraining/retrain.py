@@ -31,7 +31,6 @@ from roadworthy.training.retraining.material import CLEAN, GUIDED, STEERING, Mat
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Division", "Plan", "Retrained", "divide", "retrain", "tuning_settings", "usual_settings"]
 
 Split = Literal["random", "time"]
 """How images are divided into those to learn from and those to compare on."""

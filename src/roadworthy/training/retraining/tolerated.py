@@ -18,8 +18,6 @@ from roadworthy.reliability.sampling import Changed, shares
 from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
 
-__all__ = ["WithChanges"]
-
 
 @dataclass(eq=False)
 class WithChanges:

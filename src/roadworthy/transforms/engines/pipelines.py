@@ -20,8 +20,6 @@ from roadworthy.transforms.engines.backend import Backend, Image, Made, Task, fi
 from roadworthy.transforms.engines.pictures import Fit, Size
 from roadworthy.transforms.operations import AddOperation, Operation
 
-__all__ = ["Pipeline"]
-
 Device = Literal["cpu", "cuda"]
 Paints = Literal["inpaint", "image"]
 

@@ -24,8 +24,6 @@ from roadworthy.transforms.engines.backend import WORDS, Backend, Image, Made, T
 from roadworthy.transforms.engines.pictures import Fit, Size, hole_png, labels_png, mask_png
 from roadworthy.transforms.operations import AddOperation, Operation
 
-__all__ = ["ENVIRONMENT", "PICTURES", "PLACEHOLDERS", "Service", "texts_of"]
-
 PICTURES: Mapping[str, str] = {
     "image": "the image to change, a PNG file",
     "mask": "what may change, a PNG file of one channel: 255 where it may, 0 elsewhere",

@@ -19,8 +19,6 @@ from roadworthy.transforms.objects.request import RELATIONS, ROADSIDE, SIDES, Dr
 from roadworthy.transforms.objects.surroundings import surroundings
 from roadworthy.transforms.transform import Presets, choice, number, register, word
 
-__all__ = ["Add"]
-
 _LEAST_CONTRAST = (
     32  # levels: a thing that differs less from what it hides can hardly be seen, as in the dark
 )

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from roadworthy.ontology import VOID
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 
-__all__ = ["STANDING", "Classes", "completed"]
-
 Mask = NDArray[np.bool_]
 Ids = NDArray[np.uint8 | np.uint16]
 Labels = NDArray[np.int32]

@@ -21,8 +21,6 @@ from roadworthy.transforms.objects.placement import Place
 from roadworthy.transforms.objects.surroundings import Surroundings, Window
 from roadworthy.transforms.perspective import GROUND
 
-__all__ = ["Haze", "composited", "haze_of", "look_of"]
-
 Image = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]

@@ -34,8 +34,6 @@ from roadworthy.transforms.objects.cutting import (
 from roadworthy.transforms.objects.gallery import CutOut, Gallery, named_apart
 from roadworthy.transforms.objects.surroundings import Surroundings
 
-__all__ = ["Harvest", "harvest", "harvest_frame", "harvestable"]
-
 _DARK = 45.0  # mean grey level of the ground: below it, colours are hardly known
 _FLAT = 7.0  # standard deviation of a thing's grey levels
 

@@ -19,8 +19,6 @@ from roadworthy.errors import NotApplicable
 from roadworthy.transforms.objects.edit import parts_of
 from roadworthy.transforms.perspective import GROUND, Perspective
 
-__all__ = ["Gap", "base_of", "filled"]
-
 Image = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 Ids = NDArray[np.uint8 | np.uint16]

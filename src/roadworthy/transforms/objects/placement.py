@@ -21,8 +21,6 @@ from roadworthy.transforms.objects.gallery import BrokenCutOut, CutOut, Facing
 from roadworthy.transforms.objects.request import Draws, Plan, Request, plan_of
 from roadworthy.transforms.objects.surroundings import Standing, Surroundings, Window
 
-__all__ = ["Place", "Views", "find_place"]
-
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -10,8 +10,6 @@ from roadworthy.frames import Frame
 from roadworthy.transforms.objects.edit import parts_of
 from roadworthy.transforms.objects.inpainting import base_of
 
-__all__ = ["edge_width", "region_of"]
-
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 

@@ -14,8 +14,6 @@ from roadworthy.ontology import Ontology, ontology
 from roadworthy.transforms.perspective import GROUND, ROAD
 from roadworthy.transforms.wording import Description, described
 
-__all__ = ["RELATIONS", "ROADSIDE", "SIDES", "Draws", "Habit", "Plan", "Request", "allowed_ground", "plan_of"]
-
 Comparison = Literal["", "closer", "farther"]
 Zone = Literal["roadside", "lane", "area", "around"]
 

@@ -16,8 +16,6 @@ from roadworthy.transforms.objects.edit import Window, box_window, parts_of
 from roadworthy.transforms.objects.paint import lights_like, lines_like
 from roadworthy.transforms.wording import Description, described
 
-__all__ = ["Selection", "Thing", "check_element", "known_things", "pixels_of", "select", "things_of"]
-
 Mask = NDArray[np.bool_]
 
 _SEEN = 0.25  # of a box, that its thing covers

@@ -19,8 +19,6 @@ from roadworthy.transforms.objects.selection import Thing, select, things_of
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.wording import Description
 
-__all__ = ["OCCUPYING", "Standing", "Surroundings", "surroundings"]
-
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]

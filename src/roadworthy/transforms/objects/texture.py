@@ -13,8 +13,6 @@ from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.gallery import Gallery
 from roadworthy.transforms.perspective import Perspective
 
-__all__ = ["Foliage", "foliage_of", "grown", "tree_line"]
-
 Image = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]

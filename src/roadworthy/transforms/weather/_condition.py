@@ -17,8 +17,6 @@ from roadworthy.transforms.transform import Presets, Transform, number
 from roadworthy.transforms.weather._pixels import Image
 from roadworthy.transforms.weather._scene import Surroundings, surroundings
 
-__all__ = ["LEVELS", "Condition", "known"]
-
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
 

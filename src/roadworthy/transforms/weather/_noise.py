@@ -11,8 +11,6 @@ from roadworthy.transforms.weather._pixels import Image, Map, resized
 from roadworthy.transforms.weather._scene import Surroundings
 from roadworthy.world.sky import fractal_noise
 
-__all__ = ["cloud_noise", "ground_noise", "noisy"]
-
 _TILE = 512  # pixels; a power of two, so that wrapping is one bit operation
 _LUMP = 128  # pixels across the largest lumps of the tile
 

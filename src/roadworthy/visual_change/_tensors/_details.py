@@ -10,8 +10,6 @@ from roadworthy.visual_change._grey import Doubles
 from roadworthy.visual_change._tensors._images import reflected
 from roadworthy.visual_change._visibility import HIGH_GAIN, LIFTING, LOW_GAIN, SCALES, Viewing
 
-__all__ = ["deviations", "luminances"]
-
 
 def deviations(images: Tensor) -> Doubles:
     """Return the deviation of the details of each image at each scale, in grey levels."""

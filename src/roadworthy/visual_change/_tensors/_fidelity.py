@@ -24,8 +24,6 @@ from roadworthy.visual_change._fidelity import (
 )
 from roadworthy.visual_change._tensors._images import correlated, reflected
 
-__all__ = ["Scenes", "fidelities_to_nothing"]
-
 
 class Scenes:
     """What the model of VIF says about reference images alone: several, or one to compare all others with."""

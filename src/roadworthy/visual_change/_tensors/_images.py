@@ -9,8 +9,6 @@ from torch import Tensor
 from roadworthy.errors import FrameError
 from roadworthy.visual_change._grey import RGB_WEIGHTS, Doubles
 
-__all__ = ["checked", "correlated", "grey", "reflected"]
-
 
 def checked(images: object, name: str, *, batch: bool) -> Tensor:
     """Return the images as a batch, or raise a FrameError that says what is wrong with them."""

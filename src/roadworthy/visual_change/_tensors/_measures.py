@@ -16,8 +16,6 @@ from roadworthy.visual_change._tensors._images import checked, grey
 from roadworthy.visual_change._tensors._pixel import pixel_fidelities
 from roadworthy.visual_change._visibility import Luminance, Masking, Viewing
 
-__all__ = ["MEASURES", "measured"]
-
 PIXELS_AT_ONCE = 2**23
 """A larger batch is treated in parts; one of this size needs about 2 GiB."""
 

@@ -15,8 +15,6 @@ from roadworthy.visual_change._fidelity import WINDOWS
 from roadworthy.visual_change._tensors._fidelity import fidelities_to_nothing
 from roadworthy.visual_change._tensors._images import reflected
 
-__all__ = ["pixel_fidelities"]
-
 
 def pixel_fidelities(reference: Tensor, changed: Tensor) -> Tensor:
     """Return the VIF of the pixels of each changed image."""

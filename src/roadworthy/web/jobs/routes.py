@@ -16,8 +16,6 @@ from roadworthy.web.jobs.asks import Ask
 from roadworthy.web.jobs.states import Job
 from roadworthy.web.services import Services, services_of
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/jobs")
 
 _PAUSE = 0.25  # seconds between two looks at a run

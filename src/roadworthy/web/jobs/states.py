@@ -14,23 +14,6 @@ from roadworthy._files import as_record, read_json, write_text
 from roadworthy.errors import InputError
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk, read_ask
 
-__all__ = [
-    "ASK",
-    "CANCEL",
-    "ID",
-    "LOG",
-    "PID",
-    "RUN",
-    "STATE",
-    "Job",
-    "JobState",
-    "Stage",
-    "new_id",
-    "read_job",
-    "read_state",
-    "write_state",
-]
-
 ASK, STATE, LOG, RUN, PID, CANCEL = "job.json", "state.json", "log.txt", "run", "pid.txt", "cancel"
 ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
 """What jobs are called: when they were asked for, and some letters."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from roadworthy.cases import Dataset, Method, Requirement
     from roadworthy.rules.generation import Plan
 
-__all__ = ["Trial", "classes_of", "object_of", "plan_of", "specification_method", "trial_of", "values_of"]
 
 RULE, SPECIFICATION = "rule", "specification"
 """The ids of requirements that have no name."""

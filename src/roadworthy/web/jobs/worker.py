@@ -29,7 +29,6 @@ from roadworthy.web.jobs.trials import trial_of
 if TYPE_CHECKING:
     from roadworthy.runs import SeveralResults
 
-__all__ = ["MOST_KEPT", "main", "work_on"]
 
 MOST_KEPT = 1000
 """Frames of a run up to which the pictures of all cases are kept: some 200 MB of the built-in world."""

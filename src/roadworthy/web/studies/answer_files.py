@@ -11,8 +11,6 @@ from roadworthy._files import write_text
 from roadworthy._tables import Table, csv_text
 from roadworthy.errors import InputError
 
-__all__ = ["AnswerFiles", "rater_name"]
-
 FOLDER = "answers"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _LOCK = RLock()

@@ -9,8 +9,6 @@ from markupsafe import Markup
 
 from roadworthy.rules.study import SCALE, Scores
 
-__all__ = ["Ratings", "box_plot"]
-
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 360, 12, 12, 44, 20
 
 

@@ -9,8 +9,6 @@ from roadworthy.driving.rating.files import COLUMNS
 from roadworthy.errors import InputError
 from roadworthy.web.studies.task import Part, Task
 
-__all__ = ["ClipStudy"]
-
 
 class ClipStudy(Task):
     """Clips of drives; people say how good the driving is."""

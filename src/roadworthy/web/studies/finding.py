@@ -15,8 +15,6 @@ from roadworthy.web.studies.glances import GlanceExperiment
 from roadworthy.web.studies.pairs import STUDIES, PairStudy, is_pair_study
 from roadworthy.web.studies.task import Task
 
-__all__ = ["ITSELF", "Found", "find_studies", "open_study"]
-
 ITSELF = "itself"
 """What addresses call a study that is a given folder, rather than one drawn from a run."""
 _ID = re.compile(r"study-[1-9][0-9]{0,5}")

@@ -9,8 +9,6 @@ from roadworthy.errors import InputError
 from roadworthy.reliability.human.experiment_files import COLUMNS
 from roadworthy.web.studies.task import Part, Task
 
-__all__ = ["GlanceExperiment"]
-
 _LONGEST = 3600.0  # seconds; whatever is longer is no answer
 
 

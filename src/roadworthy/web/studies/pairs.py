@@ -25,8 +25,6 @@ from roadworthy.rules.study_files import COLUMNS, KEY, read_ratings, read_study,
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.studies.task import Part, Task
 
-__all__ = ["STUDIES", "PairStudy", "draw_study", "is_pair_study", "pairs_of"]
-
 STUDIES = "studies"
 """The folder in the folder of a run where its studies are."""
 _NUMBERING = Lock()

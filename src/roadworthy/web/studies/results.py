@@ -15,8 +15,6 @@ from roadworthy.driving.rating.results import evaluate_study as evaluate_clips
 from roadworthy.rules.study import StudyResult
 from roadworthy.web.studies.box_plots import Ratings, box_plot
 
-__all__ = ["PairResults", "clip_results", "pair_results"]
-
 
 @dataclass(frozen=True)
 class PairResults:

@@ -20,8 +20,6 @@ from roadworthy.web.studies.pairs import PairStudy, draw_study
 from roadworthy.web.studies.results import clip_results, pair_results
 from roadworthy.web.studies.task import Task
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/studies")
 
 Name = Annotated[str, Field(max_length=80)]

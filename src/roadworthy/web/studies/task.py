@@ -13,8 +13,6 @@ from roadworthy.errors import InputError
 from roadworthy.web.folders import file_below
 from roadworthy.web.studies.answer_files import AnswerFiles
 
-__all__ = ["Part", "Task"]
-
 
 @dataclass(frozen=True)
 class Part:

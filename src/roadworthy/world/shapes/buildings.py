@@ -9,8 +9,6 @@ import numpy as np
 from roadworthy.world.classes import BUILDING
 from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Point, shaded
 
-__all__ = ["building"]
-
 _WALLS: tuple[Color, ...] = (
     (178, 156, 132),
     (160, 92, 74),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["Outline", "ring", "stroke"]
-
 Outline = list[tuple[float, float]]
 
 

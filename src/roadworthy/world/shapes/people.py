@@ -10,8 +10,6 @@ from roadworthy.world.classes import BICYCLIST, PEDESTRIAN
 from roadworthy.world.mesh import Color, Mesh, MeshBuilder, shaded
 from roadworthy.world.shapes.outlines import Outline, ring, stroke
 
-__all__ = ["bicyclist", "pedestrian"]
-
 _SKINS: tuple[Color, ...] = ((236, 196, 166), (204, 154, 116), (150, 104, 72), (98, 66, 48))
 _HAIRS: tuple[Color, ...] = ((44, 32, 26), (92, 62, 38), (176, 140, 86), (120, 120, 122))
 _COATS: tuple[Color, ...] = (

@@ -10,8 +10,6 @@ from roadworthy.world.mesh import PAINTS, Color, Mesh, MeshBuilder, Point, shade
 from roadworthy.world.shapes.outlines import ring
 from roadworthy.world.shapes.signs import lettering
 
-__all__ = ["vehicle"]
-
 _GLASS: Color = (46, 58, 70)
 _WINDSCREEN: Color = shaded(_GLASS, 1.35)
 _TYRE: Color = (26, 26, 28)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from roadworthy.papers.deeptest.deviation import DeviationStudy, Finding
     from roadworthy.papers.deeptest.figures import CheckPair
 
-__all__ = ["check_pairs", "refuse_to_overwrite", "write_checks"]
 
 _TABLE = "checks.csv"
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame
     from roadworthy.papers.deeptest.deviation import DeviationStudy, Finding
 
-__all__ = ["GuidedImages"]
 
 _PAIR = ("guided", "")
 

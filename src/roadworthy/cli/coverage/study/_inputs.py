@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame, SignalUnits
     from roadworthy.models import SystemUnderTest
 
-__all__ = ["SeedImages", "seed_images"]
-
 
 @dataclass
 class SeedImages:

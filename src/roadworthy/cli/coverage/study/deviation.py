@@ -22,8 +22,6 @@ from roadworthy.cli.coverage.study._group import (
     app,
 )
 
-__all__ = ["deviation", "false_alarms"]
-
 
 @app.command(
     cls=Command,

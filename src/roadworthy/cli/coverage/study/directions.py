@@ -24,8 +24,6 @@ from roadworthy.cli.coverage.study._group import (
     app,
 )
 
-__all__ = ["directions"]
-
 
 @app.command(
     cls=Command,

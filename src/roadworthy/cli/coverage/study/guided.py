@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from roadworthy.coverage.search.settings import Settings
     from roadworthy.papers.deeptest.comparison import Reached
 
-__all__ = ["guided"]
 
 _SEARCHES = ("random", "algorithm-1", "curious")
 

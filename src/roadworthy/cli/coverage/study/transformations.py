@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from roadworthy.coverage.criteria import Scaling as ScalingName
     from roadworthy.papers.deeptest.activity import Activity
 
-__all__ = ["change", "transformations"]
-
 
 @app.command(
     cls=Command,

@@ -16,8 +16,6 @@ from roadworthy.driving.drives.drive import Drive
 from roadworthy.errors import InputError
 from roadworthy.frames import SignalUnits
 
-__all__ = ["read_donkey"]
-
 _RECORD = re.compile(r"record_(\d+)\.json$")
 _FULL_LOCK = 16.0  # degrees at the wheels in the simulator
 

@@ -14,8 +14,6 @@ from roadworthy._files import naming, parse_json, replacing
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.errors import InputError
 
-__all__ = ["DRIVE_FILE", "is_recorded", "read_recorded", "write_drive"]
-
 DRIVE_FILE = "drive.parquet"
 """What the file is called in the folder of a drive."""
 

@@ -20,7 +20,6 @@ from roadworthy.frames import SignalUnits
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnMapping", "read_table"]
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _SPEEDS = ("speed", "lead_speed", "target_speed")

@@ -11,8 +11,6 @@ from roadworthy.driving.drives.drive import Drive
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Signals
 
-__all__ = ["read_udacity_sim"]
-
 
 def read_udacity_sim(path: str | PathLike[str], *, gap: float = 1.0) -> Drive:
     """Return the drive of a driving_log.csv: speed, steering, throttle and brake, timed by the images' names.

@@ -20,23 +20,6 @@ from roadworthy.runs.suites.forms.values import (
     Words,
 )
 
-__all__ = [
-    "KIND_KEYS",
-    "AcceptForm",
-    "BbslForm",
-    "CoverageForm",
-    "DefaultsForm",
-    "DrivingForm",
-    "EntryForm",
-    "ImageForm",
-    "ReliabilityForm",
-    "RequirementForm",
-    "RuleForm",
-    "RulesForm",
-    "StepForm",
-    "short_requirement",
-]
-
 KIND_KEYS = ("rule", "rules", "coverage", "reliability", "bbsl", "driving")
 """The keys that say of which kind a requirement is."""
 

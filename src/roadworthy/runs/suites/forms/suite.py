@@ -19,8 +19,6 @@ from roadworthy.runs.suites.forms.values import (
     names_of,
 )
 
-__all__ = ["DataForm", "ModelForm", "SuiteForm"]
-
 
 class ModelForm(Form):
     """A model under test."""

@@ -17,26 +17,6 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 
-__all__ = [
-    "SHARE_SCHEMA",
-    "TEXT_SCHEMA",
-    "Count",
-    "Form",
-    "Name",
-    "Number",
-    "Or",
-    "Share",
-    "Size",
-    "Some",
-    "Text",
-    "Thresholds",
-    "Tolerance",
-    "Words",
-    "as_name",
-    "names_of",
-    "read_share",
-]
-
 _SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 
 

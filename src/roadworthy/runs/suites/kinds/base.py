@@ -28,8 +28,6 @@ from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.opening import Facts
 from roadworthy.transforms import UserEngine
 
-__all__ = ["Context", "Kind", "OfEach", "OtherTask", "Part", "included_name", "other_task"]
-
 F = TypeVar("F", bound=EntryForm)
 T = TypeVar("T")
 

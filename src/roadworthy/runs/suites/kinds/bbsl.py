@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from roadworthy.bbsl.method import BbslMethod, BbslTrackMethod
     from roadworthy.cases import Method
 
-__all__ = ["BbslKind"]
-
 
 class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
     """A file with a specification, or the specification itself."""

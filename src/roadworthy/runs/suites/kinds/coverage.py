@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.coverage.search.settings import Settings
 
-__all__ = ["CoverageKind"]
 
 _PROBED = 8  # tries for each frame of a probe
 

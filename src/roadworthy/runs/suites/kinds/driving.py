@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from roadworthy.driving.requirements import DrivingQuality
     from roadworthy.driving.simulators import Scenario
 
-__all__ = ["DrivingKind"]
 
 _PROBED = 20.0  # metres of a probe
 _USUAL_LAP = 1000.0  # metres, where it is not known

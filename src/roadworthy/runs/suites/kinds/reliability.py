@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame
     from roadworthy.reliability import Measure, Preservation
 
-__all__ = ["ReliabilityKind", "Wanted"]
-
 
 @dataclass(frozen=True)
 class Wanted:

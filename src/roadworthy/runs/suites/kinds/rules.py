@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.rules.generation import Plan
 
-__all__ = ["RulesKind"]
-
 
 class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
     """A rule is a sentence; a file of rules stands for all of its rules."""
