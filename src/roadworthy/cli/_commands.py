@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+
+from roadworthy.cli._answer import Answer
+from roadworthy.cli._console import examples
+from roadworthy.cli._datasets import AsJson
+
+_Function = TypeVar("_Function", bound=Callable[..., Answer])
 
 _NAMED: Mapping[str, str] = {
     "DATA": "datasets",
@@ -24,6 +33,33 @@ _LISTED: Mapping[str, str] = {
     "transforms": "transforms",
 }
 """Groups that are about things with names: of which kind these are."""
+
+
+def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[[_Function], _Function]:
+    """Add a command whose `Answer` is printed here, with --json; it ends with the answer's exit code.
+
+    Args:
+        app: The group.
+        lines: Examples for its help page.
+        name: What it is called, where that is not the name of the function.
+    """
+
+    def add(function: _Function) -> _Function:
+        @wraps(function)
+        def run(*given: Any, as_json: bool = False, **others: Any) -> None:
+            answer = function(*given, **others)
+            answer.give(as_json=as_json)
+            raise typer.Exit(answer.exit_code)
+
+        signature = inspect.signature(function, eval_str=True)
+        flag = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
+        parameters = [*signature.parameters.values(), flag]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        app.command(name, cls=Command, epilog=examples(*lines))(run)
+        return function
+
+    return add
 
 
 class Command(TyperCommand):

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from roadworthy.cli._console import console, plain_table
+from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from roadworthy.models.scorers import Measure
 
 
-def print_measures(measures: Sequence[Measure]) -> None:
-    """Write measures for people, a line each."""
-    from rich.padding import Padding
-    from rich.text import Text
-
+def measures_table(measures: Sequence[Measure]) -> ResultTable:
+    """Return measures as people read them, a line each."""
     from roadworthy.training import value_text
 
-    table = plain_table("measure", "value", "frames")
-    for one in measures:
-        table.add_row(Text(one.name), Text(value_text(one)), Text(str(one.frames)))
-    console().print(Padding(table, (0, 0, 0, 2)))
+    rows = tuple((one.name, value_text(one), str(one.frames)) for one in measures)
+    return ResultTable("", ("measure", "value", "frames"), rows)

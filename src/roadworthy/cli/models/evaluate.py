@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roadworthy.cli._commands import Command
-from roadworthy.cli._console import bars, console, examples, parse_options, print_json, tracked
-from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._answer import Answer
+from roadworthy.cli._commands import command
+from roadworthy.cli._console import bars, parse_options, tracked
+from roadworthy.cli._datasets import Options
 from roadworthy.cli._models import history_of, opened_for
 from roadworthy.cli.models._group import Data, ModelOptions, Reference, app
-from roadworthy.cli.models._measures import print_measures
+from roadworthy.cli.models._measures import measures_table
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
@@ -20,13 +21,11 @@ if TYPE_CHECKING:
     from roadworthy.models.scorers import Measure
 
 
-@app.command(
-    cls=Command,
-    epilog=examples(
-        "roadworthy models evaluate trained/dave2 --data world:mountain -o count=500 -o seed=7",
-        "roadworthy models evaluate recorded:answers.csv --data udacity-ch2:drive",
-        "roadworthy models evaluate trained/dave2 --data world --lap meadow --lap town",
-    ),
+@command(
+    app,
+    "roadworthy models evaluate trained/dave2 --data world:mountain -o count=500 -o seed=7",
+    "roadworthy models evaluate recorded:answers.csv --data udacity-ch2:drive",
+    "roadworthy models evaluate trained/dave2 --data world --lap meadow --lap town",
 )
 def evaluate(
     reference: Reference,
@@ -38,8 +37,7 @@ def evaluate(
         typer.Option(metavar="TRACK", help="Let it also drive a lap of this track; repeatable."),
     ] = None,
     batch: Annotated[int, typer.Option(metavar="N", help="Frames that it is asked about at a time.")] = 64,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Compare a model's answers with the truth of a whole data set."""
     from roadworthy.models import load_model
     from roadworthy.training import drive_lap
@@ -49,21 +47,14 @@ def evaluate(
     # A model that cannot drive says so in its first step, and all the data need not be waited for.
     laps = [drive_lap(system, track) for track in tracked(lap or [], "Driving")]
     measures = _measured(system, dataset, batch)
-    if as_json:
-        print_json(
-            {
-                "model": system.name,
-                "dataset": dataset.name,
-                "measures": [{**dataclasses.asdict(one), "text": str(one)} for one in measures],
-                "laps": [dataclasses.asdict(one) for one in laps],
-            }
-        )
-        return
-    out = console()
-    out.print(f"{system.name} on {dataset.name}", markup=False, soft_wrap=True)
-    print_measures(measures)
-    for one in laps:
-        out.print(str(one), markup=False)
+    document = {
+        "model": system.name,
+        "dataset": dataset.name,
+        "measures": [{**dataclasses.asdict(one), "text": str(one)} for one in measures],
+        "laps": [dataclasses.asdict(one) for one in laps],
+    }
+    title = f"{system.name} on {dataset.name}"
+    return Answer(document, [title, measures_table(measures), *map(str, laps)])
 
 
 def _measured(system: SystemUnderTest, dataset: Dataset, batch: int) -> list[Measure]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roadworthy.cli._answer import show
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import bars, console, examples, parse_options, print_json, print_rows
 from roadworthy.cli._datasets import AsJson, Options
@@ -17,7 +18,7 @@ from roadworthy.cli._models import opened_for
 from roadworthy.cli._out import free_folder
 from roadworthy.cli._training import Device, Precision, Resume, Workers, processes, training_folder
 from roadworthy.cli.models._group import Data, app
-from roadworthy.cli.models._measures import print_measures
+from roadworthy.cli.models._measures import measures_table
 from roadworthy.cli.models._networks import NetworkOptions, Outputs, Small, chosen_variant
 from roadworthy.errors import InputError
 
@@ -233,6 +234,6 @@ def _print_summary(folder: Path, card: Card) -> None:
             **{one.role: f"{one.frames} samples of {one.name}" for one in card.data},
         }
     )
-    print_measures(card.measures)
+    show(measures_table(card.measures))
     out.print(Text.assemble("Wrote ", (str(folder), "cyan")), soft_wrap=True)
     out.print(Text.assemble("Try it: ", (f"roadworthy models try {folder}", "cyan")), soft_wrap=True)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roadworthy.cli._answer import show
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli._models import frames_of
 from roadworthy.cli._out import free_folder
-from roadworthy.cli.models._measures import print_measures
+from roadworthy.cli.models._measures import measures_table
 from roadworthy.cli.models._networks import chosen_variant
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Limit, Seed, Study, Transforms
@@ -95,7 +96,7 @@ def retrain(
             {"folder": str(folder), "data": training.name, "frames": len(training), "measures": measures}
         )
         return
-    print_measures(trained.card.measures)
+    show(measures_table(trained.card.measures))
     console().print(f"Wrote {folder}: a network that has seen {training.name}", soft_wrap=True)
 
 

@@ -1,0 +1,83 @@
+"""What commands answer: one result for scripts and for people, printed here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from roadworthy.cli._console import console, plain_table, print_json, print_note, print_report, print_rows
+from roadworthy.result_tables import ResultTable
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    Shown: TypeAlias = str | Text | ResultTable | Mapping[str, str]
+    """What people read: a line, a table, or titles with a line each."""
+
+PASSED, VIOLATED, FAILED, INCONCLUSIVE = 0, 1, 2, 3
+"""The exit codes of every command: all passed; something is violated; wrong use, wrong input or a failure of
+the tool; nothing is violated, but something is inconclusive."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of a command.
+
+    Attributes:
+        document: Everything, for scripts; what JSON can hold.
+        shown: What people read, in this order.
+        notes: What a reader should know before relying on it, a sentence each.
+        report: The page to open; None where there is none.
+        exit_code: One of the four codes.
+        conclusion: The last line: what the exit code is and why; may be empty where it is 0.
+
+    Example:
+        >>> Answer({"frames": 3}, ["3 frames, all can be read"]).exit_code
+        0
+    """
+
+    document: Any
+    shown: Sequence[Shown] = ()
+    notes: Sequence[str] = ()
+    report: Path | None = None
+    exit_code: int = PASSED
+    conclusion: str = ""
+
+    def give(self, *, as_json: bool) -> None:
+        """Print it: one JSON document, or lines and tables for people."""
+        if as_json:
+            print_json(self.document)
+            return
+        for one in self.shown:
+            show(one)
+        for note in self.notes:
+            print_note(note)
+        if self.report is not None:
+            print_report(self.report)
+        if self.conclusion:
+            console().print(self.conclusion, markup=False, soft_wrap=True)
+
+
+def show(one: Shown) -> None:
+    """Print a line, a table or titled lines for people."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    if isinstance(one, ResultTable):
+        if one.title:
+            out.print(Text(one.title, style="bold"))
+        drawn = plain_table(*one.columns)
+        for row in one.rows:
+            drawn.add_row(*(Text(cell) for cell in row))
+        out.print(Padding(drawn, (0, 0, 0, 2)))
+        if one.note:
+            out.print(Padding(Text(one.note, style="dim"), (0, 0, 0, 2)))
+        if one.title:
+            out.print()
+    elif isinstance(one, Mapping):
+        print_rows(one)
+    else:
+        out.print(one, markup=False, soft_wrap=True)
