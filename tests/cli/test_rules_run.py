@@ -52,7 +52,9 @@ def test_a_violated_rule_gives_tables_rows_images_and_a_sheet(roadworthy: Run) -
     words = " ".join(result.stdout.split())
     assert "rule 1 4 of 4 4 (100.00%) 0 (0.00%)" in words
     assert "Wrote out in" in words
-    assert words.endswith("Report: out/report.html")
+    assert words.endswith(
+        "Report: out/report.html 1 requirement on 2 models, 2 results: 1 passed, 1 violated (exit code 1)"
+    )
     assert RULE_1 in Path("out/report.html").read_text()
     (still,) = (path for path in Path("out/runs/rule-1").iterdir() if "still" in path.name)
     rows = list(read_rows(still))
@@ -79,9 +81,9 @@ def test_rules_that_hold_end_with_0_and_draw_nothing(roadworthy: Run) -> None:
     assert document["sheets"] == []
     assert document["rules"]["rule 1"]["formulas"] == ["x1 > x2"]
     assert document["rules"]["rule 1"]["changes"] == ["add(element=pedestrian)"]
-    assert json.loads(Path("rules-out/result.json").read_text()) == {
-        key: value for key, value in document.items() if key not in ("folder", "report")
-    }
+    kept = json.loads(Path("rules-out/result.json").read_text())
+    assert kept == {key: document[key] for key in kept}
+    assert {"folder", "report", "files", "digest", "exit_code"} <= set(document) - set(kept)
 
 
 @pytest.mark.usefixtures("drivers")
@@ -104,7 +106,7 @@ def test_several_rules_models_and_thresholds_in_one_run(roadworthy: Run) -> None
     pairs = [(one["rule"], one["model"].rpartition(":")[2]) for one in document["results"]]
     # A model that only steers is tested by the rule about steering alone.
     assert pairs == [("R1", "seeing"), ("R3", "seeing"), ("R4", "seeing"), ("R5", "seeing"), ("R5", "steers")]
-    assert document["notes"][0].endswith("does not predict speed, so it is not tested by R1, R3, R4.")
+    assert document["notes"][0] == f"Left out, because {STEERS} does not predict speed: R1, R3, R4"
     by_rule = {one["rule"]: one for one in document["results"] if "seeing" in one["model"]}
     assert set(by_rule["R1"]["thresholds"]) == {"0", "0.1", "0.5"}
     assert by_rule["R3"]["thresholds"] == by_rule["R4"]["thresholds"] == {}
@@ -131,7 +133,7 @@ def test_several_rules_models_and_thresholds_in_one_run(roadworthy: Run) -> None
 def test_the_tables_read_well_on_a_terminal(roadworthy: Run) -> None:
     result = roadworthy("rules", "run", "--rule", RULE_4, "--rule", RAIN, "--model", STILL, *FEW)
     assert result.exit_code == 1, result.output
-    sentences = ("Wrote", "Note: ", "Report: ")
+    sentences = ("Wrote", "Note: ", "Report: ", "SHA-256", "Look at")
     assert all(len(line) <= 80 for line in result.stdout.splitlines() if not line.startswith(sentences))
     for words in ("Violations of composed rules", "generating images", "evaluating", "Seconds"):
         assert words in result.stdout
@@ -170,7 +172,7 @@ def test_the_same_seed_makes_the_same_run(roadworthy: Run) -> None:
         )
         return sorted(path.name for path in Path(out, "images").rglob("*.png"))
 
-    assert images("1", "a") == images("1", "b", "--workers", "2")
+    assert images("1", "a") == images("1", "b", "--executor", "processes", "--workers", "2")
     assert images("1", "c") != images("2", "d")
 
 
@@ -193,6 +195,15 @@ def test_frames_that_do_not_qualify_are_counted_with_reasons(roadworthy: Run) ->
 
 
 @pytest.mark.usefixtures("drivers")
+def test_a_rule_that_no_frame_qualifies_for_is_inconclusive(roadworthy: Run) -> None:
+    words = ("rules", "run", "--rule", RAIN, "-o", "weather=rain", "--sample", "2")
+    result = roadworthy(*words)
+    assert result.exit_code == 3, result.output
+    assert result.stdout.splitlines()[-1] == "1 requirement on 1 model: 1 inconclusive (exit code 3)"
+    assert roadworthy(*words, "--accept-inconclusive").exit_code == 0
+
+
+@pytest.mark.usefixtures("drivers")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -201,7 +212,7 @@ def test_frames_that_do_not_qualify_are_counted_with_reasons(roadworthy: Run) ->
         (("--rule", "If it rains, slow down.", "--only", "R1"), "--only: there is no rule 'R1'"),
         (("--rule", "If the time changes to day, drive faster."), "nothing built in makes it 'day'"),
         (("--rule", RAIN, "--model", "detector"), "detector is a model for detection"),
-        (("--rule", RULE_1, "--model", STEERS), "no model here predicts speed, which the rules speak of"),
+        (("--rule", RULE_1, "--model", STEERS), "steers does not predict speed"),
         (("--rule", RAIN, "--model", STILL, "--model", STILL), "two models are called"),
         (("--rule", RAIN, "--sample", "0"), "--sample must be 1 or more, got 0"),
         (("--rule", RAIN, "--shrink", "-1"), "--shrink must be 0 or more, got -1"),
@@ -209,12 +220,9 @@ def test_frames_that_do_not_qualify_are_counted_with_reasons(roadworthy: Run) ->
         (("--rule", RAIN, "--threshold", "0,x"), "--threshold must be a share such as 10% or 0.1, got 'x'"),
         (("--rule", RAIN, "--same", "brake=1"), "--same: unknown output 'brake'"),
         (("--rule", RAIN, "--same", "speed=much"), "--same speed must be a number in degrees or m/s"),
-        (
-            ("--rule", RAIN, "--images", "few", "--sample", "2"),
-            "images must be one of failures, sample, all, none",
-        ),
+        (("--rule", RAIN, "--images", "few", "--sample", "2"), "'few' is not one of"),
         (("--rule", RAIN, "--workers", "0", "--sample", "2"), "--workers must be 1 or more, got 0"),
-        (("--rule", RAIN, "-o", "weather=rain", "--sample", "2"), "no frame qualifies, so no rule was tried"),
+        (("--rule", RAIN, "--data", "world-crops", "--sample", "2"), "are pictures of single things"),
         (("--rule", RAIN, "--traffic", "up"), "--traffic must be right or left, got 'up'"),
         (("--rule", RAIN, "--engines", "none.yaml"), "none.yaml"),
         (("--rule", RAIN, "--out", "drivers.py"), "drivers.py"),
@@ -233,14 +241,12 @@ def test_a_folder_with_a_run_is_not_overwritten(roadworthy: Run) -> None:
     options = ("rules", "run", "--rule", RAIN, "--model", STILL, "--sample", "2")
     assert roadworthy(*options).exit_code == 0
     first = Path("rules-out/result.json").read_bytes()
-    refused = roadworthy(*options, "--out", "rules-out")
+    refused = roadworthy(*options, "--out", "rules-out", "--seed", "1")
     assert refused.exit_code == 2
-    assert "rules-out must be empty or new" in refused.stderr
-    again = roadworthy(*options, "--json")
+    assert "rules-out holds a run with seed 0" in refused.stderr
+    again = roadworthy(*options, "--seed", "1", "--json")
     assert again.exit_code == 0, again.output
-    assert again.stderr == (
-        "rules-out has something in it: writing to rules-out-2. --out FOLDER names another.\n"
-    )
+    assert again.stderr.endswith("writing to rules-out-2. --out FOLDER names another.\n")
     assert json.loads(again.stdout)["folder"] == "rules-out-2"
     assert Path("rules-out-2/result.json").is_file()
     assert Path("rules-out/result.json").read_bytes() == first
@@ -331,7 +337,7 @@ def test_the_run_says_which_engine_made_the_images(roadworthy: Run) -> None:
     )  # fmt: skip
     note = (
         "mine made the images of rule 1; mine and what is built in made the images of rule 3; "
-        "no engine of --engines does rule 2: what is built in made these images."
+        "no engine does rule 2: what is built in made these images."
     )
     assert f"Note: {note}" in result.output
     assert note in json.loads(Path("out/manifest.json").read_text("utf-8"))["notes"]["run"]
@@ -360,9 +366,10 @@ def test_compare_has_a_column_for_each_way_to_make_the_change(roadworthy: Run) -
     (table,) = json.loads(result.stdout)["tables"]
     assert table["columns"] == ["model", "built in", "brightness(bias=1)", "engine:mine"]
     assert table["rows"][0][1:] == ["3 (100.00%)", "0 (0.00%)", "3 (100.00%)"]
-    settings = json.loads(Path("rules-compared/manifest.json").read_text("utf-8"))["settings"]
-    told = {"by": ["brightness(bias=1)", "engine:mine"], "sample": 3, "engines": "engines.yaml"}
-    assert settings.items() >= told.items()
+    records = map(json.loads, Path("rules-compared/requirements.jsonl").read_text("utf-8").splitlines())
+    parameters = {one["id"]: one["parameters"] for one in records}
+    assert parameters["built in"] == {}
+    assert parameters["engine:mine"] == {"engines": "engines.yaml", "by": "engine:mine"}
 
 
 @pytest.mark.usefixtures("drivers")
@@ -387,7 +394,7 @@ def test_compose_tries_a_rule_on_top_of_others_changes(roadworthy: Run) -> None:
     ("options", "message"),
     [
         (("compare", "--rule", RULE_4, "--by", "rain"), "only the change of a rule with one change"),
-        (("compare", "--rule", RAIN, "--by", "engine:none"), "--engines has no engine 'none'"),
+        (("compare", "--rule", RAIN, "--by", "engine:none"), "there is no engine 'none'"),
         (("compare", "--rule", RAIN, "--by", "drizzle"), "there is no transform 'drizzle'"),
         (("compose", "--rule", RAIN, "--first", "rain:hevy"), "rain has no preset 'hevy'"),
     ],
@@ -457,9 +464,10 @@ def test_the_manifest_says_what_was_tested(roadworthy: Run) -> None:
     (data,) = manifest["data"].values()
     assert model["sha256"]
     assert data["sha256"]
-    assert (manifest["seed"], manifest["settings"]["same"]) == (3, {"speed": "7%"})
+    (requirement,) = map(json.loads, Path("out/requirements.jsonl").read_text().splitlines())
+    assert (manifest["seed"], requirement["parameters"]) == (3, {"same": {"speed": "7%"}})
     assert manifest["started"] <= manifest["ended"]
     again = roadworthy(*words, "--out", "out")
-    assert again.exit_code == 2
-    assert "must be empty or new" in " ".join(again.output.split())
+    assert again.exit_code == 1
+    assert "out is complete: nothing was left to run" in again.stdout
     assert json.loads(Path("out/manifest.json").read_text()) == manifest

@@ -13,12 +13,8 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from rich.text import Text
 
-    Shown: TypeAlias = str | Text | ResultTable | Mapping[str, str]
-    """What people read: a line, a table, or titles with a line each."""
-
-PASSED, VIOLATED, FAILED, INCONCLUSIVE = 0, 1, 2, 3
-"""The exit codes of every command: all passed; something is violated; wrong use, wrong input or a failure of
-the tool; nothing is violated, but something is inconclusive."""
+Shown: TypeAlias = "str | Text | ResultTable | Mapping[str, str]"
+"""What people read: a line, a table, or titles with a line each."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,8 @@ class Answer:
         shown: What people read, in this order.
         notes: What a reader should know before relying on it, a sentence each.
         report: The page to open; None where there is none.
-        exit_code: One of the four codes.
+        exit_code: 0 all passed, 1 something is violated, 2 wrong use or a failure, 3 something is
+            inconclusive.
         conclusion: The last line: what the exit code is and why; may be empty where it is 0.
 
     Example:
@@ -42,7 +39,7 @@ class Answer:
     shown: Sequence[Shown] = ()
     notes: Sequence[str] = ()
     report: Path | None = None
-    exit_code: int = PASSED
+    exit_code: int = 0
     conclusion: str = ""
 
     def give(self, *, as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """The program itself: global options, how errors end it, and which commands there are.
 
-Exit codes: 0 all is well, 1 a requirement is violated, 2 something went wrong, 130 interrupted.
+Exit codes: 0 everything passed; 1 something is violated; 2 wrong use, wrong input, or the tool failed; 3
+nothing is violated, but something is inconclusive; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ from roadworthy.cli import (
     suites,
     transforms,
 )
-from roadworthy.cli._commands import Command, Group
+from roadworthy.cli._commands import Command, Group, command
 from roadworthy.cli._console import examples, print_error
+from roadworthy.cli._road import road_command
 from roadworthy.errors import RoadworthyError
 
 FAILED = 2
@@ -113,9 +115,9 @@ def _global_options(
     # Both options are acted on elsewhere: --version by its callback, --debug by _Program.
 
 
-app.command("demo", cls=Command, rich_help_panel=_START, epilog=demo.EXAMPLES)(demo.demo)
+command(app, *demo.EXAMPLES, panel=_START)(demo.demo)
 app.command("serve", cls=Command, rich_help_panel=_START, epilog=serving.EXAMPLES)(serving.serve)
-app.command("run", cls=Command, rich_help_panel=_RUN, epilog=running.EXAMPLES)(running.run)
+road_command(app, *running.EXAMPLES, panel=_RUN)(running.run)
 app.add_typer(suites.app, name="suites", rich_help_panel=_RUN)
 app.command("report", cls=Command, rich_help_panel=_RUN, epilog=reporting.EXAMPLES)(reporting.write_reports)
 app.command("compare", cls=Command, rich_help_panel=_RUN, epilog=comparing.EXAMPLES)(comparing.compare_runs)

@@ -35,13 +35,16 @@ _LISTED: Mapping[str, str] = {
 """Groups that are about things with names: of which kind these are."""
 
 
-def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[[_Function], _Function]:
+def command(
+    app: typer.Typer, *lines: str, name: str | None = None, panel: str | None = None
+) -> Callable[[_Function], _Function]:
     """Add a command whose `Answer` is printed here, with --json; it ends with the answer's exit code.
 
     Args:
         app: The group.
         lines: Examples for its help page.
         name: What it is called, where that is not the name of the function.
+        panel: Under which heading the help of the group lists it.
     """
 
     def add(function: _Function) -> _Function:
@@ -56,7 +59,7 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
         parameters = [*signature.parameters.values(), flag]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
-        app.command(name, cls=Command, epilog=examples(*lines))(run)
+        app.command(name, cls=Command, epilog=examples(*lines), rich_help_panel=panel)(run)
         return function
 
     return add

@@ -91,15 +91,35 @@ def tracked(items: Sequence[T], what: str) -> Iterator[T]:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress(what: str, total: int) -> Iterator[Bar]:
     """Give what shows how many are done, on a terminal; nothing is shown in a pipe."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     err = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
+        bar = Bar(shown)
+        bar.begin(what, total)
+        yield bar
+
+
+class Bar:
+    """A progress bar that may begin anew with something else."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task: TaskID | None = None
+
+    def begin(self, what: str, total: int) -> None:
+        """Show something else, of which there are so many; 0 where that is not known."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(what, total=total or None)
+
+    def __call__(self, done: int) -> None:
+        """Show how many are done."""
+        if self._task is not None:
+            self._progress.update(self._task, completed=done)
 
 
 class Bars:

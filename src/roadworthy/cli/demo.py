@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json, tracked
-from roadworthy.cli._suites import as_document, planned, run_plan, summarised, write_results
+from roadworthy.cli._answer import Answer
+from roadworthy.cli._console import make_folder, tracked
+from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, run_plan
 from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from roadworthy.frames import Frame, Signals
@@ -19,17 +21,15 @@ if TYPE_CHECKING:
     from roadworthy.world import Scene
 
 
-EXAMPLES = examples("roadworthy demo", "roadworthy demo --out pictures --json")
+EXAMPLES = ("roadworthy demo", "roadworthy demo --out pictures --json")
 
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("demo-out"),
-    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON document.")] = False,
-) -> None:
-    """Draw the built-in world, and run a suite of all kinds of requirements on networks that come along."""
+) -> Answer:
+    """Draw the built-in world, and test the shipped networks by requirements of all five kinds."""
     from roadworthy.images import write_image
     from roadworthy.report import frame_sheet, pair_sheet
-    from roadworthy.runs.executors import executor_for
 
     make_folder(out)
     folder = _emptied(out / "run")
@@ -49,32 +49,27 @@ def demo(
     paths = {name: out / f"{name}.png" for name in sheets}
     for name, sheet in sheets.items():
         write_image(paths[name], sheet)
-    if not as_json:
-        _print_summary(paths, pairs)
-        _print_suite()
-    plan = planned(demo_suite())
-    with executor_for("processes") as executor:
-        result = run_plan(plan, folder, executor, quiet=as_json)
-    written = write_results(result)
-    if as_json:
-        print_json(_document(paths, pairs) | {"suite": as_document(result, written)})
-    else:
-        _print_next_steps()
-        summarised(result, written)
+    how = RunOptions(out=folder)
+    published = run_plan(planned(demo_suite(), how, folder), how, folder)
+    suite = answer_of(published, how)
+    shown = [
+        _changes_table(pairs),
+        *(f"Wrote {path}" for path in paths.values()),
+        f"A suite with requirements of all five kinds, from {demo_suite()}:",
+        *outcome_lines(published.result),
+        *suite.shown,
+    ]
+    document = {**_document(paths, pairs), "suite": suite.document}
+    return Answer(document, shown, suite.notes, suite.report, conclusion=_NEXT_STEPS)
 
 
-def _print_next_steps() -> None:
-    """Tell what the violations mean, and where to go after the report."""
-    console().print(
-        "The networks are small ones from the papers: what is violated above are faults that they really "
-        "have. After the report, try a sentence of your own, or a page to look at failures:\n"
-        "  roadworthy rules run --model dave2 --rule "
-        '"If a pedestrian appears on the roadside, the ego-vehicle should slow down."\n'
-        "  roadworthy serve\n",
-        soft_wrap=True,
-        markup=False,
-        highlight=False,
-    )
+_NEXT_STEPS = (
+    "The networks are small ones from the papers: what is violated above are faults that they really have. "
+    "After the report, try a sentence of your own, or the page to look at failures:\n"
+    "  roadworthy rules run --model dave2 --rule "
+    '"If a pedestrian appears on the roadside, the ego-vehicle should slow down."\n'
+    "  roadworthy serve"
+)
 
 
 def demo_suite() -> Path:
@@ -205,31 +200,18 @@ def _degrees(signals: Signals) -> str:
     return f"{round(signals.steering or 0.0, 1) + 0.0:5.1f}"
 
 
-def _print_summary(paths: dict[str, Path], pairs: Sequence[Pair]) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    out = console()
-    out.print(Text("What a careful driver does before and after one change", style="bold"))
-    table = plain_table("change", "speed in km/h", "", "steering in °")
+def _changes_table(pairs: Sequence[Pair]) -> ResultTable:
+    rows = []
     for pair in pairs:
         before, after = pair.before.signals, pair.after.signals
         old, new = before.speed or 0.0, after.speed or 0.0
-        table.add_row(
-            pair.title,
-            f"{old * 3.6:3.0f} → {new * 3.6:3.0f}",
-            _change(old, new),
-            f"{_degrees(before)} → {_degrees(after)}",
+        rows.append(
+            (
+                pair.title,
+                f"{old * 3.6:3.0f} → {new * 3.6:3.0f}",
+                _change(old, new),
+                f"{_degrees(before)} → {_degrees(after)}",
+            )
         )
-    out.print(Padding(table, (0, 0, 1, 2)))
-    for path in paths.values():
-        out.print(Text.assemble("Wrote ", (str(path), "cyan")), soft_wrap=True)
-
-
-def _print_suite() -> None:
-    from rich.text import Text
-
-    out = console()
-    out.print()
-    out.print(Text("A suite with requirements of all five kinds", style="bold"))
-    out.print(Text.assemble("from ", (str(demo_suite()), "cyan")), soft_wrap=True)
+    title = "What a careful driver does before and after one change"
+    return ResultTable(title, ("change", "speed in km/h", "", "steering in °"), tuple(rows))

@@ -109,7 +109,7 @@ def run_several(
         if tested is None or tested(requirement, system)
     ]
     folders = {
-        (requirement.id, system.name): out / "runs" / file_name(requirement.id) / file_name(system.name)
+        (requirement.id, system.name): pair_folder(out, requirement.id, system.name)
         for requirement, system in wanted
     }
     about = about_run(data, seed)
@@ -159,6 +159,11 @@ def run_several(
         if manifest is not None:
             complete_manifest(out)
     return SeveralResults(frozen(results), frozen(work.costs), out / "images")
+
+
+def pair_folder(out: Path, requirement: str, system: str) -> Path:
+    """Return where the rows of a requirement on a system lie in the folder of a run."""
+    return out / "runs" / file_name(requirement) / file_name(system)
 
 
 def _executor(given: Executor | None, processes: int) -> AbstractContextManager[Executor]:

@@ -25,8 +25,8 @@ from roadworthy.runs.suites.forms import (
     RulesForm,
     as_name,
 )
-from roadworthy.runs.suites.reading import Suite, read_suite
-from roadworthy.runs.suites.running import COMMAND, REQUIREMENTS, SUITE_FILE
+from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite
+from roadworthy.runs.suites.running import COMMAND, REQUIREMENTS
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
 from roadworthy.web.jobs.trials import classes_of, object_of, values_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.cli.rules import combining, parsing, run, study, truth
+from roadworthy.cli.rules import parsing, run, study, truth
 from roadworthy.cli.rules._group import app
 
-__all__ = ["app", "combining", "parsing", "run", "study", "truth"]
+__all__ = ["app", "parsing", "run", "study", "truth"]

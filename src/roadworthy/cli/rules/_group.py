@@ -8,24 +8,6 @@ from typing import Annotated
 import typer
 
 from roadworthy.cli._commands import Group
-from roadworthy.cli._datasets import Data, Sample
-from roadworthy.cli._out import Out
-
-__all__ = [
-    "AllowCommands",
-    "CutOuts",
-    "Data",
-    "Engines",
-    "Models",
-    "Out",
-    "Rules",
-    "RulesFile",
-    "Same",
-    "Sample",
-    "Seed",
-    "Traffic",
-    "app",
-]
 
 HELP = "Read testing rules in plain English, run them on models, and look at what violates them."
 
@@ -60,10 +42,6 @@ Engines = Annotated[
         help="A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy, on "
         "frames of the built-in world.",
     ),
-]
-AllowCommands = Annotated[
-    bool,
-    typer.Option("--allow-commands", help="Let these engines run programs and code and call services."),
 ]
 CutOuts = Annotated[
     str,

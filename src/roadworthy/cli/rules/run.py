@@ -1,81 +1,50 @@
-"""``roadworthy rules run``: rules tried on models, with tables, rows, images and the worst violations."""
+"""``roadworthy rules run``, ``rules compare`` and ``rules compose``: rules tried on models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roadworthy._files import file_name
-from roadworthy.cli._campaigns import data_form
-from roadworthy.cli._commands import Command
-from roadworthy.cli._console import (
-    console,
-    examples,
-    make_folder,
-    print_json,
-    print_note,
-    print_report,
-    tracked,
+from roadworthy._files import write_json, write_text
+from roadworthy.cli._answer import Answer
+from roadworthy.cli._console import parse_options, tracked
+from roadworthy.cli._datasets import Data, Options, Sample
+from roadworthy.cli._road import (
+    RunOptions,
+    answer_of,
+    data_document,
+    planned,
+    road_command,
+    run_plan,
+    suite_document,
 )
-from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli._models import USUAL, frames_of, opened_models
-from roadworthy.cli._tables import print_tables, write_document
-from roadworthy.cli._values import Workers, processes_for, share
-from roadworthy.cli.rules._group import (
-    AllowCommands,
-    CutOuts,
-    Data,
-    Engines,
-    Models,
-    Out,
-    Rules,
-    RulesFile,
-    Same,
-    Sample,
-    Seed,
-    Traffic,
-    app,
-)
-from roadworthy.cli.rules._inputs import plans_of, read_engines_file, settings_of, tolerances
-from roadworthy.cli.rules._running import Campaign, exit_code, write_report
-from roadworthy.cli.rules._sheets import write_sheets
-from roadworthy.errors import InputError
+from roadworthy.cli._values import share
+from roadworthy.cli.rules._group import CutOuts, Engines, Models, Rules, RulesFile, Same, Seed, Traffic, app
+from roadworthy.errors import InputError, suggest
 
 if TYPE_CHECKING:
-    from roadworthy.rules.shrinking import Shrunk
-    from roadworthy.rules.tables import ResultTable
-    from roadworthy.runs import SeveralResults
+    from roadworthy.report.rules import RulesReport
+    from roadworthy.result_tables import ResultTable
+    from roadworthy.runs.suites import SuiteResult
+
+RESULT_FILE = "result.json"
+USUAL = ("dave2",)
+Rule = Annotated[str, typer.Option("--rule", "-r", metavar="SENTENCE", help="The rule.")]
 
 
-Worst = Annotated[
-    int, typer.Option(metavar="N", help="Violations on each sheet, the worst ones; 0 draws no sheets.")
-]
-Passes = Annotated[
-    int,
-    typer.Option(metavar="N", help="About so many frames that pass are stored with images, for a study."),
-]
-Allow = Annotated[
-    str, typer.Option(metavar="SHARE", help="The share of frames that may violate a rule, such as 5%.")
-]
-Images = Annotated[
-    str,
-    typer.Option(metavar="WHICH", help="Of which frames images are stored: failures, sample, all or none."),
-]
-
-
-@app.command(
-    cls=Command,
-    epilog=examples(
-        'roadworthy rules run --rule "If a pedestrian appears on the roadside, the car should slow down."',
-        "roadworthy rules run --rules examples/rules/paper.rules --model dave2 --model epoch --sample 100",
-        "roadworthy rules run --rules mine.rules --threshold 0,10%,20% --shrink 3 --allow 5%",
-        "roadworthy rules run --rules paper.rules --only R5 --data camvid:path --model dave2-udacity",
-    ),
+@road_command(
+    app,
+    'roadworthy rules run --rule "If a pedestrian appears on the roadside, the car should slow down."',
+    "roadworthy rules run --rules examples/rules/paper.rules --model dave2 --model epoch --sample 100",
+    "roadworthy rules run --rules mine.rules --threshold 0,10%,20% --shrink 3 --allow 5%",
+    "roadworthy rules run --rules paper.rules --only R5 --data camvid:path --model dave2-udacity",
 )
 def run(
+    how: RunOptions,
     rule: Rules = None,
     rules: RulesFile = None,
     only: Annotated[
@@ -84,13 +53,14 @@ def run(
     data: Data = "world",
     option: Options = None,
     model: Models = None,
-    out: Out = Path("rules-out"),
     threshold: Annotated[
         str, typer.Option(metavar="LIST", help="Thresholds to judge at as well, such as 0,10%,20%.")
     ] = "",
     sample: Sample = None,
     seed: Seed = 0,
-    allow: Allow = "0",
+    allow: Annotated[
+        str, typer.Option(metavar="SHARE", help="The share of frames that may violate a rule, such as 5%.")
+    ] = "0",
     same: Same = None,
     shrink: Annotated[
         int,
@@ -98,163 +68,247 @@ def run(
             metavar="N", help="Shrink the N worst violations of each rule and model to the least change."
         ),
     ] = 0,
-    worst: Worst = 6,
-    images: Images = "failures",
-    passes: Passes = 100,
+    worst: Annotated[
+        int, typer.Option(metavar="N", help="Violations on the sheet of each rule and model; 0 for none.")
+    ] = 6,
+    passes: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Frames that pass whose images are stored as well, for each rule and model."
+        ),
+    ] = 100,
     gallery: CutOuts = "shipped",
     traffic: Traffic = "right",
     engines: Engines = None,
-    allow_commands: AllowCommands = False,
     skip: Annotated[
         bool, typer.Option("--skip", help="Leave out rules whose changes nothing here can make.")
     ] = False,
-    workers: Workers = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Try rules on models: make the images, ask the models, judge their answers, show what violates.
 
     All models see the same images, and so do rules about the same change. The folder gets the rows of every
-    rule and model, the images of the violations, sheets with the worst of them, report.html, tables.md and
-    result.json.
-    The exit code is 1 if a rule is violated by more frames than are allowed, 0 if none is.
+    rule and model, the images of the violations, sheets with the worst of them, report.html, junit.xml,
+    evidence, tables.md, result.json, and suite.yaml, which `roadworthy run` takes.
     """
     for name, value in (("--shrink", shrink), ("--worst", worst), ("--passes", passes)):
         if value < 0:
             raise InputError(f"{name} must be 0 or more, got {value}")
-    known_engines = read_engines_file(engines, allow_commands=allow_commands)
-    plans, skipped = plans_of(
-        rule or [],
-        rules or [],
-        only=only or [],
-        engines=known_engines,
-        same=tolerances(same or []),
-        gallery=gallery,
-        traffic=traffic,
-        skip=skip,
-    )
-    systems = opened_models(model)
-    campaign = Campaign(
-        plans,
-        systems,
-        frames_of(data, option, systems, sample),
-        out,
-        seed,
-        share("--allow", allow),
-        [share("--threshold", one) for one in threshold.split(",") if one.strip()],
-        settings_of(sample, same, gallery, traffic, engines),
-        known_engines,
-    )
-    found = campaign.run(
-        images=images,  # type: ignore[arg-type]  # checked where it is used
-        passes=passes,
-        processes=processes_for(workers, campaign.images),
-    )
-    tables = _tables(campaign, found)
-    campaign.write_suite(model or USUAL, data_form(data, option, sample=sample), engines)
-    document = campaign.document(found) | {"skipped": skipped}
-    document["sheets"] = write_sheets(campaign, found, worst if images != "none" else 0)
-    shrunk = _shrunk(campaign, found, shrink)
-    document["shrunk"] = shrunk
-    if shrunk:
-        tables.append(_shrunk_table(shrunk))
-    write_document(out, document, tables)
-    report = write_report(out)
-    if as_json:
-        print_json({"folder": str(out), "report": str(report), **document})
-    else:
-        print_tables(tables)
-        _print_notes(campaign, document)
-        print_report(report)
-    raise typer.Exit(exit_code(found))
+    thresholds = [share("--threshold", one) for one in threshold.split(",") if one.strip()]
+    settings = _settings(same, gallery, traffic, engines)
+    texts, skipped = _chosen(_texts(rule or [], rules or []), only or [], settings, how, skip=skip)
+    allowed = share("--allow", allow)
+    entries = {id: {"rule": text, **settings, "accept": allowed or None} for id, text in texts.items()}
+
+    def extras(report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.rules import shrunk_table
+
+        shrunk = report.shrink(shrink)
+        sheets = report.write_sheets(worst if how.images != "none" else 0)
+        tables = [*report.tables(), *([shrunk_table(shrunk)] if shrunk else [])]
+        return tables, {"allow": allowed, "skipped": skipped, "sheets": sheets, "shrunk": shrunk}
+
+    lines = [f"{id} is left out: {reason}" for id, reason in skipped.items()]
+    frames = data_document(data, option, sample)
+    document = suite_document("rules run", entries, models=model or USUAL, data=frames, seed=seed)
+    document["passes"] = 0 if how.images == "none" else passes
+    return _answered(document, how, Path("rules-out"), extras, thresholds=thresholds, lines=lines)
 
 
-def _tables(campaign: Campaign, found: SeveralResults) -> list[ResultTable]:
-    from roadworthy.rules.tables import (
-        cost_table,
-        is_composed,
-        reasons_table,
-        threshold_table,
-        violation_table,
+def _answered(
+    document: Mapping[str, Any],
+    how: RunOptions,
+    usual: Path,
+    extras: Callable[[RulesReport], tuple[list[ResultTable], dict[str, Any]]],
+    *,
+    thresholds: Sequence[float] = (),
+    lines: Sequence[str] = (),
+) -> Answer:
+    """Take the road, with tables and sheets of rules beside what every run has."""
+    from roadworthy.report.rules import RulesReport
+
+    made: dict[str, Any] = {}
+
+    def write(result: SuiteResult) -> None:
+        report = RulesReport(result, thresholds, tracked)
+        tables, more = extras(report)
+        made.update(tables=tables, document={**report.document(), **more})
+        write_json(result.folder / RESULT_FILE, made["document"])
+        write_text(result.folder / "tables.md", "\n".join(one.markdown() for one in tables))
+
+    published = run_plan(planned(document, how, usual), how, usual, extras=write)
+    sheets = made["document"].get("sheets")
+    look = [f"Look at the worst violations in {published.result.folder / 'sheets'}"] if sheets else []
+    files = {"report": str(published.files["report"])}
+    return answer_of(
+        published, how, shown=[*made["tables"], *lines, *look], document={**made["document"], **files}
     )
 
-    plans, models, tallies = campaign.plans, campaign.models, campaign.tallies
-    simple = [id for id in plans if not is_composed(plans[id])]
-    composed = [id for id in plans if is_composed(plans[id])]
-    tables: list[ResultTable | None] = []
-    if simple:
-        tables.append(violation_table("Violations", simple, models, tallies))
-    if campaign.thresholds:
-        tables.append(threshold_table(list(plans), models, tallies, campaign.thresholds))
-    if composed:
-        tables.append(violation_table("Violations of composed rules", composed, models, tallies))
-    tables += [reasons_table(list(plans), models, tallies), cost_table(plans, *campaign.spent(found))]
-    return [one for one in tables if one is not None]
+
+def _texts(sentences: Sequence[str], files: Sequence[Path]) -> dict[str, str]:
+    """Return the rules that are given, by their ids."""
+    from roadworthy.rules import read_rules
+
+    texts = {f"rule {number}": text for number, text in enumerate(sentences, 1)}
+    for file in files:
+        for one in read_rules(file):
+            if one.id in texts:
+                raise InputError(f"{file}:{one.line}: the id {one.id!r} is used twice; give one another")
+            texts[one.id] = one.text
+    if not texts:
+        raise InputError('give a rule by --rule "If …, then …", or a file of rules by --rules FILE')
+    return texts
 
 
-def _shrunk(campaign: Campaign, found: SeveralResults, count: int) -> list[dict[str, object]]:
-    """Shrink the worst violations of each rule and model; return what is left of the changes."""
-    from roadworthy.cli.rules._sheets import shrunk_sheet
-    from roadworthy.images import write_image
-    from roadworthy.rules.shrinking import Shrinking, Violation
-    from roadworthy.runs import run as run_one
+def _chosen(
+    texts: Mapping[str, str], only: Sequence[str], settings: Mapping[str, Any], how: RunOptions, *, skip: bool
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the rules that are tried, and why others cannot be."""
+    for name in only:
+        if name not in texts:
+            raise InputError(f"--only: there is no rule {name!r}; {suggest(name, texts)}")
+    chosen = {id: text for id, text in texts.items() if not only or id in only}
+    if not skip:
+        return chosen, {}
+    from roadworthy.runs.suites.forms import RuleForm
+    from roadworthy.runs.suites.kinds import KINDS, Context
 
-    systems = {one.name: one for one in campaign.systems}
-    shrunk: list[dict[str, object]] = []
-    for (rule, model), result in tracked(
-        list(found.results.items()) if count else [], "Shrinking violations"
-    ):
-        assert result.folder is not None
-        rows = campaign.worst(result.folder, count)
-        violations = [Violation(str(row["param.frame"]), int(str(row["param.seed"]))) for row in rows]
-        if not violations:
-            continue
-        search = Shrinking(campaign.plans[rule], violations)
-        folder = campaign.out / "shrunk" / f"{file_name(rule)}-{file_name(model)}"
-        run_one(search, campaign.requirement(rule), campaign.data, systems[model], out=folder)
-        # Where shrinking finds no violation at all, the model answers differently every time.
-        ordered = [search.smallest[one.frame_id] for one in violations if one.frame_id in search.smallest]
-        if ordered:
-            path = campaign.out / "sheets" / f"{file_name(rule)}-{file_name(model)}-shrunk.png"
-            make_folder(path.parent)
-            title = f"{rule} · {model} · the least change that still violates it"
-            write_image(path, shrunk_sheet(campaign.plans[rule], ordered, title=title))
-        shrunk += [_shrunk_document(rule, model, one) for one in ordered]
-    return shrunk
+    skipped: dict[str, str] = {}
+    context = Context(Path(), allow_commands=how.allow_commands)
+    for id, text in chosen.items():
+        given = {key: value for key, value in settings.items() if value is not None}
+        try:
+            list(KINDS["rules"].parts(RuleForm(rule=text, **given), context))
+        except InputError as error:
+            if type(error) is not InputError:  # a sentence that is not understood is a mistake
+                raise InputError(f"{id}: {error}") from error
+            skipped[id] = str(error)
+    if len(skipped) == len(chosen):
+        raise InputError("none of the rules can be tried: " + "; ".join(skipped.values()))
+    return {id: text for id, text in chosen.items() if id not in skipped}, skipped
 
 
-def _shrunk_table(shrunk: Sequence[Mapping[str, Any]]) -> ResultTable:
-    from roadworthy.rules.tables import ResultTable
-
-    rows = tuple(
-        (one["rule"], one["model"], one["frame"], f"{one['amount']:.0%}", "; ".join(one["changes"]))
-        for one in shrunk
-    )
-    columns = ("rule", "model", "frame", "amount", "what is left of the change")
-    return ResultTable("The least change that still violates", columns, rows)
-
-
-def _shrunk_document(rule: str, model: str, one: Shrunk) -> dict[str, object]:
+def _settings(same: Sequence[str] | None, gallery: str, traffic: str, engines: Path | None) -> dict[str, Any]:
+    """Return how rules are tried, as entries of a suite say it."""
+    if traffic not in ("right", "left"):
+        raise InputError(f"--traffic must be right or left, got {traffic!r}")
     return {
-        "rule": rule,
-        "model": model,
-        "frame": one.violation.frame_id,
-        "seed": one.violation.seed,
-        "amount": one.amount,
-        "changes": list(one.changes),
-        "predictions": {output: list(values) for output, values in one.predictions.items()},
-        "margin": one.margin,
+        "same": _tolerances(same or []),
+        "gallery": gallery,
+        "traffic": traffic,
+        "engines": None if engines is None else str(engines),
     }
 
 
-def _print_notes(campaign: Campaign, document: dict[str, object]) -> None:
-    out = console()
-    notes, skipped = document["notes"], document["skipped"]
-    assert isinstance(notes, list)
-    assert isinstance(skipped, dict)
-    for note in notes:
-        print_note(note)
-    for id, reason in skipped.items():
-        out.print(f"{id} is left out: {reason}", soft_wrap=True)
-    out.print(f"Wrote {campaign.out} in {campaign.seconds:.1f} s", soft_wrap=True)
-    if document["sheets"]:
-        out.print(f"Look at the worst violations in {campaign.out / 'sheets'}", soft_wrap=True)
+def _tolerances(given: Sequence[str]) -> dict[str, float | str]:
+    """Return δ by output, as --same gives them."""
+    from roadworthy.rules.expectation import TOLERANCES, read_tolerance
+
+    found: dict[str, float | str] = {}
+    for output, text in parse_options(given, "--same speed=5%").items():
+        if output not in TOLERANCES:
+            raise InputError(f"--same: unknown output {output!r}; {suggest(output, TOLERANCES)}")
+        words = str(text).strip()
+        try:
+            found[output] = words if words.endswith("%") else float(words)
+            read_tolerance(found[output])
+        except (ValueError, InputError):
+            raise InputError(
+                f"--same {output} must be a number in degrees or m/s, or a percentage, got {text!r}"
+            ) from None
+    return found
+
+
+@road_command(
+    app,
+    'roadworthy rules compare --rule "If it rains, the steering angle should stay the same." '
+    "--by rain:level-3 --by spatter",
+    'roadworthy rules compare --rule "If it rains, the steering angle should stay the same." '
+    "--engines mine.yaml --allow-commands --by engine:deeproad",
+)
+def compare(
+    how: RunOptions,
+    rule: Rule,
+    by: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TRANSFORM", help="Makes the rule's change instead of ours; or engine:NAME; repeatable."
+        ),
+    ],
+    data: Data = "world",
+    option: Options = None,
+    model: Models = None,
+    sample: Sample = None,
+    seed: Seed = 0,
+    same: Same = None,
+    gallery: CutOuts = "shipped",
+    traffic: Traffic = "right",
+    engines: Engines = None,
+) -> Answer:
+    """Compare ways to make the one change of a rule: which of them shows more violations.
+
+    As Table 10 of the RMT paper: a row for each model, a column for what is built in here and one for each
+    transform or engine that is given.
+    """
+    settings = {"rule": rule, **_settings(same, gallery, traffic, engines)}
+    entries = {
+        "built in": {**settings, "engines": None},
+        **{one: {**settings, "by": one} for one in by},
+    }
+
+    def extras(report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.rules.tables import model_table
+
+        columns = dict(zip(report.plans, entries, strict=True))
+        drawn = model_table("rule 1", report.models, list(report.plans), report.tallies)
+        named = dataclasses.replace(drawn, columns=(drawn.columns[0], *columns.values()))
+        return _with_reasons(named, report)
+
+    frames = data_document(data, option, sample)
+    document = suite_document("rules compare", entries, models=model or USUAL, data=frames, seed=seed)
+    return _answered(document, how, Path("rules-compared"), extras)
+
+
+@road_command(
+    app,
+    'roadworthy rules compose --rule "If a pedestrian appears on the roadside, slow down." '
+    "--first rain:heavy --first fog:light",
+)
+def compose(
+    how: RunOptions,
+    rule: Rule,
+    first: Annotated[
+        list[str],
+        typer.Option(metavar="TRANSFORM", help="A change that is made first; or engine:NAME; repeatable."),
+    ],
+    data: Data = "world",
+    option: Options = None,
+    model: Models = None,
+    sample: Sample = None,
+    seed: Seed = 0,
+    same: Same = None,
+    gallery: CutOuts = "shipped",
+    traffic: Traffic = "right",
+    engines: Engines = None,
+) -> Answer:
+    """Try a rule on top of changes that others make: rain, and then a pedestrian.
+
+    As Table 11 of the RMT paper: for each first change, how many frames violate the rule's relation under it
+    alone, and how many do when the rule's own change comes in addition.
+    """
+    settings = {"rule": rule, **_settings(same, gallery, traffic, engines)}
+    entries = {f"rule 1 after {one}": {**settings, "after": one} for one in first}
+
+    def extras(report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.rules.tables import composition_table
+
+        firsts = dict(zip(report.plans, first, strict=True))
+        return _with_reasons(composition_table("rule 1", report.models, firsts, report.tallies), report)
+
+    frames = data_document(data, option, sample)
+    document = suite_document("rules compose", entries, models=model or USUAL, data=frames, seed=seed)
+    return _answered(document, how, Path("rules-composed"), extras)
+
+
+def _with_reasons(table: ResultTable, report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
+    tables = [table, *([reasons] if (reasons := report.reasons()) else [])]
+    return tables, {"tables": [dataclasses.asdict(one) for one in tables]}

@@ -12,8 +12,9 @@ import typer
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
 from roadworthy.cli._datasets import AsJson
+from roadworthy.cli._out import Out
 from roadworthy.cli._tables import RESULT_FILE, print_tables
-from roadworthy.cli.rules._group import Out, Seed, app
+from roadworthy.cli.rules._group import Seed, app
 from roadworthy.errors import InputError, suggest
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import typer
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_error, print_json
 from roadworthy.cli._datasets import AsJson
-from roadworthy.cli._suites import planned
 from roadworthy.cli.suites._group import app
 from roadworthy.errors import InputError
 
@@ -32,10 +31,12 @@ def check(
 
     Every complaint names file, line and column. The exit code is 0 if all is well, else 2.
     """
+    from roadworthy.runs.suites import plan_suite, read_suite
+
     documents: list[dict[str, object]] = []
     for path in suites:
         try:
-            plan = planned(path, allow_commands=allow_commands)
+            plan = plan_suite(read_suite(path), allow_commands=allow_commands)
         except InputError as error:
             complaints = getattr(error, "complaints", ())
             documents.append(

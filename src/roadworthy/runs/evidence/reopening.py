@@ -24,9 +24,9 @@ from roadworthy.runs.store.manifest import MANIFEST, differing, read_manifest
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.opening import open_data
 from roadworthy.runs.suites.planning import SuitePlan, plan_suite
+from roadworthy.runs.suites.reading import SUITE_FILE as SUITE
 from roadworthy.runs.suites.reading import Suite, read_suite
 from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass
-from roadworthy.runs.suites.running import SUITE_FILE as SUITE
 
 _HARMLESS = ("onnx", "recorded", "opencv", "darknet")
 """Kinds of models that are data: opening one runs no code and reaches no other machine."""

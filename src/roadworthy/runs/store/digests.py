@@ -114,6 +114,17 @@ def digest_of_file(path: Path, files: FileDigests | None = None) -> Digest:
     return digest_of_files({path.name: path}, "the content of the file", files)
 
 
+def digest_of_text(name: str, text: str) -> Digest:
+    """Return the SHA-256 of a file's text, such as a suite that stands in no file yet.
+
+    Example:
+        >>> digest_of_text("night.suite.yaml", "abc").sha256[:16]
+        'ba7816bf8f01cfea'
+    """
+    found = hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return Digest(found, "the content of the file", 1, {name: found})
+
+
 def digest_of_files(
     named: Mapping[str, Path], hashed: str, files: FileDigests | None = None, progress: Progress | None = None
 ) -> Digest:

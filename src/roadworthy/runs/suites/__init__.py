@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from roadworthy.runs.suites.estimating import Estimate, estimate_passes
 from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
-from roadworthy.runs.suites.reading import Complaint, Suite, SuiteError, read_suite
+from roadworthy.runs.suites.reading import Complaint, Suite, SuiteError, read_suite, suite_of
 from roadworthy.runs.suites.running import Pass, SuiteResult, Watcher, passes_of, run_suite
 from roadworthy.runs.suites.schema import suite_schema
 
@@ -30,5 +30,6 @@ __all__ = [
     "plan_suite",
     "read_suite",
     "run_suite",
+    "suite_of",
     "suite_schema",
 ]

@@ -309,6 +309,15 @@ class _Planner:
         """Note what was left out, and what no requirement is for."""
         for reason, ids in self.left_out.items():
             self.made.of_suite.append(f"Left out, because {reason}: {_some(ids)}")
+        for kind in KINDS.values():
+            for name, data in self.made.data.items():
+                parts = {
+                    trial.requirement.id: trial.part
+                    for trial in self.made.trials
+                    if trial.kind is kind and trial.data == name
+                }
+                if parts:
+                    self.made.of_suite += kind.notes(parts, data)
         noted: dict[str, list[str]] = {}
         for trial in self.made.trials:
             for note in trial.part.notes:

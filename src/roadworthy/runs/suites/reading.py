@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from roadworthy._yaml import Place, Problem, Span, YamlFile, read_yaml
+from roadworthy._yaml import Place, Problem, Span, YamlFile, read_yaml, yaml_text
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.runs.suites.forms import (
     KIND_KEYS,
@@ -25,6 +26,7 @@ from roadworthy.runs.suites.forms import (
     RuleForm,
     RulesForm,
     SuiteForm,
+    as_name,
     names_of,
 )
 
@@ -81,7 +83,7 @@ def complain(file: YamlFile, place: Place, message: str, *, key: bool = False) -
     while found and found not in file.places:
         found = found[:-1]
     if not found:
-        return Complaint(message, 0, f"{file.path}: {message}")
+        return Complaint(message, 0, f"{file.path}: {message}" if file.places else message)
     written = file.places[found]
     # A value that is missing, or a block of many lines, is best pointed at by its key.
     whole = written.value.line < written.value.end_line and written.value.end_column <= written.value.column
@@ -95,7 +97,8 @@ def about_rule(file: YamlFile, place: Place, error: RuleError) -> Complaint:
     message = f"{error.reason}{nearest}"
     written = file.places.get(place)
     if written is None:
-        return complain(file, place, message)
+        # Nobody wrote a file: the sentence itself is shown.
+        return Complaint(message, 0, f"{place[1]}: {error}")
     words = error.text[slice(*error.span)]
     for number in range(written.value.line, written.value.end_line + 1):
         text = file.line(number)
@@ -143,12 +146,13 @@ class Suite:
     Attributes:
         file: The file, with the place of everything in it.
         form: What it says.
-        base: The folder that paths in it count from, where that is not its own.
+        started: The folder that paths count from where the suite stands in no file, or was not written to
+            stand where it does.
     """
 
     file: YamlFile
     form: SuiteForm
-    base: Path | None = None
+    started: Path | None = None
 
     @property
     def path(self) -> Path:
@@ -158,7 +162,9 @@ class Suite:
     @property
     def folder(self) -> Path:
         """The folder that paths in it count from."""
-        return self.file.path.parent if self.base is None else self.base
+        if self.started is not None:
+            return self.started
+        return self.file.path.parent / (self.form.base or "")
 
     @property
     def name(self) -> str:
@@ -172,12 +178,12 @@ class Suite:
         return complain(self.file, place, message)
 
 
-def read_suite(path: str | PathLike[str], base: Path | None = None) -> Suite:
+def read_suite(path: str | PathLike[str], started: Path | None = None) -> Suite:
     """Read a suite.
 
     Args:
         path: The file.
-        base: The folder that paths in it count from; its own when left out.
+        started: The folder that paths in it count from; what it says itself when left out.
 
     Raises:
         SuiteError: Something in it is wrong; all of it is told at once, with file, line and column.
@@ -213,7 +219,72 @@ def read_suite(path: str | PathLike[str], base: Path | None = None) -> Suite:
         raise SuiteError(complaints) from error
     if complaints:
         raise SuiteError(complaints)
-    return Suite(file, form, base)
+    return Suite(file, form, started)
+
+
+def suite_of(document: Mapping[str, Any], out: Path | None = None) -> Suite:
+    """Return a suite that stands in no file: what a command, a page, a test or a script asks for.
+
+    Its text is what a run of it keeps as suite.yaml, and running that gives the same rows.
+
+    Args:
+        document: What a suite file would say; keys whose value is None are left out, and names of models,
+            data and requirements may hold any characters.
+        out: The folder that it will be run into: the suite that is kept there says where its paths, which
+            count from the current folder, lead from.
+
+    Raises:
+        SuiteError: Something in it is wrong.
+
+    Example:
+        >>> rules = {"R1": {"rule": "If it rains, slow down.", "engines": None}}
+        >>> models = {"nets/a.onnx": "onnx:nets/a.onnx"}
+        >>> suite = suite_of({"suite": "quick", "models": models, "data": "world", "requirements": rules})
+        >>> suite.name, list(suite.form.models)
+        ('quick', ['nets-a.onnx'])
+        >>> print(suite.file.text, end="")
+        suite: quick
+        models:
+          nets-a.onnx:
+            model: onnx:nets/a.onnx
+        data:
+          world:
+            data: world
+        requirements:
+          R1:
+            rule: If it rains, slow down.
+    """
+    data = {key: _with_names(value) if key in _NAMED else value for key, value in document.items()}
+    if out is not None and (way := os.path.relpath(Path.cwd(), out)) and not way.strip("./\\"):
+        # From anywhere else the way would lead through folders of this machine, which a run does not name.
+        data["base"] = way
+    file = YamlFile(Path(SUITE_FILE), data, {})
+    try:
+        form = SuiteForm.model_validate(data)
+    except ValidationError as error:
+        raise SuiteError(one for detail in error.errors() if (one := _explained(file, detail))) from error
+    text = yaml_text(form.model_dump(mode="json", exclude_defaults=True, by_alias=True))
+    return Suite(YamlFile(Path(SUITE_FILE), data, {}, text), form, Path())
+
+
+SUITE_FILE = "suite.yaml"
+_NAMED = ("models", "data", "requirements")
+
+
+def _with_names(given: Any) -> Any:
+    """Return what stands under names that a suite can have, without what is not given."""
+    if not isinstance(given, Mapping):
+        return given
+    return {as_name(str(name)): _given(one) for name, one in given.items()}
+
+
+def _given(entry: Any) -> Any:
+    if not isinstance(entry, Mapping):
+        return entry
+    found = {key: value for key, value in entry.items() if value is not None}
+    if isinstance(found.get("models"), list):
+        found["models"] = [as_name(one) for one in found["models"]]
+    return found
 
 
 _LINE = re.compile(r":(\d+):\d+: ")

@@ -13,14 +13,25 @@ from roadworthy.cases import Dataset, Method, Outcome, OutcomeStatus, Requiremen
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors import Executor, ImageRetention
-from roadworthy.runs.several import run_several
-from roadworthy.runs.store import RunStore, StoredRun, Tested, locked, requirement_record
+from roadworthy.runs.loop import Cost
+from roadworthy.runs.model_notes import note_models
+from roadworthy.runs.several import pair_folder, run_several
+from roadworthy.runs.store import (
+    RunStore,
+    StoredRun,
+    Tested,
+    add_notes,
+    locked,
+    model_notes,
+    requirement_record,
+)
 from roadworthy.runs.store.digests import (
     FileDigests,
     digest_of_dataset,
     digest_of_engine,
     digest_of_file,
     digest_of_model,
+    digest_of_text,
 )
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import begin_manifest, check_manifest, complete_manifest, read_manifest
@@ -28,7 +39,7 @@ from roadworthy.runs.store.rows import encode_record, read_records
 from roadworthy.runs.store.writing import storing, write_whole
 from roadworthy.runs.suites.kinds import Kind
 from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
-from roadworthy.runs.suites.reading import Suite
+from roadworthy.runs.suites.reading import SUITE_FILE, Suite
 
 MOST = 50
 """Requirements of one pass; their rows are written at the same time, and files that are open are few."""
@@ -147,7 +158,6 @@ def passes_of(plan: SuitePlan, done: Collection[tuple[str, str]] = ()) -> list[P
     ]
 
 
-SUITE_FILE = "suite.yaml"
 INCLUDED = "suite-files"
 REQUIREMENTS = "requirements.jsonl"
 COMMAND = "command"
@@ -175,6 +185,11 @@ class Watcher:
         """A requirement could not be tried."""
 
 
+PASSED, VIOLATED, FAILED, INCONCLUSIVE = 0, 1, 2, 3
+"""Exit codes: all passed; something is violated; wrong use, wrong input or a failure of the tool; nothing is
+violated, but something is inconclusive."""
+
+
 @dataclass
 class SuiteResult:
     """What came of a suite.
@@ -186,6 +201,8 @@ class SuiteResult:
             latter, in the order in which they are tried; also of those that were known before.
         failures: Why others could not be tried.
         before: The pairs that an earlier run had finished.
+        costs: What each requirement took, by its id; of those that were tried now.
+        seconds: How long the run took now.
     """
 
     folder: Path
@@ -193,10 +210,63 @@ class SuiteResult:
     outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     failures: dict[tuple[str, str], str] = field(default_factory=dict)
     before: frozenset[tuple[str, str]] = frozenset()
+    costs: dict[str, Cost] = field(default_factory=dict)
+    seconds: float = 0.0
 
     def count(self, status: OutcomeStatus) -> int:
         """Return how many requirements have an outcome, each on each model."""
         return sum(1 for one in self.outcomes.values() if one.status is status)
+
+    @property
+    def complete_before(self) -> bool:
+        """Whether nothing was left to run."""
+        return len(self.before) == len(self.outcomes) and not self.failures
+
+    def folder_of(self, requirement: str, model: str) -> Path:
+        """Return where the rows of a requirement on a model lie."""
+        return pair_folder(self.folder, requirement, model)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know: about the suite, its models, and how the outcomes came to be."""
+        known = model_notes(read_manifest(self.folder))
+        asked = dict.fromkeys((model, trial.data) for trial, model in self.plan.pairs if trial.data)
+        about_models = [note for model, data in asked for note in known.get(model, {}).get(data, [])]
+        notes = [*self.plan.notes, *dict.fromkeys(about_models)]
+        for trial, model in self.plan.pairs:
+            outcome = self.outcomes.get((trial.requirement.id, model))
+            notes += [
+                f"{trial.requirement.id} on {model}: {note}"
+                for note in (() if outcome is None else outcome.notes)
+                # What is so because of the words of a rule was told of the suite already.
+                if note not in trial.part.notes
+            ]
+        return notes
+
+    def exit_code(self, *, accept_inconclusive: bool = False) -> int:
+        """Return how a program ends that ran the suite."""
+        if self.failures:
+            return FAILED
+        if self.count(OutcomeStatus.VIOLATED):
+            return VIOLATED
+        inconclusive = self.count(OutcomeStatus.INCONCLUSIVE) and not accept_inconclusive
+        return INCONCLUSIVE if inconclusive else PASSED
+
+    @property
+    def conclusion(self) -> str:
+        """What came of everything, in a line."""
+        parts = [f"{self.count(status)} {status}" for status in OutcomeStatus if self.count(status)]
+        if self.failures:
+            parts.append(f"{len(self.failures)} could not be tried")
+        tried = (*self.outcomes, *self.failures)
+        requirements, models = len({pair[0] for pair in tried}), len({pair[1] for pair in tried})
+        pairs = f", {len(tried)} results" if len(tried) != requirements else ""
+        what = f"{_many(requirements, 'requirement')} on {_many(models, 'model')}{pairs}"
+        return f"{what}: {', '.join(parts) or 'nothing'}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def run_suite(
@@ -249,6 +319,7 @@ def run_suite(
     """
     plan = suite if isinstance(suite, SuitePlan) else plan_suite(suite, only=only, sample=sample)
     watch = watcher or Watcher()
+    begun = time.monotonic()
     tested: Tested | None = None
     if next_free:
         tested = _tested(plan, images, watch)
@@ -260,24 +331,42 @@ def run_suite(
         check_manifest(out, **tested)
         before = _outcomes_in(out, plan)
         result = SuiteResult(out, plan, _in_order(plan, before), before=frozenset(before))
-        passes = passes_of(plan, result.before)
-        if not passes and _has_ended(out):
+        to_do = passes_of(plan, result.before)
+        if not to_do and _has_ended(out):
             return result
         begin_manifest(out, **tested)
         _keep_suite(plan, out)
         _write_requirements(result)
         written = time.monotonic()
-        for one in passes:
+        for one in to_do:
             watch.begins(one.name, one.cases)
-            _run(one, result, images, executor, watch)
+            passes = plan.suite.form.passes * len(one.trials)
+            retained = images, min(1.0, passes / max(1, one.cases))
+            _run(one, result, retained, executor, watch)
             # Outcomes also stand beside the rows: thousands of passes need not write all of them each time.
-            if time.monotonic() - written > _EVERY or one is passes[-1]:
+            if time.monotonic() - written > _EVERY or one is to_do[-1]:
                 _write_requirements(result)
                 written = time.monotonic()
         result.outcomes = _in_order(plan, result.outcomes)
+        _note(plan, out, watch)
         if not result.failures:
             complete_manifest(out)
+    result.seconds = time.monotonic() - begun
     return result
+
+
+def _note(plan: SuitePlan, out: Path, watch: Watcher) -> None:
+    """Keep with the run what a reader should know; models that the run knows already are not asked again."""
+    asked: dict[tuple[str, str], set[str]] = {}
+    for trial, model in plan.pairs:
+        if trial.data:
+            asked.setdefault((model, trial.data), set()).update(trial.kind.signals(trial.part))
+    if asked:
+        watch.begins("Looking at the models", len(asked))
+    for number, ((model, data), signals) in enumerate(asked.items(), 1):
+        note_models(out, [plan.models[model].system], plan.data[data].frames, signals)
+        watch.counts(number)
+    add_notes(out, run=plan.of_suite)
 
 
 def _place_for(tested: Tested, out: Path, watch: Watcher, *, resume: bool) -> Path:
@@ -337,7 +426,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> Tested:
         "models": {name: digest_of_model(one.system, files) for name, one in plan.models.items()},
         "data": data,
         "suite": {
-            suite.path.name: digest_of_file(suite.path, files),
+            suite.path.name: digest_of_text(suite.path.name, suite.file.text),
             **{name: digest_of_file(path, files) for name, path in included},
         },
         "engines": {name: digest_of_engine(one, files) for name, one in plan.context.engines.items()},
@@ -369,7 +458,11 @@ def _outcomes_in(out: Path, plan: SuitePlan) -> dict[tuple[str, str], Outcome]:
 
 
 def _run(
-    one: Pass, result: SuiteResult, images: ImageRetention, executor: Executor | None, watch: Watcher
+    one: Pass,
+    result: SuiteResult,
+    retained: tuple[ImageRetention, float],
+    executor: Executor | None,
+    watch: Watcher,
 ) -> None:
     """Carry out a pass; where that fails, try its parts one by one, so that others are not lost."""
     try:
@@ -381,7 +474,8 @@ def _run(
             out=result.folder,
             seed=one.plan.context.seed,
             batch_size=_BATCH,
-            images=images,
+            images=retained[0],
+            passes=retained[1],
             executor=executor,
             simulator=one.simulator(),
             tested=lambda requirement, system: (requirement.id, system.name) in one.pairs,
@@ -391,7 +485,7 @@ def _run(
     except RoadworthyError as error:
         if len(one.pairs) > 1:
             for part in one.halves():
-                _run(part, result, images, executor, watch)
+                _run(part, result, retained, executor, watch)
             return
         (pair,) = one.pairs
         if isinstance(error, SystemUnderTestError):
@@ -403,6 +497,7 @@ def _run(
             result.failures[pair] = str(error)
             watch.failed(*pair, str(error))
         return
+    result.costs.update(found.costs)
     for pair, came in found.results.items():
         result.outcomes[pair] = came.outcome
         watch.concluded(*pair, came.outcome)

@@ -12,7 +12,8 @@ from roadworthy._files import write_text, writing
 from roadworthy._yaml import yaml_text
 from roadworthy.runs.suites.forms import SuiteForm, as_name
 from roadworthy.runs.suites.kinds import included_name
-from roadworthy.runs.suites.running import INCLUDED, SUITE_FILE
+from roadworthy.runs.suites.reading import SUITE_FILE
+from roadworthy.runs.suites.running import INCLUDED
 
 
 def command_suite(

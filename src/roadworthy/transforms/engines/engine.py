@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.engines.backend import Backend, Image, Made, Support, Task
 from roadworthy.transforms.engines.pictures import blended
@@ -272,3 +272,29 @@ class UserEngine:
                 "file, read it with allow_commands=True"
             )
         return EngineTransform(self, operation)
+
+
+def transform_named(text: str, engines: Sequence[UserEngine]) -> Transform:
+    """Return a transform by its name as users write it, or what an engine does: ``engine:NAME``.
+
+    Raises:
+        InputError: There is no such transform or engine, or the engine does more than one thing.
+    """
+    from roadworthy.transforms import parse_transform
+
+    kind, _, name = text.partition(":")
+    if kind != "engine":
+        return parse_transform(text)
+    known = {one.name: one for one in engines}
+    if name not in known:
+        raise InputError(f"there is no engine {name!r} among those given; {suggest(name, known)}")
+    if len(known[name].supported) != 1:
+        raise InputError(
+            f"the engine {name!r} supports {len(known[name].supported)} operations, so it is not clear which "
+            "is meant: describe it once more, under another name, with that one alone"
+        )
+    (support,) = known[name].supported
+    operation = support.asked()
+    if operation is None:
+        raise InputError(f"the engine {name!r} does not say what it replaces {support.element} by")
+    return known[name].transform(operation)

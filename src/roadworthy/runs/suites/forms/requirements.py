@@ -106,6 +106,16 @@ class RuleForm(_RuleSettings):
     """A rule: a sentence in plain English."""
 
     rule: Text = Field(description="If …, then …")
+    by: Text | None = Field(
+        default=None,
+        description="What makes the rule's one change instead of what is built in: a transform such as "
+        "rain:heavy, or engine:NAME.",
+    )
+    after: Text | None = Field(
+        default=None,
+        description="A change that is made first, and must itself do what the rule asks for: a transform "
+        "such as rain:heavy, or engine:NAME.",
+    )
 
 
 class RulesForm(_RuleSettings):

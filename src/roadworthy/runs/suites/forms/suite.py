@@ -80,8 +80,17 @@ class SuiteForm(Form):
 
     suite: Text | None = Field(default=None, description="What the suite is called in reports.")
     about: Text | None = Field(default=None, description="What it is for, in a few sentences.")
+    base: Text | None = Field(
+        default=None,
+        description="The folder that paths in the suite count from, seen from its own; that one if left out.",
+    )
     seed: int = Field(
         default=0, ge=0, lt=2**63, description="The same seed makes the same images and the same verdicts."
+    )
+    passes: int = Field(
+        default=0,
+        ge=0,
+        description="Of how many cases that pass images are stored as well, for each requirement and model.",
     )
     models: Annotated[
         dict[Name, Annotated[ModelForm, Or(TEXT_SCHEMA)]],

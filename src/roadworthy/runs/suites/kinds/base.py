@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +25,7 @@ from roadworthy.cases import (
 )
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.suites.forms import EntryForm
-from roadworthy.runs.suites.opening import Facts
+from roadworthy.runs.suites.opening import Facts, OpenedData
 from roadworthy.transforms import UserEngine
 
 F = TypeVar("F", bound=EntryForm)
@@ -171,6 +171,16 @@ class Kind(ABC, Generic[F, T]):
         """Return the part as it is for a model; most are the same for all."""
         del facts
         return [part]
+
+    def signals(self, part: Part[T]) -> Collection[str]:
+        """Return which signals of a model matter to it, so that what looks wrong with others is not noted."""
+        del part
+        return ("steering", "speed")
+
+    def notes(self, parts: Mapping[str, Part[T]], data: OpenedData) -> list[str]:
+        """Return what a reader should know about requirements on some data, a sentence each."""
+        del parts, data
+        return []
 
     @abstractmethod
     def method(self, parts: Mapping[str, Part[T]], context: Context) -> Method:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,10 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
         if facts.data is not None and getattr(facts.data.first.signals, output) is None:
             return f"{facts.data.name} does not know the {output} of its frames"
         return ""
+
+    def signals(self, part: Part[tuple[Settings, str]]) -> Collection[str]:
+        """Return the output that is judged."""
+        return (part.inside[0].output,)
 
     def method(self, parts: Mapping[str, Part[tuple[Settings, str]]], context: Context) -> Method:
         """Return a search that has not begun."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.errors import InputError, RuleError, suggest
@@ -10,11 +10,14 @@ from roadworthy.frames import Signals
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
 from roadworthy.runs.suites.forms import RuleForm, RulesForm
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
-from roadworthy.runs.suites.opening import Facts
+from roadworthy.runs.suites.opening import Facts, OpenedData
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.rules.generation import Plan
+
+
+_BUILT_IN = "what is built in"
 
 
 class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
@@ -60,22 +63,34 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         from roadworthy.rules import parse
         from roadworthy.rules.expectation import Quantity, read_tolerance
         from roadworthy.rules.generation import plan_for
+        from roadworthy.transforms.engines.engine import transform_named
 
         engines = () if entry.engines is None else context.read_engines(entry.engines)
         words = _words(text)
         rule = context.known.get(("rule", words)) or parse(words)
         if isinstance(rule, RuleError):
             raise rule
-        plan = plan_for(rule, engines, gallery=entry.gallery, traffic=entry.traffic)
+        plan = plan_for(
+            rule,
+            () if isinstance(entry, RuleForm) and entry.by else engines,
+            gallery=entry.gallery,
+            traffic=entry.traffic,
+        )
+        if isinstance(entry, RuleForm) and entry.by:
+            plan = plan.made_by(transform_named(entry.by, engines))
+        if isinstance(entry, RuleForm) and entry.after:
+            plan = plan.after(transform_named(entry.after, engines))
         same: dict[str, Quantity] = {output: read_tolerance(value) for output, value in entry.same.items()}
         parameters: dict[str, Any] = {
             "same": dict(entry.same),
             "gallery": entry.gallery,
             "traffic": entry.traffic,
             "engines": entry.engines,
+            "by": getattr(entry, "by", None),
+            "after": getattr(entry, "after", None),
         }
-        usual: dict[str, Any] = {"same": {}, "gallery": "shipped", "traffic": "right", "engines": None}
-        told = {key: value for key, value in parameters.items() if value != usual[key]}
+        usual: dict[str, Any] = {"same": {}, "gallery": "shipped", "traffic": "right"}
+        told = {key: value for key, value in parameters.items() if value != usual.get(key)}
         return Part(name, words, told, plan.with_tolerances(same), plan.rule.notes)
 
     def misfit(self, part: Part[Plan], facts: Facts) -> str:
@@ -94,6 +109,31 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         missing = [one for one in part.inside.outputs if one not in facts.known.as_dict()]
         return f"{facts.model.name} does not predict {' and '.join(missing)}" if missing else ""
 
+    def signals(self, part: Part[Plan]) -> Collection[str]:
+        """Return what the rule speaks of."""
+        return part.inside.outputs
+
+    def notes(self, parts: Mapping[str, Part[Plan]], data: OpenedData) -> list[str]:
+        """Return which engines made the images, what their cards warn of, and which are for other frames."""
+        from roadworthy.transforms.learned import LearnedEngine
+
+        used = dict.fromkeys(one for part in parts.values() for one in part.inside.engines)
+        return [
+            *_makers(parts),
+            *(
+                f"{one.name}: {note}"
+                for one in used
+                if isinstance(one, LearnedEngine)
+                for note in one.card.notes
+            ),
+            *(
+                f"{one.name} was not made for frames such as those of {data.name}: look at what it makes "
+                "of them."
+                for one in used
+                if not one.is_for(data.first)
+            ),
+        ]
+
     def method(self, parts: Mapping[str, Part[Plan]], context: Context) -> Method:
         """Return one method for all rules: they share frames."""
         del context
@@ -105,6 +145,25 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         """Return a case for each frame."""
         del part
         return frames
+
+
+def _makers(parts: Mapping[str, Part[Plan]]) -> list[str]:
+    """Return who made the images of which rules, where engines of the user might have; one sentence."""
+    from roadworthy.transforms.engines import EngineTransform
+
+    asked = {id: part for id, part in parts.items() if part.parameters.get("engines")}
+    rules: dict[str, list[str]] = {}
+    for id, part in asked.items():
+        plan = part.inside
+        steps = (step for scenario in plan.scenarios for step in scenario.steps)
+        built_in = any(not isinstance(step, EngineTransform) for step in steps)
+        makers = [one.name for one in plan.engines] + [_BUILT_IN] * built_in
+        rules.setdefault(" and ".join(makers), []).append(id)
+    rest = rules.pop(_BUILT_IN, [])
+    told = [f"{makers} made the images of {', '.join(ids)}" for makers, ids in rules.items()]
+    if rest:
+        told.append(f"no engine does {', '.join(rest)}: {_BUILT_IN} made these images")
+    return [f"{'; '.join(told)}."] if told else []
 
 
 def _words(text: str) -> str:

@@ -1,0 +1,313 @@
+"""How commands that test something take the one road: a suite in memory, planned, run and published."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import typer
+
+from roadworthy.cli._answer import Answer, Shown
+from roadworthy.cli._commands import command
+from roadworthy.cli._console import console, parse_options, progress, tracked
+from roadworthy.errors import InputError
+
+if TYPE_CHECKING:
+    from roadworthy.report.publish import Published
+    from roadworthy.runs.suites import SuitePlan, SuiteResult
+
+_LISTED = 40  # lines of a table; the rest is in the report
+_COLOURS = {"passed": "green", "violated": "red", "inconclusive": "yellow"}
+_Function = TypeVar("_Function", bound=Callable[..., Answer])
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What every command that tests something takes, declared once.
+
+    Attributes:
+        out: Where everything is written; None for the command's usual folder, or the next free one.
+    """
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where everything is written. The usual folder if left out, or the next if that holds "
+            "another run.",
+        ),
+    ] = None
+    executor: Annotated[
+        Literal["serial", "processes", "ray"],
+        typer.Option(help="Where it runs.", envvar="ROADWORTHY_EXECUTOR"),
+    ] = "processes"
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; as many as there are cores if left out.")
+    ] = None
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of the Ray cluster, such as auto.")
+    ] = None
+    timeout: Annotated[
+        float, typer.Option(metavar="S", help="Seconds that a batch may take before its case is given up.")
+    ] = 600.0
+    images: Annotated[
+        Literal["failures", "sample", "all", "none"],
+        typer.Option(help="Of which cases images are stored; a sample has some that pass as well."),
+    ] = "failures"
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Go on with the same run in the folder.")
+    ] = True
+    accept_inconclusive: Annotated[
+        bool,
+        typer.Option("--accept-inconclusive", help="Exit code 0, not 3, where the cases do not suffice."),
+    ] = False
+    allow_commands: Annotated[
+        bool, typer.Option("--allow-commands", help="Let image engines of yours run programs and code.")
+    ] = False
+
+    def check(self) -> None:
+        """Refuse at once what would be refused when models and data have been opened."""
+        if self.out is not None and self.out.exists() and not self.out.is_dir():
+            raise InputError(f"cannot make the folder {self.out}: a file has this name; choose another")
+        if self.workers is not None and self.workers < 1:
+            raise InputError(f"--workers must be 1 or more, got {self.workers}")
+        if self.address is not None and self.executor != "ray":
+            raise InputError("--address is that of a Ray cluster: add --executor ray")
+        if not 0 < self.timeout < math.inf:
+            raise InputError(f"--timeout must be a number of seconds above 0, got {self.timeout:g}")
+
+
+def road_command(
+    app: typer.Typer, *lines: str, name: str | None = None, panel: str | None = None
+) -> Callable[[_Function], _Function]:
+    """Add a command that tests something: it has the options of every run, which reach it as ``how``.
+
+    Args:
+        app: The group.
+        lines: Examples for its help page.
+        name: What it is called, where that is not the name of the function.
+        panel: Under which heading the help of the group lists it.
+    """
+
+    def add(function: _Function) -> _Function:
+        own = inspect.signature(function, eval_str=True)
+        shared = inspect.signature(RunOptions, eval_str=True).parameters
+        names = {one.name for one in fields(RunOptions)}
+
+        @wraps(function)
+        def run(**given: Any) -> Answer:
+            how = RunOptions(**{key: value for key, value in given.items() if key in names})
+            how.check()
+            return function(how=how, **{key: value for key, value in given.items() if key not in names})
+
+        mine = [one for one in own.parameters.values() if one.name != "how"]
+        added = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in shared.values()]
+        run.__signature__ = own.replace(parameters=[*mine, *added])  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in [*mine, *added]}
+        command(app, *lines, name=name, panel=panel)(run)
+        return function
+
+    return add
+
+
+def suite_document(
+    command: str,
+    requirements: Mapping[str, Mapping[str, Any]],
+    *,
+    models: Sequence[str],
+    data: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Return what was typed as a suite: what a file of it would say.
+
+    Args:
+        command: The command, which names the suite.
+        requirements: What must hold, by ids.
+        models: The models, as a reference each.
+        data: The frames, see `data_document`; None where none are needed.
+        seed: Of all that is drawn by lot.
+    """
+    for one in models:
+        if list(models).count(one) > 1:
+            raise InputError(f"two models are called {one!r}: leave one out")
+    return {
+        "suite": command,
+        "seed": seed,
+        "models": {one: one for one in models},
+        "data": {} if data is None else {data["data"]: data},
+        "requirements": requirements,
+    }
+
+
+def data_document(
+    reference: str, options: Sequence[str] | None, sample: int | None = None, **others: Any
+) -> dict[str, Any]:
+    """Return data as a suite has it: its name or name:path, options as typed, and how many frames."""
+    if sample is not None and sample < 1:
+        raise InputError(f"--sample must be 1 or more, got {sample}")
+    return {"data": reference, "options": parse_options(options or []), "sample": sample, **others}
+
+
+def planned(
+    suite: Path | Mapping[str, Any],
+    how: RunOptions,
+    usual: Path,
+    *,
+    only: Sequence[str] = (),
+    sample: int | None = None,
+    seed: int | None = None,
+) -> SuitePlan:
+    """Check all that a suite names, with a progress bar on a terminal.
+
+    Args:
+        suite: Its file, or what such a file would say.
+        how: The options of the run.
+        usual: Where it is written if the user names no folder.
+        only: Ids, tags or kinds; all requirements if empty.
+        sample: How many frames, tries and drives at most.
+        seed: Instead of the suite's own.
+    """
+    from roadworthy.runs.suites import plan_suite, read_suite, suite_of
+
+    return plan_suite(
+        read_suite(suite) if isinstance(suite, Path) else suite_of(suite, how.out or usual),
+        only=only,
+        sample=sample,
+        allow_commands=how.allow_commands,
+        seed=seed,
+        progress=lambda entries: tracked(list(entries), "Reading requirements"),
+    )
+
+
+def run_plan(
+    plan: SuitePlan,
+    how: RunOptions,
+    usual: Path,
+    *,
+    extras: Callable[[SuiteResult], object] | None = None,
+) -> Published:
+    """Run a plan and publish what came of it.
+
+    Args:
+        plan: What is run.
+        how: The options of the run.
+        usual: The folder if the user names none; the next free one where it holds another run.
+        extras: Writes what else shall lie in the folder, before its files are hashed.
+    """
+    from roadworthy.report.publish import publish
+    from roadworthy.runs.executors import executor_for
+    from roadworthy.runs.suites import run_suite
+
+    folder = how.out or usual
+    with (
+        executor_for(
+            how.executor, workers=how.workers, address=how.address, timeout_s=how.timeout
+        ) as executor,
+        _watching(folder) as watcher,
+    ):
+        try:
+            result = run_suite(
+                plan,
+                folder,
+                executor=executor,
+                images=how.images,
+                resume=how.resume,
+                next_free=how.out is None,
+                watcher=watcher,
+            )
+        except KeyboardInterrupt:
+            hint = f"Stopped. {watcher.folder} has what was tried: give the same command again to go on"
+            console(stderr=True).print(hint, markup=False, soft_wrap=True)
+            raise
+    progress = lambda files: tracked(list(files), "Writing the report")  # noqa: E731
+    return publish(result, extras=extras, progress=progress)
+
+
+def answer_of(
+    published: Published,
+    how: RunOptions,
+    *,
+    shown: Sequence[Shown] = (),
+    document: Mapping[str, Any] | None = None,
+) -> Answer:
+    """Return what came of a run as a command answers it.
+
+    Args:
+        published: The run.
+        how: The options of the run.
+        shown: What the command shows of it, before what all of them do.
+        document: What the command has for scripts beside what all of them have.
+    """
+    from rich.text import Text
+
+    result = published.result
+    lines: list[Shown] = list(shown)
+    if result.complete_before:
+        lines.insert(0, f"{result.folder} is complete: nothing was left to run")
+    lines += [
+        Text.assemble((f"{pair[0]} on {pair[1]} could not be tried: ", "red"), reason)
+        for pair, reason in result.failures.items()
+    ]
+    notes = result.notes
+    more = len(notes) - _LISTED
+    code = result.exit_code(accept_inconclusive=how.accept_inconclusive)
+    closing = [f"Wrote {result.folder} in {result.seconds:.1f} s"]
+    if published.digest is not None:
+        # To be kept elsewhere, for `roadworthy evidence verify --digest`.
+        closing.append(f"SHA-256 of SHA256SUMS: {published.digest}")
+    return Answer(
+        {**published.document(), **(document or {}), "exit_code": code},
+        [*lines, *closing],
+        [*notes[:_LISTED], *([f"and {more} more notes, which --json has"] if more > 0 else [])],
+        published.files.get("report"),
+        code,
+        f"{result.conclusion} (exit code {code})",
+    )
+
+
+def outcome_lines(result: SuiteResult) -> list[Shown]:
+    """Return a line for each outcome; of very many, more of those that are violated than of others."""
+    from rich.text import Text
+
+    lines: list[Shown] = []
+    seen: Counter[bool] = Counter()
+    for (requirement, model), outcome in result.outcomes.items():
+        status = str(outcome.status)
+        seen[status == "violated"] += 1
+        if seen[status == "violated"] <= (5 * _LISTED if status == "violated" else _LISTED):
+            words = [Text(requirement), Text(model), Text(outcome.summary, style="dim")]
+            lines.append(Text("  ").join([Text(status.ljust(12), style=_COLOURS[status]), *words]))
+    left_out = len(result.outcomes) - len(lines)
+    return [*lines, *([Text(f"and {left_out} more in the report", style="dim")] if left_out else [])]
+
+
+@contextmanager
+def _watching(folder: Path) -> Iterator[Any]:
+    """Give what shows a progress bar for each pass on a terminal."""
+    from roadworthy.runs.suites import Watcher
+
+    with progress("", 1) as bar:
+
+        class BarWatcher(Watcher):
+            def __init__(self) -> None:
+                self.folder = folder
+
+            def writes_to(self, folder: Path, reason: str) -> None:
+                self.folder = folder
+                line = f"{reason.partition(': ')[0]}: writing to {folder}. --out FOLDER names another."
+                console(stderr=True).print(line, markup=False, soft_wrap=True)
+
+            def begins(self, what: str, cases: int) -> None:
+                bar.begin(what, cases)
+
+            def counts(self, cases: int) -> None:
+                bar(cases)
+
+        yield BarWatcher()

@@ -1,0 +1,292 @@
+"""What came of rules that were run: tables in the shape of the RMT paper's, sheets, and shrunk violations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from heapq import nsmallest
+from pathlib import Path
+from typing import Any, TypeVar
+
+from roadworthy._files import file_name
+from roadworthy.cases import Scalar, Status
+from roadworthy.frames import Frame, Signals
+from roadworthy.images import read_image, write_image
+from roadworthy.report._canvas import Image
+from roadworthy.report.drawing import draw_difference, draw_frame
+from roadworthy.report.sheets import Tile, contact_sheet
+from roadworthy.result_tables import ResultTable
+from roadworthy.rules.generation import Plan
+from roadworthy.rules.reading import change_in_brief, reaction_in_brief
+from roadworthy.rules.shrinking import Shrinking, Shrunk, Violation
+from roadworthy.rules.tables import (
+    Spent,
+    Tally,
+    cost_table,
+    is_composed,
+    read_tally,
+    reasons_table,
+    threshold_table,
+    violation_table,
+)
+from roadworthy.runs import image_path, read_rows, run
+from roadworthy.runs.suites import SuiteResult
+
+_TILE_WIDTH = 480
+T = TypeVar("T")
+Progress = Callable[[Sequence[T], str], Iterable[T]]
+
+
+def _quietly(items: Sequence[T], _what: str) -> Iterable[T]:
+    return items
+
+
+class RulesReport:
+    """Rules that were run, and what is made of their rows.
+
+    Args:
+        result: The run; all of its requirements are rules.
+        thresholds: At which of them rules are judged as well, where they leave that open.
+        progress: Wraps what takes long, to show how far it has come.
+    """
+
+    def __init__(
+        self,
+        result: SuiteResult,
+        thresholds: Sequence[float] = (),
+        progress: Callable[[Sequence[Any], str], Iterable[Any]] = _quietly,
+    ) -> None:
+        self.result, self.thresholds, self._progress = result, thresholds, progress
+        self.plans: dict[str, Plan] = {one.requirement.id: one.part.inside for one in result.plan.trials}
+        self.models = list(result.plan.models)
+
+    @cached_property
+    def tallies(self) -> dict[tuple[str, str], Tally]:
+        """What became of the frames, by rule and model."""
+        return {
+            pair: read_tally(self.plans[pair[0]], read_rows(self.result.folder_of(*pair)), self.thresholds)
+            for pair in self.result.outcomes
+        }
+
+    def tables(self) -> list[ResultTable]:
+        """Return violations, those at other thresholds, why frames do not qualify, and seconds."""
+        plans, models, tallies = self.plans, self.models, self.tallies
+        simple = [id for id in plans if not is_composed(plans[id])]
+        composed = [id for id in plans if is_composed(plans[id])]
+        tables: list[ResultTable | None] = []
+        if simple:
+            tables.append(violation_table("Violations", simple, models, tallies))
+        if self.thresholds:
+            tables.append(threshold_table(list(plans), models, tallies, self.thresholds))
+        if composed:
+            tables.append(violation_table("Violations of composed rules", composed, models, tallies))
+        tables.append(self.reasons())
+        if set(self.result.costs) == set(plans):
+            tables.append(cost_table(plans, *self._spent()))
+        return [one for one in tables if one is not None]
+
+    def reasons(self) -> ResultTable | None:
+        """Return why frames do not qualify, or why there is no verdict; None where all were judged."""
+        return reasons_table(list(self.plans), self.models, self.tallies)
+
+    def _spent(self) -> tuple[dict[str, Spent], float]:
+        """Return the seconds for each rule, and those for the original frames."""
+        costs = self.result.costs
+        spent = {
+            rule: Spent(sum(cost.making[1:]), sum(cost.evaluating.values()) / max(1, len(cost.evaluating)))
+            for rule, cost in costs.items()
+        }
+        return spent, max((cost.making[0] for cost in costs.values() if cost.making), default=0.0)
+
+    def document(self) -> dict[str, Any]:
+        """Return everything for scripts."""
+        plan = self.result.plan
+        frames = {name: len(one.frames) for name, one in plan.data.items()}
+        return {
+            "data": next(iter(frames)),
+            "frames": next(iter(frames.values())),
+            "seed": plan.context.seed,
+            "models": self.models,
+            "rules": {
+                id: {
+                    "text": one.rule.text,
+                    "reading": str(one.rule),
+                    "notes": list(one.rule.notes),
+                    "changes": [str(scenario) for scenario in one.scenarios],
+                    "outputs": [expectation.output for expectation in one.expectations],
+                    "formulas": [expectation.formula for expectation in one.expectations],
+                }
+                for id, one in self.plans.items()
+            },
+            "results": [self._result(pair) for pair in self.result.outcomes],
+            "seconds": round(self.result.seconds, 3),
+            "notes": self.result.notes,
+        }
+
+    def _result(self, pair: tuple[str, str]) -> dict[str, Any]:
+        outcome, tally = self.result.outcomes[pair], self.tallies[pair]
+        return {
+            "rule": pair[0],
+            "model": pair[1],
+            "status": str(outcome.status),
+            "summary": outcome.summary,
+            "violations": tally.violations,
+            "judged": tally.judged,
+            "ratio": tally.violations / tally.judged if tally.judged else None,
+            "errors": tally.counts[Status.ERROR],
+            "not_applicable": tally.counts[Status.NOT_APPLICABLE],
+            "reasons": {reason: count for (_, reason), count in tally.reasons.items()},
+            "thresholds": {
+                f"{one:g}": {"violations": violations, "judged": judged}
+                for one, (violations, judged) in tally.thresholds.items()
+            },
+            "worst_margin": outcome.measures.get("worst_margin"),
+            "folder": str(self.result.folder_of(*pair).relative_to(self.result.folder)),
+        }
+
+    def _worst(self, pair: tuple[str, str], count: int) -> list[dict[str, Scalar]]:
+        """Return the stored rows with the smallest margins among the violations."""
+        rows = (row for row in read_rows(self.result.folder_of(*pair)) if row["status"] == "violated")
+        return nsmallest(count, rows, key=lambda row: float(str(row["margin"])))
+
+    def _sheet_path(self, pair: tuple[str, str], ending: str = "") -> Path:
+        path = self.result.folder / "sheets" / f"{file_name(pair[0])}-{file_name(pair[1])}{ending}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def write_sheets(self, count: int) -> list[str]:
+        """Draw the worst violations of each rule and model; return the files, below the folder."""
+        written = []
+        for pair in self._progress(list(self.result.outcomes) if count else [], "Drawing violations"):
+            rows = [row for row in self._worst(pair, count) if row["images"]]
+            if not rows:
+                continue
+            plan, tally = self.plans[pair[0]], self.tallies[pair]
+            title = (
+                f"{pair[0]} · {pair[1]} · {tally.violations} of {tally.judged} violate it, the worst first"
+            )
+            path = self._sheet_path(pair)
+            images = self.result.folder / "images"
+            write_image(path, violation_sheet(plan, rows, images, title=title, note=plan.rule.text))
+            written.append(str(path.relative_to(self.result.folder)))
+        return written
+
+    def shrink(self, count: int) -> list[dict[str, Any]]:
+        """Shrink the worst violations of each rule and model to the least change that still violates.
+
+        Returns:
+            What is left of the changes; sheets of them lie in the folder.
+        """
+        shrunk: list[dict[str, Any]] = []
+        trials = {one.requirement.id: one for one in self.result.plan.trials}
+        for pair in self._progress(list(self.result.outcomes) if count else [], "Shrinking violations"):
+            rule, model = pair
+            rows = self._worst(pair, count)
+            violations = [Violation(str(row["param.frame"]), int(str(row["param.seed"]))) for row in rows]
+            if not violations:
+                continue
+            search, trial, plan = Shrinking(self.plans[rule], violations), trials[rule], self.result.plan
+            run(search, trial.requirement, plan.data[trial.data].frames, plan.models[model].system)
+            # Where shrinking finds no violation at all, the model answers differently every time.
+            ordered = [search.smallest[one.frame_id] for one in violations if one.frame_id in search.smallest]
+            if ordered:
+                title = f"{rule} · {model} · the least change that still violates it"
+                sheet = shrunk_sheet(self.plans[rule], ordered, title=title)
+                write_image(self._sheet_path(pair, "-shrunk"), sheet)
+            shrunk += [{"rule": rule, "model": model, **_shrunk_document(one)} for one in ordered]
+        return shrunk
+
+
+def shrunk_table(shrunk: Sequence[Mapping[str, Any]]) -> ResultTable:
+    """Return what is left of shrunk changes, for people."""
+    rows = tuple(
+        (one["rule"], one["model"], one["frame"], f"{one['amount']:.0%}", "; ".join(one["changes"]))
+        for one in shrunk
+    )
+    columns = ("rule", "model", "frame", "amount", "what is left of the change")
+    return ResultTable("The least change that still violates", columns, rows)
+
+
+def _shrunk_document(one: Shrunk) -> dict[str, Any]:
+    return {
+        "frame": one.violation.frame_id,
+        "seed": one.violation.seed,
+        "amount": one.amount,
+        "changes": list(one.changes),
+        "predictions": {output: list(values) for output, values in one.predictions.items()},
+        "margin": one.margin,
+    }
+
+
+def violation_sheet(
+    plan: Plan, rows: Sequence[Mapping[str, Scalar]], images: Path, *, title: str, note: str = ""
+) -> Image:
+    """Return a row for each of some violations: the original, its follow-ups, and where the last one differs.
+
+    Args:
+        plan: How the rule is tried.
+        rows: Stored rows of the violations, with images.
+        images: The folder with the images.
+        title: A heading.
+        note: A quieter line at the right of the heading.
+    """
+    tiles: list[Tile] = []
+    for row in rows:
+        pictures = [read_image(image_path(images, one)) for one in str(row["images"]).split()]
+        frames = [Frame(str(row["case"]), picture) for picture in pictures]
+        tiles += _tiles(plan, frames, _answers(plan, row), _brief(plan))
+        scale = _TILE_WIDTH / frames[0].width
+        change = row["visual_change"]
+        seen = "" if change is None else f"visual change {float(change):.2f}"
+        tiles.append(Tile(draw_difference(frames[0], frames[-1], scale), "difference", seen))
+    return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
+
+
+def shrunk_sheet(plan: Plan, found: Sequence[Shrunk], *, title: str, note: str = "") -> Image:
+    """Return a row for each shrunk violation: the original, and the least change that still violates."""
+    tiles: list[Tile] = []
+    for one in found:
+        answers = [
+            {output: values[place] for output, values in one.predictions.items()}
+            for place in range(len(one.frames))
+        ]
+        tiles += _tiles(plan, one.frames, answers, one.changes)
+        scale = _TILE_WIDTH / one.frames[0].width
+        about = f"{one.amount:.0%} of the change violates"
+        tiles.append(Tile(draw_difference(one.frames[0], one.frames[-1], scale), about))
+    return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
+
+
+def _brief(plan: Plan) -> Sequence[str]:
+    """Return what each follow-up changes, in so few words that they fit below it."""
+    blocks = plan.rule.blocks
+    if len(blocks) != len(plan.words):
+        return plan.words
+    return [", ".join(change_in_brief(change) for change in block.changes) for block in blocks]
+
+
+def _answers(plan: Plan, row: Mapping[str, Scalar]) -> list[dict[str, float]]:
+    """Return what the model answered to each of the frames, as far as the rule speaks of it."""
+    answers: list[dict[str, float]] = [{} for _ in range(len(plan.scenarios) + 1)]
+    for number, expectation in enumerate(plan.expectations, 1):
+        for place, name in ((number - 1, "before"), (number, "after")):
+            value = row[f"measure.{name}.{number}"]
+            assert isinstance(value, int | float)
+            answers[place][expectation.output] = float(value)
+    return answers
+
+
+def _tiles(
+    plan: Plan, frames: Sequence[Frame], answers: Sequence[Mapping[str, float]], changes: Sequence[str]
+) -> list[Tile]:
+    tiles = []
+    for place, (frame, answer) in enumerate(zip(frames, answers, strict=True)):
+        shown = frame.replace(signals=Signals(speed=answer.get("speed"), steering=answer.get("steering")))
+        drawn = draw_frame(shown, "signals", min(4.0, _TILE_WIDTH / frame.width))
+        if place == 0:
+            tiles.append(Tile(drawn, frame.id))
+        else:
+            expectation = plan.expectations[place - 1]
+            before, after = (answers[one][expectation.output] for one in (place - 1, place))
+            tiles.append(Tile(drawn, reaction_in_brief(expectation, before, after), changes[place - 1]))
+    return tiles
