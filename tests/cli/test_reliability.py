@@ -89,7 +89,6 @@ def test_change_refuses_what_cannot_be_compared(
 
 def test_check_writes_rows_tables_and_plots(roadworthy: Run, tmp_path: Path) -> None:
     result = roadworthy("reliability", "check", *SMALL, "-t", "contrast", "-t", "jpeg", "--json")
-    assert result.exit_code in (0, 1)
     found = json.loads(result.stdout)
     folder = tmp_path / found["folder"]
     assert [(one["transformation"], one["preserve"], one["limit"]) for one in found["results"]] == [
@@ -103,8 +102,8 @@ def test_check_writes_rows_tables_and_plots(roadworthy: Run, tmp_path: Path) -> 
         assert (one["images"], one["pairs"], one["batch"]) == (8, 16, 8)
         assert (folder / one["folder"] / "requirements.jsonl").is_file()
         assert one["status"] == ("passed" if one["bound"] <= 0 else one["status"])
-    met = all(one["status"] == "passed" for one in found["results"])
-    assert result.exit_code == (0 if met else 1)
+    statuses = {one["status"] for one in found["results"]}
+    assert result.exit_code == (1 if "violated" in statuses else 3 if "inconclusive" in statuses else 0)
     assert found["plots"] == ["plots/correctness-accuracy.png", "plots/prediction-accuracy.png"]
     assert all((folder / one).stat().st_size > 1000 for one in found["plots"])
     assert "classifier: accuracy" in (folder / "tables.md").read_text("utf-8")
@@ -136,7 +135,8 @@ def test_check_of_signals_has_a_table_for_each(roadworthy: Run) -> None:
     assert result.exit_code == 1
     assert "dave2: steering within 1.39°" in result.stdout
     assert "dave2: speed within 1 m/s" in result.stdout
-    assert all(len(line) <= 80 for line in result.stdout.splitlines())
+    sentences = ("Wrote", "Note: ", "Report: ", "SHA-256")
+    assert all(len(line) <= 80 for line in result.stdout.splitlines() if not line.startswith(sentences))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_check_of_signals_has_a_table_for_each(roadworthy: Run) -> None:
         (("--batch", "50"), "a batch of 50 images needs at least as many, got 8"),
         (("--batches", "1"), "batches must be 2 or more"),
         (("--preserve", "nothing"), "--preserve must be"),
-        (("--sampling", "odd"), "sampling must be one of"),
+        (("--sampling", "odd"), "sampling: expected 'even', 'published' or 'levels', got 'odd'"),
         (("--study", "mine"), "there is no study 'mine'"),
         (("--limit", "1.5"), "above 0 and at most 1"),
         (("--versions", "0"), "versions of each image must be 1 or more"),
@@ -166,15 +166,16 @@ def test_check_says_when_nothing_could_be_checked(roadworthy: Run, tmp_path: Pat
         write_image(tmp_path / f"flat-{number}.png", np.full((64, 64, 3), 90, np.uint8))
     data = ("--data", f"folder:{tmp_path}", "--workers", "1", "--preserve", "prediction", "-t", "contrast")
     result = roadworthy("reliability", "check", *data)
-    assert result.exit_code == 2
-    assert "cannot reach the range up to 0.28" in " ".join(result.stderr.split())
+    assert result.exit_code == 3
+    assert "cannot reach the range up to 0.28" in " ".join(result.stdout.split())
 
 
 def test_check_without_truth_says_that_it_is_needed(roadworthy: Run, tmp_path: Path, images: Path) -> None:
     data = ("--data", f"folder:{images.parent / images.name}", "--workers", "1", "-t", "contrast")
     result = roadworthy("reliability", "check", *data, "--preserve", "correctness")
     assert result.exit_code == 2
-    assert "the frame does not tell its class" in " ".join(result.stderr.split())
+    message = "images0 does not know what is true for classification, and correctness needs that"
+    assert message in " ".join(result.stderr.split())
 
 
 def test_check_takes_the_names_of_folders_for_classes(roadworthy: Run, tmp_path: Path) -> None:
@@ -198,7 +199,7 @@ def test_check_of_a_model_that_is_never_right_is_not_met(roadworthy: Run, tmp_pa
     data = ("--data", f"folder:{tmp_path / 'images'}", "-o", "classes=true", "--workers", "1")
     asked = ("--versions", "1", "-t", "contrast", "--preserve", "correctness")
     result = roadworthy("reliability", "check", *data, *asked)
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     words = " ".join(result.stdout.split())
     assert "not shown" in words
     assert "the model is right on no original image, so it has nothing to lose" in words
@@ -234,11 +235,10 @@ def test_rank_has_the_shape_of_the_papers_table(roadworthy: Run, tmp_path: Path)
         for kind in ("correctness", "prediction"):
             best = min(rows, key=lambda one: one["distances"][kind])
             assert best["places"][kind] == 1
-    levels = [one for one in found["results"] if one["source"] == "ImageNet-C"]
+    levels = [one for one in found["results"] if one["requirement"].startswith("contrast levels")]
     assert [one["pairs"] for one in levels] == [25, 25]
     assert "(rank) distance" in (tmp_path / "reliability-rank" / "tables.md").read_text("utf-8")
-    settings = json.loads((tmp_path / "reliability-rank" / "manifest.json").read_text("utf-8"))["settings"]
-    assert settings.items() >= {"command": "reliability rank", "transforms": ["contrast", "rgb"]}.items()
+    assert "suite: reliability rank" in (tmp_path / "reliability-rank" / "suite.yaml").read_text("utf-8")
 
 
 def test_rank_needs_two_models_of_one_task(roadworthy: Run) -> None:
@@ -276,7 +276,7 @@ def test_retrain_writes_a_network_that_can_be_checked(roadworthy: Run, tmp_path:
     assert found["frames"] == 20
     assert found["data"].endswith("with jpeg up to 0.94")
     checked = roadworthy("reliability", "check", "--model", "sturdy", *SMALL, "-t", "jpeg")
-    assert checked.exit_code in (0, 1)
+    assert checked.exit_code in (0, 1, 3)
 
 
 def test_check_of_a_detector_asks_for_what_it_looks_for_and_is_sure_of(roadworthy: Run) -> None:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from roadworthy._files import write_json, write_text
 from roadworthy.cli._answer import Answer, Shown
 from roadworthy.cli._commands import command
 from roadworthy.cli._console import console, parse_options, progress, tracked
 from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from roadworthy.report.publish import Published
@@ -137,13 +139,31 @@ def suite_document(
     for one in models:
         if list(models).count(one) > 1:
             raise InputError(f"two models are called {one!r}: leave one out")
+    short = [short_name(one) for one in models]
     return {
         "suite": command,
         "seed": seed,
-        "models": {one: one for one in models},
-        "data": {} if data is None else {data["data"]: data},
+        "models": {
+            name if short.count(name) == 1 else one: one for name, one in zip(short, models, strict=True)
+        },
+        "data": {} if data is None else {short_name(data["data"]): data},
         "requirements": requirements,
     }
+
+
+def short_name(reference: str) -> str:
+    """Return what rows call a model or data: its reference without the folders of this machine.
+
+    Example:
+        >>> short_name("onnx:nets/mine.onnx"), short_name("nets/mine/model.yaml"), short_name("world:town")
+        ('onnx:mine.onnx', 'mine', 'world:town')
+    """
+    kind, colon, path = reference.partition(":")
+    parts = Path(path if colon else reference).parts
+    if len(parts) < 2:
+        return reference
+    name = parts[-2] if parts[-1] in ("model.yaml", "model.yml") else parts[-1]
+    return f"{kind}{colon}{name}" if colon else name
 
 
 def data_document(
@@ -230,6 +250,39 @@ def run_plan(
     return publish(result, extras=extras, progress=progress)
 
 
+RESULT_FILE, TABLES_FILE = "result.json", "tables.md"
+
+
+def answered(
+    suite: Mapping[str, Any] | SuitePlan,
+    how: RunOptions,
+    usual: Path,
+    made_of: Callable[[SuiteResult], tuple[Sequence[ResultTable], Mapping[str, Any]]],
+    *,
+    lines: Sequence[Shown] = (),
+) -> Answer:
+    """Run what was typed and answer with the tables of its kind, which also lie in the folder.
+
+    Args:
+        suite: What was typed as a suite, or its plan.
+        how: The options of the run.
+        usual: The folder if the user names none.
+        made_of: Returns the tables of a run, and what scripts get beside what every run has.
+        lines: What is said below the tables.
+    """
+    made: dict[str, Any] = {}
+
+    def write(result: SuiteResult) -> None:
+        made["tables"], made["document"] = made_of(result)
+        write_json(result.folder / RESULT_FILE, made["document"])
+        write_text(result.folder / TABLES_FILE, "\n".join(one.markdown() for one in made["tables"]))
+
+    plan = planned(suite, how, usual) if isinstance(suite, Mapping) else suite
+    published = run_plan(plan, how, usual, extras=write)
+    shown = [*made.get("tables", ()), *lines]
+    return answer_of(published, how, shown=shown, document=made.get("document"))
+
+
 def answer_of(
     published: Published,
     how: RunOptions,
@@ -263,7 +316,12 @@ def answer_of(
         # To be kept elsewhere, for `roadworthy evidence verify --digest`.
         closing.append(f"SHA-256 of SHA256SUMS: {published.digest}")
     return Answer(
-        {**published.document(), **(document or {}), "exit_code": code},
+        {
+            **published.document(),
+            **(document or {}),
+            "report": str(published.files.get("report", "")),
+            "exit_code": code,
+        },
         [*lines, *closing],
         [*notes[:_LISTED], *([f"and {more} more notes, which --json has"] if more > 0 else [])],
         published.files.get("report"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,12 @@ from roadworthy.reliability.human.bins import WIDTH, Bins, Originals
 from roadworthy.reliability.human.rules import ThresholdRule, rule_named
 from roadworthy.reliability.human.thresholds import Threshold, estimate_threshold
 from roadworthy.reliability.measures import Measure
+from roadworthy.reliability.method import collected
 from roadworthy.reliability.sampling import Changed, Sampling, changed_frames
 from roadworthy.reliability.transformations import Transformation
+from roadworthy.report.reliability import ReliabilityReport
+from roadworthy.result_tables import ResultTable
+from roadworthy.runs import read_verdicts
 from roadworthy.seeding import rng_for
 from roadworthy.visual_change.tolerance import DEFAULT_STUDY, Preserved, known_tolerance
 
@@ -384,3 +388,68 @@ def _studied(
     whole = estimate_threshold(bins, rule=chosen, originals=originals, samples=0)
     found = [estimate_threshold(one, rule=chosen, originals=originals, samples=0) for one in subsets]
     return SubsetStudy(whole, tuple(zip(found[::2], found[1::2], strict=True)), share, drawn)
+
+
+def ranking_of(report: ReliabilityReport) -> tuple[list[ResultTable], list[dict[str, Any]]]:
+    """Return models ranked by their reliability distance beside a benchmark: tables, and rows for scripts.
+
+    Args:
+        report: A run in which requirements whose changes are ImageNet-C's levels are the benchmark; where a
+            transformation has no levels, it is the performance on the original images.
+    """
+    outcomes: dict[tuple[str, str], dict[tuple[str, str], Outcome]] = {}
+    benchmarks: dict[tuple[str, str], dict[str, float]] = {}
+    levels = {one.transformation.name for one in report.requirements.values() if one.sampling == "levels"}
+    for (id, model), outcome in report.result.outcomes.items():
+        one = report.requirements[id]
+        key = one.transformation.name, one.measure.name
+        if one.sampling != "levels":
+            outcomes.setdefault(key, {})[one.preserve, model] = outcome
+        if one.sampling != "levels" and (one.preserve != "correctness" or one.transformation.levels):
+            continue
+        stored = read_verdicts(report.result.folder_of(id, model))
+        verdicts = [verdict for verdict in stored if verdict.margin is not None]
+        value = benchmark_value(collected(verdicts), one.measure, changed=one.sampling == "levels")
+        if value is not None:
+            benchmarks.setdefault(key, {})[model] = value
+    tables, rows = [], []
+    for (name, measure), every in outcomes.items():
+        standings = ranked(list(report.result.plan.models), benchmarks.get((name, measure), {}), every)
+        about = "ImageNet-C's five levels" if name in levels else "the original images"
+        tables.append(_ranking_table(f"{name}: {measure}", about, standings))
+        rows += [_ranking_row(name, measure, about, one) for one in standings]
+    return tables, rows
+
+
+def _ranking_table(title: str, benchmark: str, standings: Sequence[Standing]) -> ResultTable:
+    columns = ("model", "benchmark", "m0", "m_t", "(rank) distance", "s0", "s_t", "(rank) distance")
+    rows = []
+    for one in standings:
+        cells = [one.model, "-" if one.benchmark is None else f"{one.benchmark:.4f}"]
+        for kind in ("correctness", "prediction"):
+            measures = one.outcomes[kind].measures
+            if kind not in one.places:
+                cells += ["-", "-", "-"]
+                continue
+            gap = " ↓" if kind in one.gaps else ""
+            names = ("required", "reached", "distance")
+            required, reached, distance = (float(str(measures[name])) for name in names)
+            cells += [f"{required:.4f}", f"{reached:.4f}", f"({one.places[kind]}{gap}) {distance:.4f}"]
+        rows.append(tuple(cells))
+    note = f"The benchmark is the performance on {benchmark}. ↓: less reliable than the benchmark says."
+    return ResultTable(title, columns, tuple(rows), note)
+
+
+def _ranking_row(transformation: str, measure: str, benchmark: str, one: Standing) -> dict[str, Any]:
+    return {
+        "transformation": transformation,
+        "measure": measure,
+        "model": one.model,
+        "benchmark": one.benchmark,
+        "benchmark_on": benchmark,
+        "benchmark_place": one.place,
+        "places": dict(one.places),
+        "gaps": list(one.gaps),
+        "distances": {kind: outcome.measures.get("distance") for kind, outcome in one.outcomes.items()},
+        "bounds": {kind: outcome.measures.get("bound") for kind, outcome in one.outcomes.items()},
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.cli.reliability import change, check, plan, rank, retrain, study, subsets, thresholds
+from roadworthy.cli.reliability import change, check, plan, retrain, study, subsets, thresholds
 from roadworthy.cli.reliability._group import app
 
-__all__ = ["app", "change", "check", "plan", "rank", "retrain", "study", "subsets", "thresholds"]
+__all__ = ["app", "change", "check", "plan", "retrain", "study", "subsets", "thresholds"]

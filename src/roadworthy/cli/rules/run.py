@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roadworthy._files import write_json, write_text
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._console import parse_options, tracked
 from roadworthy.cli._datasets import Data, Options, Sample
-from roadworthy.cli._road import (
-    RunOptions,
-    answer_of,
-    data_document,
-    planned,
-    road_command,
-    run_plan,
-    suite_document,
-)
+from roadworthy.cli._road import RunOptions, answered, data_document, road_command, suite_document
 from roadworthy.cli._values import share
 from roadworthy.cli.rules._group import CutOuts, Engines, Models, Rules, RulesFile, Same, Seed, Traffic, app
 from roadworthy.errors import InputError, suggest
@@ -31,7 +22,6 @@ if TYPE_CHECKING:
     from roadworthy.result_tables import ResultTable
     from roadworthy.runs.suites import SuiteResult
 
-RESULT_FILE = "result.json"
 USUAL = ("dave2",)
 Rule = Annotated[str, typer.Option("--rule", "-r", metavar="SENTENCE", help="The rule.")]
 
@@ -99,49 +89,21 @@ def run(
     allowed = share("--allow", allow)
     entries = {id: {"rule": text, **settings, "accept": allowed or None} for id, text in texts.items()}
 
-    def extras(report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
-        from roadworthy.report.rules import shrunk_table
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.rules import RulesReport, shrunk_table
 
+        report = RulesReport(result, thresholds, tracked)
         shrunk = report.shrink(shrink)
         sheets = report.write_sheets(worst if how.images != "none" else 0)
         tables = [*report.tables(), *([shrunk_table(shrunk)] if shrunk else [])]
-        return tables, {"allow": allowed, "skipped": skipped, "sheets": sheets, "shrunk": shrunk}
+        more = {"allow": allowed, "skipped": skipped, "sheets": sheets, "shrunk": shrunk}
+        return tables, {**report.document(), **more}
 
     lines = [f"{id} is left out: {reason}" for id, reason in skipped.items()]
     frames = data_document(data, option, sample)
     document = suite_document("rules run", entries, models=model or USUAL, data=frames, seed=seed)
     document["passes"] = 0 if how.images == "none" else passes
-    return _answered(document, how, Path("rules-out"), extras, thresholds=thresholds, lines=lines)
-
-
-def _answered(
-    document: Mapping[str, Any],
-    how: RunOptions,
-    usual: Path,
-    extras: Callable[[RulesReport], tuple[list[ResultTable], dict[str, Any]]],
-    *,
-    thresholds: Sequence[float] = (),
-    lines: Sequence[str] = (),
-) -> Answer:
-    """Take the road, with tables and sheets of rules beside what every run has."""
-    from roadworthy.report.rules import RulesReport
-
-    made: dict[str, Any] = {}
-
-    def write(result: SuiteResult) -> None:
-        report = RulesReport(result, thresholds, tracked)
-        tables, more = extras(report)
-        made.update(tables=tables, document={**report.document(), **more})
-        write_json(result.folder / RESULT_FILE, made["document"])
-        write_text(result.folder / "tables.md", "\n".join(one.markdown() for one in tables))
-
-    published = run_plan(planned(document, how, usual), how, usual, extras=write)
-    sheets = made["document"].get("sheets")
-    look = [f"Look at the worst violations in {published.result.folder / 'sheets'}"] if sheets else []
-    files = {"report": str(published.files["report"])}
-    return answer_of(
-        published, how, shown=[*made["tables"], *lines, *look], document={**made["document"], **files}
-    )
+    return answered(document, how, Path("rules-out"), made_of, lines=lines)
 
 
 def _texts(sentences: Sequence[str], files: Sequence[Path]) -> dict[str, str]:
@@ -255,9 +217,11 @@ def compare(
         **{one: {**settings, "by": one} for one in by},
     }
 
-    def extras(report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.rules import RulesReport
         from roadworthy.rules.tables import model_table
 
+        report = RulesReport(result)
         columns = dict(zip(report.plans, entries, strict=True))
         drawn = model_table("rule 1", report.models, list(report.plans), report.tallies)
         named = dataclasses.replace(drawn, columns=(drawn.columns[0], *columns.values()))
@@ -265,7 +229,7 @@ def compare(
 
     frames = data_document(data, option, sample)
     document = suite_document("rules compare", entries, models=model or USUAL, data=frames, seed=seed)
-    return _answered(document, how, Path("rules-compared"), extras)
+    return answered(document, how, Path("rules-compared"), made_of)
 
 
 @road_command(
@@ -298,17 +262,19 @@ def compose(
     settings = {"rule": rule, **_settings(same, gallery, traffic, engines)}
     entries = {f"rule 1 after {one}": {**settings, "after": one} for one in first}
 
-    def extras(report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.rules import RulesReport
         from roadworthy.rules.tables import composition_table
 
+        report = RulesReport(result)
         firsts = dict(zip(report.plans, first, strict=True))
         return _with_reasons(composition_table("rule 1", report.models, firsts, report.tallies), report)
 
     frames = data_document(data, option, sample)
     document = suite_document("rules compose", entries, models=model or USUAL, data=frames, seed=seed)
-    return _answered(document, how, Path("rules-composed"), extras)
+    return answered(document, how, Path("rules-composed"), made_of)
 
 
 def _with_reasons(table: ResultTable, report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
     tables = [table, *([reasons] if (reasons := report.reasons()) else [])]
-    return tables, {"tables": [dataclasses.asdict(one) for one in tables]}
+    return tables, {**report.document(), "tables": [dataclasses.asdict(one) for one in tables]}

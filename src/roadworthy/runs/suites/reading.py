@@ -262,7 +262,8 @@ def suite_of(document: Mapping[str, Any], out: Path | None = None) -> Suite:
     try:
         form = SuiteForm.model_validate(data)
     except ValidationError as error:
-        raise SuiteError(one for detail in error.errors() if (one := _explained(file, detail))) from error
+        told = (one for detail in error.errors() if (one := _explained(file, detail)))
+        raise SuiteError(dict.fromkeys(told)) from error
     text = yaml_text(form.model_dump(mode="json", exclude_defaults=True, by_alias=True))
     return Suite(YamlFile(Path(SUITE_FILE), data, {}, text), form, Path())
 

@@ -188,10 +188,10 @@ class ReliabilityForm(EntryForm):
     preserve: Literal["both", "correctness", "prediction"] = Field(
         default="both", description="What must be preserved; a requirement for each."
     )
-    measure: Text | None = Field(
+    measure: Some | None = Field(
         default=None,
-        description="accuracy, ap(iou=0.5), miou, steering(tolerance=1.39), …; what suits the model if left "
-        "out.",
+        description="accuracy, ap(iou=0.5), miou, steering(tolerance=1.39), … or several of them; what suits "
+        "the model if left out.",
     )
     limit: Number | None = Field(
         default=None, gt=0, le=1, description="The largest visual change, instead of what people tolerate."

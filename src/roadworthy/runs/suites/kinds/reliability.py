@@ -100,8 +100,7 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
         wanted = part.inside
         assert facts.answer is not None
         assert facts.data is not None
-        given = [] if wanted.entry.measure is None else [wanted.entry.measure]
-        measures = fitting_measures(facts.model.system, facts.answer, given)
+        measures = fitting_measures(facts.model.system, facts.answer, wanted.entry.measure or [])
         made = []
         for one in self._made(wanted, measures):
             one.bootstrap.batch_of(len(facts.data.frames))
