@@ -273,6 +273,8 @@ def answered(
     made: dict[str, Any] = {}
 
     def write(result: SuiteResult) -> None:
+        if not result.outcomes:
+            return
         made["tables"], made["document"] = made_of(result)
         write_json(result.folder / RESULT_FILE, made["document"])
         write_text(result.folder / TABLES_FILE, "\n".join(one.markdown() for one in made["tables"]))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roadworthy.cli._campaigns import data_form
 from roadworthy.cli._datasets import opened
+from roadworthy.cli._road import short_name
 from roadworthy.cli._values import image_size
 from roadworthy.errors import FrameError, InputError
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from roadworthy.bbsl import Bindings, Spec
     from roadworthy.bbsl.testing import ObjectRole
     from roadworthy.cases import Dataset
-    from roadworthy.models import SystemUnderTest
 
 
 Truth = Annotated[
@@ -61,7 +60,7 @@ Size = Annotated[
 ]
 
 
-def _values(given: Sequence[str] | None) -> dict[str, Any]:
+def values_of(given: Sequence[str] | None) -> dict[str, Any]:
     """Return the values of external functions that stand on the command line."""
     values: dict[str, Any] = {}
     for text in given or ():
@@ -123,7 +122,7 @@ def subject_of(
     file: Path, bind: Path | None, given: Sequence[str] | None, name: str, classes: str
 ) -> Subject:
     """Return a specification, its bindings, and what stands for the object under test."""
-    return bound_subject(file, _values(given), name, classes, bind)
+    return bound_subject(file, values_of(given), name, classes, bind)
 
 
 def bound_subject(
@@ -160,53 +159,22 @@ def truth_of(reference: str, options: list[str] | None, size: str) -> Dataset:
     return data
 
 
-def detector_of(
+def detector_document(
     detections: Path | None, model: str, annotations: Path | None, invalid: str
-) -> SystemUnderTest:
-    """Open recorded detections, or a model."""
-    from roadworthy.models import load_model
-    from roadworthy.models.recorded import recorded_model
-
+) -> dict[str, Any]:
+    """Return what is tested, by its name, as a suite has it: recorded detections, or a model."""
     if (detections is None) == (not model):
         raise InputError("give either --detections PATH or --model MODEL")
     if detections is None:
-        return load_model(model)
+        return {short_name(model): model}
     if invalid not in ("error", "skip"):
         raise InputError(f"--invalid must be error or skip, got {invalid!r}")
-    # The name goes into rows, which say nothing about the machine.
-    return recorded_model(
-        detections,
-        name=detections.name,
-        annotations=annotations,
-        on_invalid=invalid,  # type: ignore[arg-type]
-    )
-
-
-def truth_form(reference: str, options: list[str] | None, size: str) -> dict[str, Any]:
-    """Return the ground truth as a suite has it."""
-    return data_form(reference, options, labels=size or None)
-
-
-def detector_form(detections: Path | None, model: str, annotations: Path | None, invalid: str) -> Any:
-    """Return what is tested as a suite has it."""
-    if detections is None:
-        return model
     options = {"on_invalid": invalid} | ({} if annotations is None else {"annotations": str(annotations)})
-    return {"model": f"recorded:{detections}", "options": options}
+    return {detections.name: {"model": f"recorded:{detections}", "options": options}}
 
 
 def zones_of(subject: Subject, height: float) -> Mapping[str, tuple[str, Sequence[float]]]:
     """Return the intervals that are the same in every frame, to be drawn, in image pixels."""
-    from roadworthy.bbsl import Interval
+    from roadworthy.report.specifications import zones_of as zones
 
-    zones: dict[str, tuple[str, Sequence[float]]] = {}
-    for slot, axis in subject.spec.prepared.axes.items():
-        value = subject.bindings.sources.get(slot[1])
-        if slot[0] != "function" or axis not in ("x", "y"):
-            continue
-        if isinstance(value, Interval):
-            ends = [height - value.upper, height - value.lower] if axis == "y" else list(value)
-            zones[slot[1]] = (axis, ends)
-        elif isinstance(value, list | tuple) and len(value) == 2:
-            zones[slot[1]] = (axis, [float(one) for one in value])
-    return zones
+    return zones(subject, height)

@@ -1,16 +1,16 @@
-"""``roadworthy bbsl test``: do detections lead to the case that the ground truth leads to?"""
+"""``roadworthy bbsl test`` and ``bbsl suite``: do detections lead to the case of the ground truth?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roadworthy.cli._commands import Command
-from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json
-from roadworthy.cli._datasets import AsJson, Options
+from roadworthy.cli._answer import Answer
+from roadworthy.cli._datasets import Options
+from roadworthy.cli._road import RunOptions, answered, data_document, road_command, short_name
 from roadworthy.cli._values import share
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
@@ -22,22 +22,16 @@ from roadworthy.cli.bbsl._inputs import (
     ObjectName,
     Set,
     Size,
-    Subject,
     Truth,
-    detector_form,
-    detector_of,
-    subject_of,
-    truth_form,
-    truth_of,
-    zones_of,
+    detector_document,
+    values_of,
 )
-from roadworthy.cli.bbsl._trial import Trial
 from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
-    from roadworthy.bbsl.testing import Comparison, TestRow
-    from roadworthy.cases import Dataset, Outcome
-
+    from roadworthy.bbsl.testing.suites import SuiteTest
+    from roadworthy.runs.suites import SuiteResult
 
 Match = Annotated[
     str,
@@ -55,23 +49,18 @@ Thresholds = Annotated[
 Allow = Annotated[
     str, typer.Option(metavar="SHARE", help="The share of test cases that may fail, such as 5%.")
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="Where rows and pictures are written; must be new."),
-]
 
 
-@app.command(
-    "test",
-    cls=Command,
-    epilog=examples(
-        "roadworthy bbsl test stop.bbsl --truth kitti:training --detections results --bind near.yaml",
-        "roadworthy bbsl test stop.bbsl --truth kitti:training --detections results "
-        "--set stoppingDistance=275,375 --classes car,van,truck --size 1242x375 --out tested",
-        "roadworthy bbsl test stop.bbsl --truth world:town --model detector --set near=130,160",
-    ),
+@road_command(
+    app,
+    "roadworthy bbsl test stop.bbsl --truth kitti:training --detections results --bind near.yaml",
+    "roadworthy bbsl test stop.bbsl --truth kitti:training --detections results "
+    "--set stoppingDistance=275,375 --classes car,van,truck --size 1242x375 --out tested",
+    "roadworthy bbsl test stop.bbsl --truth world:town --model detector --set near=130,160",
+    name="test",
 )
 def try_detections(
+    how: RunOptions,
     spec: SpecFile,
     truth: Truth,
     detections: Detections = None,
@@ -88,38 +77,51 @@ def try_detections(
     outside: Outside = "fail",
     iou: Thresholds = "0.6,0.8",
     allow: Allow = "0",
-    out: Out = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Test detections by a specification: they must lead to the case that the ground truth leads to.
 
     Where an external function stands for an object, every object of the ground truth is a test case, judged
     by the detection that is matched with it, and IoU is shown beside. Where all functions are bound, every
-    frame is one. The exit code is 1 if more test cases fail than are allowed, 0 if not.
+    frame is one.
     """
     thresholds = _thresholds(iou)
-    subject = subject_of(spec, bind, value, object_name, classes)
-    data, system = truth_of(truth, option, size), detector_of(detections, model, annotations, invalid)
-    trial = Trial(
-        subject,
-        data,
-        system,
-        share("--allow", allow),
-        truth_form(truth, option, size),
-        detector_form(detections, model, annotations, invalid),
-        matching=matching,
-        outside=outside,
-    )
-    outcome, rows = trial.run(out)
-    table = _compared(rows, thresholds, subject)
-    pictures = _draw(table, subject, data, out) if out is not None else []
-    if as_json:
-        print_json(_document(trial, outcome, table, rows, pictures))
-    else:
-        _print(trial, outcome, table, rows)
-        for picture in pictures:
-            console().print(f"Wrote {picture}", soft_wrap=True)
-    raise typer.Exit(int(outcome.status.value == "violated"))
+    models = detector_document(detections, model, annotations, invalid)
+    entry = {
+        "bbsl": str(spec),
+        "bindings": None if bind is None else str(bind),
+        "object": object_name or None,
+        **_entry(values_of(value), classes, matching, outside, allow),
+    }
+    document = {
+        "suite": "bbsl test",
+        "models": models,
+        "data": {short_name(truth): data_document(truth, option, labels=size or None)},
+        "requirements": {spec.stem: entry},
+    }
+    lines: list[str] = []
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.specifications import SpecificationReport
+
+        ((id, system),) = result.outcomes
+        report = SpecificationReport(result, id, system, thresholds)
+        pictures = report.write_pictures()
+        lines.extend([*report.lines(), *(f"Wrote {one}" for one in pictures)])
+        return report.tables(), {**report.document(), "pictures": pictures}
+
+    return answered(document, how, Path("bbsl-out"), made_of, lines=lines)
+
+
+def _entry(
+    values: Mapping[str, Any], classes: str, matching: str, outside: str, allow: str
+) -> dict[str, Any]:
+    return {
+        "values": dict(values),
+        "classes": [word.strip() for word in classes.split(",") if word.strip()],
+        "matching": matching,
+        "outside": outside,
+        "accept": share("--allow", allow) or None,
+    }
 
 
 def _thresholds(text: str) -> list[float]:
@@ -132,90 +134,105 @@ def _thresholds(text: str) -> list[float]:
     return found
 
 
-def _compared(rows: Sequence[TestRow], thresholds: Sequence[float], subject: Subject) -> Comparison:
-    from roadworthy.bbsl.testing import compare
+@road_command(
+    app,
+    "roadworthy bbsl suite examples/bbsl/table2.yaml --data Td1=kitti:a --data Td2=kitti:b "
+    "--system SUT1=results-1 --system SUT2=results-2 --classes car,van,truck",
+)
+def suite(
+    how: RunOptions,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A YAML file of tests.")],
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", metavar="NAME=DATA", help="What a name of data stands for; repeatable."),
+    ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system", metavar="NAME=PATH", help="Recorded detections that a name stands for; repeatable."
+        ),
+    ] = None,
+    classes: Classes = "vehicle",
+    option: Options = None,
+    size: Size = "",
+    invalid: Invalid = "error",
+    matching: Match = "best",
+    outside: Outside = "fail",
+    allow: Allow = "0",
+) -> Answer:
+    """Run tests as the paper's Table 2 lists them: specifications with values, on data, with systems.
 
-    return compare(rows, thresholds=thresholds, expectations=subject.spec.labels)
+    The file names data and systems; --data and --system say which they are. What it comes to is an ordinary
+    suite, which the folder keeps as suite.yaml.
+    """
+    from roadworthy.bbsl.testing.suites import load_suite
 
-
-def _draw(table: Comparison, subject: Subject, data: Dataset, out: Path) -> list[Path]:
-    """Draw an example for every cell, a picture for each threshold."""
-    from roadworthy.bbsl.testing import LabelledFrames
-    from roadworthy.report.bbsl import draw_cells
-    from roadworthy.report.plots import save
-
-    pictures = []
-    first = data[0]
-    numbers = {id: index for index, id in enumerate(getattr(data, "ids", ()))}
-    blank = isinstance(data, LabelledFrames)
-    for threshold, cells in table.cells.items():
-        if not any(len(cell) for cell in cells):
-            continue
-        figure = draw_cells(
-            cells,
-            lambda id: None if blank or id not in numbers else data[numbers[id]].image,
-            (first.width, first.height),
-            zones=zones_of(subject, first.height),
-            title=f"An example of every cell, IoU at {threshold:g}",
-        )
-        path = make_folder(out / "pictures") / f"cells-iou-{threshold:g}.png"
-        save(figure, path)
-        pictures.append(path)
-    return pictures
-
-
-def _document(
-    trial: Trial, outcome: Outcome, table: Comparison, rows: Sequence[TestRow], pictures: Sequence[Path]
-) -> dict[str, Any]:
-    return {
-        "specification": trial.name,
-        "data": trial.data.name,
-        "system": trial.system.name,
-        "status": outcome.status.value,
-        "summary": outcome.summary,
-        "counts": {status.value: count for status, count in outcome.counts.items()},
-        "table": table.as_dict(),
-        "margins": _margins(rows),
-        "pictures": [str(path) for path in pictures],
+    tests = {one.id: one for one in load_suite(file)}
+    frames = _named("--data", data, list(tests.values()), "data")
+    systems = _named("--system", system, list(tests.values()), "system")
+    models: dict[str, Any] = {}
+    for name, path in systems.items():
+        (models[name],) = detector_document(Path(path), "", None, invalid).values()
+    document = {
+        "suite": "bbsl suite",
+        "models": models,
+        "data": {name: data_document(one, option, labels=size or None) for name, one in frames.items()},
+        "requirements": {
+            test.id: {
+                "bbsl": str(test.spec),
+                "data": test.data,
+                "models": [test.system],
+                **_entry(test.values, classes, matching, outside, allow),
+            }
+            for test in tests.values()
+        },
     }
 
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.bbsl.testing.tables import THRESHOLDS
+        from roadworthy.report.specifications import SpecificationReport
 
-def _print(trial: Trial, outcome: Outcome, table: Comparison, rows_of: Sequence[TestRow]) -> None:
-    out = console()
-    out.print(f"{trial.name} on {trial.data.name} by {trial.system.name}", markup=False, soft_wrap=True)
-    rows = plain_table("test", "T/(T+F)")
-    for threshold, count in table.iou.items():
-        rows.add_row(f"IoU {threshold:g}", str(count))
-    rows.add_row("specification", str(table.specification))
-    out.print(rows)
-    for threshold, cells in table.cells.items():
-        out.print()
-        head = [f"IoU {iou}, spec {judged}" for judged in "TF" for iou in "TF"]
-        grid = plain_table(f"IoU at {threshold:g}", *head)
-        for name in dict.fromkeys(cell.expectation for cell in cells):
-            counts = [str(len(cell)) for cell in cells if cell.expectation == name]
-            grid.add_row(name, *counts)
-        out.print(grid)
-    out.print()
-    margins = _margins(rows_of)
-    if margins:
-        shown = ", ".join(f"{margin:.1f} px for {share}" for share, margin in margins.items())
-        out.print(f"Edges may be off by so much before a passed test case can flip: {shown}", soft_wrap=True)
-    for reason, number in table.apart.items():
-        out.print(f"{number} apart: {reason}", markup=False, soft_wrap=True)
-    broken = {status.value: count for status, count in outcome.counts.items()}.get("error", 0)
-    if broken:
-        out.print(
-            f"{broken} test cases are errors, in no table above but failed below: their detections cannot be "
-            "used; --invalid skip leaves such detections out",
-            soft_wrap=True,
+        reports = [SpecificationReport(result, id, model, THRESHOLDS) for id, model in result.outcomes]
+        listed = list(dict.fromkeys(one for report in reports for one in report.comparison.iou))
+        rows = tuple(
+            (
+                report.trial.requirement.id,
+                report.trial.data,
+                report.system,
+                *(str(report.comparison.iou.get(one, "")) for one in listed),
+                str(report.comparison.specification),
+            )
+            for report in reports
         )
-    out.print(f"{outcome.status.value}: {outcome.summary}", markup=False, soft_wrap=True)
+        columns = ("test", "data", "system", *(f"IoU {one:g}" for one in listed), "specification")
+        documents = []
+        for report in reports:
+            test = tests[report.trial.requirement.id]
+            documents.append(
+                {
+                    **report.document(),
+                    "id": test.id,
+                    "specification": test.spec.stem,
+                    "values": dict(test.values),
+                }
+            )
+        return [ResultTable("", columns, rows)], {"tests": documents}
+
+    return answered(document, how, Path("bbsl-out"), made_of)
 
 
-def _margins(rows: Sequence[TestRow]) -> dict[str, float]:
-    """Return how exact a detector must be: the margins of passed test cases, at some shares of them."""
-    passed = sorted(row.margin for row in rows if row.passed and row.margin < float("inf"))
-    if not passed:
-        return {}
-    return {f"{share}%": passed[share * (len(passed) - 1) // 100] for share in (1, 10, 50)}
+def _named(option: str, given: Sequence[str] | None, tests: Sequence[SuiteTest], kind: str) -> dict[str, str]:
+    """Return what every name that the tests use stands for."""
+    known: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InputError(f"{option} is written NAME=VALUE, got {text!r}")
+        known[name.strip()] = value.strip()
+    used = dict.fromkeys(getattr(test, kind) for test in tests)
+    missing = [name for name in used if name not in known]
+    if missing:
+        raise InputError(
+            f"the suite uses {', '.join(missing)}: say what it is with {option} {missing[0]}=..."
+        )
+    return {name: known[name] for name in used}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.datasets import ChosenFrames, load_fitting
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import FrameError, InputError, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, Recorded, SystemUnderTest, load_model, task_of
 from roadworthy.runs.batches import ask
@@ -154,7 +154,11 @@ def open_data(
         frames = ChosenFrames.named(name, data, form.frames)
     if most is not None:
         frames = frames.sampled(most)
-    return OpenedData(name, form, frames, _first_of(frames))
+    try:
+        return OpenedData(name, form, frames, _first_of(frames))
+    except FrameError as error:
+        hint = "; labels: 1242x375, or --size, tests labels without images" if hasattr(data, "boxes") else ""
+        raise InputError(f"{error}{hint}") from error
 
 
 def _labels_only(data: Dataset, size: str) -> Dataset:
