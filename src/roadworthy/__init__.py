@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from roadworthy import bbsl, coverage, driving, reliability, rules, world
     from roadworthy.datasets import load
     from roadworthy.models import load_model
+    from roadworthy.report.publish import run_suite
     from roadworthy.runs import run
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "reliability",
     "rules",
     "run",
+    "run_suite",
     "use_ontology",
     "world",
 ]
@@ -62,6 +64,7 @@ _LATER = {
     "reliability": "roadworthy.reliability",
     "rules": "roadworthy.rules",
     "run": "roadworthy.runs",
+    "run_suite": "roadworthy.report.publish",
     "world": "roadworthy.world",
 }
 

@@ -2,7 +2,7 @@
 
 ::
 
-    published = run_and_publish("night.suite.yaml", Path("night-run"))
+    published = run_suite("night.suite.yaml", Path("night-run"))
     published.result.exit_code(), published.files["report"]
 """
 
@@ -28,11 +28,11 @@ from roadworthy.runs.suites import (
     Watcher,
     plan_suite,
     read_suite,
-    run_suite,
     suite_of,
 )
+from roadworthy.runs.suites import run_suite as run_planned
 
-__all__ = ["Published", "publish", "run_and_publish"]
+__all__ = ["Published", "publish", "run_suite"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Published:
         }
 
 
-def run_and_publish(
+def run_suite(
     suite: Suite | SuitePlan | Mapping[str, Any] | str | PathLike[str],
     out: str | PathLike[str],
     *,
@@ -127,7 +127,7 @@ def run_and_publish(
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
-        ...     published = run_and_publish(
+        ...     published = run_suite(
         ...         {
         ...             "models": "dave2",
         ...             "data": {"town": {"data": "world:town", "sample": 4}},
@@ -145,7 +145,7 @@ def run_and_publish(
         suite = read_suite(suite)
     if isinstance(suite, Suite):
         suite = plan_suite(suite, only=only, sample=sample, seed=seed, allow_commands=allow_commands)
-    result = run_suite(
+    result = run_planned(
         suite,
         folder,
         executor=executor,

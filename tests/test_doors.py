@@ -1,0 +1,143 @@
+"""The same question at every door gets the same rows, notes, refusals and exit code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import roadworthy as rw
+from roadworthy.cli import app
+from roadworthy.errors import InputError
+from roadworthy.runs.store import StoredRun
+
+RULE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
+SPEC = """
+exfunction vehicleExists(): bool vehicle(): bb near(): interval endexfunction
+precondition [vehicleExists() = true] endprecondition
+case stop PROJ_y(vehicle()) ~ near() or PROJ_y(vehicle()) < near() endcase
+case go PROJ_y(vehicle()) > near() endcase
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as a command asks it."""
+
+    kind: str
+    words: tuple[str, ...]
+    refused: tuple[str, ...]
+    refusal: str
+
+
+QUESTIONS = [
+    Question(
+        "rules",
+        ("rules", "run", "--rule", RULE, "--data", "world:town", "--sample", "6", "--passes", "0"),
+        ("rules", "run", "--rule", RULE, "--data", "world-crops", "--sample", "4"),
+        "world-crops are pictures of single things, and rules are about roads",
+    ),
+    Question(
+        "reliability",
+        (
+            "reliability", "check", "--model", "dave2", "--data", "world:town", "--sample", "4",
+            "-t", "frost", "--versions", "1", "--measure", "steering", "--preserve", "prediction",
+        ),
+        ("reliability", "check", "--model", "dave2", "--data", "world-crops", "-t", "frost"),
+        "world-crops is for classification, and dave2 is a model for regression",
+    ),
+    Question(
+        "bbsl",
+        (
+            "bbsl", "test", "stop.bbsl", "--truth", "world:town", "-o", "count=8", "--model", "detector",
+            "--set", "near=120,160",
+        ),
+        ("bbsl", "test", "stop.bbsl", "--truth", "world:town", "--model", "dave2", "--set", "near=120,160"),
+        "dave2 is a model for regression, and specifications are about boxes",
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ROADWORTHY_EXECUTOR", "serial")
+    (tmp_path / "stop.bbsl").write_text(SPEC)
+
+
+def asked(*words: str) -> tuple[int, dict[str, Any], str]:
+    """Return exit code, document and what went to stderr, of a command."""
+    result = CliRunner().invoke(app, [*words, "--json"])
+    return result.exit_code, json.loads(result.stdout or "{}"), " ".join(result.stderr.split())
+
+
+def rows(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of all rows and outcomes of a run."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted((folder / "runs").rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
+def test_every_door_gives_the_same_answer(question: Question, tmp_path: Path) -> None:
+    code, document, _ = asked(*question.words, "--out", "typed")
+    assert code in (0, 1, 3)
+    suite = tmp_path / "typed" / "suite.yaml"
+    again, of_suite, _ = asked("run", str(suite), "--out", "suite")
+    in_processes, _, _ = asked(
+        "run", str(suite), "--out", "processes", "--executor", "processes", "--workers", "2"
+    )
+    published = rw.run_suite(suite, tmp_path / "python")
+    assert [again, in_processes, published.result.exit_code()] == [code] * 3
+    expected = rows(tmp_path / "typed")
+    assert expected
+    for door in ("suite", "processes", "python"):
+        assert rows(tmp_path / door) == expected, door
+    assert of_suite["notes"] == document["notes"] == published.result.notes
+    for door in ("typed", "suite", "python"):
+        folder = tmp_path / door
+        for name in ("report.html", "junit.xml", "results.csv", "summary.md", "SHA256SUMS", "manifest.json"):
+            assert (folder / name).is_file(), f"{door} has no {name}"
+        assert StoredRun.open(folder).pairs[0].outcome is not None
+    verified, report, _ = asked("evidence", "verify", "typed", "--rerun", "2")
+    assert (verified, report["rerun"]["identical"]) == (0, 2)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
+def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None:
+    code, _, told = asked(*question.refused)
+    assert (code, question.refusal in told) == (2, True), told
+    document = {
+        "models": question.refused[question.refused.index("--model") + 1]
+        if "--model" in question.refused
+        else "dave2",
+        "data": {
+            "d": {"data": next(one for one in question.refused if one.startswith("world")), "sample": 2}
+        },
+        "requirements": {
+            "R": {
+                "rules": {"rule": RULE},
+                "reliability": {"reliability": "frost"},
+                "bbsl": {"bbsl": "stop.bbsl", "values": {"near": [120, 160]}},
+            }[question.kind]
+        },
+    }
+    reason = question.refusal.replace("world-crops", "d").replace("world:town", "d")
+    with pytest.raises(InputError, match=reason):
+        rw.run_suite(document, tmp_path / "python")
+    (tmp_path / "r.suite.yaml").write_text(json.dumps(document))
+    code, _, told = asked("run", "r.suite.yaml")
+    assert (code, reason in told) == (2, True), told
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
+def test_a_run_that_is_given_again_is_complete(question: Question) -> None:
+    code, _, _ = asked(*question.words, "--out", "typed")
+    again, document, _ = asked(*question.words, "--out", "typed")
+    assert (again, document["complete_before"]) == (code, True)
