@@ -15,7 +15,7 @@ import pytest
 from roadworthy.errors import InputError
 from roadworthy.models import history_of
 from roadworthy.pytest_plugin.settings import Settings
-from roadworthy.runs.suites.forms import DataForm, ModelForm
+from roadworthy.runs.suites.forms import DataForm, ModelForm, as_name
 from roadworthy.runs.suites.opening import (
     Facts,
     OpenedData,
@@ -56,7 +56,7 @@ class Bench:
         """
         if reference not in self._models:
             form = ModelForm(model=reference)
-            self._models[reference] = open_model(reference, form, self.settings.models_folder)
+            self._models[reference] = open_model(as_name(reference), form, self.settings.models_folder)
         return self._models[reference]
 
     @property
@@ -70,7 +70,7 @@ class Bench:
             given = self.settings
             history = max((history_of(self.model(one).system) for one in given.models), default=0)
             form = DataForm(data=given.data, options=given.options, sample=given.sample)
-            self._data.append(open_data(given.data, form, given.data_folder, history=history))
+            self._data.append(open_data(as_name(given.data), form, given.data_folder, history=history))
         return self._data[0]
 
     def facts(self, reference: str) -> Facts:

@@ -92,7 +92,7 @@ class SuiteFile(RequirementFile):
                 line=1 if written is None else (written.key or written.value).line,
                 severity=str(trial.requirement.severity),
                 tags=trial.requirement.tags,
-                plan=plan,
+                planned=plan,
                 trial=trial,
             )
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.cases import Acceptance, Dataset, Outcome, Requirement
+from roadworthy.cases import Acceptance, Outcome, Requirement
 from roadworthy.errors import InputError, RuleError
 from roadworthy.pytest_plugin.bench import Bench
 from roadworthy.pytest_plugin.telling import failure_text
 from roadworthy.runs.suites.forms import BbslForm, EntryForm, RuleForm
 from roadworthy.runs.suites.kinds import Context, Kind, Part, kind_of
-from roadworthy.runs.suites.opening import OpenedModel
 
 if TYPE_CHECKING:
     from roadworthy.rules.files import WrittenRule
@@ -55,18 +54,6 @@ class Tried:
         return failure_text(self.requirement, self.model, self.outcome, self.folder)
 
 
-@dataclass(frozen=True)
-class _Setup:
-    """All that a runner needs."""
-
-    requirement: Requirement
-    kind: Kind[Any, Any]
-    part: Part[Any]
-    context: Context
-    data: Dataset
-    model: OpenedModel
-
-
 @dataclass(frozen=True, kw_only=True)
 class PlannedTest(ABC):
     """A test that was collected.
@@ -90,8 +77,8 @@ class PlannedTest(ABC):
     tags: tuple[str, ...] = ()
 
     @abstractmethod
-    def setup(self, bench: Bench) -> _Setup:
-        """Open all that is needed.
+    def plan(self, bench: Bench) -> SuitePlan:
+        """Return the suite of this test alone, with all that it names opened.
 
         Raises:
             InputError: Something cannot be used.
@@ -103,17 +90,35 @@ class PlannedTest(ABC):
 class _Written(PlannedTest):
     """A requirement of a file of its own, tested on the models and data of the session."""
 
-    def setup(self, bench: Bench) -> _Setup:
-        """Return what a suite would plan for it."""
+    def plan(self, bench: Bench) -> SuitePlan:
+        """Return what a suite would plan for it; models and data are opened once for all tests."""
+        from roadworthy.runs.suites import SuitePlan, Trial, suite_of
+
         entry = self.entry(bench)
-        context = Context(self.path.parent, bench.settings.seed)
+        given, model, data = bench.settings, bench.model(self.model), bench.data
+        context = Context(self.path.parent, given.seed)
         kind = kind_of(entry)
         (part,) = self.parts(kind, entry, context)
         _check_fit(self, kind, part, bench)
         requirement = Requirement(
-            self.id, part.text, kind.name, part.parameters, acceptance=Acceptance(bench.settings.accept)
+            self.id, part.text, kind.name, part.parameters, acceptance=Acceptance(given.accept)
         )
-        return _Setup(requirement, kind, part, context, bench.data.frames, bench.model(self.model))
+        document = {
+            "suite": self.path.name,
+            "seed": given.seed,
+            "models": {model.name: model.form.model_dump(exclude_defaults=True)},
+            "data": {data.name: data.form.model_dump(exclude_none=True, exclude_defaults=True)},
+            "requirements": {
+                self.id: {
+                    **entry.model_dump(mode="json", exclude_defaults=True, by_alias=True),
+                    "accept": given.accept or None,
+                }
+            },
+        }
+        trial = Trial(requirement, self.id, kind, part, data.name, (model.name,))
+        made = SuitePlan(suite_of(document), context, [trial], {model.name: model}, {data.name: data})
+        made.notes = [*part.notes]
+        return made
 
     @abstractmethod
     def entry(self, bench: Bench) -> EntryForm:
@@ -165,17 +170,19 @@ class SpecificationTest(_Written):
 class SuiteTest(PlannedTest):
     """A requirement of a suite."""
 
-    plan: SuitePlan
+    planned: SuitePlan
     trial: Trial
 
-    def setup(self, bench: Bench) -> _Setup:
-        """Return what the suite planned."""
-        from roadworthy.runs.suites.running import Pass
-
+    def plan(self, bench: Bench) -> SuitePlan:
+        """Return what the suite planned for this requirement and model."""
         del bench
-        plan, trial = self.plan, self.trial
-        data = Pass(plan, (trial,), frozenset([(self.id, self.model)])).data
-        return _Setup(trial.requirement, trial.kind, trial.part, plan.context, data, plan.models[self.model])
+        plan, trial = self.planned, self.trial
+        return replace(
+            plan,
+            trials=[replace(trial, models=(self.model,))],
+            models={self.model: plan.models[self.model]},
+            data={trial.data: plan.data[trial.data]} if trial.data else {},
+        )
 
 
 def _check_fit(test: PlannedTest, kind: Kind[Any, Any], part: Part[Any], bench: Bench) -> None:
@@ -195,16 +202,10 @@ def try_requirement(test: PlannedTest, bench: Bench, folder: Path) -> Tried:
         InputError: Something cannot be used.
         Unsuitable: Another model is meant.
     """
-    from roadworthy.runs import run
+    from roadworthy.runs.suites import run_suite
 
-    made = test.setup(bench)
-    result = run(
-        made.kind.method({made.requirement.id: made.part}, made.context),
-        made.requirement,
-        made.data,
-        made.kind.system(made.model.system, made.part),
-        out=folder,
-        seed=made.context.seed,
-        simulator=made.kind.simulator(made.part),
-    )
-    return Tried(made.requirement, test.model, result.outcome, folder)
+    result = run_suite(test.plan(bench), folder)
+    for reason in result.failures.values():
+        raise InputError(reason)
+    ((pair, outcome),) = result.outcomes.items()
+    return Tried(result.plan.trials[0].requirement, pair[1], outcome, folder)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from roadworthy.coverage.search.remade import Remade, Step
 from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError
-from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.runs.store import Row, StoredPair, StoredRun
 from roadworthy.runs.store.rows import read_records
 from roadworthy.runs.suites.forms import (
@@ -27,8 +25,6 @@ from roadworthy.runs.suites.forms import (
 )
 from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite
 from roadworthy.runs.suites.running import COMMAND, REQUIREMENTS
-from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
-from roadworthy.web.jobs.trials import classes_of, object_of, values_of
 
 _KEPT = {"coverage", "output", "counting", "severity"}
 """What a search says that matters for one of its images: its budget and guidance are spent."""
@@ -114,16 +110,12 @@ class CopiedTest:
 def copied_test(
     folder: Path,
     case: Mapping[str, Any],
-    ask: RulesAsk | BbslAsk | None = None,
-    opened: Callable[[str], SystemUnderTest] = load_model,
 ) -> CopiedTest:
     """Return the suite that tries one case of a run again.
 
     Args:
         folder: The folder of the run.
         case: The case, as the wall shows it.
-        ask: What the run was asked for, where it was started from a form.
-        opened: Opens a model that the form named.
 
     Raises:
         InputError: There is none; says why.
@@ -131,9 +123,7 @@ def copied_test(
     pair = _pair_of(folder, case)
     if "track" in case["parameters"]:
         raise InputError("This case cannot be copied as a test: it is about all frames of a track.")
-    if ask is not None:
-        document, where = _of_form(ask, case, opened), "Paths count from where the server was started."
-    elif (folder / SUITE_FILE).is_file():
+    if (folder / SUITE_FILE).is_file():
         document, where = _of_suite(folder, pair, case)
     else:
         raise InputError(
@@ -146,31 +136,6 @@ def copied_test(
 def _pair_of(folder: Path, case: Mapping[str, Any]) -> StoredPair:
     wanted = case["requirement"], case["system"]
     return next(one for one in StoredRun.open(folder).pairs if (one.requirement.id, one.system) == wanted)
-
-
-def _of_form(
-    ask: RulesAsk | BbslAsk, case: Mapping[str, Any], opened: Callable[[str], SystemUnderTest]
-) -> dict[str, Any]:
-    reference = next((one for one in ask.models if opened(one).name == case["system"]), None)
-    if reference is None:
-        raise InputError(f"The model {case['system']!r} is not one that this run was asked for.")
-    data = _data(ask.data, {}, count=ask.frames, seed=ask.seed)
-    entry = _specification(ask) if isinstance(ask, BbslAsk) else _rule(ask)
-    return _document(ask.seed, {case["system"]: reference}, {_name(ask.data): _only(data, case)}, entry, case)
-
-
-def _rule(ask: RulesAsk) -> dict[str, Any]:
-    same = {"steering": ask.same_steering, "speed": _percent(ask.same_speed)}
-    return {"rule": " ".join(ask.text.split()), "same": same}
-
-
-def _specification(ask: BbslAsk) -> dict[str, Any]:
-    from roadworthy.bbsl import parse
-
-    entry: dict[str, Any] = {"bbsl": ask.text, "values": values_of(ask)}
-    if function := object_of(ask, parse(ask.text)):
-        entry |= {"object": function, "classes": classes_of(ask)}
-    return entry
 
 
 def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -278,16 +243,6 @@ def _text(document: Mapping[str, Any], case: Mapping[str, Any], where: str) -> s
     about = f"{case['case']} of {case['requirement']} on {case['system']}: {case['status']}{margin}"
     lines = [" ".join(f"# {one}".split()) for one in (about, where)]
     return "\n".join([*lines, yaml_text(document)])
-
-
-def _percent(share: float) -> str:
-    """Return a share as a percentage that is read as exactly this share.
-
-    Example:
-        >>> _percent(0.1), _percent(0.07), _percent(0.0007)
-        ('10%', '7%', '0.07%')
-    """
-    return f"{(Decimal(repr(share)) * 100).normalize():f}%"
 
 
 def _name(text: str) -> str:

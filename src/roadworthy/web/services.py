@@ -130,7 +130,7 @@ class Services:
         if ask is not None:
             check_ask(ask, self.declared, self.settings.limits)
         with self._previewing.taken():
-            return copied_test(folder, case, ask, self.declared.model)
+            return copied_test(folder, case)
 
     def warm_up(self) -> None:
         """Load what the first rule would have to wait for."""

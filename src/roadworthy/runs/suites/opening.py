@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roadworthy.cases import Dataset, Prediction
@@ -12,6 +12,7 @@ from roadworthy.errors import FrameError, InputError, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, Recorded, SystemUnderTest, load_model, task_of
 from roadworthy.runs.batches import ask
+from roadworthy.runs.store.digests import Digest, digest_of_dataset
 from roadworthy.runs.suites.forms import DataForm, ModelForm
 
 
@@ -45,6 +46,13 @@ class OpenedData:
     form: DataForm
     frames: ChosenFrames
     first: Frame
+    _digests: list[Digest] = field(default_factory=list)
+
+    def digest(self, progress: Callable[[int, int], None] | None = None) -> Digest:
+        """Return the SHA-256 of the frames, which are read once for it."""
+        if not self._digests:
+            self._digests.append(digest_of_dataset(self.frames.hashed, progress))
+        return self._digests[0]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from roadworthy.runs.store import (
 )
 from roadworthy.runs.store.digests import (
     FileDigests,
-    digest_of_dataset,
     digest_of_engine,
     digest_of_file,
     digest_of_model,
@@ -175,8 +174,12 @@ class Watcher:
     def begins(self, what: str, cases: int) -> None:
         """A pass begins that has about so many cases."""
 
+    def prepares(self, what: str, total: int) -> None:
+        """Something begins that judges no cases, such as hashing so many frames."""
+        self.begins(what, total)
+
     def counts(self, cases: int) -> None:
-        """So many cases of the pass are done."""
+        """So many cases of the pass are done, or so much of what is prepared."""
 
     def concluded(self, requirement: str, model: str, outcome: Outcome) -> None:
         """A requirement has its outcome."""
@@ -362,7 +365,7 @@ def _note(plan: SuitePlan, out: Path, watch: Watcher) -> None:
         if trial.data:
             asked.setdefault((model, trial.data), set()).update(trial.kind.signals(trial.part))
     if asked:
-        watch.begins("Looking at the models", len(asked))
+        watch.prepares("Looking at the models", len(asked))
     for number, ((model, data), signals) in enumerate(asked.items(), 1):
         note_models(out, [plan.models[model].system], plan.data[data].frames, signals)
         watch.counts(number)
@@ -420,8 +423,8 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> Tested:
     included = sorted(plan.context.files.items())
     data = {}
     for name, one in plan.data.items():
-        watch.begins(f"Hashing {name}", len(one.frames))
-        data[name] = digest_of_dataset(one.frames.hashed, lambda done, _: watch.counts(done))
+        watch.prepares(f"Hashing {name}", len(one.frames))
+        data[name] = one.digest(lambda done, _: watch.counts(done))
     return {
         "models": {name: digest_of_model(one.system, files) for name, one in plan.models.items()},
         "data": data,

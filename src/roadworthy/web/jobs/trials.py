@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError, RuleError
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
@@ -32,6 +34,59 @@ class Trial:
     requirement: Requirement
     data: Dataset
     systems: tuple[SystemUnderTest, ...]
+
+
+def suite_document(ask: RulesAsk | BbslAsk) -> dict[str, Any]:
+    """Return what is asked for as a suite: what a file of it would say.
+
+    Raises:
+        InputError: Something that was typed cannot be used.
+
+    Example:
+        >>> ask = RulesAsk(text="If it rains, slow down.", models=["dave2"], data="world:town", frames=4)
+        >>> suite_document(ask)["requirements"]
+        {'rule': {'rule': 'If it rains, slow down.', 'same': {}, 'accept': None}}
+    """
+    made = fitting_options(ask.data, count=ask.frames, seed=ask.seed)
+    id = ask.name or (RULE if isinstance(ask, RulesAsk) else SPECIFICATION)
+    entry = _rule_entry(ask) if isinstance(ask, RulesAsk) else _specification_entry(ask)
+    return {
+        "suite": id,
+        "seed": ask.seed,
+        "models": {one: one for one in dict.fromkeys(ask.models)},
+        "data": {ask.data: {"data": ask.data, "options": made, "sample": ask.frames}},
+        "requirements": {id: {**entry, "accept": ask.allow or None}},
+    }
+
+
+def _rule_entry(ask: RulesAsk) -> dict[str, Any]:
+    from roadworthy.rules.expectation import TOLERANCES, Quantity, read_tolerance
+
+    given: dict[str, float | str] = {"steering": ask.same_steering, "speed": _percent(ask.same_speed)}
+    usual: Mapping[str, Quantity] = TOLERANCES  # type: ignore[assignment]
+    same = {name: one for name, one in given.items() if read_tolerance(one) != usual[name]}
+    return {"rule": " ".join(ask.text.split()), "same": same}
+
+
+def _specification_entry(ask: BbslAsk) -> dict[str, Any]:
+    from roadworthy.bbsl import parse
+
+    spec = parse(ask.text)
+    _check_bound(spec, ask.bindings)
+    entry: dict[str, Any] = {"bbsl": ask.text, "values": values_of(ask)}
+    if function := object_of(ask, spec):
+        entry |= {"object": function, "classes": classes_of(ask)}
+    return entry
+
+
+def _percent(share: float) -> str:
+    """Return a share as a percentage that is read as exactly this share.
+
+    Example:
+        >>> _percent(0.1), _percent(0.07), _percent(0.0007)
+        ('10%', '7%', '0.07%')
+    """
+    return f"{(Decimal(repr(share)) * 100).normalize():f}%"
 
 
 def plan_of(ask: RulesAsk) -> Plan:

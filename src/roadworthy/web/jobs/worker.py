@@ -14,21 +14,15 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from roadworthy._starting import spare_torch
-from roadworthy.errors import RoadworthyError
-from roadworthy.report.html import write_report
-from roadworthy.runs import run_several
-from roadworthy.runs.model_notes import note_models
-from roadworthy.runs.store import StoredRun, locked, what_is_tested
-from roadworthy.web.folders import REPORT
+from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.report.publish import run_suite
+from roadworthy.runs.store import locked
+from roadworthy.runs.suites import SuiteResult, Watcher
 from roadworthy.web.jobs.states import PID, Job, JobState, Stage, read_job, write_state
-from roadworthy.web.jobs.trials import trial_of
-
-if TYPE_CHECKING:
-    from roadworthy.runs import SeveralResults
-
+from roadworthy.web.jobs.trials import suite_document
 
 MOST_KEPT = 1000
 """Frames of a run up to which the pictures of all cases are kept: some 200 MB of the built-in world."""
@@ -47,7 +41,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise _Cancelled
 
 
-class _Notes:
+class _Notes(Watcher):
     """Writes how far a run has come, not too often."""
 
     def __init__(self, job: Job, total: int) -> None:
@@ -56,11 +50,25 @@ class _Notes:
         self.state = JobState(Stage.RUNNING, job.state.done, total)
         self._start = time.monotonic()
         self._written = 0.0
+        self._judges = False
         self.write()
 
-    def progress(self, done: int) -> None:
+    def prepares(self, what: str, total: int) -> None:
+        """Hashing and the like are no cases."""
+        del what, total
+        self._judges = False
+
+    def begins(self, what: str, cases: int) -> None:
+        """Note how many cases there will be; a specification has one for each object, which nobody counts."""
+        del what
+        self._judges = True
+        self.write(total=max(cases, self.state.total))
+
+    def counts(self, cases: int) -> None:
         """Note how many cases are judged."""
-        self.state = replace(self.state, done=done, total=max(done, self.state.total))
+        if not self._judges:
+            return
+        self.state = replace(self.state, done=cases, total=max(cases, self.state.total))
         if time.monotonic() - self._written >= _PAUSE:
             self.write()
 
@@ -79,33 +87,16 @@ def work_on(folder: Path) -> Stage:
         job = read_job(folder)
         notes = _Notes(job, job.state.total)
         try:
-            trial = trial_of(job.ask)
-            if job.ask.kind == "rules":
-                # A specification has a case for each object, and nobody knows how many there are.
-                notes.write(total=len(trial.data))
-            found = run_several(
-                trial.method,
-                [trial.requirement],
-                trial.data,
-                trial.systems,
-                out=job.run,
-                seed=job.ask.seed,
+            published = run_suite(
+                suite_document(job.ask),
+                job.run,
                 # All of them, where that is not too much: a blind study also needs pairs that hold.
                 images="all" if job.ask.frames <= MOST_KEPT else "failures",
-                progress=notes.progress,
-                resume=True,
-                manifest=what_is_tested(
-                    trial.systems,
-                    trial.data,
-                    seed=job.ask.seed,
-                    settings={
-                        "title": trial.requirement.id,
-                        **job.ask.model_dump(mode="json", exclude={"seed"}),
-                    },
-                ),
+                watcher=notes,
             )
-            note_models(job.run, trial.systems, trial.data)
-            write_report(StoredRun.open(job.run), job.run / REPORT)
+            result = published.result
+            if result.failures:
+                raise InputError("; ".join(result.failures.values()))
         except _Cancelled:
             notes.write(stage=Stage.CANCELLED, message="Stopped. It can go on where it was.")
         except RoadworthyError as error:
@@ -117,22 +108,22 @@ def work_on(folder: Path) -> Stage:
             )
             notes.write(stage=Stage.FAILED, message=told)
         else:
-            outcomes = _outcomes(found)
+            outcomes = _outcomes(result)
             total = max((sum(one["counts"].values()) for one in outcomes), default=0)
             notes.write(stage=Stage.FINISHED, done=total, total=total, outcomes=outcomes)
         return notes.state.stage
 
 
-def _outcomes(found: SeveralResults) -> tuple[dict[str, Any], ...]:
+def _outcomes(result: SuiteResult) -> tuple[dict[str, Any], ...]:
     return tuple(
         {
             "system": system,
-            "status": str(result.outcome.status),
-            "summary": result.outcome.summary,
-            "notes": list(result.outcome.notes),
-            "counts": {str(status): number for status, number in result.counts.items()},
+            "status": str(outcome.status),
+            "summary": outcome.summary,
+            "notes": list(outcome.notes),
+            "counts": {str(status): number for status, number in outcome.counts.items()},
         }
-        for (_, system), result in found.results.items()
+        for (_, system), outcome in result.outcomes.items()
     )
 
 
