@@ -19,8 +19,9 @@ from roadworthy.runs import RunStore
 from roadworthy.runs.store import StoredRun, begin_manifest
 from roadworthy.runs.suites import plan_suite, read_suite, run_suite
 from roadworthy.web.app import create_app
-from roadworthy.web.copying import _percent, _text
+from roadworthy.web.copying import _text
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
+from roadworthy.web.jobs.trials import _percent
 from roadworthy.web.jobs.worker import work_on
 from roadworthy.web.settings import Settings
 
