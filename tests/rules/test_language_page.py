@@ -54,7 +54,7 @@ def test_every_kind_of_word_of_an_outcome_is_shown(monkeypatch: pytest.MonkeyPat
     seen: set[tuple[str, str]] = set()
     scanned = outcome_parts._Scanner.items
 
-    def watched(self: outcome_parts._Scanner) -> list[outcome_parts.Item]:
+    def watched(self: outcome_parts._Scanner) -> list[outcome_parts.OutcomeItem]:
         items = scanned(self)
         seen.update((item.kind, item.value) for item in items)
         return items

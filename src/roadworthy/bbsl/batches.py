@@ -29,26 +29,26 @@ from roadworthy.bbsl.arrays import (
     joined,
 )
 from roadworthy.bbsl.evaluation import Evaluator, Prepared, require_one_frame
-from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
+from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Spec
 from roadworthy.bbsl.syntax import (
     And,
+    AxisProjection,
     BoxLiteral,
-    Call,
+    BoxRelation,
     Combination,
+    Disjunction,
     Expression,
-    Image,
+    FunctionCall,
+    ImageBox,
     IntervalLiteral,
     Name,
     Not,
-    Number,
     Operator,
-    Or,
-    Projection,
     Quantified,
     Ratio,
-    Relation,
+    RealNumber,
     SetLiteral,
-    Truth,
+    TruthConstant,
     Type,
     Width,
     children,
@@ -144,7 +144,7 @@ class _Rows:
         self._functions: dict[str, Many] = {}
         self._names: dict[str, Many] = {}
 
-    def case(self, case: Case) -> Kleene:
+    def case(self, case: CaseClause) -> Kleene:
         """Say whether a case holds."""
         self._names = {}
         for let in case.lets:
@@ -160,21 +160,21 @@ class _Rows:
     def value(self, part: Expression) -> Many:
         """Return the values of an expression."""
         match part:
-            case Number():
+            case RealNumber():
                 return Reals(np.asarray(part.value))
-            case Truth():
+            case TruthConstant():
                 return Kleene.constant(part.value)
             case Name():
                 return self._named(part.name)
-            case Image():
+            case ImageBox():
                 return self._coordinates.image().taken(self._roots())
-            case Call():
+            case FunctionCall():
                 return self._call(part)
             case Not():
                 return ~self.condition(part.operand)
             case And():
                 return reduce(and_, (self.condition(one) for one in part.operands))
-            case Or():
+            case Disjunction():
                 return reduce(or_, (self.condition(one) for one in part.operands))
             case Quantified():
                 return self._quantified(part)
@@ -191,7 +191,7 @@ class _Rows:
     def _roots(self) -> Rows:
         return self._frames if self._outer is None else self._outer._roots()[self._frames]
 
-    def _call(self, part: Call) -> Many:
+    def _call(self, part: FunctionCall) -> Many:
         function = self._prepared.functions[part.function]
         if function.parameters:
             return self._call_rows(function, [self.value(one) for one in part.arguments])
@@ -258,7 +258,7 @@ def _as_reals(value: Many) -> Reals:
 
 
 def _projection(part: Expression, box: Many) -> Intervals:
-    assert isinstance(part, Projection)
+    assert isinstance(part, AxisProjection)
     assert isinstance(box, BoxArrays)
     side = box.x if part.axis == "x" else box.y
     if part.end is None:
@@ -309,7 +309,7 @@ def _combination(part: Expression, left: Many, right: Many) -> Many:
 
 
 def _relation(part: Expression, left: Many, right: Many) -> Kleene:
-    assert isinstance(part, Relation)
+    assert isinstance(part, BoxRelation)
     operator = part.operator
     if operator in (">", ">=", "superset", "superseteq"):
         left, right = right, left
@@ -356,11 +356,11 @@ def _as_intervals(value: Many) -> Intervals:
 _MIRRORED: dict[str, Operator] = {">": "<", ">=": "<=", "superset": "subset", "superseteq": "subseteq"}
 
 _COMPUTED: dict[type[Expression], Callable[..., Many]] = {
-    Projection: _projection,
+    AxisProjection: _projection,
     Width: _width,
     Ratio: _ratio,
     IntervalLiteral: _literal,
     BoxLiteral: _box,
     Combination: _combination,
-    Relation: _relation,
+    BoxRelation: _relation,
 }

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from roadworthy._tables import Table
-from roadworthy.bbsl.bindings import Bindings, Source, View
+from roadworthy.bbsl.bindings import Bindings, FrameView, Source
 from roadworthy.errors import InputError, RoadworthyError, suggest
 from roadworthy.frames import Boxes
 from roadworthy.ontology import ontology
@@ -44,11 +44,11 @@ class BoxesOf(Source):
         if not 0 <= self.min_score <= 1:
             raise InputError(f"min_score must be from 0 to 1, got {self.min_score}")
 
-    def value(self, view: View) -> Any:
+    def value(self, view: FrameView) -> Any:
         """Return the boxes."""
         return self._chosen(view)
 
-    def _chosen(self, view: View) -> Boxes:
+    def _chosen(self, view: FrameView) -> Boxes:
         found = view.boxes.select(*self.classes)
         return found if found.scores is None else found[found.scores >= self.min_score]
 
@@ -57,7 +57,7 @@ class BoxesOf(Source):
 class Exists(BoxesOf):
     """``exists``: whether there is a box of some classes (bool); options as for ``boxes``."""
 
-    def value(self, view: View) -> Any:
+    def value(self, view: FrameView) -> Any:
         """Return whether there is one."""
         return len(self._chosen(view)) > 0
 
@@ -83,7 +83,7 @@ class Lead(BoxesOf):
             left, right = _pair(self.corridor, "corridor")
             object.__setattr__(self, "corridor", (left, right))
 
-    def value(self, view: View) -> Any:
+    def value(self, view: FrameView) -> Any:
         """Return its box."""
         found = self._chosen(view)
         if self.corridor is not None:
@@ -105,7 +105,7 @@ class Lead(BoxesOf):
 class LeadExists(Lead):
     """``lead_exists``: whether there is a lead vehicle (bool); options as for ``lead``."""
 
-    def value(self, view: View) -> Any:
+    def value(self, view: FrameView) -> Any:
         """Return whether there is one."""
         return super().value(view) is not None
 
@@ -116,7 +116,7 @@ class Signal(Source):
 
     name: str
 
-    def value(self, view: View) -> float | None:
+    def value(self, view: FrameView) -> float | None:
         """Return its value; None where it was not recorded."""
         recorded = view.signals.as_dict().get(self.name)
         return None if recorded is None else float(recorded)
@@ -154,7 +154,7 @@ class TableValue(Source):
             rows[name] = _cells(table, index, columns)
         object.__setattr__(self, "_rows", rows)
 
-    def value(self, view: View) -> Any:
+    def value(self, view: FrameView) -> Any:
         """Return the value in the row of the frame."""
         return self._rows.get(view.id)  # type: ignore[attr-defined]
 
@@ -204,7 +204,7 @@ class Lane(Source):
             )
         object.__setattr__(self, "strip", int(self.strip))
 
-    def value(self, view: View) -> list[tuple[float, float, float, float]] | None:
+    def value(self, view: FrameView) -> list[tuple[float, float, float, float]] | None:
         """Return the boxes; None where there is no label map."""
         if view.labels is None:
             return None
@@ -259,7 +259,7 @@ class StoppingDistance(Source):
 
     Example:
         >>> source = StoppingDistance(focal_length=720, horizon=172, speed=10.0)
-        >>> [round(row, 1) for row in source.value(View("a", 375))]
+        >>> [round(row, 1) for row in source.value(FrameView("a", 375))]
         [231.4, 375.0]
     """
 
@@ -293,7 +293,7 @@ class StoppingDistance(Source):
         moving = max(0.0, speed)
         return moving * self.reaction_time + moving**2 / (2 * self.deceleration)
 
-    def value(self, view: View) -> Any:
+    def value(self, view: FrameView) -> Any:
         """Return the rows; None where the speed is not known."""
         speed = view.signals.speed if self.speed is None else self.speed
         if speed is None:

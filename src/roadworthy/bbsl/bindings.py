@@ -16,7 +16,7 @@ from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
 
 @dataclass(frozen=True)
-class View:
+class FrameView:
     """What a specification is asked about: a frame as the ground truth has it, or as a detector sees it.
 
     Attributes:
@@ -36,7 +36,7 @@ class View:
     labels: LabelMap | None = None
 
     @classmethod
-    def of(cls, frame: Frame, boxes: Boxes | None = None) -> View:
+    def of(cls, frame: Frame, boxes: Boxes | None = None) -> FrameView:
         """Return the view of a frame, with detections in place of its own boxes where they are given."""
         if boxes is None:
             boxes = Boxes.empty() if frame.boxes is None else frame.boxes
@@ -48,7 +48,7 @@ class Source(ABC):
     """Gives the value of an external function in each frame, as users give it: in image pixels, y down."""
 
     @abstractmethod
-    def value(self, view: View) -> Any:
+    def value(self, view: FrameView) -> Any:
         """Return the value in a frame; None when there is none."""
 
 
@@ -57,13 +57,13 @@ class PerFrame(Source):
     """A Python function of the view.
 
     Example:
-        >>> PerFrame(lambda view: len(view.boxes) > 0).value(View("a"))
+        >>> PerFrame(lambda view: len(view.boxes) > 0).value(FrameView("a"))
         False
     """
 
-    function: Callable[[View], Any]
+    function: Callable[[FrameView], Any]
 
-    def value(self, view: View) -> Any:
+    def value(self, view: FrameView) -> Any:
         """Return what the function returns."""
         return self.function(view)
 
@@ -76,27 +76,27 @@ class Bindings:
 
     Example:
         >>> bindings = Bindings({"near": [275, 375], "any": PerFrame(lambda view: len(view.boxes) > 0)})
-        >>> bindings.values(View("a", 375))
+        >>> bindings.values(FrameView("a", 375))
         {'near': [275, 375], 'any': False}
     """
 
     sources: Mapping[str, Any]
 
-    def values(self, view: View) -> dict[str, Any]:
+    def values(self, view: FrameView) -> dict[str, Any]:
         """Return the values of one frame, for `Spec.cases` and `Spec.evaluate`."""
         return {
             name: source.value(view) if isinstance(source, Source) else source
             for name, source in self.sources.items()
         }
 
-    def columns(self, views: Iterable[View]) -> dict[str, Any]:
+    def columns(self, views: Iterable[FrameView]) -> dict[str, Any]:
         """Return the values of many frames, for `Spec.evaluate_many`.
 
         A plain value is given once, but for the empty list: once, that would be the sets of no frame.
 
         Example:
             >>> bindings = Bindings({"length": PerFrame(lambda view: len(view.id)), "near": [0, 1]})
-            >>> bindings.columns([View("a"), View("bc")])
+            >>> bindings.columns([FrameView("a"), FrameView("bc")])
             {'length': [1, 2], 'near': [0, 1]}
         """
         chosen = list(views)

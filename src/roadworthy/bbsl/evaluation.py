@@ -16,25 +16,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from roadworthy.bbsl.problems import SpecificationError, nearest
-from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
+from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Spec
 from roadworthy.bbsl.syntax import (
     And,
+    AxisProjection,
     BoxLiteral,
-    Call,
+    BoxRelation,
     Combination,
+    Disjunction,
     Expression,
-    Image,
+    FunctionCall,
+    ImageBox,
     IntervalLiteral,
     Name,
     Not,
-    Number,
-    Or,
-    Projection,
     Quantified,
     Ratio,
-    Relation,
+    RealNumber,
     SetLiteral,
-    Truth,
+    TruthConstant,
     Type,
     Width,
     children,
@@ -58,7 +58,7 @@ from roadworthy.errors import InputError
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SpecificationOutcome:
     """What a specification says of one frame.
 
     Attributes:
@@ -67,7 +67,7 @@ class Outcome:
         values: Whether each case holds; None when that is not known, and wherever `applies` is not True.
 
     Example:
-        >>> Outcome(True, {"stop": True, "NOT stop": None}).cases
+        >>> SpecificationOutcome(True, {"stop": True, "NOT stop": None}).cases
         {'stop'}
     """
 
@@ -122,7 +122,9 @@ def prepare(spec: Spec) -> Prepared:
     problems = find_problems(spec)
     if problems:
         raise SpecificationError(problems, spec.source, spec.path)
-    used = {part.function for whole in spec.expressions for part in walk(whole) if isinstance(part, Call)}
+    used = {
+        part.function for whole in spec.expressions for part in walk(whole) if isinstance(part, FunctionCall)
+    }
     return Prepared({one.name: one for one in spec.functions if one.name in used}, find_axes(spec))
 
 
@@ -140,7 +142,7 @@ def require_one_frame(spec: Spec) -> None:
 
 def evaluate(
     spec: Spec, bindings: Mapping[str, Any], *, height: float | None = None, width: float | None = None
-) -> Outcome:
+) -> SpecificationOutcome:
     """Say whether a specification applies to one frame, and which of its cases hold.
 
     Args:
@@ -159,8 +161,8 @@ def evaluate(
     if spec.precondition is not None:
         applies = evaluator.condition(spec.precondition, {})
     if applies is not True:
-        return Outcome(applies, dict.fromkeys(spec.labels))
-    return Outcome(True, {case.label: evaluator.case(case) for case in spec.case_blocks})
+        return SpecificationOutcome(applies, dict.fromkeys(spec.labels))
+    return SpecificationOutcome(True, {case.label: evaluator.case(case) for case in spec.case_blocks})
 
 
 class Evaluator:
@@ -179,11 +181,11 @@ class Evaluator:
         self._coordinates = coordinates
         self._known: dict[str, Value] = {}
 
-    def case(self, case: Case) -> bool | None:
+    def case(self, case: CaseClause) -> bool | None:
         """Say whether a case holds; None when that is not known."""
         return self.condition(case.condition, self.scope(case))
 
-    def scope(self, case: Case) -> dict[str, Value]:
+    def scope(self, case: CaseClause) -> dict[str, Value]:
         """Return the values that the lets of a case bind."""
         scope: dict[str, Value] = {}
         for let in case.lets:
@@ -199,20 +201,20 @@ class Evaluator:
     def value(self, part: Expression, scope: Mapping[str, Value]) -> Value:
         """Return the value of an expression; None when there is none."""
         match part:
-            case Number() | Truth():
+            case RealNumber() | TruthConstant():
                 return part.value
             case Name():
                 return scope[part.name]
-            case Image():
+            case ImageBox():
                 return self._coordinates.image()
-            case Call():
+            case FunctionCall():
                 return self._call(part, scope)
             case Not():
                 held = self.condition(part.operand, scope)
                 return None if held is None else not held
             case And():
                 return _all(self.condition(operand, scope) for operand in part.operands)
-            case Or():
+            case Disjunction():
                 return _any(self.condition(operand, scope) for operand in part.operands)
             case Quantified():
                 return self._quantified(part, scope)
@@ -220,7 +222,7 @@ class Evaluator:
         parts = [self.value(one, scope) for one in children(part)]
         return None if any(one is None for one in parts) else _COMPUTED[type(part)](part, *parts)
 
-    def _call(self, part: Call, scope: Mapping[str, Value]) -> Value:
+    def _call(self, part: FunctionCall, scope: Mapping[str, Value]) -> Value:
         function = self._prepared.functions[part.function]
         if not function.parameters and function.name in self._known:
             return self._known[function.name]
@@ -288,7 +290,7 @@ def _interval(value: Any) -> Any:
 
 
 def _projection(part: Expression, box: Any) -> Interval:
-    assert isinstance(part, Projection)
+    assert isinstance(part, AxisProjection)
     side: Interval = box.x if part.axis == "x" else box.y
     if part.end is None:
         return side
@@ -314,7 +316,7 @@ def _combination(part: Expression, left: Any, right: Any) -> Value:
 
 
 def _relation(part: Expression, left: Any, right: Any) -> bool:
-    assert isinstance(part, Relation)
+    assert isinstance(part, BoxRelation)
     if part.operator in ("<=", ">=", "in"):
         number = _number(left)
         if part.operator == "in":
@@ -347,12 +349,12 @@ _POSITIONS: dict[str, Callable[[Interval, Interval], bool]] = {
 }
 
 _COMPUTED: dict[type[Expression], Callable[..., Value]] = {
-    Projection: _projection,
+    AxisProjection: _projection,
     Width: lambda _, interval: max(0.0, interval.upper - interval.lower),
     Ratio: _ratio,
     IntervalLiteral: _literal,
     BoxLiteral: lambda _, x, y: None if EMPTY in (x, y) else Box(x, y),
     SetLiteral: lambda _, *boxes: boxes,
     Combination: _combination,
-    Relation: _relation,
+    BoxRelation: _relation,
 }

@@ -21,19 +21,19 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from roadworthy.bbsl.evaluation import Evaluator
-from roadworthy.bbsl.specification import Case
+from roadworthy.bbsl.specification import CaseClause
 from roadworthy.bbsl.syntax import (
     And,
-    Call,
+    BoxRelation,
     Combination,
+    Disjunction,
     Expression,
+    FunctionCall,
     IntervalLiteral,
     Name,
     Not,
-    Or,
     Quantified,
     Ratio,
-    Relation,
     Width,
     children,
 )
@@ -70,7 +70,7 @@ def any_of(margins: Iterable[Margin]) -> Margin:
 
 
 @dataclass(frozen=True)
-class Context:
+class MarginContext:
     """What names stand for.
 
     Attributes:
@@ -83,7 +83,7 @@ class Context:
     lets: Mapping[str, Expression] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
 
-    def with_box(self, name: str, box: Box, rate: float) -> Context:
+    def with_box(self, name: str, box: Box, rate: float) -> MarginContext:
         """Return the context inside a quantifier."""
         return replace(self, values={**self.values, name: box}, rates={**self.rates, name: rate})
 
@@ -108,15 +108,15 @@ class Margins:
         self._evaluator = evaluator
         self._moving = frozenset(moving)
 
-    def context(self, case: Case) -> Context:
+    def context(self, case: CaseClause) -> MarginContext:
         """Return what the lets of a case bind."""
-        return Context(self._evaluator.scope(case), {let.name: let.value for let in case.lets})
+        return MarginContext(self._evaluator.scope(case), {let.name: let.value for let in case.lets})
 
-    def case(self, case: Case) -> Margin:
+    def case(self, case: CaseClause) -> Margin:
         """Return the margin of a case's condition."""
         return self.condition(case.condition, self.context(case))
 
-    def condition(self, part: Expression, context: Context) -> Margin:
+    def condition(self, part: Expression, context: MarginContext) -> Margin:
         """Return the margin of a condition."""
         match part:
             case Not():
@@ -124,25 +124,25 @@ class Margins:
             case And():
                 together = all_of([self.condition(one, context) for one in part.operands])
                 return self._decided(part, together, context)
-            case Or():
+            case Disjunction():
                 together = any_of([self.condition(one, context) for one in part.operands])
                 return self._decided(part, together, context)
             case Quantified():
                 return self._decided(part, self._quantified(part, context), context)
-            case Relation():
+            case BoxRelation():
                 return self._relation(part, context)
             case Name() if part.name in context.lets:
                 return self.condition(context.lets[part.name], context)
         held = self._evaluator.condition(part, context.values)
         return None if held is None else math.inf if held else -math.inf
 
-    def _decided(self, part: Expression, margin: Margin, context: Context) -> Margin:
+    def _decided(self, part: Expression, margin: Margin, context: MarginContext) -> Margin:
         """Return a margin, also where a part on its very border decides: 0 does not tell true from false."""
         if margin is None and self._evaluator.condition(part, context.values) is not None:
             return 0.0
         return margin
 
-    def _quantified(self, part: Quantified, context: Context) -> Margin:
+    def _quantified(self, part: Quantified, context: MarginContext) -> Margin:
         if self._evaluator.value(part.boxes, context.values) is None:
             return None
         rate = self.rate(part.boxes, context)
@@ -154,7 +154,7 @@ class Margins:
         limit = self._limit(part.boxes, context)
         return None if margin is None else min(max(margin, -limit), limit)
 
-    def _relation(self, part: Relation, context: Context) -> Margin:
+    def _relation(self, part: BoxRelation, context: MarginContext) -> Margin:
         held = self._evaluator.condition(part, context.values)
         if held is None:
             return None
@@ -167,14 +167,14 @@ class Margins:
         distance = min(distance, self._limit(part.left, context), self._limit(part.right, context))
         return distance if held else -distance
 
-    def rate(self, part: Expression, context: Context) -> float:
+    def rate(self, part: Expression, context: MarginContext) -> float:
         """Return by how much a value changes at most when every moving edge is off by a pixel."""
         match part:
             case Name() if part.name in context.lets:
                 return self.rate(context.lets[part.name], context)
             case Name():
                 return context.rates.get(part.name, 0.0)
-            case Call():
+            case FunctionCall():
                 # What a function makes of a box that moves is not known; it is taken as it is.
                 return float(part.function in self._moving)
             case Width():
@@ -183,7 +183,7 @@ class Margins:
                 return self._rate_of_ratio(part, context)
         return max((self.rate(one, context) for one in children(part)), default=0.0)
 
-    def _rate_of_ratio(self, part: Ratio, context: Context) -> float:
+    def _rate_of_ratio(self, part: Ratio, context: MarginContext) -> float:
         share = self._evaluator.value(part, context.values)
         if not isinstance(share, float):
             return 0.0
@@ -194,11 +194,11 @@ class Margins:
             borders.append(2 * sum(sides))
         return (borders[0] + share * borders[1]) / area(self._boxes(part.whole, context))
 
-    def _boxes(self, part: Expression, context: Context) -> list[Box]:
+    def _boxes(self, part: Expression, context: MarginContext) -> list[Box]:
         boxes = self._evaluator.value(part, context.values)
         return [box for box in boxes if isinstance(box, Box)] if isinstance(boxes, tuple) else []
 
-    def _limit(self, part: Expression, context: Context, *, areas: bool = False) -> float:
+    def _limit(self, part: Expression, context: MarginContext, *, areas: bool = False) -> float:
         """Return how far edges may be off before something inside an expression comes to be, or is no more.
 
         An intersection comes to be where two boxes or intervals begin to meet, and an interval of computed

@@ -11,34 +11,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from roadworthy._files import read_text
-from roadworthy.bbsl.problems import Problem, SpecificationError
-from roadworthy.bbsl.specification import Case, ExternalFunction, Let, Spec
+from roadworthy.bbsl.problems import SpecificationError, SpecificationProblem
+from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Let, Spec
 from roadworthy.bbsl.syntax import (
     MAX_DEPTH,
     SYMBOLS,
     Always,
     And,
+    AxisProjection,
     Bounds,
     BoxLiteral,
-    Call,
+    BoxRelation,
     Combination,
+    Disjunction,
     Eventually,
     Expression,
-    Image,
+    FunctionCall,
+    ImageBox,
     IntervalLiteral,
     Name,
     Not,
-    Number,
     Operator,
-    Or,
     Previous,
-    Projection,
     Quantified,
     Ratio,
-    Relation,
+    RealNumber,
     SetLiteral,
     Span,
-    Truth,
+    TruthConstant,
     Type,
     Until,
     Width,
@@ -66,7 +66,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _OPERANDS = {"NUMBER", "NAME", "PROJECTION", "LPAR"}
 
 
-def explained(error: UnexpectedInput, text: str, terminals: Iterable[TerminalDef]) -> Problem:
+def explained(error: UnexpectedInput, text: str, terminals: Iterable[TerminalDef]) -> SpecificationProblem:
     """Say what was expected where the parser stopped.
 
     Args:
@@ -79,8 +79,8 @@ def explained(error: UnexpectedInput, text: str, terminals: Iterable[TerminalDef
     offset = error.pos_in_stream or 0
     if isinstance(error, UnexpectedCharacters):
         if text.startswith("*", offset) and text.startswith("(", offset - 1):
-            return Problem(_COMMENT, Span(offset - 1, offset + 1))
-        return Problem(
+            return SpecificationProblem(_COMMENT, Span(offset - 1, offset + 1))
+        return SpecificationProblem(
             f"{text[offset]!r} has no meaning here{_sign_hint(text, offset)}", Span(offset, offset + 1)
         )
     assert isinstance(error, UnexpectedToken)
@@ -89,17 +89,17 @@ def explained(error: UnexpectedInput, text: str, terminals: Iterable[TerminalDef
     expected = _listed(possible, terminals)
     if token.type == "$END":
         end = len(text.rstrip())
-        return Problem(f"the text ends too soon: expected {expected}", Span(end, end))
+        return SpecificationProblem(f"the text ends too soon: expected {expected}", Span(end, end))
     if token.type == "LPAR" and text.startswith("(*", offset):
-        return Problem(_COMMENT, Span(offset, offset + 2))
+        return SpecificationProblem(_COMMENT, Span(offset, offset + 2))
     bounds = _NO_BOUNDS.search(text, 0, offset)
     if bounds and "COMPARISON" in possible:
         span = Span(bounds.start("bounds"), bounds.end("bounds"))
-        return Problem(
+        return SpecificationProblem(
             "bounds must be two whole numbers of frames, such as [0, 3]; 'previous' has none", span
         )
     hint = _token_hint(token, possible, text)
-    return Problem(f"expected {expected}, got {token.value!r}{hint}", token_span(token))
+    return SpecificationProblem(f"expected {expected}, got {token.value!r}{hint}", token_span(token))
 
 
 _COMMENT = "this comment is never closed: expected '*)'"
@@ -205,12 +205,12 @@ class _Builder:
         self._path = path
 
     def _refuse(self, message: str, span: Span) -> SpecificationError:
-        return SpecificationError([Problem(message, span)], self._source, self._path)
+        return SpecificationError([SpecificationProblem(message, span)], self._source, self._path)
 
     def spec(self, tree: Tree[Token]) -> Spec:
         functions: tuple[ExternalFunction, ...] = ()
         precondition: Expression | None = None
-        cases: list[Case] = []
+        cases: list[CaseClause] = []
         for part in cast("list[Tree[Token]]", tree.children):
             if part.data == "functions":
                 functions = tuple(self._function(cast("Tree[Token]", one)) for one in part.children)
@@ -226,7 +226,7 @@ class _Builder:
         *parameters, result = (Type(one.value) for one in types)
         return ExternalFunction(str(name.value), tuple(parameters), result, span=token_span(name))
 
-    def _case(self, tree: Tree[Token]) -> Case:
+    def _case(self, tree: Tree[Token]) -> CaseClause:
         label = cast("Token", tree.children[0])
         lets: tuple[Let, ...] = ()
         if len(tree.children) == 3:
@@ -234,7 +234,7 @@ class _Builder:
         words = " ".join(label.value.strip('"').split())
         if not words:
             raise self._refuse("the label of a case must not be blank", token_span(label))
-        return Case(words, lets, self.expression(tree.children[-1]), span=token_span(label))
+        return CaseClause(words, lets, self.expression(tree.children[-1]), span=token_span(label))
 
     def _let(self, tree: Any) -> Let:
         name, kind, value = tree.children
@@ -248,7 +248,7 @@ class _Builder:
         signs = [one for one in node.children if _is_token(one) and one.type not in _LEAVES]
         match str(node.data):
             case "or_":
-                return Or(tuple(map(self.expression, parts)), span=span)
+                return Disjunction(tuple(map(self.expression, parts)), span=span)
             case "and_":
                 return And(tuple(map(self.expression, parts)), span=span)
             case "not_":
@@ -260,13 +260,13 @@ class _Builder:
             case "relation" | "relation_without_in":
                 text = signs[0].value
                 left, right = map(self.expression, parts)
-                return Relation(cast("Operator", _NAMES.get(text, text)), left, right, span=span)
+                return BoxRelation(cast("Operator", _NAMES.get(text, text)), left, right, span=span)
             case "union" | "intersection" as operator:
                 left, right = map(self.expression, parts)
                 return Combination(operator, left, right, span=span)
             case "call":
                 function, *arguments = parts
-                return Call(str(function.value), tuple(map(self.expression, arguments)), span=span)
+                return FunctionCall(str(function.value), tuple(map(self.expression, arguments)), span=span)
             case "projection":
                 return self._projection(signs[0].value, self.expression(parts[0]), span)
             case "width":
@@ -286,11 +286,11 @@ class _Builder:
                 value = float(token.value)
                 if not math.isfinite(value):
                     raise self._refuse("this number is too large", span)
-                return Number(value, span=span)
+                return RealNumber(value, span=span)
             case "TRUE" | "FALSE":
-                return Truth(token.type == "TRUE", span=span)
+                return TruthConstant(token.type == "TRUE", span=span)
             case "IMG":
-                return Image(span=span)
+                return ImageBox(span=span)
         return Name(str(token.value), span=span)
 
     def _over_time(self, signs: list[Token], operands: list[Expression], span: Span) -> Expression:
@@ -327,9 +327,9 @@ class _Builder:
         return made
 
     @staticmethod
-    def _projection(text: str, box: Expression, span: Span) -> Projection:
+    def _projection(text: str, box: Expression, span: Span) -> AxisProjection:
         end = re.search(r"(?P<lower>lower|L|\u0332)|upper|U|\u0305", text[len("PROJ") :])
-        return Projection(
+        return AxisProjection(
             "y" if "y" in text else "x",
             box,
             None if end is None else "lower" if end["lower"] else "upper",
@@ -387,7 +387,9 @@ def parse(text: str, *, path: str | None = None) -> Spec:
         raise SpecificationError([error.problem], text, path) from None
     if not spec.case_blocks:
         message = "the specification has no case: expected at least one 'case LABEL … endcase'"
-        raise SpecificationError([Problem(message, Span(len(text.rstrip()), len(text.rstrip())))], text, path)
+        raise SpecificationError(
+            [SpecificationProblem(message, Span(len(text.rstrip()), len(text.rstrip())))], text, path
+        )
     return spec
 
 
@@ -403,7 +405,7 @@ def load(path: str | PathLike[str]) -> Spec:
 
 class _Refused(Exception):  # noqa: N818 - it carries a problem to `parse` and never leaves this module
     def __init__(self, message: str, span: Span) -> None:
-        self.problem = Problem(message, span)
+        self.problem = SpecificationProblem(message, span)
 
 
 class _Brackets:

@@ -7,30 +7,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from roadworthy.bbsl.specification import Case, Spec
+from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.syntax import (
     SYMBOLS,
     Always,
     And,
+    AxisProjection,
     Bounds,
     BoxLiteral,
-    Call,
+    BoxRelation,
     Combination,
+    Disjunction,
     Eventually,
     Expression,
-    Image,
+    FunctionCall,
+    ImageBox,
     IntervalLiteral,
     Name,
     Not,
-    Number,
-    Or,
     Previous,
-    Projection,
     Quantified,
     Ratio,
-    Relation,
+    RealNumber,
     SetLiteral,
-    Truth,
+    TruthConstant,
     Until,
     Width,
 )
@@ -48,7 +48,7 @@ class Printer:
         ascii: Whether symbols are spelled in ASCII.
 
     Example:
-        >>> Printer().expression(Relation("<=", Number(0.5), Ratio(Name("a"), Name("b"))))
+        >>> Printer().expression(BoxRelation("<=", RealNumber(0.5), Ratio(Name("a"), Name("b"))))
         '0.5 ≤ RAT(a, b)'
     """
 
@@ -64,7 +64,7 @@ class Printer:
 
     def needs_brackets(self, outer: Expression, operand: Expression) -> bool:
         """Whether an operand of and, or must stand in brackets."""
-        return self._level(operand) <= (_OR if isinstance(outer, Or) else _AND)
+        return self._level(operand) <= (_OR if isinstance(outer, Disjunction) else _AND)
 
     def quantifiers(self, part: Quantified) -> tuple[str, Expression]:
         """Return quantifiers that follow each other, up to the dot, and what they are said of."""
@@ -81,19 +81,19 @@ class Printer:
     def expression(self, part: Expression) -> str:
         """Return an expression in one line."""
         match part:
-            case Number():
+            case RealNumber():
                 return (
                     str(int(part.value))
                     if part.value.is_integer() and abs(part.value) < 1e15
                     else repr(part.value)
                 )
-            case Truth():
+            case TruthConstant():
                 return "true" if part.value else "false"
             case Name():
                 return part.name
-            case Image():
+            case ImageBox():
                 return "IMG"
-            case Call():
+            case FunctionCall():
                 return f"{part.function}({self._list(*part.arguments)})"
             case IntervalLiteral():
                 return f"[{self._list(part.lower, part.upper)}]"
@@ -101,7 +101,7 @@ class Printer:
                 return f"({self._list(part.x, part.y)})"
             case SetLiteral():
                 return f"{{{self._list(*part.boxes)}}}"
-            case Projection():
+            case AxisProjection():
                 end = f".{part.end}" if part.end else ""
                 return f"PROJ_{part.axis}{end}({self.expression(part.box)})"
             case Width():
@@ -112,7 +112,7 @@ class Printer:
                 level = _UNION if part.operator == "union" else _INTERSECTION
                 left, right = self._at(part.left, level), self._at(part.right, level + 1)
                 return f"{left} {self._sign(part.operator)} {right}"
-            case Relation():
+            case BoxRelation():
                 left, right = self._at(part.left, _UNION), self._at(part.right, _UNION)
                 text = f"{left} {self._sign(part.operator)} {right}"
                 return f"({text})" if self._ends_lets(part) else text
@@ -122,7 +122,7 @@ class Printer:
         match part:
             case And():
                 return " and ".join(self._at(one, _UNTIL) for one in part.operands)
-            case Or():
+            case Disjunction():
                 return " or ".join(self._at(one, _AND) for one in part.operands)
             case Quantified():
                 prefix, body = self.quantifiers(part)
@@ -157,13 +157,13 @@ class Printer:
         text = self.expression(part)
         return f"({text})" if self._level(part) < level else text
 
-    def _ends_lets(self, part: Relation) -> bool:
+    def _ends_lets(self, part: BoxRelation) -> bool:
         """Whether a relation is spelled with the word that also ends the bindings of let: it has brackets."""
         return self._ascii and part.operator == "in"
 
     def _level(self, part: Expression) -> int:
         match part:
-            case Or():
+            case Disjunction():
                 return _OR
             case And():
                 return _AND
@@ -171,7 +171,7 @@ class Printer:
                 return _UNTIL
             case Not() | Always() | Eventually() | Previous() | Quantified():
                 return _UNARY
-            case Relation():
+            case BoxRelation():
                 return _ATOM if self._ends_lets(part) else _RELATION
             case Combination():
                 return _UNION if part.operator == "union" else _INTERSECTION
@@ -277,7 +277,7 @@ class _Page:
             self._put(f"{opening}{line.text}{closing}", line.offset)
         self._end("endprecondition", self._found("end(pre)?condition", header=True))
 
-    def _case(self, case: Case) -> None:
+    def _case(self, case: CaseClause) -> None:
         self._begin(f"case {self._printer.label(case.label)}", self._found("case"))
         for index, let in enumerate(case.lets):
             opening = "  let " if index == 0 else "      "
@@ -294,7 +294,7 @@ class _Page:
         if len(whole) <= width and not broken:
             return [_Line(part.span.start, whole)]
         match part:
-            case And() | Or():
+            case And() | Disjunction():
                 word = "and " if isinstance(part, And) else "or "
                 lines = []
                 for index, operand in enumerate(part.operands):
@@ -323,7 +323,7 @@ class _Page:
 
     def _interrupted(self, part: Expression) -> bool:
         """Whether a comment stands between operands, so that they must stand on lines of their own."""
-        if not isinstance(part, (And, Or)):
+        if not isinstance(part, (And, Disjunction)):
             return False
         last = part.operands[-1].span.start
         return any(part.span.start < one.start < last for one in self._comments)

@@ -14,7 +14,7 @@ _MOST = 50
 
 
 @dataclass(frozen=True)
-class Problem:
+class SpecificationProblem:
     """One thing that is wrong, and where.
 
     Attributes:
@@ -36,13 +36,16 @@ class SpecificationError(InputError):
 
     Example:
         >>> text = "case stop\n  vehicel() ≈ IMG\nendcase"
-        >>> print(SpecificationError([Problem("no function is called 'vehicel'", Span(12, 19))], text))
+        >>> problem = SpecificationProblem("no function is called 'vehicel'", Span(12, 19))
+        >>> print(SpecificationError([problem], text))
         <specification>:2:3: no function is called 'vehicel'
           2 |   vehicel() ≈ IMG
             |   ^^^^^^^
     """
 
-    def __init__(self, problems: Iterable[Problem], source: str, path: str | None = None) -> None:
+    def __init__(
+        self, problems: Iterable[SpecificationProblem], source: str, path: str | None = None
+    ) -> None:
         self.problems = tuple(problems)
         self.source = source
         self.path = path
@@ -51,7 +54,7 @@ class SpecificationError(InputError):
             shown.append(f"… and {len(self.problems) - _MOST} more")
         super().__init__("\n".join(shown))
 
-    def _shown(self, problem: Problem) -> str:
+    def _shown(self, problem: SpecificationProblem) -> str:
         line, column = place(self.source, problem.span.start)
         begins = problem.span.start - (column - 1)
         text = self.source[begins:].partition("\n")[0].rstrip("\r")

@@ -67,14 +67,14 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Number(Expression):
+class RealNumber(Expression):
     """A real number: ``0.3``."""
 
     value: float
 
 
 @dataclass(frozen=True)
-class Truth(Expression):
+class TruthConstant(Expression):
     """``true`` or ``false``."""
 
     value: bool
@@ -88,12 +88,12 @@ class Name(Expression):
 
 
 @dataclass(frozen=True)
-class Image(Expression):
+class ImageBox(Expression):
     """``IMG``: the box of the whole image."""
 
 
 @dataclass(frozen=True)
-class Call(Expression):
+class FunctionCall(Expression):
     """The value of an external function: ``stoppingDistance()``, ``laneAt(x)``."""
 
     function: str
@@ -124,7 +124,7 @@ class SetLiteral(Expression):
 
 
 @dataclass(frozen=True)
-class Projection(Expression):
+class AxisProjection(Expression):
     """``PROJ_x(box)``, or an end of it, which is a point interval: ``PROJ_y.lower(box)`` (Definition 7)."""
 
     axis: Literal["x", "y"]
@@ -157,7 +157,7 @@ class Combination(Expression):
 
 
 @dataclass(frozen=True)
-class Relation(Expression):
+class BoxRelation(Expression):
     """Two values compared: ``PROJ_y(a) ≈ stoppingDistance``."""
 
     operator: Operator
@@ -180,7 +180,7 @@ class And(Expression):
 
 
 @dataclass(frozen=True)
-class Or(Expression):
+class Disjunction(Expression):
     """``a or b or c``: two operands or more."""
 
     operands: tuple[Expression, ...]
@@ -240,8 +240,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     """Return the expressions directly inside another, in the order of the text.
 
     Example:
-        >>> children(Relation("<", Number(1), Number(2)))
-        (Number(value=1), Number(value=2))
+        >>> children(BoxRelation("<", RealNumber(1), RealNumber(2)))
+        (RealNumber(value=1), RealNumber(value=2))
     """
     found: list[Expression] = []
     for one in fields(expression):
@@ -256,8 +256,8 @@ def walk(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and everything inside it, outer before inner, left before right.
 
     Example:
-        >>> [type(part).__name__ for part in walk(Not(Truth(True)))]
-        ['Not', 'Truth']
+        >>> [type(part).__name__ for part in walk(Not(TruthConstant(True)))]
+        ['Not', 'TruthConstant']
     """
     waiting = [expression]
     while waiting:
@@ -270,7 +270,7 @@ def is_temporal(expression: Expression) -> bool:
     """Whether an expression speaks of other frames than the one at hand.
 
     Example:
-        >>> is_temporal(Not(Previous(Truth(True))))
+        >>> is_temporal(Not(Previous(TruthConstant(True))))
         True
     """
     return any(isinstance(part, (Always, Eventually, Until, Previous)) for part in walk(expression))

@@ -22,21 +22,21 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from roadworthy._files import naming
-from roadworthy.bbsl.evaluation import Evaluator, Outcome
-from roadworthy.bbsl.margins import Context, Margin, Margins, all_of, any_of, opposite
-from roadworthy.bbsl.specification import Case, Spec
+from roadworthy.bbsl.evaluation import Evaluator, SpecificationOutcome
+from roadworthy.bbsl.margins import Margin, MarginContext, Margins, all_of, any_of, opposite
+from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.syntax import (
     Always,
     And,
     Bounds,
+    BoxRelation,
+    Disjunction,
     Eventually,
     Expression,
     Name,
     Not,
-    Or,
     Previous,
     Quantified,
-    Relation,
     Type,
     Until,
     is_temporal,
@@ -59,7 +59,7 @@ class TrackOutcome:
             specification does not apply.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SpecificationOutcome, ...]
     margins: tuple[Mapping[str, Margin], ...]
 
     def __len__(self) -> int:
@@ -125,7 +125,7 @@ def evaluate_track(
     coordinates = Coordinates(height, width)
     evaluators = [Evaluator(spec.prepared, bindings, coordinates) for bindings in frames]
     moved = box_functions(spec) if moving is None else tuple(moving)
-    read = _Frames(evaluators, moved, ends)
+    read = _TrackFrames(evaluators, moved, ends)
     before = _Reading(read, None, exact=True)
     held = {case.label: _Reading(read, case, exact=True) for case in spec.case_blocks}
     by = {case.label: _Reading(read, case, exact=False) for case in spec.case_blocks}
@@ -138,7 +138,7 @@ def evaluate_track(
             for one in spec.case_blocks
         }
         unknown = dict.fromkeys(values)
-        outcomes.append(Outcome(applies, values if applies else unknown))
+        outcomes.append(SpecificationOutcome(applies, values if applies else unknown))
         margins.append(far if applies else unknown)
     return TrackOutcome(tuple(outcomes), tuple(margins))
 
@@ -152,32 +152,32 @@ def _decided(margin: Margin, held: bool | None) -> Margin:
     return 0.0 if margin is None and held is not None else margin
 
 
-class _Frames:
+class _TrackFrames:
     """The frames of a track, and what is read in one of them."""
 
     def __init__(self, evaluators: Sequence[Evaluator], moving: Sequence[str], ends: Ends) -> None:
         self._evaluators = evaluators
         self._margins = [Margins(one, moving) for one in evaluators]
         self._open = ends == "open"
-        self._contexts: dict[tuple[int, int], Context] = {}
+        self._contexts: dict[tuple[int, int], MarginContext] = {}
 
     def __len__(self) -> int:
         return len(self._evaluators)
 
-    def context(self, case: Case | None, now: int) -> Context:
+    def context(self, case: CaseClause | None, now: int) -> MarginContext:
         """Return what the lets of a case bind in a frame; those that speak of time are read where used."""
         key = (id(case), now)
         if key not in self._contexts:
             if case is None:
-                self._contexts[key] = Context()
+                self._contexts[key] = MarginContext()
             else:
                 plain = tuple(one for one in case.lets if one.name not in _lets_of_time(case))
-                known = Case(case.label, plain, case.condition)
+                known = CaseClause(case.label, plain, case.condition)
                 with naming(f"frame {now} of the track"):
                     self._contexts[key] = self._margins[now].context(known)
         return self._contexts[key]
 
-    def leaf(self, part: Expression, now: int, context: Context, *, exact: bool) -> Margin:
+    def leaf(self, part: Expression, now: int, context: MarginContext, *, exact: bool) -> Margin:
         """Return the reading of a condition that looks at one frame."""
         with naming(f"frame {now} of the track"):
             if not exact:
@@ -185,7 +185,7 @@ class _Frames:
             held = self._evaluators[now].condition(part, context.values)
         return None if held is None else math.inf if held else -math.inf
 
-    def boxes(self, part: Quantified, now: int, context: Context) -> tuple[list[Box], float] | None:
+    def boxes(self, part: Quantified, now: int, context: MarginContext) -> tuple[list[Box], float] | None:
         """Return the boxes that a quantifier picks from, and how fast they move."""
         with naming(f"frame {now} of the track"):
             boxes = self._evaluators[now].value(part.boxes, context.values)
@@ -218,7 +218,7 @@ class _Reading:
     one recursion gives both readings, and at the border the one is still exact.
     """
 
-    def __init__(self, frames: _Frames, case: Case | None, *, exact: bool) -> None:
+    def __init__(self, frames: _TrackFrames, case: CaseClause | None, *, exact: bool) -> None:
         self._frames = frames
         self._case = case
         self._exact = exact
@@ -260,9 +260,9 @@ class _Reading:
                 return opposite(self.at(part.operand, now, picked))
             case And():
                 return all_of([self.at(one, now, picked) for one in part.operands])
-            case Or():
+            case Disjunction():
                 return any_of([self.at(one, now, picked) for one in part.operands])
-            case Relation():
+            case BoxRelation():
                 first, second = self.at(part.left, now, picked), self.at(part.right, now, picked)
                 return any_of([all_of([first, second]), all_of([opposite(first), opposite(second)])])
         assert isinstance(part, Quantified)  # nothing else holds conditions
@@ -283,7 +283,7 @@ class _Reading:
             ways.append(all_of([None, *rest]))
         return any_of(ways)
 
-    def _context(self, now: int, picked: Picked) -> Context:
+    def _context(self, now: int, picked: Picked) -> MarginContext:
         context = self._frames.context(self._case, now)
         for name, (box, rate) in picked.items():
             context = context.with_box(name, box, rate)
@@ -297,7 +297,7 @@ class _Reading:
         )
 
 
-def _lets_of_time(case: Case) -> dict[str, Expression]:
+def _lets_of_time(case: CaseClause) -> dict[str, Expression]:
     """Return the lets of a case whose values depend on other frames."""
     found: dict[str, Expression] = {}
     for let in case.lets:

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from roadworthy.bbsl.problems import Problem, nearest
-from roadworthy.bbsl.specification import Case, Spec
+from roadworthy.bbsl.problems import SpecificationProblem, nearest
+from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.syntax import (
     SYMBOLS,
     Always,
     And,
+    AxisProjection,
     BoxLiteral,
-    Call,
+    BoxRelation,
     Combination,
+    Disjunction,
     Eventually,
     Expression,
-    Image,
+    FunctionCall,
+    ImageBox,
     IntervalLiteral,
     Name,
     Not,
-    Number,
-    Or,
     Previous,
-    Projection,
     Quantified,
     Ratio,
-    Relation,
+    RealNumber,
     SetLiteral,
-    Truth,
+    TruthConstant,
     Type,
     Until,
     Width,
@@ -54,7 +54,7 @@ def find_axes(spec: Spec) -> Mapping[Slot, Axis]:
         >>> find_axes(spec)["function", "near"]
         'y'
     """
-    search = _Search(spec)
+    search = _AxisSearch(spec)
     for case in spec.case_blocks:
         search.read_case(case)
     if spec.precondition is not None:
@@ -66,7 +66,7 @@ def find_axes(spec: Spec) -> Mapping[Slot, Axis]:
     return {slot: search.axis(slot) for slot in slots}
 
 
-class _Search:
+class _AxisSearch:
     """Puts together what is compared, then asks on which axis each heap lies."""
 
     def __init__(self, spec: Spec) -> None:
@@ -74,7 +74,7 @@ class _Search:
         self._parameters = {one.name: one.parameters for one in spec.functions}
         self._links: dict[Slot, set[Slot]] = {}
 
-    def read_case(self, case: Case) -> None:
+    def read_case(self, case: CaseClause) -> None:
         """Take in what a case compares."""
         for let in case.lets:
             self.read(let.value, case.label)
@@ -87,14 +87,14 @@ class _Search:
         """Take in what an expression compares."""
         for part in walk(expression):
             match part:
-                case Relation():
+                case BoxRelation():
                     self._link([*self._slots(part.left, case), *self._slots(part.right, case)])
                 case Combination():
                     self._link(self._slots(part, case))
                 case BoxLiteral():
                     self._link([("axis", "x"), *self._slots(part.x, case)])
                     self._link([("axis", "y"), *self._slots(part.y, case)])
-                case Call():
+                case FunctionCall():
                     for index, argument in enumerate(part.arguments):
                         if self._parameters[part.function][index] is Type.INTERVAL:
                             self._link(
@@ -104,9 +104,9 @@ class _Search:
     def _slots(self, expression: Expression, case: str) -> list[Slot]:
         """Return what must lie on one axis for an expression to mean something."""
         match expression:
-            case Projection():
+            case AxisProjection():
                 return [("axis", expression.axis)]
-            case Call() if self._results[expression.function] is Type.INTERVAL:
+            case FunctionCall() if self._results[expression.function] is Type.INTERVAL:
                 return [("function", expression.function)]
             case Name():
                 return [("let", case, expression.name)]
@@ -148,7 +148,7 @@ _COMPARED: dict[str, tuple[Type, ...]] = {
 }
 
 
-def find_problems(spec: Spec) -> tuple[Problem, ...]:
+def find_problems(spec: Spec) -> tuple[SpecificationProblem, ...]:
     """Return every name that is not bound and every part with a wrong type, in the order of the text.
 
     Example:
@@ -163,20 +163,22 @@ def find_problems(spec: Spec) -> tuple[Problem, ...]:
 
 class _Checker:
     def __init__(self, spec: Spec) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[SpecificationProblem] = []
         self._functions = {one.name: one for one in spec.functions}
 
     def _report(self, message: str, where: Expression) -> None:
-        self.problems.append(Problem(message, where.span))
+        self.problems.append(SpecificationProblem(message, where.span))
 
     def check(self, spec: Spec) -> None:
         seen: set[str] = set()
         for function in spec.functions:
             if function.name in seen:
-                self.problems.append(Problem(f"{function.name!r} is declared twice", function.span))
+                self.problems.append(
+                    SpecificationProblem(f"{function.name!r} is declared twice", function.span)
+                )
             if function.name in _BUILT_IN:
                 self.problems.append(
-                    Problem(f"{function.name!r} is built in: choose another name", function.span)
+                    SpecificationProblem(f"{function.name!r} is built in: choose another name", function.span)
                 )
             seen.add(function.name)
         if spec.precondition is not None:
@@ -185,14 +187,14 @@ class _Checker:
         for case in spec.case_blocks:
             if case.label in labels:
                 self.problems.append(
-                    Problem(
+                    SpecificationProblem(
                         f"there are two cases {case.label!r}: join them with 'or', or rename one", case.span
                     )
                 )
             labels.add(case.label)
             self._case(case)
 
-    def _case(self, case: Case) -> None:
+    def _case(self, case: CaseClause) -> None:
         scope: dict[str, Type | None] = {}
         for let in case.lets:
             self._recursion(let.name, let.value, scope)
@@ -203,7 +205,9 @@ class _Checker:
                 f"{let.name!r}",
             )
             if let.name in scope:
-                self.problems.append(Problem(f"{let.name!r} is bound twice in this case", let.span))
+                self.problems.append(
+                    SpecificationProblem(f"{let.name!r} is bound twice in this case", let.span)
+                )
             scope[let.name] = let.type
         self._expect(case.condition, Type.BOOL, scope, "the condition of a case")
 
@@ -232,17 +236,17 @@ class _Checker:
     def infer(self, part: Expression, scope: Scope) -> Type | None:
         """Return the type of a part; None where a mistake inside, which is reported, leaves it open."""
         match part:
-            case Number():
+            case RealNumber():
                 return Type.REAL
-            case Truth():
+            case TruthConstant():
                 return Type.BOOL
-            case Image():
+            case ImageBox():
                 return Type.BB
             case Name():
                 return self._name(part, scope)
-            case Call():
+            case FunctionCall():
                 return self._call(part, scope)
-            case Projection():
+            case AxisProjection():
                 self._expect(part.box, Type.BB, scope, f"the box that PROJ_{part.axis} projects")
                 return Type.INTERVAL
             case Width():
@@ -265,14 +269,14 @@ class _Checker:
                 return Type.SET_BB
             case Combination():
                 return self._combination(part, scope)
-            case Relation():
+            case BoxRelation():
                 self._relation(part, scope)
             case Quantified():
                 self._quantified(part, scope)
             case Not() | Always() | Eventually() | Previous():
                 word = type(part).__name__.lower()
                 self._expect(part.operand, Type.BOOL, scope, f"what '{word}' is said of")
-            case And() | Or():
+            case And() | Disjunction():
                 word = type(part).__name__.lower()
                 for operand in part.operands:
                     self._expect(operand, Type.BOOL, scope, f"what '{word}' joins")
@@ -292,7 +296,7 @@ class _Checker:
         self._report(message, part)
         return None
 
-    def _call(self, part: Call, scope: Scope) -> Type | None:
+    def _call(self, part: FunctionCall, scope: Scope) -> Type | None:
         function = self._functions.get(part.function)
         if function is None:
             for argument in part.arguments:
@@ -319,8 +323,8 @@ class _Checker:
         self._expect(part.lower, Type.REAL, scope, "the lower end of an interval")
         self._expect(part.upper, Type.REAL, scope, "the upper end of an interval")
         if (
-            isinstance(part.lower, Number)
-            and isinstance(part.upper, Number)
+            isinstance(part.lower, RealNumber)
+            and isinstance(part.upper, RealNumber)
             and part.lower.value > part.upper.value
         ):
             self._report(
@@ -343,7 +347,7 @@ class _Checker:
             return None
         return left or right
 
-    def _relation(self, part: Relation, scope: Scope) -> None:
+    def _relation(self, part: BoxRelation, scope: Scope) -> None:
         if part.operator == "in":
             self._expect(part.left, Type.REAL, scope, "what lies in an interval")
             self._expect(part.right, Type.INTERVAL, scope, "what a real lies in")
@@ -381,10 +385,10 @@ class _Checker:
 
 
 def _is_end(part: Expression) -> bool:
-    return isinstance(part, Projection) and part.end is not None
+    return isinstance(part, AxisProjection) and part.end is not None
 
 
-def _sign(part: Relation) -> str:
+def _sign(part: BoxRelation) -> str:
     return f"'{SYMBOLS.get(part.operator, part.operator)}'"
 
 

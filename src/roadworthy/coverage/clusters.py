@@ -24,7 +24,7 @@ _ROWS = 1024
 
 
 @dataclass(frozen=True)
-class Failure:
+class BrokenRelation:
     """One prediction that broke the relation.
 
     Args:
@@ -40,7 +40,7 @@ class Failure:
         InputError: A number is not finite, or the margin is that of a pass.
 
     Example:
-        >>> Failure("drive/7", "rotation", 12, error=-0.4, margin=-0.11).margin
+        >>> BrokenRelation("drive/7", "rotation", 12, error=-0.4, margin=-0.11).margin
         -0.11
     """
 
@@ -68,7 +68,7 @@ class Cluster:
         members: The places of all of them in what was clustered, the worst margin first.
     """
 
-    representative: Failure
+    representative: BrokenRelation
     members: tuple[int, ...]
 
     @property
@@ -87,7 +87,7 @@ def check_radius(radius: float) -> None:
         raise InputError(f"expected a radius above 0, got {radius}")
 
 
-def cluster(failures: Sequence[Failure], *, radius: float = 1.0) -> list[Cluster]:
+def cluster(failures: Sequence[BrokenRelation], *, radius: float = 1.0) -> list[Cluster]:
     """Return the distinct findings among failures, the one with the worst margin first.
 
     Greedy leader clustering: the worst failure that is left leads a cluster and takes in every other that is
@@ -105,8 +105,9 @@ def cluster(failures: Sequence[Failure], *, radius: float = 1.0) -> list[Cluster
         InputError: The radius is not a positive number, or failures have different numbers of features.
 
     Example:
-        >>> copies = [Failure(f"drive/{n}", "blur", 3, 0.5 + n / 1e6, -0.1 - n / 1e6) for n in range(10_000)]
-        >>> other = Failure("drive/1", "blur", 3, error=-0.5, margin=-0.2)
+        >>> tiny = [n / 1e6 for n in range(10_000)]
+        >>> copies = [BrokenRelation(f"drive/{n}", "blur", 3, 0.5 + e, -0.1 - e) for n, e in enumerate(tiny)]
+        >>> other = BrokenRelation("drive/1", "blur", 3, error=-0.5, margin=-0.2)
         >>> [(found.representative.frame, found.size) for found in cluster([*copies, other])]
         [('drive/1', 1), ('drive/9999', 10000)]
     """
@@ -129,7 +130,7 @@ def cluster(failures: Sequence[Failure], *, radius: float = 1.0) -> list[Cluster
     return sorted(found, key=lambda one: _rank(one.representative))
 
 
-def _rank(failure: Failure) -> tuple[float, str, str, str, float, tuple[float, ...]]:
+def _rank(failure: BrokenRelation) -> tuple[float, str, str, str, float, tuple[float, ...]]:
     """Return what orders failures, the worst first, whatever order they came in."""
     return (
         failure.margin,
@@ -153,12 +154,12 @@ def _parts(parameter: Hashable) -> tuple[tuple[float, ...], tuple[str | None, ..
     return numbers, words
 
 
-def _group(failure: Failure) -> Hashable:
+def _group(failure: BrokenRelation) -> Hashable:
     """Return what failures must share to fall together at all."""
     return failure.transformation, failure.error > 0, _parts(failure.parameter)[1]
 
 
-def _led(failures: Sequence[Failure], radius: float) -> Iterator[list[int]]:
+def _led(failures: Sequence[BrokenRelation], radius: float) -> Iterator[list[int]]:
     """Yield the members of each cluster; the failures come worst first."""
     blocks = [
         _scaled(np.array(rows, np.float64).reshape(len(failures), -1))

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import ReadOnlyArrays, frozen, read_only
-from roadworthy.coverage.clusters import Failure
+from roadworthy.coverage.clusters import BrokenRelation
 from roadworthy.errors import InputError, SystemUnderTestError
 
 Pair: TypeAlias = tuple[str, Hashable]
@@ -40,7 +40,7 @@ _LARGEST = 1e140
 
 
 @dataclass(frozen=True, eq=False)
-class Answers(ReadOnlyArrays):
+class ModelAnswers(ReadOnlyArrays):
     """What one model answered on original and changed images.
 
     Args:
@@ -57,7 +57,7 @@ class Answers(ReadOnlyArrays):
         SystemUnderTestError: A prediction is not a finite number; names the frame.
 
     Example:
-        >>> answers = Answers("epoch", [0.0, 1.0], [0.1, 0.9], {("blur", 3): [0.1, 0.5]}, unit="rad")
+        >>> answers = ModelAnswers("epoch", [0.0, 1.0], [0.1, 0.9], {("blur", 3): [0.1, 0.5]}, unit="rad")
         >>> round(answers.mse(), 3), round(answers.mse(("blur", 3)), 3)
         (0.01, 0.13)
     """
@@ -166,7 +166,7 @@ class Verdicts:
         margins: For each pair, bound minus squared error of each image; below zero is a violation.
     """
 
-    answers: Answers
+    answers: ModelAnswers
     bound: float
     statement: str
     margins: Mapping[Pair, Numbers]
@@ -175,11 +175,11 @@ class Verdicts:
         self,
         pairs: Iterable[Pair] | None = None,
         features: Mapping[Pair, NDArray[Any]] | None = None,
-    ) -> list[Failure]:
+    ) -> list[BrokenRelation]:
         """Return the violations, ready to be clustered.
 
         Args:
-            pairs: Only of these, such as those that `Answers.kept` gives.
+            pairs: Only of these, such as those that `ModelAnswers.kept` gives.
             features: For each pair, one row for each image, such as its activations.
 
         Raises:
@@ -197,7 +197,7 @@ class Verdicts:
                     f"shape {rows.shape}"
                 )
             found += [
-                Failure(
+                BrokenRelation(
                     self.answers.frames[seeds[place]],
                     *pair,
                     float(errors[place]),
@@ -209,8 +209,8 @@ class Verdicts:
         return found
 
 
-def judge(answers: Answers, *, lam: float, reference: Reference = "mse") -> Verdicts:
-    """Judge every changed image by Equation 2. Equation 3 is applied apart: see `Answers.kept`.
+def judge(answers: ModelAnswers, *, lam: float, reference: Reference = "mse") -> Verdicts:
+    """Judge every changed image by Equation 2. Equation 3 is applied apart: see `ModelAnswers.kept`.
 
     Args:
         answers: The labels and predictions of one model.
@@ -221,7 +221,7 @@ def judge(answers: Answers, *, lam: float, reference: Reference = "mse") -> Verd
         InputError: λ is not a finite number above 0, or the reference is unknown.
 
     Example:
-        >>> answers = Answers("epoch", [0.0, 1.0], [0.1, 0.9], {("blur", 3): [0.1, 0.5]}, unit="rad")
+        >>> answers = ModelAnswers("epoch", [0.0, 1.0], [0.1, 0.9], {("blur", 3): [0.1, 0.5]}, unit="rad")
         >>> verdicts = judge(answers, lam=5)
         >>> print(verdicts.statement)
         epoch: (label - prediction)^2 <= λ * MSE of the originals = 5 * 0.01 rad^2 = 0.05, in rad^2

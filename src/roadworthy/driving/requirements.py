@@ -15,7 +15,7 @@ from roadworthy.driving.collecting import usual_direction
 from roadworthy.driving.drives import EVENTS, FATAL_EVENTS
 from roadworthy.driving.metrics import MetricSettings, parse_metric
 from roadworthy.driving.oracles import Direction, Oracle
-from roadworthy.driving.simulators import Limits, Scenario, world_sectors
+from roadworthy.driving.simulators import DriveLimits, Scenario, world_sectors
 from roadworthy.errors import InputError, suggest
 from roadworthy.world import track
 
@@ -277,14 +277,14 @@ def _scenario(given: object) -> Scenario:
             f"and limits, got {dict(told)}"
         )
     limits = dict(_mapping(told.get("limits", {}), "the limits of a scenario"))
-    known = [one.name for one in fields(Limits)]
+    known = [one.name for one in fields(DriveLimits)]
     for name in limits:
         if name not in known:
             raise InputError(f"a drive has no limit {name!r}: {suggest(name, known)}")
     if "events" in limits:
         limits["events"] = tuple(_list(limits, "events"))
     options = _mapping(told.get("options", {}), "the options of a scenario")
-    return Scenario(told["simulator"], FrozenDict(options), Limits(**limits))
+    return Scenario(told["simulator"], FrozenDict(options), DriveLimits(**limits))
 
 
 def _mapping(given: object, what: str) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from roadworthy.runs import StoredRun
 from roadworthy.runs.evidence import verify, write_bundle
 from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
 from roadworthy.selftest.bbsl import true_boxes
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
+from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting
 from roadworthy.selftest.runs import stored
 
 _FAILING = 4
@@ -25,7 +25,7 @@ def _misses_some(number: int, frame: Frame) -> Boxes:
 def _tampered(tamper: Callable[[Path], None], *, kept_digest: bool = False) -> Probe:
     """Bundle a run with violations, tamper with it, and verify it."""
 
-    def probe(size: float, bench: Bench) -> Seen:
+    def probe(size: float, bench: FaultBench) -> Sighting:
         folder = bench.folder / "run"
         stored(folder, _misses_some)
         bundle = write_bundle(StoredRun.open(folder))
@@ -33,7 +33,7 @@ def _tampered(tamper: Callable[[Path], None], *, kept_digest: bool = False) -> P
             tamper(folder)
         found = verify(folder, digest=bundle.digest if kept_digest else "")
         said = "; ".join(map(str, found.findings[:2])) or f"{found.files} files and {found.rows} rows agree"
-        return Seen(not found.passed, said)
+        return Sighting(not found.passed, said)
 
     return probe
 
@@ -107,71 +107,71 @@ def _forged(folder: Path) -> None:
 
 _AS_BUNDLED = "the bundle as it was written"
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
+FAULTS: tuple[SeededFault, ...] = (
+    SeededFault(
         "evidence/flipped verdict",
         "evidence/missed",
         "a violated case that was made a passed one",
         _AS_BUNDLED,
         _tampered(_flip),
     ),
-    Fault(
+    SeededFault(
         "evidence/dropped case",
         "evidence/missed",
         "a violated case that was removed",
         _AS_BUNDLED,
         _tampered(_drop),
     ),
-    Fault(
+    SeededFault(
         "evidence/changed outcome",
         "evidence/missed",
         "an outcome that was made a passed one",
         _AS_BUNDLED,
         _tampered(_outcome),
     ),
-    Fault(
+    SeededFault(
         "evidence/one bit of an image",
         "evidence/missed",
         "an image of which one bit was changed",
         _AS_BUNDLED,
         _tampered(_one_bit),
     ),
-    Fault(
+    SeededFault(
         "evidence/removed image",
         "evidence/missed",
         "an image of a failure that was removed",
         _AS_BUNDLED,
         _tampered(lambda folder: _only(folder, "images/*/*.png").unlink()),
     ),
-    Fault(
+    SeededFault(
         "evidence/added file",
         "evidence/missed",
         "a file that was put among the evidence later",
         _AS_BUNDLED,
         _tampered(_add),
     ),
-    Fault(
+    SeededFault(
         "evidence/flipped verdict, new checksums",
         "evidence/missed",
         "a violated case that was made a passed one, with SHA256SUMS written anew to cover it up",
         _AS_BUNDLED,
         _tampered(_then_sums(_flip)),
     ),
-    Fault(
+    SeededFault(
         "evidence/changed outcome, new checksums",
         "evidence/missed",
         "an outcome that was made a passed one, with SHA256SUMS written anew to cover it up",
         _AS_BUNDLED,
         _tampered(_then_sums(_outcome)),
     ),
-    Fault(
+    SeededFault(
         "evidence/one bit, new checksums",
         "evidence/missed",
         "an image of which one bit was changed, with SHA256SUMS written anew to cover it up",
         _AS_BUNDLED,
         _tampered(_then_sums(_one_bit)),
     ),
-    Fault(
+    SeededFault(
         "evidence/forged run",
         "evidence/missed",
         "the whole evidence of another detector under the name of this one",
@@ -183,7 +183,7 @@ FAULTS: tuple[Fault, ...] = (
         "Whoever writes all files anew writes evidence that agrees with itself. Keep the digest that "
         "`evidence bundle` prints elsewhere: with it this is found, see the next line.",
     ),
-    Fault(
+    SeededFault(
         "evidence/forged run, digest kept",
         "evidence/missed",
         "the same, verified with the digest that was kept elsewhere",

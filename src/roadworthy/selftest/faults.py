@@ -43,7 +43,7 @@ class Malfunction:
 
 
 @dataclass(frozen=True)
-class Bench:
+class FaultBench:
     """Where faults are seeded.
 
     Attributes:
@@ -58,7 +58,7 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Sighting:
     """What the tool said.
 
     Attributes:
@@ -70,12 +70,12 @@ class Seen:
     said: str
 
 
-Probe: TypeAlias = Callable[[float, Bench], Seen]
+Probe: TypeAlias = Callable[[float, FaultBench], Sighting]
 """Seeds a fault of a size and asks the tool; of size `SOUND` it seeds nothing."""
 
 
 @dataclass(frozen=True)
-class Fault:
+class SeededFault:
     """A fault that is seeded, and its sound counterpart.
 
     Attributes:
@@ -96,7 +96,8 @@ class Fault:
         InputError: The sizes do not grow, or nothing says why a fault is not found.
 
     Example:
-        >>> Fault("f", "m", "broken", "whole", lambda size, bench: Seen(size > 1, ""), (1.0, 2.0), "px", 2.0)
+        >>> look = lambda size, bench: Sighting(size > 1, "")
+        >>> SeededFault("f", "m", "broken", "whole", look, (1.0, 2.0), "px", 2.0)
         Traceback (most recent call last):
         ...
         roadworthy.errors.InputError: fault f: sizes below 2.0 need not be found, so say why (limitation)
@@ -135,7 +136,7 @@ class Fault:
         """Return a size in words.
 
         Example:
-            >>> one = Fault("f", "m", "shifted", "in place", lambda *_: Seen(True, ""), unit="px")
+            >>> one = SeededFault("f", "m", "shifted", "in place", lambda *_: Sighting(True, ""), unit="px")
             >>> one.told(2.0), one.told(SOUND)
             ('2 px', 'none')
         """
@@ -147,7 +148,7 @@ class Fault:
         return unit.format(f"{size:g}") if "{}" in unit else f"{size:g} {unit}"
 
 
-class Standing(StrEnum):
+class FaultStanding(StrEnum):
     """What became of a seeded fault, the worst first."""
 
     CRASHED = "failed"
@@ -160,7 +161,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Result:
+class FaultResult:
     """What the tool said about one fault in all its sizes.
 
     Attributes:
@@ -172,39 +173,40 @@ class Result:
         crashed: Whether that is an error of ours, and not something that is not installed.
     """
 
-    fault: Fault
-    sound: Seen | None
-    seen: dict[float, Seen]
+    fault: SeededFault
+    sound: Sighting | None
+    seen: dict[float, Sighting]
     seconds: float = 0.0
     trouble: str = ""
     crashed: bool = False
 
     @cached_property
-    def standing(self) -> Standing:
+    def standing(self) -> FaultStanding:
         """What became of it."""
         if self.trouble:
-            return Standing.CRASHED if self.crashed else Standing.NOT_RUN
+            return FaultStanding.CRASHED if self.crashed else FaultStanding.NOT_RUN
         if self.sound is not None and self.sound.found:
-            return Standing.FALSE_ALARM
+            return FaultStanding.FALSE_ALARM
         expected = self.fault.expected
         if expected is None:
-            return Standing.BETTER if self.limit is not None else Standing.KNOWN
+            return FaultStanding.BETTER if self.limit is not None else FaultStanding.KNOWN
         must = [one.found for size, one in self.seen.items() if size >= expected]
-        return Standing.FOUND if all(must) else Standing.MISSED
+        return FaultStanding.FOUND if all(must) else FaultStanding.MISSED
 
     @property
     def good(self) -> bool:
         """Whether the tool did what is claimed of it; a fault that could not be tried is not held against."""
-        return self.standing not in (Standing.CRASHED, Standing.FALSE_ALARM, Standing.MISSED)
+        return self.standing not in (FaultStanding.CRASHED, FaultStanding.FALSE_ALARM, FaultStanding.MISSED)
 
     @property
     def limit(self) -> float | None:
         """The detection limit: the smallest size from which on all were found; None if the largest was not.
 
         Example:
-            >>> fault = Fault("f", "m", "shifted", "in place", lambda *_: Seen(True, ""), (1.0, 2.0, 4.0))
-            >>> said = {1.0: Seen(True, ""), 2.0: Seen(False, ""), 4.0: Seen(True, "")}
-            >>> Result(fault, Seen(False, ""), said).limit
+            >>> look = lambda *_: Sighting(True, "")
+            >>> fault = SeededFault("f", "m", "shifted", "in place", look, (1.0, 2.0, 4.0))
+            >>> said = {1.0: Sighting(True, ""), 2.0: Sighting(False, ""), 4.0: Sighting(True, "")}
+            >>> FaultResult(fault, Sighting(False, ""), said).limit
             4.0
         """
         found = None

@@ -22,7 +22,7 @@ from roadworthy.runs.comparison import compare
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.suites import plan_suite, read_suite
 from roadworthy.selftest.bbsl import OBJECTS, SPECIFICATION, rows_of_vehicles, true_boxes
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
+from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting
 
 _SUITE = """\
 suite: Seeded
@@ -64,7 +64,7 @@ def stored(
     )
 
 
-def _errors(result: RunResult, folder: Path, known: int, size: float) -> Seen:
+def _errors(result: RunResult, folder: Path, known: int, size: float) -> Sighting:
     """Compare the number of errors with what is known; every case must have a row, and the others a pass."""
     rows = list(read_verdicts(folder))
     errors = [one for one in rows if one.status is Status.ERROR]
@@ -72,11 +72,11 @@ def _errors(result: RunResult, folder: Path, known: int, size: float) -> Seen:
     said = f"{len(errors)} errors in {len(rows)} rows, known {known} in {OBJECTS}{why}"
     whole = len({one.case_id for one in rows}) == OBJECTS == sum(result.counts.values())
     if size == SOUND:
-        return Seen(bool(errors) or not whole, said)
-    return Seen(len(errors) == known and whole and result.counts[Status.PASSED] == OBJECTS - known, said)
+        return Sighting(bool(errors) or not whole, said)
+    return Sighting(len(errors) == known and whole and result.counts[Status.PASSED] == OBJECTS - known, said)
 
 
-def _crashes(size: float, bench: Bench) -> Seen:
+def _crashes(size: float, bench: FaultBench) -> Sighting:
     def detect(number: int, frame: Frame) -> Boxes:
         if number < size:
             raise RuntimeError("out of memory")
@@ -86,7 +86,7 @@ def _crashes(size: float, bench: Bench) -> Seen:
     return _errors(stored(folder, detect), folder, int(size), size)
 
 
-def _answers_nonsense(size: float, bench: Bench) -> Seen:
+def _answers_nonsense(size: float, bench: FaultBench) -> Sighting:
     def detect(number: int, frame: Frame) -> Boxes:
         boxes = true_boxes(frame)
         return boxes.replace(xyxy=boxes.xyxy * math.nan) if number < size else boxes
@@ -95,7 +95,7 @@ def _answers_nonsense(size: float, bench: Bench) -> Seen:
     return _errors(stored(folder, detect), folder, int(size), size)
 
 
-def _hangs(size: float, bench: Bench) -> Seen:
+def _hangs(size: float, bench: FaultBench) -> Sighting:
     def detect(number: int, frame: Frame) -> Boxes:
         if number < size:
             time.sleep(1.0)
@@ -117,7 +117,7 @@ def _answers_all(frames: list[Frame]) -> list[Boxes]:
     return [true_boxes(frame) for frame in frames]
 
 
-def _kills_worker(size: float, bench: Bench) -> Seen:
+def _kills_worker(size: float, bench: FaultBench) -> Sighting:
     spec, folder = parse(SPECIFICATION), bench.folder / "run"
     with executor_for("processes", workers=1) as executor:
         result = run(
@@ -132,7 +132,7 @@ def _kills_worker(size: float, bench: Bench) -> Seen:
     return _errors(result, folder, int(size), size)
 
 
-def _interrupted(size: float, bench: Bench) -> Seen:
+def _interrupted(size: float, bench: FaultBench) -> Sighting:
     """Stop a run after some of its frames, go on with it, and compare with one that was not stopped."""
 
     def detect(number: int, frame: Frame) -> Boxes:
@@ -155,10 +155,10 @@ def _interrupted(size: float, bench: Bench) -> Seen:
     rows: tuple[list[Verdict], list[Verdict]] = (list(read_verdicts(whole)), list(read_verdicts(part)))
     same = rows[0] == rows[1]
     said = f"{len(rows[1])} rows, {before} of them from before; {'the same' if same else 'not the same'}"
-    return Seen(not same if size == SOUND else same, said)
+    return Sighting(not same if size == SOUND else same, said)
 
 
-def _upper_bound(size: float, bench: Bench) -> Seen:
+def _upper_bound(size: float, bench: FaultBench) -> Sighting:
     """Compare the bound of a failure rate with the rate at which so few failures have a chance of 5%."""
     del bench
     failures, cases = int(size), 100
@@ -172,10 +172,10 @@ def _upper_bound(size: float, bench: Bench) -> Seen:
         low, high = (rate, high) if chance > 0.05 else (low, rate)
     right = math.isclose(found, low, abs_tol=1e-9)
     said = f"at most {found:.6f}, known {low:.6f}"
-    return Seen(not right if size == SOUND else right, said)
+    return Sighting(not right if size == SOUND else right, said)
 
 
-def _got_worse(size: float, bench: Bench) -> Seen:
+def _got_worse(size: float, bench: FaultBench) -> Sighting:
     """Compare a run with one of a model that has got worse on some frames; both are accepted."""
     before, after = bench.folder / "before", bench.folder / "after"
     stored(before, lambda _, frame: true_boxes(frame), accept=0.9)
@@ -183,29 +183,29 @@ def _got_worse(size: float, bench: Bench) -> Seen:
     found = compare(StoredRun.open(before), StoredRun.open(after))
     (one,) = found.differences
     said = f"{one.verdict.value}: {one.broken} broken, {one.fixed} fixed, p = {one.p_adjusted or 1.0:.3g}"
-    return Seen(bool(found.regressions), said)
+    return Sighting(bool(found.regressions), said)
 
 
 def _suite(good: str, bad: str) -> Probe:
     """Seed a mistake into a suite file."""
 
-    def probe(size: float, bench: Bench) -> Seen:
+    def probe(size: float, bench: FaultBench) -> Sighting:
         assert good in _SUITE
         path = bench.folder / "seeded.suite.yaml"
         path.write_text(_SUITE if size == SOUND else _SUITE.replace(good, bad), "utf-8")
         try:
             plan = plan_suite(read_suite(path))
         except InputError as error:
-            return Seen(True, str(error).splitlines()[0].replace(f"{path}", path.name))
-        return Seen(False, f"{len(plan.trials)} requirements to try")
+            return Sighting(True, str(error).splitlines()[0].replace(f"{path}", path.name))
+        return Sighting(False, f"{len(plan.trials)} requirements to try")
 
     return probe
 
 
 _GOOD_SUITE = "the suite without the mistake"
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
+FAULTS: tuple[SeededFault, ...] = (
+    SeededFault(
         "runs/model crashes",
         "runs/lost",
         "a model that raises on some frames; these and no others must be errors",
@@ -214,7 +214,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 3.0, 40.0),
         f"{{}} of {OBJECTS} frames",
     ),
-    Fault(
+    SeededFault(
         "runs/model answers nonsense",
         "runs/lost",
         "a model that answers some frames with numbers that are none (NaN)",
@@ -223,7 +223,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 3.0, 40.0),
         f"{{}} of {OBJECTS} frames",
     ),
-    Fault(
+    SeededFault(
         "runs/model hangs",
         "runs/lost",
         "a model that takes longer for a frame than it may",
@@ -233,7 +233,7 @@ FAULTS: tuple[Fault, ...] = (
         f"{{}} of {OBJECTS} frames",
         quick=False,
     ),
-    Fault(
+    SeededFault(
         "runs/model ends its process",
         "runs/lost",
         "a model that ends the process it runs in, on one frame",
@@ -243,7 +243,7 @@ FAULTS: tuple[Fault, ...] = (
         f"{{}} of {OBJECTS} frames",
         quick=False,
     ),
-    Fault(
+    SeededFault(
         "runs/stopped and resumed",
         "runs/lost",
         "a run that is stopped after some frames and goes on later; its rows must be those of a whole one",
@@ -252,7 +252,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 20.0, 39.0),
         f"after {{}} of {OBJECTS} frames",
     ),
-    Fault(
+    SeededFault(
         "runs/confidence bound",
         "runs/number",
         "so many failures in 100 cases, whose bound is known from the binomial distribution itself",
@@ -261,7 +261,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 10.0, 50.0, 99.0),
         "{} of 100 cases",
     ),
-    Fault(
+    SeededFault(
         "runs/model got worse",
         "runs/regression",
         "an update of a model that fails on frames where the one before did not, within what is accepted",
@@ -273,21 +273,21 @@ FAULTS: tuple[Fault, ...] = (
         "Five frames that got worse and none that got better are chance with p = 0.0625 (McNemar's exact "
         "test): at the level of 5% six are needed. The broken cases are listed all the same.",
     ),
-    Fault(
+    SeededFault(
         "runs/misspelt key in a suite",
         "runs/specification",
         "a suite that says “datta” instead of “data”",
         _GOOD_SUITE,
         _suite("data: day", "datta: day"),
     ),
-    Fault(
+    SeededFault(
         "runs/unknown model in a suite",
         "runs/specification",
         "a suite with a model that there is not",
         _GOOD_SUITE,
         _suite("mine: dave2", "mine: dav2"),
     ),
-    Fault(
+    SeededFault(
         "runs/unreadable rule in a suite",
         "runs/specification",
         "a suite with a rule without an outcome",

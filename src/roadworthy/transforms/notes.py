@@ -11,7 +11,7 @@ from typing import Any
 
 from roadworthy._frozen import FrozenDict
 from roadworthy.frames import Frame
-from roadworthy.transforms.wording import Description
+from roadworthy.transforms.wording import ElementDescription
 
 _KEY = "added"
 _PLACE = ("box", "foot", "side", "mirrored")
@@ -23,7 +23,7 @@ def metadata_with(frame: Frame, note: Mapping[str, object]) -> dict[str, object]
     return {**frame.metadata, _KEY: (*_notes(frame), FrozenDict(note))}
 
 
-def metadata_without(frame: Frame, gone: Description) -> Mapping[str, object]:
+def metadata_without(frame: Frame, gone: ElementDescription) -> Mapping[str, object]:
     """Return the metadata of a frame without the notes about things that a description covers.
 
     Example:
@@ -36,7 +36,7 @@ def metadata_without(frame: Frame, gone: Description) -> Mapping[str, object]:
     """
     if not (notes := _notes(frame)):
         return frame.metadata
-    left = [one for one in notes if not gone.covers(Description(one["element"], one["properties"]))]
+    left = [one for one in notes if not gone.covers(ElementDescription(one["element"], one["properties"]))]
     others = {key: value for key, value in frame.metadata.items() if key != _KEY}
     return {**others, _KEY: tuple(left)} if left else others
 

@@ -14,7 +14,7 @@ _ARTICLES = ("a", "an", "the", "all", "every", "any")
 
 
 @dataclass(frozen=True)
-class Description:
+class ElementDescription:
     """An element of the ontology, and what is said about it.
 
     Attributes:
@@ -41,7 +41,7 @@ class Description:
         """
         return ontology().condition_of(self.element)
 
-    def covers(self, other: Description) -> bool:
+    def covers(self, other: ElementDescription) -> bool:
         """Return whether all that `other` means is meant by this one too: "vehicle" covers "red car".
 
         Example:
@@ -60,7 +60,7 @@ class Description:
         return " ".join([*(value for key, value in self.properties.items() if key not in known), word])
 
 
-def described(words: str) -> Description:
+def described(words: str) -> ElementDescription:
     """Return what a few words describe: a word of the ontology, with properties of it before it.
 
     Raises:
@@ -68,7 +68,7 @@ def described(words: str) -> Description:
 
     Example:
         >>> described("red truck")
-        Description(element='vehicle', properties={'type': 'truck', 'color': 'red'}, words='red truck')
+        ElementDescription(element='vehicle', properties={'type': 'truck', 'color': 'red'}, words='red truck')
         >>> dict(described("white dashed lane lines").properties)
         {'type': 'dash', 'color': 'white'}
         >>> described("purple car")
@@ -83,14 +83,14 @@ blue, red, yellow, green, silver, grey, orange, brown)
 
 
 @lru_cache(maxsize=256)
-def _described(words: str, _in_use: Ontology) -> Description:
+def _described(words: str, _in_use: Ontology) -> ElementDescription:
     tokens = normalized(words).split()
     while len(tokens) > 1 and tokens[0] in _ARTICLES:
         del tokens[0]
     plain = " ".join(tokens)
     if plain in ontology():
         element, known = ontology().resolve_with_properties(plain)
-        return Description(element.name, FrozenDict(known), plain)
+        return ElementDescription(element.name, FrozenDict(known), plain)
     for start in range(1, len(tokens)):
         tail = " ".join(tokens[start:])
         if tail in ontology():
@@ -100,7 +100,7 @@ def _described(words: str, _in_use: Ontology) -> Description:
                 if said.setdefault(key, value) != value:
                     raise OntologyError(f"{plain!r} contradicts itself: the {key} is {said[key]} and {value}")
             ordered = {key: said[key] for key in element.properties if key in said}
-            return Description(element.name, FrozenDict(ordered), plain)
+            return ElementDescription(element.name, FrozenDict(ordered), plain)
     ontology().resolve(plain)  # raises, and says what is near
     raise AssertionError
 

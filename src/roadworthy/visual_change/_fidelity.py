@@ -148,7 +148,7 @@ SINGULAR = {np.dtype(np.float32): 1e-8, np.dtype(np.float64): 1e-14}
 """An eigenvalue of a covariance below this share of the largest is a rounding error."""
 
 
-class Scene:
+class VifReference:
     """What the model of VIF says about a reference image alone."""
 
     def __init__(self, grey: Pixels) -> None:

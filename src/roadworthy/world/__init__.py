@@ -14,7 +14,7 @@ from roadworthy.world.driver import Caution, VehicleLimits, VehicleState, advanc
 from roadworthy.world.edits import add, remove, replace, with_conditions
 from roadworthy.world.render import Picture, boxes_of, frame_of, render
 from roadworthy.world.roadside import make_scene
-from roadworthy.world.scene import Marking, Scene, Scenery, Thing
+from roadworthy.world.scene import Marking, Scene, Scenery, WorldObject
 from roadworthy.world.simulation import Observation, Simulation
 from roadworthy.world.track import HELD_OUT_TRACK_NAMES, TRACK_NAMES, Track, Zone, track
 from roadworthy.world.traffic import traffic_after
@@ -35,7 +35,7 @@ __all__ = [
     "Scene",
     "Scenery",
     "Simulation",
-    "Thing",
+    "WorldObject",
     "Track",
     "VehicleLimits",
     "VehicleState",

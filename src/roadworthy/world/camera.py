@@ -12,13 +12,13 @@ from roadworthy.world.arrays import Array, vector
 
 
 @dataclass(frozen=True)
-class Projection:
+class PinholeProjection:
     """From camera axes to pixels: a point (x, y, z) is seen at ``centre + focal · (x, y) / z``."""
 
     focal: float
     centre: tuple[float, float]
 
-    def horizon(self, view: View) -> float:
+    def horizon(self, view: CameraView) -> float:
         """Return the row of the horizon."""
         return self.centre[1] + self.focal * math.tan(view.pitch)
 
@@ -58,14 +58,14 @@ class Camera:
         """Focal length in pixels."""
         return self.width / 2 / math.tan(math.radians(self.field_of_view) / 2)
 
-    def projection(self, scale: int = 1) -> Projection:
+    def projection(self, scale: int = 1) -> PinholeProjection:
         """Return how points become pixels of a picture that is ``scale`` times as wide and high."""
         centre = ((self.width * scale - 1) / 2, (self.height * scale - 1) / 2)
-        return Projection(self.focal * scale, centre)
+        return PinholeProjection(self.focal * scale, centre)
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class CameraView:
     """A camera at a place: turns world points into camera axes (right, down, forward)."""
 
     origin: Array
@@ -73,7 +73,7 @@ class View:
     heading: float
 
     @classmethod
-    def at(cls, position: Array, heading: float, pitch: float) -> View:
+    def at(cls, position: Array, heading: float, pitch: float) -> CameraView:
         """Look along ``heading`` (radians counter-clockwise from east), ``pitch`` radians upwards."""
         cos_h, sin_h = math.cos(heading), math.sin(heading)
         cos_p, sin_p = math.cos(pitch), math.sin(pitch)

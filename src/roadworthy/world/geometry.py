@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.world.arrays import Array, Flags, Indices, Ints, look_up, vector
-from roadworthy.world.camera import Camera, View
+from roadworthy.world.camera import Camera, CameraView
 from roadworthy.world.ground import GroundFaces, ground_faces
 from roadworthy.world.mesh import NO_MESH, Layout, Surface
 from roadworthy.world.painter import Faces, paint_order, prepare
@@ -38,7 +38,7 @@ class Geometry:
         return self.placement.things
 
 
-def geometry(scene: Scene, camera: Camera, view: View, season: str = "summer") -> Geometry:
+def geometry(scene: Scene, camera: Camera, view: CameraView, season: str = "summer") -> Geometry:
     """Collect the ground and everything that stands on it, as it looks in a season."""
     ground = ground_faces(
         scene.track,
@@ -83,7 +83,7 @@ class _Standing:
     distance: Array  # from the camera to the middle of each face's part
 
 
-def _standing(placement: Placement, view: View) -> _Standing:
+def _standing(placement: Placement, view: CameraView) -> _Standing:
     meshes = [NO_MESH, *(placed.mesh for placed in placement.things)]
     local = np.concatenate([m.corners for m in meshes])
     surface = np.concatenate([m.surface for m in meshes])
@@ -118,7 +118,7 @@ def _turned(local: Array, cos: Array, sin: Array) -> Array:
     return world.T
 
 
-def _seen(standing: _Standing, first: Ints, view: View) -> Flags:
+def _seen(standing: _Standing, first: Ints, view: CameraView) -> Flags:
     """Tell which faces, with their first corners, do not turn their invisible back to the camera."""
     axes = zip(standing.surface[:, Surface.NORMAL].T, standing.corners.T, view.origin, strict=True)
     x, y, z = (normal * (corner[first] - origin) for normal, corner, origin in axes)
@@ -128,7 +128,7 @@ def _seen(standing: _Standing, first: Ints, view: View) -> Flags:
 
 
 def _face_order(
-    ground: GroundFaces, placement: Placement, standing: _Standing, seen: Indices, view: View
+    ground: GroundFaces, placement: Placement, standing: _Standing, seen: Indices, view: CameraView
 ) -> Ints:
     """Order the faces that can be seen: strips of ground from far to near, things in between them."""
     count = len(ground.key)
@@ -145,7 +145,7 @@ def _face_order(
     return np.concatenate([np.arange(count, dtype=np.int32), count + seen.astype(np.int32)])[order]
 
 
-def _thing_order(placement: Placement, view: View) -> tuple[Ints, Array]:
+def _thing_order(placement: Placement, view: CameraView) -> tuple[Ints, Array]:
     """Return each thing's place in the painting order and its painter's key among the ground strips."""
     half = placement.size / 2
     # Seen from above, with the camera at the origin and looking along y.

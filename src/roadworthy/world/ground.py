@@ -57,7 +57,7 @@ def height_beside_road(d: Floats) -> Floats:
     return np.where(np.abs(d) > ROAD_HALF_WIDTH, _KERB_HEIGHT * (1 - beyond), 0.0)
 
 
-class _Column:
+class _QuadColumn:
     """Columns of the tables of quads; one table for all, because it is cut and joined in every frame."""
 
     CORNERS = slice(0, 12)
@@ -111,11 +111,11 @@ def ground_faces(
     rows = np.concatenate([piece for piece, _ in pieces])
     shift = np.repeat(vector([shift for _, shift in pieces]), [len(piece) for piece, _ in pieces])
     return GroundFaces(
-        rows[:, _Column.CORNERS].reshape(-1, 4, 3),
-        rows[:, _Column.SURFACE],
-        rows[:, _Column.LABEL].astype(np.int32),
-        rows[:, _Column.KEY] + shift,
-        rows[:, _Column.RANK].astype(np.int32),
+        rows[:, _QuadColumn.CORNERS].reshape(-1, 4, 3),
+        rows[:, _QuadColumn.SURFACE],
+        rows[:, _QuadColumn.LABEL].astype(np.int32),
+        rows[:, _QuadColumn.KEY] + shift,
+        rows[:, _QuadColumn.RANK].astype(np.int32),
     )
 
 
@@ -201,21 +201,21 @@ class _Band:
 
 def _table(bands: Sequence[_Band], key: Floats, step: float, length: float) -> _Table:
     """Interleave bands, so that the quads of one place follow one another."""
-    rows = np.zeros((len(key), len(bands), _Column.COUNT), dtype=np.float32)
+    rows = np.zeros((len(key), len(bands), _QuadColumn.COUNT), dtype=np.float32)
     there = np.empty((len(key), len(bands)), dtype=bool)
-    rows[..., _Column.KEY] = vector(key)[:, None]
+    rows[..., _QuadColumn.KEY] = vector(key)[:, None]
     for k, band in enumerate(bands):
-        rows[:, k, _Column.CORNERS] = band.quads.reshape(-1, 12)
-        surface = rows[:, k, _Column.SURFACE]
+        rows[:, k, _QuadColumn.CORNERS] = band.quads.reshape(-1, 12)
+        surface = rows[:, k, _QuadColumn.SURFACE]
         surface[:, Surface.COLOR] = band.color
         surface[:, Surface.NORMAL] = (0.0, 0.0, 1.0)
         surface[:, Surface.GRAIN] = band.grain
-        rows[:, k, _Column.LABEL] = band.label
-        rows[:, k, _Column.RANK] = band.rank
+        rows[:, k, _QuadColumn.LABEL] = band.label
+        rows[:, k, _QuadColumn.RANK] = band.rank
         there[:, k] = band.there
     first = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
     kept = rows[there]
-    return _Table(kept, kept[:, _Column.KEY].copy(), first, step, length)
+    return _Table(kept, kept[:, _QuadColumn.KEY].copy(), first, step, length)
 
 
 def _level_borders(track: Track) -> list[Floats]:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from roadworthy.world.arrays import Array, Flags, Floats, vector
-from roadworthy.world.camera import Camera, View
+from roadworthy.world.camera import Camera, CameraView
 from roadworthy.world.ground import height_beside_road
 from roadworthy.world.mesh import Mesh
-from roadworthy.world.scene import Scene, Scenery, Thing
+from roadworthy.world.scene import Scene, Scenery, WorldObject
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import Track
 
@@ -26,7 +26,7 @@ _VARIANTS = tuple((near, across) for across in (False, True) for near in (False,
 class Placed(NamedTuple):
     """A thing in view."""
 
-    thing: Thing
+    thing: WorldObject
     mesh: Mesh
     base: Array  # world position of its origin
     heading: float  # radians counter-clockwise from east
@@ -52,7 +52,7 @@ class Placement:
     upright: Flags
 
     @classmethod
-    def of(cls, scene: Scene, camera: Camera, view: View, season: str) -> Placement:
+    def of(cls, scene: Scene, camera: Camera, view: CameraView, season: str) -> Placement:
         """Find the things that a camera may see."""
         group = _everything(scene.track, scene.scenery, scene.actors, season)
         length = scene.track.length
@@ -91,7 +91,7 @@ class Placement:
 class _Group:
     """Things with all that does not depend on the view."""
 
-    things: tuple[Thing, ...]
+    things: tuple[WorldObject, ...]
     meshes: tuple[tuple[Mesh, ...], ...]  # of each thing, by variant
     along: Floats
     base: Array
@@ -104,7 +104,7 @@ class _Group:
 
 # Scenery and tracks are told apart by identity, which is much faster to look up than hundreds of things.
 @lru_cache(maxsize=64)
-def _everything(track: Track, scenery: Scenery, actors: tuple[Thing, ...], season: str) -> _Group:
+def _everything(track: Track, scenery: Scenery, actors: tuple[WorldObject, ...], season: str) -> _Group:
     one, other = _scenery_group(track, scenery, season), _group(track, actors, season)
     return _Group(
         one.things + other.things,
@@ -124,7 +124,7 @@ def _scenery_group(track: Track, scenery: Scenery, season: str) -> _Group:
     return _group(track, scenery.things, season)
 
 
-def _group(track: Track, things: tuple[Thing, ...], season: str) -> _Group:
+def _group(track: Track, things: tuple[WorldObject, ...], season: str) -> _Group:
     s, d, yaw = (np.array([getattr(t, name) for t in things], dtype=float) for name in ("s", "d", "yaw"))
     base = track.position(s, d)
     built_up = np.array([zone.built_up for zone in track.zones])[track.zone_index(s)]

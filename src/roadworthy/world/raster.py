@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import SceneError
 from roadworthy.world.arrays import Array, Bytes, Ids, Indices, Ints, Packed, look_up
-from roadworthy.world.camera import Camera, Projection, View
+from roadworthy.world.camera import Camera, CameraView, PinholeProjection
 from roadworthy.world.geometry import Geometry, geometry
 from roadworthy.world.painter import NEAR, Faces, Silhouette, draw
 from roadworthy.world.scene import Scene
@@ -81,7 +81,7 @@ class Raster:
     """The painted buffer and the per-face tables that turn a face number into truth."""
 
     camera: Camera
-    view: View
+    view: CameraView
     geometry: Geometry
     ids: Ids  # supersampled face numbers
     index: Indices  # face numbers at the picture's own pixels
@@ -100,7 +100,7 @@ class Raster:
 
 
 @lru_cache(maxsize=4)
-def _rays(camera: Camera) -> tuple[Array, Array, Projection]:
+def _rays(camera: Camera) -> tuple[Array, Array, PinholeProjection]:
     """Rays (x, y, 1) through the sample point of each pixel, the first of its sub-pixels: x and y apart.
 
     Whole planes of them, because numpy is faster with those than with a row or a column.

@@ -11,7 +11,7 @@ import numpy as np
 from roadworthy.errors import SceneError
 from roadworthy.seeding import rng_for
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.scene import Details, Marking, Scene, Scenery, Thing
+from roadworthy.world.scene import Details, Marking, Scene, Scenery, WorldObject
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE, ROAD_HALF_WIDTH, Track
 from roadworthy.world.track import track as built_in_track
@@ -27,7 +27,7 @@ _SIGN_POST = ROAD_HALF_WIDTH + 0.7
 def scenery_of(track_name: str, seed: int) -> Scenery:
     """Return the scenery of a built-in track; the same seed always gives the same."""
     track = built_in_track(track_name)
-    planner = _Planner(track, rng_for(seed, "scenery", track_name))
+    planner = _RoadsidePlanner(track, rng_for(seed, "scenery", track_name))
     planner.crossings()
     planner.speed_signs()
     planner.turn_signs()
@@ -35,13 +35,13 @@ def scenery_of(track_name: str, seed: int) -> Scenery:
     return Scenery(tuple(planner.things), tuple(planner.markings))
 
 
-class _Planner:
+class _RoadsidePlanner:
     """Places things one after another, keeping them off the road and off each other."""
 
     def __init__(self, track: Track, rng: np.random.Generator) -> None:
         self.track = track
         self.rng = rng
-        self.things: list[Thing] = []
+        self.things: list[WorldObject] = []
         self.markings: list[Marking] = []
         self._taken: list[tuple[float, float, float]] = []
         self._road_s = np.arange(0, track.length, 4.0)
@@ -52,7 +52,7 @@ class _Planner:
     ) -> None:
         """Add a thing unless it would stand on a road or in another thing."""
         details["look"] = int(self.rng.integers(10_000))
-        thing = Thing(len(self.things) + 1, element, s % self.track.length, d, **details)
+        thing = WorldObject(len(self.things) + 1, element, s % self.track.length, d, **details)
         if radius is None:
             radius = math.hypot(*mesh_of(thing, near=True).footprint) / 2
         x, y, _ = self.track.position(thing.s, d).tolist()
@@ -63,7 +63,7 @@ class _Planner:
         self.things.append(thing)
         self._taken.append((x, y, radius))
 
-    def _on_road(self, thing: Thing, at: tuple[float, float], radius: float) -> bool:
+    def _on_road(self, thing: WorldObject, at: tuple[float, float], radius: float) -> bool:
         """Tell whether a place is too deep inside a bend or too near to another stretch of the road."""
         bend = float(self.track.curvature(thing.s))
         if thing.d * bend > 0 and abs(thing.d) + radius > 0.65 / abs(bend):

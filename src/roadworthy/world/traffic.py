@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 
 from roadworthy.errors import SceneError
-from roadworthy.world.scene import FIRST_ACTOR_ID, Details, Scene, Thing
+from roadworthy.world.scene import FIRST_ACTOR_ID, Details, Scene, WorldObject
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE, Track
 
@@ -38,12 +38,12 @@ class _Cast:
     def __init__(self, track: Track, rng: np.random.Generator) -> None:
         self.track = track
         self.rng = rng
-        self.actors: list[Thing] = []
+        self.actors: list[WorldObject] = []
 
     def add(self, element: str, s: float, d: float, **details: Unpack[Details]) -> None:
         details["look"] = int(self.rng.integers(10_000))
         number = FIRST_ACTOR_ID + len(self.actors)
-        self.actors.append(Thing(number, element, s % self.track.length, d, **details))
+        self.actors.append(WorldObject(number, element, s % self.track.length, d, **details))
 
     def vehicle(self, s: float, *, oncoming: bool) -> None:
         d, yaw = (-LANE_CENTRE, math.pi) if oncoming else (LANE_CENTRE, 0.0)
@@ -65,15 +65,15 @@ class _Cast:
         """Return how many pedestrians to expect around a place."""
         return 0.7 if self.track.zone(s).built_up else 0.12
 
-    def untangled(self) -> tuple[Thing, ...]:
+    def untangled(self) -> tuple[WorldObject, ...]:
         """Return the actors without those that would stand inside one placed before them."""
-        kept: list[Thing] = []
+        kept: list[WorldObject] = []
         for actor in self.actors:
             if all(self._apart(actor, other) for other in kept):
                 kept.append(actor)
         return tuple(kept)
 
-    def _apart(self, one: Thing, other: Thing) -> bool:
+    def _apart(self, one: WorldObject, other: WorldObject) -> bool:
         lengths = mesh_of(one, near=True).footprint[0] + mesh_of(other, near=True).footprint[0]
         return abs(self.track.ahead(other.s, one.s)) > lengths / 2 + 1.0 or abs(other.d - one.d) > 1.9
 
@@ -85,7 +85,7 @@ def _check_density(density: float) -> None:
 
 def traffic_near(
     track: Track, s: float, rng: np.random.Generator, *, density: float = 1.0
-) -> tuple[Thing, ...]:
+) -> tuple[WorldObject, ...]:
     """Return vehicles and people in view of a place: ahead in our lane, oncoming, and on the roadside."""
     _check_density(density)
     cast = _Cast(track, rng)
@@ -106,7 +106,7 @@ def traffic_near(
 
 def traffic_around(
     track: Track, s: float, rng: np.random.Generator, *, density: float = 1.0
-) -> tuple[Thing, ...]:
+) -> tuple[WorldObject, ...]:
     """Return vehicles and people spread over the whole track, leaving room round ``s``."""
     _check_density(density)
     cast = _Cast(track, rng)
@@ -121,7 +121,7 @@ def traffic_around(
     return cast.untangled()
 
 
-def traffic_after(scene: Scene, dt: float) -> tuple[Thing, ...]:
+def traffic_after(scene: Scene, dt: float) -> tuple[WorldObject, ...]:
     """Return the actors of a scene ``dt`` seconds later; nobody drives into the one ahead."""
     length = scene.track.length
     riding = [actor for actor in scene.actors if actor.element in ("vehicle", "bicyclist")]
@@ -133,11 +133,11 @@ def traffic_after(scene: Scene, dt: float) -> tuple[Thing, ...]:
     return tuple(moved)
 
 
-def _direction(actor: Thing) -> float:
+def _direction(actor: WorldObject) -> float:
     return 1.0 if math.cos(actor.yaw) > 0 else -1.0
 
 
-def _pace(actor: Thing, scene: Scene, riding: Sequence[Thing]) -> float:
+def _pace(actor: WorldObject, scene: Scene, riding: Sequence[WorldObject]) -> float:
     """Speed of a vehicle that keeps its distance from others and from the ego-vehicle."""
     track, direction = scene.track, _direction(actor)
     pace = actor.speed

@@ -82,7 +82,7 @@ class Encoding:
         for function in self.spec.functions:
             # Also those that no condition comes to ask: a picture shows them all.
             if not function.parameters:
-                self._call(syntax.Call(function.name), {})
+                self._call(syntax.FunctionCall(function.name), {})
         true = SymbolicBool.of(z3.BoolVal(True))
         condition = self.spec.precondition
         self.precondition = true if condition is None else self._truth(condition, {})
@@ -104,19 +104,19 @@ class Encoding:
         match expression:
             case syntax.Name():
                 return self._bound(expression, scope)
-            case syntax.Call():
+            case syntax.FunctionCall():
                 return self._call(expression, scope)
-            case syntax.Relation():
+            case syntax.BoxRelation():
                 return self._relation(expression, scope)
             case syntax.Not():
                 return ~self._truth(expression.operand, scope)
             case syntax.And():
                 return SymbolicBool.every([self._truth(one, scope) for one in expression.operands])
-            case syntax.Or():
+            case syntax.Disjunction():
                 return SymbolicBool.some([self._truth(one, scope) for one in expression.operands])
             case syntax.Quantified():
                 return self._quantified(expression, scope)
-            case syntax.Projection():
+            case syntax.AxisProjection():
                 return self._projection(expression, scope)
             case syntax.Width():
                 return self._width(self._interval(expression.interval, scope))
@@ -166,7 +166,7 @@ class Encoding:
             raise InputError(f"expected a set of boxes, got a {type(value).__name__}")
         return value
 
-    def _call(self, expression: syntax.Call, scope: Scope) -> Symbolic:
+    def _call(self, expression: syntax.FunctionCall, scope: Scope) -> Symbolic:
         """Return the value of an external function: unknown, but the same for the same arguments."""
         declared = self._types.get(expression.function)
         if declared is None:
@@ -199,11 +199,11 @@ class Encoding:
 
         sure = z3.BoolVal(True)
         match expression:
-            case syntax.Number():
+            case syntax.RealNumber():
                 return SymbolicReal(z3.RealVal(Fraction(str(expression.value))), None, sure)
-            case syntax.Truth():
+            case syntax.TruthConstant():
                 return SymbolicBool.of(z3.BoolVal(expression.value))
-            case syntax.Image():
+            case syntax.ImageBox():
                 zero, (width, height) = z3.RealVal(0), self.size
                 sides = (SymbolicInterval(zero, end, sure, sure) for end in (width, height))
                 return SymbolicBox(*sides)
@@ -262,7 +262,7 @@ class Encoding:
         defined = [lower.defined, upper.defined, lower.numerator <= upper.numerator]
         return SymbolicInterval(lower.numerator, upper.numerator, z3.BoolVal(True), conjunction(defined))
 
-    def _relation(self, expression: syntax.Relation, scope: Scope) -> Symbolic:
+    def _relation(self, expression: syntax.BoxRelation, scope: Scope) -> Symbolic:
         left, right = (self.value(one, scope) for one in (expression.left, expression.right))
         if isinstance(left, SymbolicReal) and isinstance(right, SymbolicInterval):
             left = self._plain(left)
@@ -272,7 +272,7 @@ class Encoding:
             one for one in (left, right) if isinstance(one, SymbolicReal) and one.denominator is not None
         ]
         numbers = [expression.left, expression.right]
-        if shares and not any(isinstance(one, syntax.Number) for one in numbers):
+        if shares and not any(isinstance(one, syntax.RealNumber) for one in numbers):
             self.areas.multiplied = True
         return related(expression.operator, left, right)
 
@@ -294,7 +294,7 @@ class Encoding:
         self.facts.append(z3.Implies(value.defined, quotient * value.denominator == value.numerator))
         return SymbolicReal(quotient, None, value.defined)
 
-    def _projection(self, expression: syntax.Projection, scope: Scope) -> Symbolic:
+    def _projection(self, expression: syntax.AxisProjection, scope: Scope) -> Symbolic:
         """Return a side of a box, or an end of it (Definition 7)."""
         box = self._box(expression.box, scope)
         side = box.x if expression.axis == "x" else box.y

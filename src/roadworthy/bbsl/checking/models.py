@@ -36,7 +36,7 @@ _PATIENCE = 2000  # milliseconds for one wish
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionValue:
     """An external function, what it was called with, and its value."""
 
     function: str
@@ -48,7 +48,7 @@ class Call:
 class Model:
     """Values of the external functions, y upward, and the size of the image."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[FunctionValue, ...]
     width: float
     height: float
 
@@ -191,7 +191,7 @@ def _read(model: z3.ModelRef, encoding: Encoding) -> Model:
         return bool(model.eval(formula, model_completion=True))
 
     calls = [
-        Call(one.function, tuple(map(value, one.arguments)), value(one.value))
+        FunctionValue(one.function, tuple(map(value, one.arguments)), value(one.value))
         for one in encoding.applications
     ]
     width, height = (number(one) for one in encoding.size)

@@ -34,7 +34,7 @@ from roadworthy.errors import InputError
 
 
 @dataclass(frozen=True)
-class Change:
+class BorderChange:
     """The nearest box that leads to another case.
 
     Attributes:
@@ -59,7 +59,7 @@ def nearest_changes(
     width: float,
     tolerance: float = 0.01,
     seconds: float = 5.0,
-) -> list[Change]:
+) -> list[BorderChange]:
     """Return for every case that a box does not lead to the nearest box that leads to it, the nearest first.
 
     Args:
@@ -98,12 +98,12 @@ def nearest_changes(
         raise InputError(f"{function!r} must be an external function of type bb")
     before = labels_of(spec.evaluate(bindings, height=height, width=width))
     others = [label for label in dict.fromkeys(spec.labels) if label not in before]
-    search = _Search(spec, bindings, function, Coordinates(height, width), tolerance, seconds)
+    search = _BorderSearch(spec, bindings, function, Coordinates(height, width), tolerance, seconds)
     found = [search.nearest(label, before) for label in others]
     return sorted((one for one in found if one is not None), key=lambda one: one.distance)
 
 
-class _Search:
+class _BorderSearch:
     """Looks for the nearest box; everything but the one box is pinned."""
 
     def __init__(
@@ -133,7 +133,7 @@ class _Search:
             raise InputError(f"{function}() has no box to start from")
         self._start = start
 
-    def nearest(self, label: str, before: tuple[str, ...]) -> Change | None:
+    def nearest(self, label: str, before: tuple[str, ...]) -> BorderChange | None:
         """Return the nearest box for which a case holds; None when none is there, or found in time."""
         import z3
 
@@ -170,7 +170,11 @@ class _Search:
             self._spec.evaluate(values, height=self._coordinates.height, width=self._coordinates.width)
         )
         # What z3 found must stand evaluation.
-        return Change(before, after, (x1, y1, x2, y2), _moved(self._start, best)) if label in after else None
+        return (
+            BorderChange(before, after, (x1, y1, x2, y2), _moved(self._start, best))
+            if label in after
+            else None
+        )
 
     def _descend(self, solver: Any, moved: SymbolicBox) -> Box | None:
         """Halve the distance that is left until no nearer box is found."""

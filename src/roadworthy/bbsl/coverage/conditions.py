@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.bbsl.evaluation import Evaluator
-from roadworthy.bbsl.margins import Context, Margin, Margins
+from roadworthy.bbsl.margins import Margin, MarginContext, Margins
 from roadworthy.bbsl.specification import Spec
-from roadworthy.bbsl.syntax import And, Expression, Not, Or, Quantified, Truth
+from roadworthy.bbsl.syntax import And, Disjunction, Expression, Not, Quantified, TruthConstant
 from roadworthy.bbsl.values import Coordinates
 from roadworthy.errors import InputError
 
@@ -157,7 +157,7 @@ class SpecCoverage:
         if place is not None:
             self._stand(place, width, height)
         if self.spec.precondition is not None:
-            read.condition(self.spec.precondition, Context())
+            read.condition(self.spec.precondition, MarginContext())
             if evaluator.condition(self.spec.precondition, {}) is not True:
                 self.outside += 1
                 return
@@ -227,14 +227,14 @@ def _finite(value: float) -> float | None:
 def _atoms(expression: Expression) -> Iterator[Expression]:
     """Yield the relations and truth values that a condition is made of."""
     match expression:
-        case And() | Or():
+        case And() | Disjunction():
             for one in expression.operands:
                 yield from _atoms(one)
         case Not():
             yield from _atoms(expression.operand)
         case Quantified():
             yield from _atoms(expression.body)
-        case Truth():
+        case TruthConstant():
             return
         case _:
             yield expression
@@ -249,10 +249,10 @@ class _Recording(Margins):
         super().__init__(evaluator, moving)
         self._atoms = atoms
 
-    def condition(self, part: Expression, context: Context) -> Margin:
+    def condition(self, part: Expression, context: MarginContext) -> Margin:
         """Return the margin of a condition."""
         margin = super().condition(part, context)
-        if id(part) in self._atoms and not isinstance(part, And | Or | Not | Quantified):
+        if id(part) in self._atoms and not isinstance(part, And | Disjunction | Not | Quantified):
             held = self._evaluator.condition(part, context.values)
             self._atoms[id(part)].add(margin, held)
         return margin

@@ -5,7 +5,7 @@ from __future__ import annotations
 from roadworthy.bbsl.testing.judging import (
     MATCHINGS,
     OUTSIDE,
-    Judgement,
+    FrameJudgement,
     Matched,
     Matching,
     Outside,
@@ -16,15 +16,15 @@ from roadworthy.bbsl.testing.judging import (
 )
 from roadworthy.bbsl.testing.labelled import LabelledFrames
 from roadworthy.bbsl.testing.roles import ObjectRole, find_role
-from roadworthy.bbsl.testing.tables import Cell, Comparison, Count, compare
+from roadworthy.bbsl.testing.tables import Cell, Count, IouComparison, compare
 
 __all__ = [
     "MATCHINGS",
     "OUTSIDE",
     "Cell",
-    "Comparison",
+    "IouComparison",
     "Count",
-    "Judgement",
+    "FrameJudgement",
     "LabelledFrames",
     "Matched",
     "Matching",

@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.bbsl.evaluation import Evaluator, Outcome
-from roadworthy.bbsl.margins import Context, Margin, Margins
+from roadworthy.bbsl.evaluation import Evaluator, SpecificationOutcome
+from roadworthy.bbsl.margins import Margin, MarginContext, Margins
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.values import Coordinates
 from roadworthy.cases import Case, Scalar, Status, Verdict
@@ -83,9 +83,9 @@ def row_of(verdict: Verdict) -> TestRow | None:
     """Return the row that a verdict carries; None when it is an error, which carries none.
 
     Example:
-        >>> from roadworthy.cases import Drive
+        >>> from roadworthy.cases import RecordDrive
         >>> row = TestRow("000007", ("stop",), ("stop",), True, 4.5, 0.8, (0, 0, 2, 2), (0, 0, 2, 3))
-        >>> row_of(row.verdict(Case("000007#0", "R1", (Drive("-"),)))) == row
+        >>> row_of(row.verdict(Case("000007#0", "R1", (RecordDrive("-"),)))) == row
         True
     """
     known = verdict.measures
@@ -238,7 +238,7 @@ _SCOPE = "\0precondition"  # no label of a case
 
 
 @dataclass(frozen=True)
-class Judgement:
+class FrameJudgement:
     """The verdict on one test case.
 
     Attributes:
@@ -276,7 +276,7 @@ def judge(
     width: float | None = None,
     moving: tuple[str, ...] = (),
     outside: Outside = "fail",
-) -> Judgement:
+) -> FrameJudgement:
     """Judge the detections by the ground truth.
 
     Args:
@@ -298,33 +298,33 @@ def judge(
         ... ''')
         >>> truth, found = {"vehicle": [600, 180, 700, 300]}, {"vehicle": [600, 180, 700, 270]}
         >>> judge(spec, truth, found, height=375, moving=("vehicle",))
-        Judgement(passed=False, expected=('stop',), found=('NOT stop',), margin=-5.0, reason='')
+        FrameJudgement(passed=False, expected=('stop',), found=('NOT stop',), margin=-5.0, reason='')
     """
     check_outside(outside)
     outcome = spec.evaluate(truth, height=height, width=width)
     reason = out_of_scope(outcome, "the ground truth")
     if reason:
-        return Judgement(None, (), None, math.nan, reason)
+        return FrameJudgement(None, (), None, math.nan, reason)
     expected = labels_of(outcome)
     outcome = spec.evaluate(detected, height=height, width=width)
     reason = out_of_scope(outcome, "the detections")
     if reason:
-        return Judgement(False if outside == "fail" else None, expected, None, -math.inf, reason)
+        return FrameJudgement(False if outside == "fail" else None, expected, None, -math.inf, reason)
     found = labels_of(outcome)
     margins = _margins(spec, Evaluator(spec.prepared, detected, Coordinates(height, width)), moving)
-    return Judgement(found == expected, expected, found, verdict_margin(expected, found, margins))
+    return FrameJudgement(found == expected, expected, found, verdict_margin(expected, found, margins))
 
 
-def labels_of(outcome: Outcome) -> tuple[str, ...]:
+def labels_of(outcome: SpecificationOutcome) -> tuple[str, ...]:
     """Return the cases that hold, in the order of the specification."""
     return tuple(label for label, value in outcome.values.items() if value)
 
 
-def out_of_scope(outcome: Outcome, boxes: str) -> str:
+def out_of_scope(outcome: SpecificationOutcome, boxes: str) -> str:
     """Return why a specification says nothing of some boxes; empty where it does say something.
 
     Example:
-        >>> out_of_scope(Outcome(False, {"stop": None}), "the detections")
+        >>> out_of_scope(SpecificationOutcome(False, {"stop": None}), "the detections")
         'the precondition does not hold for the detections'
     """
     if outcome.applies is not True:
@@ -339,7 +339,7 @@ def _margins(spec: Spec, evaluator: Evaluator, moving: tuple[str, ...]) -> dict[
     read = Margins(evaluator, moving)
     margins = {case.label: read.case(case) for case in spec.case_blocks}
     if spec.precondition is not None:
-        margins[_SCOPE] = read.condition(spec.precondition, Context())
+        margins[_SCOPE] = read.condition(spec.precondition, MarginContext())
     return margins
 
 

@@ -11,7 +11,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 
 
-class _Labels(Protocol):
+class _BoxLabels(Protocol):
     """A data set that knows the boxes of a frame without its image, such as `KittiDataset`."""
 
     @property
@@ -45,7 +45,7 @@ class LabelledFrames:
         (1, Frame('000007', 1242x375, 1 boxes))
     """
 
-    def __init__(self, labels: _Labels, width: int, height: int) -> None:
+    def __init__(self, labels: _BoxLabels, width: int, height: int) -> None:
         if width < 1 or height < 1:
             raise InputError(f"the size of the frames must be 1x1 or more, got {width}x{height}")
         self._labels = labels

@@ -24,7 +24,7 @@ _KEYS = ("spec", "values", "data", "system")
 
 
 @dataclass(frozen=True)
-class SuiteTest:
+class SuiteSpecification:
     """One test of a suite.
 
     Attributes:
@@ -42,7 +42,7 @@ class SuiteTest:
     system: str
 
 
-def load_suite(path: str | PathLike[str]) -> tuple[SuiteTest, ...]:
+def load_suite(path: str | PathLike[str]) -> tuple[SuiteSpecification, ...]:
     """Read a suite from a YAML file; files of specifications are looked for beside it.
 
     Raises:
@@ -72,5 +72,5 @@ def load_suite(path: str | PathLike[str]) -> tuple[SuiteTest, ...]:
         if not isinstance(values, dict):
             raise InputError(f"{where}: the values of test {id} must be a mapping, got {values!r}")
         spec = Path(path).parent / given["spec"]
-        found.append(SuiteTest(str(id), spec, dict(values), given["data"], given["system"]))
+        found.append(SuiteSpecification(str(id), spec, dict(values), given["data"], given["system"]))
     return tuple(found)

@@ -59,7 +59,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class IouComparison:
     """A specification beside IoU (Table 3), and where they differ (Table 4).
 
     Attributes:
@@ -112,7 +112,7 @@ def compare(
     *,
     thresholds: Sequence[float] = THRESHOLDS,
     expectations: Sequence[str] = (),
-) -> Comparison:
+) -> IouComparison:
     """Return how a specification judges beside IoU.
 
     Args:
@@ -139,7 +139,7 @@ def compare(
     names = list(dict.fromkeys([*expectations, *sorted({row.expectation for row in judged})]))
     cells = {threshold: _cells(with_iou, threshold, names) for threshold in thresholds} if with_iou else {}
     iou = {threshold: _counted([(row.iou or 0.0) >= threshold for row in with_iou]) for threshold in cells}
-    return Comparison(_counted([bool(row.passed) for row in judged]), iou, cells, apart)
+    return IouComparison(_counted([bool(row.passed) for row in judged]), iou, cells, apart)
 
 
 def _counted(verdicts: Sequence[bool]) -> Count:

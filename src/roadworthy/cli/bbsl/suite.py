@@ -28,8 +28,8 @@ from roadworthy.cli.bbsl.trying import Allow, Match, Outside
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.bbsl.testing import Comparison
-    from roadworthy.bbsl.testing.suites import SuiteTest
+    from roadworthy.bbsl.testing import IouComparison
+    from roadworthy.bbsl.testing.suites import SuiteSpecification
     from roadworthy.cases import Outcome
 
 
@@ -92,7 +92,7 @@ def suite(
         )
         for test in tests
     }
-    results: list[tuple[SuiteTest, Outcome, Comparison]] = []
+    results: list[tuple[SuiteSpecification, Outcome, IouComparison]] = []
     for test in tracked(tests, "Testing"):
         outcome, rows = trials[test.id].run(None if out is None else out / test.id)
         results.append((test, outcome, compare(rows, expectations=trials[test.id].subject.spec.labels)))
@@ -103,7 +103,9 @@ def suite(
     raise typer.Exit(int(any(outcome.status.value == "violated" for _, outcome, _ in results)))
 
 
-def _named(option: str, given: Sequence[str] | None, tests: Sequence[SuiteTest], kind: str) -> dict[str, str]:
+def _named(
+    option: str, given: Sequence[str] | None, tests: Sequence[SuiteSpecification], kind: str
+) -> dict[str, str]:
     """Return what every name that the tests use stands for."""
     known: dict[str, str] = {}
     for text in given or ():
@@ -120,7 +122,7 @@ def _named(option: str, given: Sequence[str] | None, tests: Sequence[SuiteTest],
     return {name: known[name] for name in used}
 
 
-def _document(test: SuiteTest, outcome: Outcome, table: Comparison) -> dict[str, Any]:
+def _document(test: SuiteSpecification, outcome: Outcome, table: IouComparison) -> dict[str, Any]:
     return {
         "id": test.id,
         "specification": test.spec.stem,
@@ -132,7 +134,7 @@ def _document(test: SuiteTest, outcome: Outcome, table: Comparison) -> dict[str,
     }
 
 
-def _print(results: Sequence[tuple[SuiteTest, Outcome, Comparison]]) -> None:
+def _print(results: Sequence[tuple[SuiteSpecification, Outcome, IouComparison]]) -> None:
     thresholds = list(dict.fromkeys(one for _, _, table in results for one in table.iou))
     grid = plain_table("test", "data", "system", *(f"IoU {one:g}" for one in thresholds), "specification")
     for test, _, table in results:

@@ -35,7 +35,7 @@ from roadworthy.cli.bbsl._trial import Trial
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.bbsl.testing import Comparison, TestRow
+    from roadworthy.bbsl.testing import IouComparison, TestRow
     from roadworthy.cases import Dataset, Outcome
 
 
@@ -132,13 +132,13 @@ def _thresholds(text: str) -> list[float]:
     return found
 
 
-def _compared(rows: Sequence[TestRow], thresholds: Sequence[float], subject: Subject) -> Comparison:
+def _compared(rows: Sequence[TestRow], thresholds: Sequence[float], subject: Subject) -> IouComparison:
     from roadworthy.bbsl.testing import compare
 
     return compare(rows, thresholds=thresholds, expectations=subject.spec.labels)
 
 
-def _draw(table: Comparison, subject: Subject, data: Dataset, out: Path) -> list[Path]:
+def _draw(table: IouComparison, subject: Subject, data: Dataset, out: Path) -> list[Path]:
     """Draw an example for every cell, a picture for each threshold."""
     from roadworthy.bbsl.testing import LabelledFrames
     from roadworthy.report.bbsl import draw_cells
@@ -165,7 +165,7 @@ def _draw(table: Comparison, subject: Subject, data: Dataset, out: Path) -> list
 
 
 def _document(
-    trial: Trial, outcome: Outcome, table: Comparison, rows: Sequence[TestRow], pictures: Sequence[Path]
+    trial: Trial, outcome: Outcome, table: IouComparison, rows: Sequence[TestRow], pictures: Sequence[Path]
 ) -> dict[str, Any]:
     return {
         "specification": trial.name,
@@ -180,7 +180,7 @@ def _document(
     }
 
 
-def _print(trial: Trial, outcome: Outcome, table: Comparison, rows_of: Sequence[TestRow]) -> None:
+def _print(trial: Trial, outcome: Outcome, table: IouComparison, rows_of: Sequence[TestRow]) -> None:
     out = console()
     out.print(f"{trial.name} on {trial.data.name} by {trial.system.name}", markup=False, soft_wrap=True)
     rows = plain_table("test", "T/(T+F)")

@@ -15,12 +15,12 @@ from roadworthy.errors import InputError, SystemUnderTestError
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset, Requirement
     from roadworthy.models import SystemUnderTest
-    from roadworthy.reliability import Measure, Preservation
+    from roadworthy.reliability import Preservation, TaskMeasure
     from roadworthy.runs import ImageRetention, SeveralResults
     from roadworthy.runs.store import Tested
 
 
-def measures_of(system: SystemUnderTest, data: Dataset, texts: Sequence[str]) -> list[Measure]:
+def measures_of(system: SystemUnderTest, data: Dataset, texts: Sequence[str]) -> list[TaskMeasure]:
     """Return the measures that fit a model as it was opened, of those that are given, or the usual ones.
 
     Raises:

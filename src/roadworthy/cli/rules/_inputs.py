@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from roadworthy.frames import Frame
     from roadworthy.models import SystemUnderTest
     from roadworthy.rules.expectation import Quantity
-    from roadworthy.rules.generation import Plan
+    from roadworthy.rules.generation import RulePlan
     from roadworthy.transforms import Transform, UserEngine
 
 
@@ -27,7 +27,7 @@ def plans_of(
     gallery: str = "shipped",
     traffic: str = "right",
     skip: bool = False,
-) -> tuple[dict[str, Plan], dict[str, str]]:
+) -> tuple[dict[str, RulePlan], dict[str, str]]:
     """Return how the rules that are given are tried, by their ids, and why others cannot be.
 
     Raises:
@@ -46,7 +46,7 @@ def plans_of(
     for name in only:
         if name not in texts:
             raise InputError(f"--only: there is no rule {name!r}; {suggest(name, texts)}")
-    plans: dict[str, Plan] = {}
+    plans: dict[str, RulePlan] = {}
     skipped: dict[str, str] = {}
     for id, text in texts.items():
         if only and id not in only:
@@ -64,7 +64,7 @@ def plans_of(
     return plans, skipped
 
 
-def _plan(text: str, engines: Sequence[UserEngine], gallery: str, traffic: str) -> Plan:
+def _plan(text: str, engines: Sequence[UserEngine], gallery: str, traffic: str) -> RulePlan:
     from roadworthy.rules import parse
     from roadworthy.rules.generation import plan_for
 

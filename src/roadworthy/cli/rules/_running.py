@@ -17,7 +17,7 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset, Requirement, Scalar
     from roadworthy.models import SystemUnderTest
-    from roadworthy.rules.generation import Plan
+    from roadworthy.rules.generation import RulePlan
     from roadworthy.rules.tables import Spent, Tally
     from roadworthy.runs import ImageRetention, SeveralResults
     from roadworthy.runs.store import Tested
@@ -49,7 +49,7 @@ class Campaign:
         noticed: What looks wrong with the models, in what the rules speak of, likewise.
     """
 
-    plans: Mapping[str, Plan]
+    plans: Mapping[str, RulePlan]
     systems: Sequence[SystemUnderTest]
     data: Dataset
     out: Path

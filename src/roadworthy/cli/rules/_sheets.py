@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from roadworthy.cli.rules._running import Campaign
     from roadworthy.frames import Frame
     from roadworthy.report import Image, Tile
-    from roadworthy.rules.generation import Plan
+    from roadworthy.rules.generation import RulePlan
     from roadworthy.rules.shrinking import Shrunk
     from roadworthy.runs import SeveralResults
 
@@ -23,7 +23,7 @@ _TILE_WIDTH = 480
 
 
 def violation_sheet(
-    plan: Plan, rows: Sequence[Mapping[str, Scalar]], images: Path, *, title: str, note: str = ""
+    plan: RulePlan, rows: Sequence[Mapping[str, Scalar]], images: Path, *, title: str, note: str = ""
 ) -> Image:
     """Return a row for each of some violations: the original, its follow-ups, and where the last one differs.
 
@@ -50,7 +50,7 @@ def violation_sheet(
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
 
 
-def shrunk_sheet(plan: Plan, found: Sequence[Shrunk], *, title: str, note: str = "") -> Image:
+def shrunk_sheet(plan: RulePlan, found: Sequence[Shrunk], *, title: str, note: str = "") -> Image:
     """Return a row for each shrunk violation: the original, and the least change that still violates."""
     from roadworthy.report import Tile, contact_sheet, draw_difference
 
@@ -67,7 +67,7 @@ def shrunk_sheet(plan: Plan, found: Sequence[Shrunk], *, title: str, note: str =
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
 
 
-def _brief(plan: Plan) -> Sequence[str]:
+def _brief(plan: RulePlan) -> Sequence[str]:
     """Return what each follow-up changes, in so few words that they fit below it."""
     from roadworthy.rules.reading import change_in_brief
 
@@ -77,7 +77,7 @@ def _brief(plan: Plan) -> Sequence[str]:
     return [", ".join(change_in_brief(change) for change in block.changes) for block in blocks]
 
 
-def _answers(plan: Plan, row: Mapping[str, Scalar]) -> list[dict[str, float]]:
+def _answers(plan: RulePlan, row: Mapping[str, Scalar]) -> list[dict[str, float]]:
     """Return what the model answered to each of the frames, as far as the rule speaks of it."""
     answers: list[dict[str, float]] = [{} for _ in range(len(plan.scenarios) + 1)]
     for number, expectation in enumerate(plan.expectations, 1):
@@ -89,7 +89,7 @@ def _answers(plan: Plan, row: Mapping[str, Scalar]) -> list[dict[str, float]]:
 
 
 def _tiles(
-    plan: Plan, frames: Sequence[Frame], answers: Sequence[Mapping[str, float]], changes: Sequence[str]
+    plan: RulePlan, frames: Sequence[Frame], answers: Sequence[Mapping[str, float]], changes: Sequence[str]
 ) -> list[Tile]:
     from roadworthy.frames import Signals
     from roadworthy.report import Tile, draw_frame
@@ -105,7 +105,7 @@ def _tiles(
     return tiles
 
 
-def _reaction(plan: Plan, answers: Sequence[Mapping[str, float]], place: int) -> str:
+def _reaction(plan: RulePlan, answers: Sequence[Mapping[str, float]], place: int) -> str:
     """Return how the answer to one of the frames differs from the one before."""
     from roadworthy.rules.reading import reaction_in_brief
 

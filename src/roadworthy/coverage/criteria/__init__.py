@@ -19,7 +19,7 @@ from roadworthy.coverage.criteria.surprise import (
     Density,
     DistanceSurpriseCoverage,
     LikelihoodSurpriseCoverage,
-    Reference,
+    SurpriseReference,
     learn_reference,
 )
 
@@ -35,7 +35,7 @@ __all__ = [
     "MultisectionCoverage",
     "NeuronCoverage",
     "Ranges",
-    "Reference",
+    "SurpriseReference",
     "Scaling",
     "StrongActivationCoverage",
     "TopKCoverage",

@@ -29,7 +29,7 @@ from roadworthy.coverage.criteria.surprise import (
     Density,
     DistanceSurpriseCoverage,
     LikelihoodSurpriseCoverage,
-    Reference,
+    SurpriseReference,
 )
 from roadworthy.errors import InputError, suggest
 
@@ -148,7 +148,11 @@ class Mixture:
         return frozenset(one.needs for one in self.choices)
 
     def make(
-        self, layers: tuple[Layer, ...], *, ranges: Ranges | None = None, reference: Reference | None = None
+        self,
+        layers: tuple[Layer, ...],
+        *,
+        ranges: Ranges | None = None,
+        reference: SurpriseReference | None = None,
     ) -> Cells | Mixed:
         """Return the criterion for a network, a mix where there are several.
 
@@ -225,12 +229,12 @@ def _patterns(layers: tuple[Layer, ...], *, k: int = 3, buckets: int = 65_536) -
     return TopKPatterns(layers, k=k, buckets=buckets)
 
 
-def _likelihood(reference: Reference, *, density: Density = "kde", buckets: int = 1000) -> Cells:
+def _likelihood(reference: SurpriseReference, *, density: Density = "kde", buckets: int = 1000) -> Cells:
     return LikelihoodSurpriseCoverage(reference, density=density, buckets=buckets)
 
 
 def _distance(
-    reference: Reference, *, groups: Literal["argmax", "none", "sign"] = "none", buckets: int = 1000
+    reference: SurpriseReference, *, groups: Literal["argmax", "none", "sign"] = "none", buckets: int = 1000
 ) -> Cells:
     chosen: Any = {"none": None, "sign": [0.0], "argmax": "argmax"}[groups]
     return DistanceSurpriseCoverage(reference, groups=chosen, buckets=buckets)
@@ -282,7 +286,11 @@ class CriterionChoice:
         return CriterionChoice(self.name, frozen({option: value, **self.options}))
 
     def make(
-        self, layers: tuple[Layer, ...], *, ranges: Ranges | None = None, reference: Reference | None = None
+        self,
+        layers: tuple[Layer, ...],
+        *,
+        ranges: Ranges | None = None,
+        reference: SurpriseReference | None = None,
     ) -> Cells:
         """Return the criterion for a network.
 

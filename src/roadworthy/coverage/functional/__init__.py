@@ -7,6 +7,6 @@ the form.
 from __future__ import annotations
 
 from roadworthy.coverage.functional.declaration import Dimension, OperatingDomain
-from roadworthy.coverage.functional.measuring import FunctionalCoverage, Row
+from roadworthy.coverage.functional.measuring import CoverageFigures, FunctionalCoverage
 
-__all__ = ["Dimension", "FunctionalCoverage", "OperatingDomain", "Row"]
+__all__ = ["Dimension", "FunctionalCoverage", "OperatingDomain", "CoverageFigures"]

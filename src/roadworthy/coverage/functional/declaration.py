@@ -32,19 +32,19 @@ Properties = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Thing:
+class DomainElement:
     """An ontology element with properties: what a bin asks for, or what a frame shows."""
 
     element: str
     properties: Properties = ()
 
     @classmethod
-    def of(cls, word: str, more: Mapping[str, str] | None = None) -> Thing:
+    def of(cls, word: str, more: Mapping[str, str] | None = None) -> DomainElement:
         """Return what a word means, with properties that were told besides."""
         element, properties = ontology().resolve_with_properties(word)
         return cls(element.name, tuple(sorted({**(more or {}), **properties}.items())))
 
-    def fits(self, wanted: Thing) -> bool | None:
+    def fits(self, wanted: DomainElement) -> bool | None:
         """Return whether this is what is wanted; None where its properties are not known well enough."""
         if wanted.element not in (self.element, *ontology().ancestors(self.element)):
             return False
@@ -54,7 +54,7 @@ class Thing:
         return True if all(key in known for key, _ in wanted.properties) else None
 
 
-Bin = Thing | str | tuple[float, float]
+Bin = DomainElement | str | tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,11 @@ class Dimension:
                 return (index,)
         return ()
 
-    def _fitting(self, things: Iterable[Thing] | None) -> tuple[int, ...] | None:
+    def _fitting(self, things: Iterable[DomainElement] | None) -> tuple[int, ...] | None:
         if things is None:
             return None
         found, doubtful = set(), False
-        wanted = [(index, one) for index, one in enumerate(self.bins) if isinstance(one, Thing)]
+        wanted = [(index, one) for index, one in enumerate(self.bins) if isinstance(one, DomainElement)]
         for thing in things:
             for index, one in wanted:
                 fits = thing.fits(one)
@@ -120,15 +120,15 @@ class Dimension:
         return None if doubtful and not found else tuple(sorted(found))
 
 
-def _things_in(frame: Frame) -> set[Thing] | None:
+def _things_in(frame: Frame) -> set[DomainElement] | None:
     """Return what the label map and the boxes show; None where there are neither."""
     labelled = set() if frame.labels is None else frame.labels.present().keys() - {VOID}
     if not labelled and frame.boxes is None:
         return None
-    things = {Thing(name) for name in labelled}
+    things = {DomainElement(name) for name in labelled}
     if frame.boxes is not None:
         pairs = zip(frame.boxes.classes, frame.boxes.attributes, strict=True)
-        things |= {Thing(name, tuple(sorted(facts.items()))) for name, facts in pairs}
+        things |= {DomainElement(name, tuple(sorted(facts.items()))) for name, facts in pairs}
     return things
 
 
@@ -137,9 +137,9 @@ def _fact(frame: Frame, name: str) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _condition(frame: Frame, word: str) -> Thing:
+def _condition(frame: Frame, word: str) -> DomainElement:
     level = _fact(frame, "level")
-    return Thing.of(word, {} if level is None else {"level": normalized(level)})
+    return DomainElement.of(word, {} if level is None else {"level": normalized(level)})
 
 
 def _level(frame: Frame) -> str | None:
@@ -147,7 +147,7 @@ def _level(frame: Frame) -> str | None:
     stated, weather = _fact(frame, "level"), _fact(frame, "weather")
     if stated is not None or weather is None or weather not in ontology():
         return stated
-    return dict(Thing.of(weather).properties).get("level")
+    return dict(DomainElement.of(weather).properties).get("level")
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ def _read_word(name: str, word: str) -> Bin:
         return normalized(word)
     if name == "level":
         return ontology().check_property("weather", "level", word)
-    thing = Thing.of(word)
+    thing = DomainElement.of(word)
     line = {thing.element, *ontology().ancestors(thing.element)}
     if name == "element" and (condition := ontology().condition_of(word)):
         raise OntologyError(f"{word!r} is no thing in an image: list it under {condition!r}")

@@ -15,7 +15,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 
 
-class Row(NamedTuple):
+class CoverageFigures(NamedTuple):
     """The figures of one dimension or cross.
 
     Attributes:
@@ -180,11 +180,11 @@ class FunctionalCoverage:
                 holes.append(f"{_title(group)}: {words} {said}")
         return holes
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[CoverageFigures]:
         """Return the figures of every dimension and cross."""
         figures = zip(self.domain.groups(), self._hits, self._unknown, self._outside, strict=True)
         return [
-            Row(_title(group), int(np.count_nonzero(hits)), hits.size, int(unknown), int(outside))
+            CoverageFigures(_title(group), int(np.count_nonzero(hits)), hits.size, int(unknown), int(outside))
             for group, hits, unknown, outside in figures
         ]
 
@@ -196,7 +196,7 @@ class FunctionalCoverage:
             weather                     0      5    0.0%        0        0
         """
         rows = self.rows()
-        whole = Row("all", self.covered, self.total, 0, 0)
+        whole = CoverageFigures("all", self.covered, self.total, 0, 0)
         width = max(len(row.name) for row in rows)
         head = f"{'':{width}}  tried   bins   share  unknown  outside"
         lines = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.cases import Scalar
-from roadworthy.coverage.clusters import Failure, cluster
+from roadworthy.coverage.clusters import BrokenRelation, cluster
 from roadworthy.coverage.search.originals import FINGERPRINT
 
 Row = Mapping[str, Scalar]
@@ -22,7 +22,7 @@ _NAME = re.compile(r"([\w-]+)\(")
 
 
 @dataclass(frozen=True)
-class Finding:
+class FailureGroup:
     """Failures that are alike.
 
     Attributes:
@@ -47,7 +47,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Growth:
+class CoverageGrowth:
     """How a search went.
 
     Attributes:
@@ -59,7 +59,7 @@ class Growth:
     failures: Sequence[int]
 
 
-def growth_of(rows: Iterable[Row], reached: float) -> Growth:
+def growth_of(rows: Iterable[Row], reached: float) -> CoverageGrowth:
     """Return how coverage and failures grew with the tries of a search.
 
     Args:
@@ -69,7 +69,7 @@ def growth_of(rows: Iterable[Row], reached: float) -> Growth:
     Example:
         >>> row = {"param.transform": "blur", "status": "violated", "measure.coverage": 0.5}
         >>> growth_of([{**row, "measure.gain": 0.25}, {"param.transform": "rain", "status": "error"}], 0.5)
-        Growth(coverage=[0.25, 0.5, 0.5], failures=[0, 1, 1])
+        CoverageGrowth(coverage=[0.25, 0.5, 0.5], failures=[0, 1, 1])
     """
     coverage: list[float] = []
     failures = [0]
@@ -84,10 +84,10 @@ def growth_of(rows: Iterable[Row], reached: float) -> Growth:
             before = coverage[-1] if coverage else float(after) - float(gain)
             coverage += [before] * missing + [float(after)]
     last = coverage[-1] if coverage else reached
-    return Growth(coverage + [last] * (len(failures) - len(coverage)), failures)
+    return CoverageGrowth(coverage + [last] * (len(failures) - len(coverage)), failures)
 
 
-def failures_of(rows: Iterable[Row]) -> list[tuple[Row, Failure]]:
+def failures_of(rows: Iterable[Row]) -> list[tuple[Row, BrokenRelation]]:
     """Return the rows that violate the requirement, each as a failure to be clustered.
 
     They are told apart by what the network did, its error and its last hidden layer, and not by the names of
@@ -105,11 +105,11 @@ def failures_of(rows: Iterable[Row]) -> list[tuple[Row, Failure]]:
         error, margin = float(str(row["measure.error"])), float(str(row["margin"]))
         if margin < 0:
             numbers = tuple(value for _, value in features)
-            found.append((row, Failure(str(row["case"]), GUIDED, 0, error, margin, numbers)))
+            found.append((row, BrokenRelation(str(row["case"]), GUIDED, 0, error, margin, numbers)))
     return found
 
 
-def findings_of(rows: Iterable[Row], *, radius: float = 1.0) -> list[Finding]:
+def findings_of(rows: Iterable[Row], *, radius: float = 1.0) -> list[FailureGroup]:
     """Return the distinct findings of a search, the one with the worst margin first.
 
     Args:
@@ -132,7 +132,7 @@ def findings_of(rows: Iterable[Row], *, radius: float = 1.0) -> list[Finding]:
         shares = sorted(((name, count / group.size) for name, count in names.items()), key=lambda x: -x[1])
         worst = group.representative
         found.append(
-            Finding(
+            FailureGroup(
                 worst.frame,
                 # Members come worst first, and the first of equals is taken.
                 str(min(members, key=lambda row: int(str(row.get("param.depth") or 0)))["case"]),
@@ -147,7 +147,7 @@ def findings_of(rows: Iterable[Row], *, radius: float = 1.0) -> list[Finding]:
     return found
 
 
-def most_different(findings: Sequence[Finding], count: int) -> list[Finding]:
+def most_different(findings: Sequence[FailureGroup], count: int) -> list[FailureGroup]:
     """Return so many findings that differ most: the worst, then always the one farthest from those chosen."""
     if len(findings) <= count:
         return list(findings)

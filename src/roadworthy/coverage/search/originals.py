@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 from roadworthy.cases import Case, Scalar, Verdict
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.clusters import usual_spread
-from roadworthy.coverage.criteria import Cells, Mixed, Ranges, Reference, learn_ranges, learn_reference
+from roadworthy.coverage.criteria import (
+    Cells,
+    Mixed,
+    Ranges,
+    SurpriseReference,
+    learn_ranges,
+    learn_reference,
+)
 from roadworthy.coverage.criteria.named import parse_mixture
-from roadworthy.coverage.oracle import Answers
-from roadworthy.coverage.search.settings import Settings
+from roadworthy.coverage.oracle import ModelAnswers
+from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.seeding import rng_for
@@ -26,7 +33,7 @@ FINGERPRINT = "seen."
 _NUMBERS = 16  # of a fingerprint
 
 
-class Originals:
+class OriginalFrames:
     """What is known about the original frames, and what is computed from it.
 
     Args:
@@ -37,7 +44,11 @@ class Originals:
     """
 
     def __init__(
-        self, settings: Settings, units: SignalUnits, ranges: Ranges | None, reference: Reference | None
+        self,
+        settings: SearchSettings,
+        units: SignalUnits,
+        ranges: Ranges | None,
+        reference: SurpriseReference | None,
     ) -> None:
         self.settings = settings
         self.unit = _unit(units, settings.output)
@@ -124,7 +135,7 @@ class Originals:
                 self._criterion.update(batch)
             self._batches.clear()
         ids = list(self._answers)
-        answers = Answers(
+        answers = ModelAnswers(
             "originals",
             [self._labels[id] for id in ids],
             [self._answers[id] for id in ids],

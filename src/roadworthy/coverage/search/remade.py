@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from roadworthy.cases import Dataset, Scalar
-from roadworthy.coverage.parameter_sets import Choice, ParameterSet
-from roadworthy.coverage.search.trials import ChangedFrame, Image, Made, Maker, Pick, Space
+from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
+from roadworthy.coverage.search.trials import ChangedFrame, Composite, Maker, Pick, SearchImage, Space
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.seeding import rng_for
@@ -108,7 +108,7 @@ class Remade:
             InputError: There is no such transform.
         """
         made = [parse_transform(one.transform) for one in self.made]
-        return Space(tuple(ParameterSet(str(one), (Choice(str(one), one),)) for one in made))
+        return Space(tuple(ParameterSet(str(one), (ParameterChoice(str(one), one),)) for one in made))
 
     def source(self, data: Dataset) -> tuple[ChangedFrame, dict[str, Scalar]]:
         """Return what makes the image, and what its row knows of it.
@@ -123,7 +123,7 @@ class Remade:
             )
         place = list(ids).index(self.frame)
         space = self.space()
-        made = tuple(Made(one.number, (Pick(at, 0),)) for at, one in enumerate(self.made))
+        made = tuple(Composite(one.number, (Pick(at, 0),)) for at, one in enumerate(self.made))
         last = space.transform(made[-1].picks)
         known: dict[str, Scalar] = {
             "seed": self.seed,
@@ -134,7 +134,7 @@ class Remade:
             "transform": str(last),
             "depth": sum(len(getattr(one[0].transform, "steps", " ")) for one in space.sets),
         }
-        return ChangedFrame(Maker(data, space, self.seed), Image(place, made)), known
+        return ChangedFrame(Maker(data, space, self.seed), SearchImage(place, made)), known
 
 
 Row = Mapping[str, Scalar]

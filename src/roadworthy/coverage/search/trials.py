@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from roadworthy.cases import Dataset
-from roadworthy.coverage.parameter_sets import Choice, ParameterSet
+from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.seeding import rng_for
@@ -26,14 +26,14 @@ class Pick(NamedTuple):
     parameter: int
 
 
-class Made(NamedTuple):
+class Composite(NamedTuple):
     """Transformations made together, and the number of the try, which seeds what is random in them."""
 
     number: int
     picks: tuple[Pick, ...]
 
 
-class Image(NamedTuple):
+class SearchImage(NamedTuple):
     """An original, or what was made of it.
 
     Attributes:
@@ -42,7 +42,7 @@ class Image(NamedTuple):
     """
 
     seed: int
-    made: tuple[Made, ...] = ()
+    made: tuple[Composite, ...] = ()
 
     @property
     def picks(self) -> int:
@@ -51,7 +51,7 @@ class Image(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trial:
+class SearchTrial:
     """One try of a search.
 
     Attributes:
@@ -61,13 +61,13 @@ class Trial:
     """
 
     number: int
-    image: Image
+    image: SearchImage
     picks: tuple[Pick, ...]
 
     @property
-    def result(self) -> Image:
+    def result(self) -> SearchImage:
         """The image that it makes."""
-        return Image(self.image.seed, (*self.image.made, Made(self.number, self.picks)))
+        return SearchImage(self.image.seed, (*self.image.made, Composite(self.number, self.picks)))
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Space:
         if not self.sets:
             raise InputError("a search needs at least one transformation, got none")
 
-    def choice(self, pick: Pick) -> Choice:
+    def choice(self, pick: Pick) -> ParameterChoice:
         """Return the parameter and transform of a pick."""
         return self.sets[pick.transformation][pick.parameter]
 
@@ -92,7 +92,7 @@ class Space:
         """Return what makes several picks, one after the other."""
         return compose([self.choice(pick).transform for pick in picks])
 
-    def words(self, image: Image) -> str:
+    def words(self, image: SearchImage) -> str:
         """Return everything that was made to an original, in words."""
         return " + ".join(str(self.transform(one.picks)) for one in image.made)
 
@@ -102,7 +102,7 @@ class Space:
         return Pick(chosen, int(rng.integers(len(self.sets[chosen]))))
 
 
-class Seen(NamedTuple):
+class TrialResult(NamedTuple):
     """What came of a trial.
 
     Attributes:
@@ -116,7 +116,7 @@ class Seen(NamedTuple):
     behaviour: tuple[float, ...] = ()
 
 
-class Search(Protocol):
+class SearchStrategy(Protocol):
     """Decides what is tried next.
 
     Everything that is random comes from its own generator, and its course does not depend on how many trials
@@ -125,11 +125,11 @@ class Search(Protocol):
 
     name: str
 
-    def propose(self, most: int) -> list[Trial]:
+    def propose(self, most: int) -> list[SearchTrial]:
         """Return trials to look at together, at most so many or fewer; none when nothing is left to try."""
         ...
 
-    def tell(self, trial: Trial, seen: Seen) -> bool:
+    def tell(self, trial: SearchTrial, seen: TrialResult) -> bool:
         """Take note of what came of a trial; return whether the trial counts.
 
         A trial that was proposed on the guess that those before it would not help does not count when one
@@ -169,30 +169,30 @@ class Maker:
         self.data = data
         self.space = space
         self.seed = seed
-        self._known: OrderedDict[Image, Frame] = OrderedDict()
+        self._known: OrderedDict[SearchImage, Frame] = OrderedDict()
         self._bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what travels to another process: not the images, which are made again where needed."""
         return {**vars(self), "_known": OrderedDict(), "_bytes": 0}
 
-    def frame(self, image: Image) -> Frame:
+    def frame(self, image: SearchImage) -> Frame:
         """Return an image; the same whatever was made before."""
         if not image.made:
             return self._remembered(image)
-        before = self._remembered(Image(image.seed, image.made[:-1]))
+        before = self._remembered(SearchImage(image.seed, image.made[:-1]))
         last = image.made[-1]
         transform = self.space.transform(last.picks)
         changed = transform(before, rng_for(self.seed, "try", last.number), measure=False)
         # The chain of all transforms would make ids of any length.
-        return changed.replace(id=f"{self._remembered(Image(image.seed)).id}~{last.number}")
+        return changed.replace(id=f"{self._remembered(SearchImage(image.seed)).id}~{last.number}")
 
-    def measured(self, image: Image, frame: Frame) -> Frame:
+    def measured(self, image: SearchImage, frame: Frame) -> Frame:
         """Return the frame of an image with its visual change from the original."""
         everything = self.space.transform([pick for one in image.made for pick in one.picks])
-        return everything.measured(self._remembered(Image(image.seed)), frame)
+        return everything.measured(self._remembered(SearchImage(image.seed)), frame)
 
-    def _remembered(self, image: Image) -> Frame:
+    def _remembered(self, image: SearchImage) -> Frame:
         if image not in self._known:
             frame = self._known[image] = self.frame(image) if image.made else self.data[image.seed]
             self._bytes += _size(frame)
@@ -213,7 +213,7 @@ class ChangedFrame:
     """A frame that is made when it is asked for."""
 
     maker: Maker
-    image: Image
+    image: SearchImage
 
     def __call__(self) -> Frame:
         """Return the frame."""
@@ -224,15 +224,17 @@ class ChangedFrame:
         return self.maker.measured(self.image, frame)
 
 
-def image_to_json(image: Image) -> list[Any]:
+def image_to_json(image: SearchImage) -> list[Any]:
     """Return an image as JSON can hold it."""
     return [image.seed, [[one.number, [list(pick) for pick in one.picks]] for one in image.made]]
 
 
-def image_from_json(stored: Sequence[Any]) -> Image:
+def image_from_json(stored: Sequence[Any]) -> SearchImage:
     """Return the image that was stored."""
     seed, made = stored
-    return Image(seed, tuple(Made(number, tuple(Pick(*pick) for pick in picks)) for number, picks in made))
+    return SearchImage(
+        seed, tuple(Composite(number, tuple(Pick(*pick) for pick in picks)) for number, picks in made)
+    )
 
 
 def rng_to_json(rng: np.random.Generator) -> dict[str, Any]:

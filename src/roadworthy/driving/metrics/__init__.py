@@ -9,7 +9,14 @@
 
 from __future__ import annotations
 
-from roadworthy.driving.metrics.catalogue import CATALOGUE, Entry, Metric, Primitive, parse_metric, primitives
+from roadworthy.driving.metrics.catalogue import (
+    CATALOGUE,
+    CatalogueMetric,
+    Metric,
+    Primitive,
+    parse_metric,
+    primitives,
+)
 from roadworthy.driving.metrics.computing import (
     MetricTable,
     availability,
@@ -18,12 +25,12 @@ from roadworthy.driving.metrics.computing import (
     per_step,
     unit_of,
 )
-from roadworthy.driving.metrics.settings import Condition, MetricSettings, Reaction
+from roadworthy.driving.metrics.settings import MetricSettings, NumberCondition, Reaction
 
 __all__ = [
     "CATALOGUE",
-    "Condition",
-    "Entry",
+    "NumberCondition",
+    "CatalogueMetric",
     "Metric",
     "MetricSettings",
     "MetricTable",

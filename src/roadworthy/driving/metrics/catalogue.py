@@ -85,7 +85,7 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueMetric:
     """A metric of the catalogue, with the number of papers that use it."""
 
     metric: Metric
@@ -153,17 +153,17 @@ def _table() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 @cache
-def _catalogue() -> tuple[Entry, ...]:
+def _catalogue() -> tuple[CatalogueMetric, ...]:
     entries = []
     for block in _table().values():
         for name, given in block.items():
             if given.get("uses"):
-                entries.append(Entry(Metric((), name), given["uses"]))
+                entries.append(CatalogueMetric(Metric((), name), given["uses"]))
             for operators, uses in given.get("operators", {}).items():
                 chain = tuple(operators.rstrip(")").split("("))
-                entries.append(Entry(Metric(chain, name), uses))
+                entries.append(CatalogueMetric(Metric(chain, name), uses))
     return tuple(entries)
 
 
-CATALOGUE: tuple[Entry, ...] = _catalogue()
+CATALOGUE: tuple[CatalogueMetric, ...] = _catalogue()
 """The 126 metrics of Table I and RT(BR), in its order."""

@@ -31,11 +31,11 @@ _BY_PRIMITIVE = ("magnitude", "targets", "bins", "bands")
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 
 
-class Condition(BaseModel):
+class NumberCondition(BaseModel):
     """A comparison with a number, written as text: "> 13.9".
 
     Example:
-        >>> Condition.model_validate("> 13.9").holds(np.array([10.0, 14.0])).tolist()
+        >>> NumberCondition.model_validate("> 13.9").holds(np.array([10.0, 14.0])).tolist()
         [False, True]
     """
 
@@ -47,7 +47,7 @@ class Condition(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_text(cls, given: Any) -> Any:
-        if isinstance(given, Condition | Mapping):
+        if isinstance(given, NumberCondition | Mapping):
             return given
         found = _CONDITION.match(given) if isinstance(given, str) else None
         if found is None:
@@ -116,7 +116,7 @@ class MetricSettings(BaseModel):
     smoothing: float = Field(gt=0)
     magnitude: Mapping[str, tuple[Annotated[str, AfterValidator(_operator)], ...]]
     targets: Mapping[str, float | str]
-    conditions: Mapping[str, Condition]
+    conditions: Mapping[str, NumberCondition]
     bins: Mapping[str, Annotated[float, Field(gt=0)]]
     bands: Mapping[str, Annotated[tuple[float, float], AfterValidator(_in_order)]]
     reversal: _Reversal

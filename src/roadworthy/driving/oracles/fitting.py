@@ -35,7 +35,7 @@ Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FitResult:
     """The outcome of a search.
 
     Attributes:
@@ -51,7 +51,7 @@ class Found:
     nodes: int
 
 
-def search(nominal: Numbers, mutants: Numbers, limit: int, seconds: float | None = None) -> Found:
+def search(nominal: Numbers, mutants: Numbers, limit: int, seconds: float | None = None) -> FitResult:
     """Return an optimal choice of nominal sectors, the smallest of those that are optimal.
 
     Args:
@@ -65,14 +65,14 @@ def search(nominal: Numbers, mutants: Numbers, limit: int, seconds: float | None
     always = int(np.count_nonzero(least == 0))
     undecided, counts = np.unique(levels[(least > 0) & (least <= limit)], axis=0, return_counts=True)
     if not len(undecided):
-        return Found((), always, always, 1)
+        return FitResult((), always, always, 1)
     order = np.argsort(-nominal, axis=0, kind="stable")[:limit]
     candidates, places = np.unique(order, return_inverse=True)
     tree = _Tree(places.reshape(order.shape), len(candidates), limit)
     tree.descend_greedily(undecided, counts)
     end = None if seconds is None else time.monotonic() + seconds
     bound = tree.explore(_Node.root(len(candidates), limit, undecided, counts), end)
-    return Found(
+    return FitResult(
         tuple(int(candidates[place]) for place in np.flatnonzero(tree.best_set)),
         always + tree.best,
         always + bound,

@@ -3,7 +3,7 @@
 ::
 
     simulator = open_simulator("world:town", traffic=0)
-    driven = drive(load_model("dave2"), simulator, limits=Limits(laps=1))
+    driven = drive(load_model("dave2"), simulator, limits=DriveLimits(laps=1))
     driven.ended, compute(driven)["SD(LP)"]
 
 `reset` and `step` give a `Situation`: time, camera frame, signals, events, sector. `docs/driving.md` tells
@@ -15,8 +15,8 @@ from __future__ import annotations
 from roadworthy.driving.simulators.donkey import DonkeySimulator
 from roadworthy.driving.simulators.loop import (
     SECTOR_LENGTH,
-    Limits,
-    Recorder,
+    DriveLimits,
+    DriveRecorder,
     Scenario,
     ScenarioDriver,
     drive,
@@ -37,9 +37,9 @@ __all__ = [
     "Controls",
     "DonkeySimulator",
     "DrivingSimulator",
-    "Limits",
+    "DriveLimits",
     "MetaDriveSimulator",
-    "Recorder",
+    "DriveRecorder",
     "Scenario",
     "ScenarioDriver",
     "Situation",

@@ -21,7 +21,7 @@ SECTOR_LENGTH = 100.0
 _ANSWERED = ("answered_steering", "answered_speed")
 
 
-class Recorder:
+class DriveRecorder:
     """Collects the situations of a drive.
 
     Hold on to one when the model or the simulator may fail: `drive` fills it, and `finished` gives what was
@@ -32,7 +32,7 @@ class Recorder:
 
     Example:
         >>> from roadworthy.driving.simulators import WorldSimulator
-        >>> recorder = Recorder("nobody")
+        >>> recorder = DriveRecorder("nobody")
         >>> recorder.add(WorldSimulator("meadow", traffic=0).reset())
         >>> drive = recorder.finished("stopped at once")
         >>> len(drive), drive.ended, drive.sector_names
@@ -126,7 +126,7 @@ _STANDING = 0.1  # m/s
 
 
 @dataclass(frozen=True)
-class Limits:
+class DriveLimits:
     """When a drive ends.
 
     Attributes:
@@ -137,7 +137,7 @@ class Limits:
         events: At the first of these events.
 
     Example:
-        >>> Limits(seconds=0)
+        >>> DriveLimits(seconds=0)
         Traceback (most recent call last):
         ...
         roadworthy.errors.InputError: seconds must be above 0, got 0
@@ -178,8 +178,8 @@ def drive(
     system: SystemUnderTest,
     simulator: DrivingSimulator,
     *,
-    limits: Limits | None = None,
-    recorder: Recorder | None = None,
+    limits: DriveLimits | None = None,
+    recorder: DriveRecorder | None = None,
     watch: Callable[[Situation], None] | None = None,
 ) -> Drive:
     """Let a model drive and return the recorded drive.
@@ -204,12 +204,12 @@ def drive(
     Example:
         >>> from roadworthy.driving.simulators import WorldSimulator
         >>> from roadworthy.models import Truth
-        >>> driven = drive(Truth(), WorldSimulator("meadow", traffic=0), limits=Limits(seconds=2.0))
+        >>> driven = drive(Truth(), WorldSimulator("meadow", traffic=0), limits=DriveLimits(seconds=2.0))
         >>> driven.ended, len(driven), bool(abs(driven.signals["lane_offset"]).max() < 0.2)
         ('time over', 31, True)
     """
-    limits = limits or Limits()
-    recorder = Recorder(system.name) if recorder is None else recorder
+    limits = limits or DriveLimits()
+    recorder = DriveRecorder(system.name) if recorder is None else recorder
     driver = Driver(system)
     situation = simulator.reset()
     recorder.add(situation)
@@ -262,7 +262,7 @@ class Scenario:
 
     simulator: str
     options: Mapping[str, object] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    limits: DriveLimits = field(default_factory=DriveLimits)
 
 
 class ScenarioDriver:
@@ -270,7 +270,7 @@ class ScenarioDriver:
 
     Example:
         >>> from roadworthy.models import Truth
-        >>> scenario = Scenario("world:meadow", {"traffic": 0}, Limits(seconds=0.2))
+        >>> scenario = Scenario("world:meadow", {"traffic": 0}, DriveLimits(seconds=0.2))
         >>> ScenarioDriver().drive(scenario, Truth()).ended
         'time over'
     """

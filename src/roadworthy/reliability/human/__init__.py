@@ -8,7 +8,7 @@
 """
 
 from roadworthy.reliability.human.answers import HumanAnswer, bins_of, read_answers, transformations_of
-from roadworthy.reliability.human.bins import Bins, Originals, read_bins
+from roadworthy.reliability.human.bins import Bins, UnchangedAccuracy, read_bins
 from roadworthy.reliability.human.collected import Collected, read_collected
 from roadworthy.reliability.human.experiment import Design, Item, Schedule, schedule
 from roadworthy.reliability.human.experiment_files import Experiment, read_experiment, write_experiment
@@ -30,7 +30,7 @@ __all__ = [
     "HumanAnswer",
     "HumanData",
     "Item",
-    "Originals",
+    "UnchangedAccuracy",
     "Recovery",
     "Schedule",
     "SimulatedHumans",

@@ -11,7 +11,7 @@ from pathlib import Path
 from roadworthy._files import naming
 from roadworthy._tables import Table
 from roadworthy.errors import InputError, suggest
-from roadworthy.reliability.human.bins import WIDTH, Bins, Originals, transformation_word
+from roadworthy.reliability.human.bins import WIDTH, Bins, UnchangedAccuracy, transformation_word
 from roadworthy.visual_change.tolerance import Preserved
 
 ORIGINAL = "original"
@@ -182,7 +182,7 @@ def bins_of(
             raise InputError(
                 "nobody is right about any image without a change: check the column of the truth"
             )
-        known_share = Originals(share, len(originals), "answers to originals")
+        known_share = UnchangedAccuracy(share, len(originals), "answers to originals")
         kept = [one.correct for one in changed]
         changes = [one.visual_change for one in changed]
         return Bins.counted(word, requirement, changes, kept, known_share, source, width=width)

@@ -29,7 +29,7 @@ _FILE = re.compile(r"(?P<study>[^_]+)_(?P<kind>[cp])_p_(?P<transformation>.+)")
 
 
 @dataclass(frozen=True)
-class Originals:
+class UnchangedAccuracy:
     """How people do on images without any change.
 
     Attributes:
@@ -79,7 +79,7 @@ class Bins:
     edges: NDArray[np.float64]
     counts: NDArray[np.int64]
     kept: NDArray[np.int64]
-    originals: Originals | None = None
+    originals: UnchangedAccuracy | None = None
     source: str = ""
     study: str = ""
     width: float = WIDTH
@@ -122,7 +122,7 @@ class Bins:
         requirement: Preserved,
         changes: ArrayLike,
         kept: ArrayLike,
-        originals: Originals | None = None,
+        originals: UnchangedAccuracy | None = None,
         source: str = "",
         *,
         width: float = WIDTH,
@@ -231,6 +231,8 @@ def _check(holds: bool, message: str) -> None:
         raise InputError(message)
 
 
-def _published_originals(study: str) -> Originals | None:
+def _published_originals(study: str) -> UnchangedAccuracy | None:
     known = human_studies()[study]
-    return None if known.originals is None else Originals(known.originals, None, known.originals_source)
+    return (
+        None if known.originals is None else UnchangedAccuracy(known.originals, None, known.originals_source)
+    )

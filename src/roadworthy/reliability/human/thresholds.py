@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human.bins import Bins, Originals
+from roadworthy.reliability.human.bins import Bins, UnchangedAccuracy
 from roadworthy.reliability.human.rules import ThresholdRule, rule_named
 from roadworthy.reliability.human.spline import FEWEST_POINTS, SmoothingSpline, SplineFit
 from roadworthy.seeding import rng_for
@@ -83,7 +83,7 @@ def estimate_threshold(
     bins: Bins,
     *,
     rule: ThresholdRule | str = "imagenet",
-    originals: Originals | None = None,
+    originals: UnchangedAccuracy | None = None,
     samples: int = 1000,
     confidence: float = 0.9,
     seed: int = 0,
@@ -145,7 +145,7 @@ def estimate_threshold(
     )
 
 
-def _originals(bins: Bins, given: Originals | None) -> Originals | None:
+def _originals(bins: Bins, given: UnchangedAccuracy | None) -> UnchangedAccuracy | None:
     known = given or bins.originals
     if known is None and bins.requirement == "correctness":
         raise InputError(
@@ -156,7 +156,7 @@ def _originals(bins: Bins, given: Originals | None) -> Originals | None:
 
 
 def _baseline(
-    bins: Bins, rule: ThresholdRule, originals: Originals | None, kept: NDArray[np.int64]
+    bins: Bins, rule: ThresholdRule, originals: UnchangedAccuracy | None, kept: NDArray[np.int64]
 ) -> Floats:
     """Return m₀, or s₀ for each column: the share that is kept of the answers to the smallest changes."""
     if originals is not None:
@@ -188,7 +188,7 @@ def _dispersion(bins: Bins, fit: SplineFit) -> float:
 class _Repetitions:
     """The same experiment again and again, with people who do exactly as the spline says."""
 
-    def __init__(self, made: Threshold, originals: Originals | None, samples: int, seed: int) -> None:
+    def __init__(self, made: Threshold, originals: UnchangedAccuracy | None, samples: int, seed: int) -> None:
         bins, rule = made.bins, made.rule
         rng = rng_for(seed, "threshold", bins.transformation, bins.requirement)
         kept = _drawn(bins.counts, np.clip(made.fit.values, 0, 1), made.dispersion, samples, rng)

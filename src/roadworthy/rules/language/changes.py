@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from roadworthy.rules.language.conditions import AND, UNDERSTOOD, Condition, Place, joined
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, joined
 from roadworthy.rules.language.events import EventReader
 from roadworthy.rules.language.lexicon import (
     ACTORS,
@@ -26,12 +26,12 @@ from roadworthy.rules.language.phrases import (
     verb_group,
 )
 from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import Change
+from roadworthy.rules.reading import SceneChange
 
-__all__ = ["Condition", "read_condition"]
+__all__ = ["ConditionReading", "read_condition"]
 
 
-def read_condition(words: Words, earlier: Sequence[Sequence[Change]] = ()) -> Condition:
+def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) -> ConditionReading:
     """Read the words of a condition, without the word that opens it.
 
     Args:
@@ -129,7 +129,7 @@ class _ConditionReader(EventReader):
             return True
         if phrase.preposition == "behind":
             self.at = stop
-            self.put("add", phrase.thing, self.tail(), "be", Place("front", "ego-vehicle"))
+            self.put("add", phrase.thing, self.tail(), "be", PlacePhrase("front", "ego-vehicle"))
             return True
         return False
 

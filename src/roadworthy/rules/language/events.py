@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from roadworthy.ontology import ontology
-from roadworthy.rules.language.conditions import UNDERSTOOD, Place, Tail, joined
+from roadworthy.rules.language.conditions import UNDERSTOOD, PlacePhrase, Tail, joined
 from roadworthy.rules.language.exchanges import ExchangeReader
 from roadworthy.rules.language.lexicon import (
     ABSENT,
@@ -21,7 +21,7 @@ from roadworthy.rules.language.lexicon import (
     VANISH_VERBS,
     words_of,
 )
-from roadworthy.rules.language.nouns import SCENE, Thing, is_environment
+from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment
 from roadworthy.rules.language.phrases import (
     Phrase,
     VerbGroup,
@@ -82,7 +82,7 @@ class EventReader(ExchangeReader):
                 if thing is not None and is_environment(thing.element):
                     self.environment(thing)
                 elif thing is not None and phrase.position == "behind":
-                    self.put("add", thing, Tail(), str(group.words), Place("front", "ego-vehicle"))
+                    self.put("add", thing, Tail(), str(group.words), PlacePhrase("front", "ego-vehicle"))
                 else:
                     raise phrase.words.refuse("where the ego-vehicle drives cannot be changed", UNDERSTOOD)
             return
@@ -114,7 +114,7 @@ class EventReader(ExchangeReader):
                     self.compare(thing, "closer")
                     continue
                 self.result.found("DOBJ", str(thing.words), str(group.words))
-                place = Place("front", "ego-vehicle") if lemma == "follow" else None
+                place = PlacePhrase("front", "ego-vehicle") if lemma == "follow" else None
                 self.put(
                     "remove" if thing.negated else op, thing, joined(inner, tail), str(group.words), place
                 )
@@ -133,7 +133,7 @@ class EventReader(ExchangeReader):
             and self.words[self.at].pos in ("DET", "NOUN", "ADJ", "PROPN")
         )
 
-    def happens(self, things: list[Thing], group: VerbGroup, inner: Tail | None, words: Words) -> None:
+    def happens(self, things: list[NounReading], group: VerbGroup, inner: Tail | None, words: Words) -> None:
         """Read what the things of a subject do, or what is done to them."""
         lemma = group.lemma
         first = things[0]
@@ -230,7 +230,7 @@ class EventReader(ExchangeReader):
                 raise phrase.words.refuse("what covers a thing cannot be changed", ["it snows"])
             self.environment(phrase.thing)
 
-    def _has(self, things: list[Thing], group: VerbGroup) -> None:
+    def _has(self, things: list[NounReading], group: VerbGroup) -> None:
         """Read "the road has no lane lines": the subject is where the object is."""
         subject = things[0]
         if len(things) > 1 or subject.element not in (SCENE, "road", "sidewalk", "lane", "crosswalk"):
@@ -247,7 +247,7 @@ class EventReader(ExchangeReader):
             op: Op = "remove" if gone != thing.negated else "add"
             here = op == "add" and subject.element != SCENE and not tail.phrases
             position: Position = "in" if subject.element == "lane" else "on"
-            place = Place(position, subject.element, subject.properties) if here else None
+            place = PlacePhrase(position, subject.element, subject.properties) if here else None
             self.put(op, thing, tail, str(group.words), place)
 
     def _crossed(self, group: VerbGroup) -> Tail | None:
@@ -267,9 +267,9 @@ class EventReader(ExchangeReader):
         tail.phrases.insert(0, Phrase(group.lemma, position, self.words[begin : self.at], thing))
         return tail
 
-    def _approaches(self, things: list[Thing], group: VerbGroup, inner: Tail | None) -> None:
+    def _approaches(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
-        target: Thing | None = None
+        target: NounReading | None = None
         if not self.over() and prepositional(self.words, self.at) is None:
             target = self.thing()
         known = [thing for thing in things if self.refers(thing)]
@@ -281,10 +281,10 @@ class EventReader(ExchangeReader):
         for thing in things:
             place = None
             if target is not None and not self.is_ego(target):
-                place = Place("beside", target.element, target.properties)
+                place = PlacePhrase("beside", target.element, target.properties)
             self.put("add", thing, joined(inner, tail), str(group.words), place)
 
-    def _remove(self, things: list[Thing], group: VerbGroup, inner: Tail | None) -> None:
+    def _remove(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
         tail = self.tail()
         kept = [one for one in tail.phrases if one.preposition not in ("from", "off", "out of")]
@@ -292,7 +292,7 @@ class EventReader(ExchangeReader):
         for thing in things:
             self.put("remove", thing, joined(inner, tail), str(group.words))
 
-    def comparison(self, group: VerbGroup, things: Sequence[Thing] = ()) -> bool:
+    def comparison(self, group: VerbGroup, things: Sequence[NounReading] = ()) -> bool:
         """Read "gets closer to the ego-vehicle", "moves away", "is farther ahead"."""
         begin = self.at
         self.skip()
@@ -335,7 +335,7 @@ class EventReader(ExchangeReader):
         named = [one for one in (*things, *toward) if not self.is_ego(one) and one.element != SCENE]
         if not named and not things:
             # "If it gets closer": the ego-vehicle to the thing, or the thing to the ego-vehicle.
-            named = [Thing("", group.words, {}, "it")]
+            named = [NounReading("", group.words, {}, "it")]
         for thing in named:
             self.compare(thing, kind or "farther")
         return True

@@ -6,19 +6,19 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from roadworthy.ontology import ontology
-from roadworthy.rules.language.conditions import Place, Tail
+from roadworthy.rules.language.conditions import PlacePhrase, Tail
 from roadworthy.rules.language.lexicon import DETERMINERS, ONES, VALUES
-from roadworthy.rules.language.nouns import ASPECTS, SCENE, Thing, is_environment, noun_phrase
+from roadworthy.rules.language.nouns import ASPECTS, SCENE, NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, prepositional
 from roadworthy.rules.language.weather import WeatherReader
 from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import Change
+from roadworthy.rules.reading import SceneChange
 
 
 class ExchangeReader(WeatherReader):
     """Reads clauses in which things give way to others."""
 
-    def _gives_way(self, things: list[Thing], group: VerbGroup, inner: Tail | None = None) -> None:
+    def _gives_way(self, things: list[NounReading], group: VerbGroup, inner: Tail | None = None) -> None:
         """Read "are replaced with trees", "is changed into night", "is swapped for a truck"."""
         self.affirmed(group)
         tail = self.tail()
@@ -63,7 +63,7 @@ class ExchangeReader(WeatherReader):
         for thing in things:
             self.exchange(thing, given, self.place(places))
 
-    def _as_it_was(self, thing: Thing, tail: Tail) -> Thing:
+    def _as_it_was(self, thing: NounReading, tail: Tail) -> NounReading:
         """Return a thing as "from" describes it: "a vehicle changes from a car into a truck"."""
         for phrase in tail.phrases:
             if phrase.preposition != "from" or phrase.thing is None or is_environment(phrase.thing.element):
@@ -84,7 +84,7 @@ class ExchangeReader(WeatherReader):
             return VALUES[self.words[begin].lower], self.words[begin : self.at]
         return None
 
-    def exchange(self, old: Thing, new: Thing, place: Place | None = None) -> None:
+    def exchange(self, old: NounReading, new: NounReading, place: PlacePhrase | None = None) -> None:
         """Replace a thing by another one."""
         if is_environment(old.element) or is_environment(new.element):
             self.exchange_environment(old, new)
@@ -100,11 +100,11 @@ class ExchangeReader(WeatherReader):
         self._replace(old, new.element, new.properties, place)
 
     def _replace(
-        self, old: Thing, replacement: str, properties: Mapping[str, str], place: Place | None
+        self, old: NounReading, replacement: str, properties: Mapping[str, str], place: PlacePhrase | None
     ) -> None:
-        where = place or Place()
+        where = place or PlacePhrase()
         self.result.infer(
-            Change(
+            SceneChange(
                 "replace",
                 old.element,
                 properties,
@@ -118,11 +118,11 @@ class ExchangeReader(WeatherReader):
 
     def _other_value(
         self,
-        thing: Thing,
+        thing: NounReading,
         value: tuple[str, str],
         old: tuple[str, str] | None,
         words: Words,
-        place: Place | None,
+        place: PlacePhrase | None,
     ) -> None:
         """Give a thing another value of a property: "the light turns red", "is replaced with a red one"."""
         thing = self.resolved(thing)
@@ -150,14 +150,14 @@ class ExchangeReader(WeatherReader):
         if self.lower(owned) in ASPECTS and self.lower(owned + 1) in ("from", "to", "into"):
             self.at += owned + 1
 
-    def _whereabouts(self, inner: Tail | None) -> tuple[tuple[str, str] | None, Place]:
+    def _whereabouts(self, inner: Tail | None) -> tuple[tuple[str, str] | None, PlacePhrase]:
         """Read the end of a clause: the value of a property before, and where the thing is."""
         after = self.tail().phrases
         where = [one for one in after if one.value is None] + ([] if inner is None else inner.phrases)
         self.environments(where)
         return _value_before(after), self.place(where)
 
-    def _becomes(self, things: list[Thing], group: VerbGroup, inner: Tail | None) -> bool:
+    def _becomes(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> bool:
         """Read what the subject becomes: "turns red", "changes into a truck", "becomes dashed"."""
         begin = self.at
         self._skip_aspect()

@@ -60,7 +60,7 @@ _MODIFIER_TAGS = _NOUN_TAGS | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD
 
 
 @dataclass(frozen=True)
-class Thing:
+class NounReading:
     """What a noun phrase speaks of.
 
     Attributes:
@@ -105,7 +105,7 @@ def no_level(element: str, level: str, words: Words) -> RuleError:
     return words.refuse(f"{element} cannot be {level}: only weather has levels")
 
 
-def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
+def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     """Read the noun phrase that begins at a word.
 
     Returns:
@@ -116,7 +116,7 @@ def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
     """
     begin, determiner = at, ""
     if at < len(words) and words[at].lower in _SOMEONE:
-        return Thing("pedestrian", words[at : at + 1], {}, "a"), at + 1
+        return NounReading("pedestrian", words[at : at + 1], {}, "a"), at + 1
     while at < len(words) and words[at].lower in DETERMINERS:
         # "All the", "some of the", "one of the"
         determiner = words[at].lower
@@ -149,7 +149,7 @@ def noun_phrase(words: Words, at: int) -> tuple[Thing, int] | None:
         if owned is not None:
             element, properties, also, stop = owned
             determiner = "the"
-    return Thing(element, words[begin:stop], properties, determiner, also, comparative), stop
+    return NounReading(element, words[begin:stop], properties, determiner, also, comparative), stop
 
 
 _Described = tuple[str, dict[str, str], tuple[str, ...], int]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from roadworthy.errors import RuleError
 from roadworthy.rules.language.outcome_words import LEXICON, QUANTITY, REASONS, base_form, is_gerund, nearest
-from roadworthy.rules.language.quantities import Found, with_quantities
+from roadworthy.rules.language.quantities import QuantityMatch, with_quantities
 from roadworthy.rules.language.words import Words
 
 EXAMPLES = ("slow down", "the speed should stay the same", "turn left", "the steering should not change")
@@ -28,7 +28,7 @@ HARMLESS = frozenset(["filler", "aspect"])
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class OutcomeItem:
     """Some words with one meaning, see `outcome_words`.
 
     Attributes:
@@ -48,12 +48,12 @@ class Item:
     first: int
     last: int
     text: str
-    found: Found | None = None
+    found: QuantityMatch | None = None
     gerund: bool = False
 
 
 @dataclass(frozen=True)
-class Part:
+class OutcomePart:
     """The items of one expectation.
 
     Attributes:
@@ -63,14 +63,16 @@ class Part:
     """
 
     words: Words
-    items: tuple[Item, ...]
+    items: tuple[OutcomeItem, ...]
     joint: str = ""
 
-    def of(self, *kinds: str) -> tuple[Item, ...]:
+    def of(self, *kinds: str) -> tuple[OutcomeItem, ...]:
         """Return the items of some kinds."""
         return tuple(item for item in self.items if item.kind in kinds)
 
-    def refuse(self, items: Sequence[Item], reason: str, suggestions: Iterable[str] = EXAMPLES) -> RuleError:
+    def refuse(
+        self, items: Sequence[OutcomeItem], reason: str, suggestions: Iterable[str] = EXAMPLES
+    ) -> RuleError:
         """Return the error that underlines some items, or the whole part."""
         marked = items or self.items
         if not marked:
@@ -79,7 +81,7 @@ class Part:
         return run.refuse(reason, suggestions)
 
 
-def parts(words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool = False) -> list[Part]:
+def parts(words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool = False) -> list[OutcomePart]:
     """Return the expectations that a then-part joins, each as its items.
 
     Args:
@@ -91,7 +93,7 @@ def parts(words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool 
         RuleError: A word is not known, or speaks of what no model predicts.
     """
     items = _Scanner(words, mentioned).items()
-    whole = Part(words, tuple(items))
+    whole = OutcomePart(words, tuple(items))
     for item in items:
         if item.kind in REASONS and item.kind != "may":
             suggestions = (
@@ -105,22 +107,22 @@ def parts(words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool 
     return _cut(words, [item for item in items if item.kind not in HARMLESS])
 
 
-def _has_head(items: Sequence[Item]) -> bool:
+def _has_head(items: Sequence[OutcomeItem]) -> bool:
     kinds = {item.kind for item in items}
     return bool(kinds & HEADS) or bool(kinds & {"be", "move"} and kinds & {"quantity", "degree"})
 
 
-def _cut(words: Words, items: Sequence[Item]) -> list[Part]:
+def _cut(words: Words, items: Sequence[OutcomeItem]) -> list[OutcomePart]:
     """Cut at the joints where both sides say something; what says nothing belongs to its neighbour."""
-    found: list[Part] = []
-    waiting: list[Item] = []
-    joint: Item | None = None
-    for item in [*items, Item("joint", "", None, 0, 0, "")]:
+    found: list[OutcomePart] = []
+    waiting: list[OutcomeItem] = []
+    joint: OutcomeItem | None = None
+    for item in [*items, OutcomeItem("joint", "", None, 0, 0, "")]:
         if item.kind != "joint":
             waiting.append(item)
             continue
         if _has_head(waiting):
-            found.append(Part(words, tuple(waiting), joint.value if joint and found else ""))
+            found.append(OutcomePart(words, tuple(waiting), joint.value if joint and found else ""))
             waiting, joint = [], item
         elif found:
             _check_joint(found[-1], joint, waiting)
@@ -130,13 +132,13 @@ def _cut(words: Words, items: Sequence[Item]) -> list[Part]:
         elif item.value == "without":
             waiting.append(replace(item, kind="not"))  # "drive without slowing down"
         elif item.value == "or":
-            raise Part(words, (item,)).refuse((), f"something is missing before '{item.text}'")
+            raise OutcomePart(words, (item,)).refuse((), f"something is missing before '{item.text}'")
     if waiting:
-        found.append(Part(words, tuple(waiting)))
+        found.append(OutcomePart(words, tuple(waiting)))
     return found
 
 
-def _check_joint(part: Part, joint: Item | None, after: Sequence[Item]) -> None:
+def _check_joint(part: OutcomePart, joint: OutcomeItem | None, after: Sequence[OutcomeItem]) -> None:
     """Refuse "10% or so" and "stop, then proceed": what is joined must say how much, or of what."""
     kinds = {item.kind for item in after}
     if joint is None or kinds & {"quantity", "output"}:
@@ -152,12 +154,14 @@ class _Scanner:
         self.words = words
         self.mentioned = mentioned
         self.pieces = with_quantities(words)
-        self.bases = [QUANTITY if isinstance(one, Found) else base_form(one.text) for one in self.pieces]
+        self.bases = [
+            QUANTITY if isinstance(one, QuantityMatch) else base_form(one.text) for one in self.pieces
+        ]
         self.text = " ".join(self.bases)
         self.starts = [sum(len(base) + 1 for base in self.bases[:place]) for place in range(len(self.bases))]
 
-    def items(self) -> list[Item]:
-        found: list[Item] = []
+    def items(self) -> list[OutcomeItem]:
+        found: list[OutcomeItem] = []
         unknown: RuleError | None = None
         place = 0
         while place < len(self.pieces):
@@ -172,20 +176,22 @@ class _Scanner:
         # "Switch on its headlights": the headlights tell better what is wrong than the switch.
         return found
 
-    def make(self, kind: str, start: int, stop: int, value: str = "", output: str | None = None) -> Item:
+    def make(
+        self, kind: str, start: int, stop: int, value: str = "", output: str | None = None
+    ) -> OutcomeItem:
         piece = self.pieces[start]
-        return Item(
+        return OutcomeItem(
             kind,
             value,
             output,
             piece.first,
             self.pieces[stop - 1].last,
             " ".join(self.bases[start:stop]),
-            piece if isinstance(piece, Found) else None,
-            not isinstance(piece, Found) and is_gerund(piece.text),
+            piece if isinstance(piece, QuantityMatch) else None,
+            not isinstance(piece, QuantityMatch) and is_gerund(piece.text),
         )
 
-    def item(self, place: int) -> tuple[Item, int]:
+    def item(self, place: int) -> tuple[OutcomeItem, int]:
         if self.bases[place] == QUANTITY:
             return self.make("quantity", place, place + 1), place + 1
         for aside in (self.cause(place), self.reason(place)):
@@ -226,7 +232,7 @@ class _Scanner:
 
     def names(self, place: int) -> bool:
         piece = self.pieces[place]
-        if isinstance(piece, Found):
+        if isinstance(piece, QuantityMatch):
             return False
         names = {piece.text, self.words[piece.first].lemma}
         return bool(names & set(self.mentioned)) and not names & NEVER_A_CAUSE
@@ -248,7 +254,7 @@ class _Scanner:
         word = self.bases[place]
         run = self.words[self.pieces[place].first : self.pieces[stop - 1].last + 1]
         before = self.pieces[place - 1] if place else None
-        if isinstance(before, Found) and before.kind == "number" and word.isalpha():
+        if isinstance(before, QuantityMatch) and before.kind == "number" and word.isalpha():
             run = self.words[self.pieces[place - 1].first : self.pieces[place].last + 1]
             return run.refuse(f"the unit '{word}' is not known", ("30%", "5 km/h", "3 degrees"))
         near = nearest(word)

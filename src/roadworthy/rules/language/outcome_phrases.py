@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import cast
 
 from roadworthy.rules.expectation import ExpectedChange, Modifier, Output, Quantity
-from roadworthy.rules.language.outcome_parts import EXAMPLES, Item, Part
-from roadworthy.rules.language.quantities import Found
+from roadworthy.rules.language.outcome_parts import EXAMPLES, OutcomeItem, OutcomePart
+from roadworthy.rules.language.quantities import QuantityMatch
 
 LOWER, UPPER = ("at least", "more than"), ("at most", "less than")
 BEFORE_A_QUANTITY = frozenset({"by", "to", "within", "modifier", "over", "beyond", "exceed", "degree", "at"})
@@ -19,7 +19,7 @@ RANGE = ("between 10% and 40%",)
 
 
 @dataclass(frozen=True)
-class Amount:
+class ExpectedAmount:
     """A quantity as it is expected.
 
     Attributes:
@@ -33,8 +33,8 @@ class Amount:
     quantity: Quantity
     upper: Quantity | None
     modifier: Modifier | None
-    items: tuple[Item, ...]
-    found: Found | None = None
+    items: tuple[OutcomeItem, ...]
+    found: QuantityMatch | None = None
 
     @property
     def text(self) -> str:
@@ -46,7 +46,7 @@ class Amount:
         return any(item.kind in kinds for item in self.items)
 
 
-def read_amount(part: Part, output: Output) -> Amount | None:
+def read_amount(part: OutcomePart, output: Output) -> ExpectedAmount | None:
     """Return how much is expected of an output, or nothing.
 
     Raises:
@@ -73,7 +73,7 @@ def read_amount(part: Part, output: Output) -> Amount | None:
     return amounts[0] if amounts else None
 
 
-def _around(part: Part, place: int, output: Output) -> Amount:
+def _around(part: OutcomePart, place: int, output: Output) -> ExpectedAmount:
     """Return a quantity with the words before and after it that say how it bounds."""
     items = part.items
     start, stop = place, place + 1
@@ -94,10 +94,12 @@ def _around(part: Part, place: int, output: Output) -> Amount:
         modifiers.append("between")
     if len(modifiers) > 1:
         raise part.refuse(cluster, "two bounds on one quantity", RANGE)
-    return Amount(quantity, upper, cast(Modifier, modifiers[0]) if modifiers else None, cluster, found)
+    return ExpectedAmount(
+        quantity, upper, cast(Modifier, modifiers[0]) if modifiers else None, cluster, found
+    )
 
 
-def _is_suffix(items: Sequence[Item]) -> bool:
+def _is_suffix(items: Sequence[OutcomeItem]) -> bool:
     """Say whether a bound stands after its quantity: "30% or more", "30% at least"."""
     if not items:
         return False
@@ -106,7 +108,7 @@ def _is_suffix(items: Sequence[Item]) -> bool:
     return items[0].kind == "suffix"
 
 
-def _factor(part: Part) -> Amount | None:
+def _factor(part: OutcomePart) -> ExpectedAmount | None:
     """Return the amount in a verb such as halve."""
     factors = part.of("factor")
     if not factors:
@@ -114,10 +116,12 @@ def _factor(part: Part) -> Amount | None:
     place = part.items.index(factors[0])
     ahead = part.items[place - 1 : place] if place and part.items[place - 1].kind == "modifier" else ()
     modifier = cast(Modifier, ahead[0].value) if ahead else None
-    return Amount(Quantity(float(factors[0].value), relative=True), None, modifier, (*ahead, factors[0]))
+    return ExpectedAmount(
+        Quantity(float(factors[0].value), relative=True), None, modifier, (*ahead, factors[0])
+    )
 
 
-def _range(part: Part, first: Amount, second: Amount) -> Amount:
+def _range(part: OutcomePart, first: ExpectedAmount, second: ExpectedAmount) -> ExpectedAmount:
     """Return "at least 10% but no more than 40%" as one range."""
     ends = {
         "low" if amount.modifier in LOWER else "high" if amount.modifier in UPPER else "": amount
@@ -128,7 +132,7 @@ def _range(part: Part, first: Amount, second: Amount) -> Amount:
     low, high = ends["low"].quantity, ends["high"].quantity
     if low.relative == high.relative and low.value > high.value:
         raise part.refuse((*first.items, *second.items), "nothing lies between these two", RANGE)
-    return Amount(low, high, "between", (*first.items, *second.items), first.found)
+    return ExpectedAmount(low, high, "between", (*first.items, *second.items), first.found)
 
 
 FLIPPED: dict[str | None, ExpectedChange] = {"increase": "decrease", "decrease": "increase"}
@@ -153,11 +157,11 @@ class Direction:
     """
 
     change: ExpectedChange | None
-    heads: tuple[Item, ...]
+    heads: tuple[OutcomeItem, ...]
     degree: str | None
 
 
-def read_direction(part: Part, *, turning: bool = False) -> Direction:
+def read_direction(part: OutcomePart, *, turning: bool = False) -> Direction:
     """Return the direction that a part names.
 
     Args:
@@ -187,7 +191,7 @@ def read_direction(part: Part, *, turning: bool = False) -> Direction:
     return Direction(FLIPPED[change] if degree == "less" else change, heads, degree)
 
 
-def _change(item: Item) -> ExpectedChange:
+def _change(item: OutcomeItem) -> ExpectedChange:
     if item.kind == "side":
         return SIDES[item.value]
     if item.kind == "factor":
@@ -195,7 +199,7 @@ def _change(item: Item) -> ExpectedChange:
     return cast(ExpectedChange, item.value)
 
 
-def _degree(part: Part) -> str | None:
+def _degree(part: OutcomePart) -> str | None:
     degrees = part.of("degree")
     if len({item.value for item in degrees}) > 1:
         raise part.refuse(degrees, "more and less contradict each other")
@@ -209,7 +213,7 @@ def _degree(part: Part) -> str | None:
     return None
 
 
-def _without_head(part: Part, degree: str | None) -> Direction:
+def _without_head(part: OutcomePart, degree: str | None) -> Direction:
     """Return what is meant where no word names a direction by itself."""
     if part.of("turn"):
         raise part.refuse(part.of("turn"), "to which side: left or right?", TURNS)
@@ -225,7 +229,7 @@ def _without_head(part: Part, degree: str | None) -> Direction:
     raise part.refuse((), "this does not say what the speed or the steering should do")
 
 
-def _check_sides(part: Part, heads: tuple[Item, ...], turning: bool) -> None:
+def _check_sides(part: OutcomePart, heads: tuple[OutcomeItem, ...], turning: bool) -> None:
     """Refuse a side that does not go with the rest: "increase to the left", "keep left", "left" alone."""
     others = [item for item in heads if item.kind != "side" and item.value != "different"]
     if others or part.of("keep"):
@@ -235,7 +239,7 @@ def _check_sides(part: Part, heads: tuple[Item, ...], turning: bool) -> None:
         raise part.refuse(part.of("side"), "this does not say what should be done", TURNS)
 
 
-def _check_words(part: Part, heads: tuple[Item, ...]) -> None:
+def _check_words(part: OutcomePart, heads: tuple[OutcomeItem, ...]) -> None:
     """Refuse words that compare a state with nothing, and "stop braking", which is no stop."""
     for item in heads:
         if item.text in ADJECTIVES and not part.of(*VERBS, "expect", "must"):

@@ -25,7 +25,7 @@ from roadworthy.rules.language.lexicon import (
     VANISH_VERBS,
     WEATHER_VERBS,
 )
-from roadworthy.rules.language.nouns import SUCH_AS, Thing, is_pronoun, noun_phrase
+from roadworthy.rules.language.nouns import SUCH_AS, NounReading, is_pronoun, noun_phrase
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Position
 
@@ -110,7 +110,7 @@ class Phrase:
     preposition: str
     position: Position | None
     words: Words
-    thing: Thing | None = None
+    thing: NounReading | None = None
     value: tuple[str, str] | None = None
 
 
@@ -290,7 +290,7 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     for adverb, place in _ADVERB_PLACES.items():
         stop = at + len(adverb)
         if tuple(word.lower for word in words[at:stop]) == adverb and not _goes_on(words, adverb, stop):
-            here = Thing("ego-vehicle", words[at:stop], {}, "the")
+            here = NounReading("ego-vehicle", words[at:stop], {}, "the")
             return Phrase(" ".join(adverb), place, words[begin:stop], here), stop
     found = preposition(words, at)
     if found is None:
@@ -298,10 +298,10 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     text, position, stop = found
     inner = after_fillers(words, stop)
     if inner < len(words) and is_pronoun(words[inner]) and not noun_follows(words, inner):
-        thing = Thing("", words[inner : inner + 1], {}, words[inner].lower)
+        thing = NounReading("", words[inner : inner + 1], {}, words[inner].lower)
         return Phrase(text, position, words[begin : inner + 1], thing), inner + 1
     if inner < len(words) and words[inner].lower in ("us", "you", "me", "yourself", "itself"):
-        thing = Thing("ego-vehicle", words[inner : inner + 1], {}, "the")
+        thing = NounReading("ego-vehicle", words[inner : inner + 1], {}, "the")
         return Phrase(text, position, words[begin : inner + 1], thing), inner + 1
     if text in ("to", "into", "from", "with", "by", "for") and (value := _value(words, inner)) is not None:
         return Phrase(text, position, words[begin : value[1]], value=value[0]), value[1]

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language.conditions import Condition, Place, Tail, WordStream
+from roadworthy.rules.language.conditions import ConditionReading, PlacePhrase, Tail, WordStream
 from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS
 from roadworthy.rules.language.nouns import (
     ENDINGS,
     SCENE,
     SUCH_AS,
-    Thing,
+    NounReading,
     is_environment,
     is_pronoun,
     no_level,
@@ -29,20 +29,20 @@ from roadworthy.rules.language.phrases import (
     verb_group,
 )
 from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import Change, Comparative, Op
+from roadworthy.rules.reading import Comparative, Op, SceneChange
 
 
 class Reader(WordStream):
     """Reads words from left to right; what it cannot use is refused."""
 
-    def __init__(self, words: Words, blocks: Sequence[Sequence[Change]]) -> None:
+    def __init__(self, words: Words, blocks: Sequence[Sequence[SceneChange]]) -> None:
         super().__init__(words)
         self.latest = blocks[-1] if blocks else ()
         self.earlier = [change for block in blocks for change in block]
-        self.waiting: list[Thing] = []
-        self.result = Condition()
+        self.waiting: list[NounReading] = []
+        self.result = ConditionReading()
 
-    def compare(self, thing: Thing, kind: Comparative) -> None:
+    def compare(self, thing: NounReading, kind: Comparative) -> None:
         """Change what an earlier block changed, by more or less."""
         plural = not thing.element and thing.words[-1].lower in ("they", "them", "these", "those")
         added = [change for change in self.latest if change.op == "add"]
@@ -50,13 +50,13 @@ class Reader(WordStream):
             self.result.found("COMPARATIVE", kind, before.target)
             self.result.infer(dataclasses.replace(before, comparative=kind))
 
-    def refers(self, thing: Thing) -> bool:
+    def refers(self, thing: NounReading) -> bool:
         """Return whether a thing was spoken of in an earlier block."""
         if not thing.element:
             return bool(self.earlier)
         return thing.definite and any(one.target == thing.element for one in self.earlier)
 
-    def antecedent(self, thing: Thing) -> Change:
+    def antecedent(self, thing: NounReading) -> SceneChange:
         """Return the change of an earlier block that brought a thing in."""
         for change in reversed([*self.earlier, *self.result.changes]):
             if not thing.element:
@@ -76,7 +76,7 @@ class Reader(WordStream):
             ["a pedestrian appears on the roadside"],
         )
 
-    def heavier(self, thing: Thing, kind: Comparative, words: Words) -> None:
+    def heavier(self, thing: NounReading, kind: Comparative, words: Words) -> None:
         """Make the weather of an earlier block heavier or lighter."""
         if (condition := ontology().condition_of(thing.element)) not in ("weather", None):
             raise words.refuse(
@@ -92,7 +92,7 @@ class Reader(WordStream):
             ["heavy rain"],
         )
 
-    def environment(self, thing: Thing) -> None:
+    def environment(self, thing: NounReading) -> None:
         """Change the weather, the time of day or the season into what a phrase names."""
         if thing.negated:
             raise self.ended(thing.element, thing.words)
@@ -118,10 +118,10 @@ class Reader(WordStream):
         if "level" in properties and kind != "weather":
             raise no_level(element, properties["level"], words)
         if comparative in ("heavier", "lighter"):
-            self.heavier(Thing(element, words, properties, "the"), comparative, words)
+            self.heavier(NounReading(element, words, properties, "the"), comparative, words)
             return
         self.result.found(kind.upper(), element)
-        change = Change("replace", kind, properties, replacement=element)
+        change = SceneChange("replace", kind, properties, replacement=element)
         if change in self.result.changes:
             return
         for one in self.result.changes:
@@ -145,7 +145,7 @@ class Reader(WordStream):
                 continue
             raise phrase.words.refuse("these words are not understood here")
 
-    def things(self) -> list[Thing]:
+    def things(self) -> list[NounReading]:
         """Read one noun phrase or several that are joined."""
         first = self.thing()
         if first is None:
@@ -180,7 +180,7 @@ class Reader(WordStream):
     def _verb_before(self, begin: int) -> bool:
         return any(is_verb(word) and word.pos in ("VERB", "AUX") for word in self.words[:begin])
 
-    def thing(self) -> Thing | None:
+    def thing(self) -> NounReading | None:
         """Read a noun phrase or a pronoun."""
         self.skip()
         if self.at >= len(self.words):
@@ -188,14 +188,14 @@ class Reader(WordStream):
         word = self.words[self.at]
         if is_pronoun(word) and not noun_follows(self.words, self.at):
             self.at += 1
-            return Thing("", self.words[self.at - 1 : self.at], {}, word.lower)
+            return NounReading("", self.words[self.at - 1 : self.at], {}, word.lower)
         found = noun_phrase(self.words, self.at)
         if found is None:
             return None
         self.at = found[1]
         return found[0]
 
-    def is_ego(self, thing: Thing) -> bool:
+    def is_ego(self, thing: NounReading) -> bool:
         """Return whether a thing is the ego-vehicle: "the car", where no other car was spoken of."""
         if thing.element == "ego-vehicle":
             return True
@@ -207,7 +207,7 @@ class Reader(WordStream):
             return False
         return not set(thing.properties) - {"type"} and thing.properties.get("type", "car") == "car"
 
-    def resolved(self, thing: Thing) -> Thing:
+    def resolved(self, thing: NounReading) -> NounReading:
         """Return the thing that a pronoun stands for, or the thing itself."""
         if thing.element:
             return thing
@@ -217,7 +217,7 @@ class Reader(WordStream):
             return dataclasses.replace(thing, element=change.replacement or "")
         return dataclasses.replace(thing, element=change.target, properties=change.properties)
 
-    def known(self, thing: Thing) -> Thing:
+    def known(self, thing: NounReading) -> NounReading:
         """Return a thing with the properties that an earlier block gave it: "this sign"."""
         if not self.refers(thing) or thing.determiner not in ("the", "this", "that", "these", "those"):
             return thing
@@ -226,11 +226,11 @@ class Reader(WordStream):
                 return dataclasses.replace(thing, properties=change.properties)
         return thing
 
-    def noted(self, thing: Thing, group: VerbGroup) -> None:
+    def noted(self, thing: NounReading, group: VerbGroup) -> None:
         """Note the subject of a verb."""
         self.result.found("NSUBJ", str(thing.words), str(group.words))
 
-    def check_element(self, thing: Thing) -> None:
+    def check_element(self, thing: NounReading) -> None:
         """Refuse what cannot be a thing in a scene."""
         if thing.element in (SCENE, "ego-vehicle", "", "environment", "object"):
             what = "the ego-vehicle itself" if self.is_ego(thing) else f"{str(thing.words)!r}"
@@ -278,9 +278,9 @@ class Reader(WordStream):
             self.environment(thing)
         self.waiting.clear()
 
-    def place(self, phrases: Sequence[Phrase]) -> Place:
+    def place(self, phrases: Sequence[Phrase]) -> PlacePhrase:
         """Return the one place that phrases name, apart from times and weathers."""
-        place: Place | None = None
+        place: PlacePhrase | None = None
         for phrase in phrases:
             thing = phrase.thing
             if thing is None:
@@ -289,14 +289,14 @@ class Reader(WordStream):
                 continue
             if not thing.element and not self.earlier and not self.result.changes:
                 # "The car must slow down if a pedestrian stands behind it."
-                here = Place(phrase.position, "ego-vehicle")
+                here = PlacePhrase(phrase.position, "ego-vehicle")
             elif not thing.element:
                 change = self.antecedent(thing)
-                here = Place(phrase.position, change.target, change.properties)
+                here = PlacePhrase(phrase.position, change.target, change.properties)
             elif self.is_ego(thing):
-                here = Place(phrase.position, "ego-vehicle")
+                here = PlacePhrase(phrase.position, "ego-vehicle")
             else:
-                here = Place(phrase.position, thing.element, thing.properties)
+                here = PlacePhrase(phrase.position, thing.element, thing.properties)
             if phrase.position is None:
                 if phrase.preposition in ("toward", "towards", "to", "from", "for", "off", "out of"):
                     raise phrase.words.refuse("these words are not understood here", ["on the roadside"])
@@ -309,9 +309,11 @@ class Reader(WordStream):
                 place = _nearer(place, here, phrase)
             else:
                 place = here
-        return place or Place()
+        return place or PlacePhrase()
 
-    def put(self, op: Op, thing: Thing, tail: Tail, verb: str, place: Place | None = None) -> None:
+    def put(
+        self, op: Op, thing: NounReading, tail: Tail, verb: str, place: PlacePhrase | None = None
+    ) -> None:
         """Add a thing to the scene or take it out."""
         if op == "add" and any(word in verb for word in ("add", "attach")):
             # "Added to the roadside" is on it.
@@ -358,7 +360,7 @@ class Reader(WordStream):
             self.compare(thing, tail.comparative)
             return
         self.result.infer(
-            Change(
+            SceneChange(
                 op,
                 thing.element,
                 thing.properties,
@@ -370,11 +372,11 @@ class Reader(WordStream):
         self.environments(tail.phrases)
 
 
-def _same_place(one: Place, other: Place) -> bool:
+def _same_place(one: PlacePhrase, other: PlacePhrase) -> bool:
     return one.reference == other.reference and one.position == other.position
 
 
-def _nearer(place: Place, here: Place, phrase: Phrase) -> Place:
+def _nearer(place: PlacePhrase, here: PlacePhrase, phrase: Phrase) -> PlacePhrase:
     """Choose between two places: one about the ego-vehicle tells more than the road; others are refused."""
     if here.reference == "ego-vehicle" and place.reference in ("road", "lane"):
         return here

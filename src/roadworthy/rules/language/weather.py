@@ -24,7 +24,7 @@ from roadworthy.rules.language.lexicon import (
     WEATHER_VERBS,
     words_of,
 )
-from roadworthy.rules.language.nouns import SCENE, SUCH_AS, Thing, is_environment, noun_phrase
+from roadworthy.rules.language.nouns import SCENE, SUCH_AS, NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
 from roadworthy.rules.language.words import Words
@@ -122,7 +122,7 @@ class WeatherReader(Reader):
             noun = None
         return noun[0].element if noun is not None and is_environment(noun[0].element) else "weather"
 
-    def _environment_happens(self, thing: Thing, group: VerbGroup, words: Words) -> None:
+    def _environment_happens(self, thing: NounReading, group: VerbGroup, words: Words) -> None:
         """Read what the weather, the time of day or the season does."""
         lemma = group.lemma
         self.result.found("TRANSFORMATION", str(group.words), "replace")
@@ -186,7 +186,7 @@ class WeatherReader(Reader):
         else:
             self._environment_becomes(thing, group, words)
 
-    def _environment_becomes(self, thing: Thing, group: VerbGroup, words: Words) -> None:
+    def _environment_becomes(self, thing: NounReading, group: VerbGroup, words: Words) -> None:
         """Read the noun after the verb, which a condition becomes: "the season becomes winter"."""
         lemma = group.lemma
         noun = noun_phrase(self.words, self.at)
@@ -209,7 +209,7 @@ class WeatherReader(Reader):
             self.exchange_environment(thing, noun[0])
         self.leftover(self.tail(), allow_environment=True)
 
-    def _environment_changes(self, thing: Thing, group: VerbGroup, words: Words) -> None:
+    def _environment_changes(self, thing: NounReading, group: VerbGroup, words: Words) -> None:
         """Read the phrases after the verb: "changes to winter", "comes at night"; or that it just comes."""
         after = self.at
         tail = self.tail()
@@ -247,11 +247,11 @@ class WeatherReader(Reader):
             return
         raise group.words.refuse(f"{str(group.words)!r} is not understood of the {thing.element}", UNDERSTOOD)
 
-    def _such_as(self, thing: Thing) -> tuple[str, ...]:
+    def _such_as(self, thing: NounReading) -> tuple[str, ...]:
         """Return what is suggested as what a condition becomes."""
         return SUCH_AS[ontology().condition_of(thing.element) or "weather"]
 
-    def exchange_environment(self, old: Thing, new: Thing) -> None:
+    def exchange_environment(self, old: NounReading, new: NounReading) -> None:
         """Let one weather, time of day or season give way to another."""
         before, after = (
             {ontology().condition_of(name) for name in (one.element, *one.also)} for one in (old, new)

@@ -83,7 +83,7 @@ class _Reach:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _ElementAnchor:
     """Where a sense hangs: the element that reaches it and the anchor above it."""
 
     reach: _Reach
@@ -139,11 +139,11 @@ class _Matcher:
                     of_element.setdefault(synset, properties)
         return found
 
-    def _place(self, synset: int) -> _Place | None:
+    def _place(self, synset: int) -> _ElementAnchor | None:
         """Return the nearest anchor of all elements: a cyclist is a person, but first of all a bicyclist."""
         above = self.words.ancestors(synset)
         places = [
-            _Place(reach, anchor)
+            _ElementAnchor(reach, anchor)
             for reach in self.reaches
             if (anchor := reach.anchor(synset, self.words)) is not None
         ]
@@ -178,7 +178,7 @@ class _Matcher:
         # Berlin may be meant by "berlin", which is also a carriage; Pancho Villa is not by "villa".
         return [sense for sense in senses if sense.count or not sense.is_name]
 
-    def _match(self, sense: Sense, place: _Place, share: float) -> ElementMatch:
+    def _match(self, sense: Sense, place: _ElementAnchor, share: float) -> ElementMatch:
         anchor = self.words.name(place.anchor)
         above = self.words.ancestors(sense.synset)
         kinds = self.kinds[place.reach.name]

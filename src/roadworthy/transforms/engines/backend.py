@@ -18,9 +18,9 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.objects.region import region_of
 from roadworthy.transforms.objects.remove import PAINTED, labels_without
-from roadworthy.transforms.objects.selection import Selection
+from roadworthy.transforms.objects.selection import ObjectSelection
 from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation, ReplaceOperation
-from roadworthy.transforms.wording import Description
+from roadworthy.transforms.wording import ElementDescription
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Support:
     """
 
     operation: str
-    element: Description
-    by: Description | None = None
+    element: ElementDescription
+    by: ElementDescription | None = None
     relation: str | None = None
     reference: str | None = None
 
@@ -75,11 +75,11 @@ class Support:
         return f"{self.operation} {self.element}{by}" + (f" {where}" if where else "")
 
 
-def _levelled(asked: Description, by: Description) -> Description:
+def _levelled(asked: ElementDescription, by: ElementDescription) -> ElementDescription:
     """Return what is asked for with the level that nobody needs to say, for an engine that says its own."""
     if "level" in asked.properties or by.properties.get("level") != "normal":
         return asked
-    return Description(asked.element, FrozenDict({**asked.properties, "level": "normal"}), asked.words)
+    return ElementDescription(asked.element, FrozenDict({**asked.properties, "level": "normal"}), asked.words)
 
 
 WORDS: Mapping[str, str] = {
@@ -147,7 +147,7 @@ _FLAT = (*PAINTED, "road", "sidewalk", "terrain")
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class EngineTask:
     """What an engine is asked for.
 
     Attributes:
@@ -161,7 +161,7 @@ class Task:
 
     frame: Frame
     operation: Operation
-    selection: Selection | None
+    selection: ObjectSelection | None
     rng: np.random.Generator
     written: bool = False
 
@@ -226,7 +226,7 @@ class Task:
         }
 
 
-class Made(NamedTuple):
+class EngineResult(NamedTuple):
     """What an engine gave. All of it is checked by who asked.
 
     Attributes:
@@ -271,7 +271,7 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def made(self, task: Task) -> Made:
+    def made(self, task: EngineTask) -> EngineResult:
         """Return the changed image.
 
         Raises:

@@ -20,7 +20,14 @@ from roadworthy._importing import imported
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels, write_image
-from roadworthy.transforms.engines.backend import WORDS, Backend, Made, Task, filled, placeholders
+from roadworthy.transforms.engines.backend import (
+    WORDS,
+    Backend,
+    EngineResult,
+    EngineTask,
+    filled,
+    placeholders,
+)
 from roadworthy.transforms.engines.pictures import labels_png, mask_png
 from roadworthy.transforms.operations import Operation
 
@@ -43,7 +50,7 @@ _LINES = 3  # of what a program complained, shown
 
 
 @dataclass(frozen=True)
-class Command(Backend):
+class ProgramBackend(Backend):
     """A program that reads an image and writes another.
 
     Attributes:
@@ -72,7 +79,7 @@ class Command(Backend):
     def needs(self, operation: Operation) -> tuple[str, ...]:
         return ("labels",) if "labels" in self._wanted else ()
 
-    def made(self, task: Task) -> Made:
+    def made(self, task: EngineTask) -> EngineResult:
         # What the program leaves there may be beyond our rights to delete.
         with tempfile.TemporaryDirectory(prefix="roadworthy-engine-", ignore_cleanup_errors=True) as name:
             folder = Path(name).resolve()
@@ -93,7 +100,7 @@ class Command(Backend):
             labels = None
             if task.written or files["labels_output"].exists():
                 labels = self._read_labels(files["labels_output"])
-        return Made(image, labels)
+        return EngineResult(image, labels)
 
     def _read_image(self, path: Path) -> NDArray[np.uint8]:
         if not path.exists():
@@ -217,7 +224,7 @@ EntryPoint = Callable[[Frame, Operation, np.random.Generator], Frame | NDArray[n
 
 
 @dataclass(frozen=True)
-class Entry(Backend):
+class EngineFunction(Backend):
     """A function that gets a frame, the operation and a random generator, and returns a frame or an image.
 
     Attributes:
@@ -266,7 +273,7 @@ class Entry(Backend):
             )
         return found
 
-    def made(self, task: Task) -> Made:
+    def made(self, task: EngineTask) -> EngineResult:
         try:
             found = self.entry_point()(task.frame, task.operation, task.rng)
         except NotApplicable:
@@ -275,5 +282,5 @@ class Entry(Backend):
             # A script that was made a function may still call sys.exit, which must not end a run as passed.
             raise NotApplicable(f"engine {self.name!r} raised {type(error).__name__}: {error}") from error
         if isinstance(found, Frame):
-            return Made(found.image, found.labels, found)
-        return Made(found)
+            return EngineResult(found.image, found.labels, found)
+        return EngineResult(found)

@@ -16,7 +16,7 @@ import numpy as np
 from roadworthy._files import is_folder, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.transforms.engines.backend import Backend, Image, Made, Task, filled
+from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Image, filled
 from roadworthy.transforms.engines.pictures import Fit, Size
 from roadworthy.transforms.operations import AddOperation, Operation
 
@@ -86,7 +86,7 @@ class Pipeline(Backend):
             )
         _diffusers()
 
-    def made(self, task: Task) -> Made:
+    def made(self, task: EngineTask) -> EngineResult:
         paints = self._painting(task.operation)
         fit = Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
         pipeline = self._opened(paints)
@@ -112,7 +112,7 @@ class Pipeline(Backend):
         except Exception as error:
             # What pipelines raise is not documented; out of memory is a RuntimeError, for one.
             raise NotApplicable(f"engine {self.name!r} raised {_told(error)}") from error
-        return Made(fit.back(self._image(found, fit)))
+        return EngineResult(fit.back(self._image(found, fit)))
 
     def _opened(self, paints: Paints) -> Any:
         """Return the pipeline, ready to be called.

@@ -20,7 +20,15 @@ from roadworthy._frozen import FrozenDict
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.images import decode_image, encode_image
-from roadworthy.transforms.engines.backend import WORDS, Backend, Image, Made, Task, filled, placeholders
+from roadworthy.transforms.engines.backend import (
+    WORDS,
+    Backend,
+    EngineResult,
+    EngineTask,
+    Image,
+    filled,
+    placeholders,
+)
 from roadworthy.transforms.engines.pictures import Fit, Size, hole_png, labels_png, mask_png
 from roadworthy.transforms.operations import AddOperation, Operation
 
@@ -89,13 +97,13 @@ class Service(Backend):
     def check(self, operation: Operation) -> None:
         self._headers()
 
-    def made(self, task: Task) -> Made:
+    def made(self, task: EngineTask) -> EngineResult:
         fit = Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
         post = _multipart if self.send == "multipart" else _json
         body, kind = post(self.fields, {**task.words, **_sizes(fit)}, _pictures(task, fit))
         try:
             answered = self._endpoint().post(body, {**self._headers(), "Content-Type": kind})
-            return Made(fit.back(self._image(answered, fit)))
+            return EngineResult(fit.back(self._image(answered, fit)))
         except (NoAnswer, UnusableAnswer) as reason:
             raise NotApplicable(f"engine {self.name!r}: {reason}") from None
 
@@ -164,7 +172,7 @@ def _sizes(fit: Fit) -> dict[str, str]:
     return {"height": str(fit.padded[0]), "width": str(fit.padded[1])}
 
 
-def _pictures(task: Task, fit: Fit) -> Callable[[str], bytes]:
+def _pictures(task: EngineTask, fit: Fit) -> Callable[[str], bytes]:
     """Return what gives the PNG file that a name stands for, made when it is first asked for."""
 
     @cache

@@ -17,8 +17,8 @@ from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.ontology import ontology
 from roadworthy.transforms.notes import metadata_with
 from roadworthy.transforms.objects.edit import Edited
-from roadworthy.transforms.objects.placement import Place
-from roadworthy.transforms.objects.surroundings import Surroundings, Window
+from roadworthy.transforms.objects.placement import CutOutPlace
+from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window
 from roadworthy.transforms.perspective import GROUND
 
 Image = NDArray[np.uint8]
@@ -60,7 +60,7 @@ class Haze:
         return math.exp(-self.density * distance)
 
 
-def composited(site: Surroundings, place: Place, rng: np.random.Generator) -> Edited:
+def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Generator) -> Edited:
     """Put a cut-out into a frame at a place: image, label map, instances, boxes and depth.
 
     Args:
@@ -84,7 +84,7 @@ def composited(site: Surroundings, place: Place, rng: np.random.Generator) -> Ed
     return Edited(frame.replace(image=image, metadata=metadata, **changes), region)
 
 
-def _sized(place: Place, look: Look, frame: Frame) -> tuple[Floats, Window]:
+def _sized(place: CutOutPlace, look: Look, frame: Frame) -> tuple[Floats, Window]:
     """Return the cut-out as large and as blurred as it is seen, and the window of the image that it is in.
 
     Colours are multiplied by alpha. Blur spreads it by a few pixels, as far as the image goes.
@@ -104,7 +104,7 @@ def _sized(place: Place, look: Look, frame: Frame) -> tuple[Floats, Window]:
     return patch[inside[1] - top : inside[3] - top, inside[0] - left : inside[2] - left], inside
 
 
-def _note(place: Place) -> dict[str, object]:
+def _note(place: CutOutPlace) -> dict[str, object]:
     """Return what was added: what, where and how far away."""
     return {
         "element": place.cut_out.element,
@@ -121,8 +121,8 @@ def _note(place: Place) -> dict[str, object]:
 def _draw_thing(
     image: Image,
     region: Mask,
-    site: Surroundings,
-    place: Place,
+    site: GroundSurroundings,
+    place: CutOutPlace,
     inside: Window,
     patch: Floats,
     cover: Floats,
@@ -156,7 +156,7 @@ def _lit(patch: Floats) -> Floats:
     return np.asarray(np.clip(bright, 0, 1) * np.clip(clear, 0, 1), np.float32)
 
 
-def _light(site: Surroundings, place: Place) -> tuple[Floats, Floats]:
+def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats]:
     """Return by what to multiply the colours of a cut-out, and what to add, so that they fit the scene."""
     haze = haze_of(site)
     clear = 1.0 if haze is None else haze.clear(place.distance)
@@ -182,7 +182,7 @@ def _is_night(frame: Frame) -> bool:
     return sum(cv2.mean(frame.image[: max(1, frame.height // 2)])[:3]) / 3 < 30
 
 
-def _draw_shadow(image: Image, region: Mask, site: Surroundings, place: Place) -> None:
+def _draw_shadow(image: Image, region: Mask, site: GroundSurroundings, place: CutOutPlace) -> None:
     """Darken the ground where a thing stands: little light from the sky reaches it there."""
     frame = site.frame
     scale = (place.window[3] - place.window[1]) / place.cut_out.height
@@ -279,7 +279,7 @@ _BLUR_CURVE = _blur_curve()
 
 
 @lru_cache(maxsize=2)
-def haze_of(site: Surroundings) -> Haze | None:
+def haze_of(site: GroundSurroundings) -> Haze | None:
     """Measure the haze of a frame that is known to be foggy, rainy or snowy; None where there is none.
 
     The road has one colour, so how its colour changes with the distance shows the haze before it.
@@ -314,7 +314,9 @@ def haze_of(site: Surroundings) -> Haze | None:
     return haze if explains else None
 
 
-def _new_truth(frame: Frame, place: Place, inside: Window, solid: Mask, shown: Mask) -> dict[str, object]:
+def _new_truth(
+    frame: Frame, place: CutOutPlace, inside: Window, solid: Mask, shown: Mask
+) -> dict[str, object]:
     """Return what is known about the frame now: the thing is there, and hides what is behind it."""
     left, top, right, bottom = inside
     window = (slice(top, bottom), slice(left, right))
@@ -340,7 +342,7 @@ def _new_truth(frame: Frame, place: Place, inside: Window, solid: Mask, shown: M
     return changes
 
 
-def _with_labels(labels: LabelMap, place: Place, inside: Window, shown: Mask) -> LabelMap:
+def _with_labels(labels: LabelMap, place: CutOutPlace, inside: Window, shown: Mask) -> LabelMap:
     left, top, right, bottom = place.window
     parts = place.cut_out.scaled_parts(bottom - top, right - left, place.mirrored)
     names = place.cut_out.part_names if parts is not None else (place.cut_out.element,)
@@ -360,7 +362,9 @@ def _with_labels(labels: LabelMap, place: Place, inside: Window, shown: Mask) ->
     return LabelMap(ids, classes)
 
 
-def _with_boxes(frame: Frame, place: Place, inside: Window, solid: Mask, shown: Mask, number: int) -> Boxes:
+def _with_boxes(
+    frame: Frame, place: CutOutPlace, inside: Window, solid: Mask, shown: Mask, number: int
+) -> Boxes:
     """Return the boxes with that of the new thing, and with what it hides of the others."""
     boxes = frame.boxes
     assert boxes is not None

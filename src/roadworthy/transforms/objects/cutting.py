@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict
 from roadworthy.transforms.objects.gallery import Facing
-from roadworthy.transforms.objects.surroundings import Surroundings, Window
+from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window
 from roadworthy.transforms.perspective import GROUND
 
 Mask = NDArray[np.bool_]
@@ -52,7 +52,7 @@ class Refusal(str):
 
 
 @dataclass(frozen=True)
-class Thing:
+class ClearObject:
     """A thing in a frame that is seen whole, alone and clearly."""
 
     element: str
@@ -63,7 +63,7 @@ class Thing:
     properties: Mapping[str, str] = field(default_factory=FrozenDict)
 
 
-def things_of(site: Surroundings, element: str, smallest: int) -> Iterator[Thing | Refusal]:
+def things_of(site: GroundSurroundings, element: str, smallest: int) -> Iterator[ClearObject | Refusal]:
     """Yield what a frame has of an element, or why it is not taken."""
     frame = site.frame
     boxes = frame.boxes
@@ -85,25 +85,25 @@ def things_of(site: Surroundings, element: str, smallest: int) -> Iterator[Thing
 
 
 def _found(
-    site: Surroundings,
+    site: GroundSurroundings,
     element: str,
     mask: Mask,
     smallest: int,
     properties: Mapping[str, str],
     *,
     single: bool,
-) -> Thing | Refusal:
+) -> ClearObject | Refusal:
     whole = _with_pole(site, mask) if element in POLED else mask
     left, top, width, height = cv2.boundingRect(whole.view(np.uint8))
     box = (left, top, left + width, top + height)
     window = (slice(top, box[3]), slice(left, box[2]))
     parts = mask[window] if element in POLED else None
-    thing = Thing(element, box, whole[window], parts, single, properties)
+    thing = ClearObject(element, box, whole[window], parts, single, properties)
     reason = _trouble(site, thing, smallest)
     return thing if reason is None else reason
 
 
-def _with_pole(site: Surroundings, mask: Mask) -> Mask:
+def _with_pole(site: GroundSurroundings, mask: Mask) -> Mask:
     """Return a sign or light with the pole below it."""
     left, top, width, height = cv2.boundingRect(mask.view(np.uint8))
     pole = site.is_any(("pole",))[site.labels.ids]
@@ -116,7 +116,7 @@ def _with_pole(site: Surroundings, mask: Mask) -> Mask:
     return np.asarray((components == own) & (column | mask))
 
 
-def _trouble(site: Surroundings, thing: Thing, smallest: int) -> Refusal | None:
+def _trouble(site: GroundSurroundings, thing: ClearObject, smallest: int) -> Refusal | None:
     """Return why a thing cannot be taken; None if it can."""
     left, top, right, bottom = thing.box
     height, width = bottom - top, right - left
@@ -149,7 +149,7 @@ def _hull(mask: Mask) -> float:
     return float(cv2.contourArea(cv2.convexHull(points)))
 
 
-def _several(thing: Thing) -> bool:
+def _several(thing: ClearObject) -> bool:
     """Return whether a thing is a row of parked cars, or two people side by side."""
     mask = thing.mask
     height = len(mask)
@@ -164,7 +164,7 @@ def _several(thing: Thing) -> bool:
     return False
 
 
-def _on_ground(site: Surroundings, thing: Thing) -> float:
+def _on_ground(site: GroundSurroundings, thing: ClearObject) -> float:
     """Return the share of a thing's lowest pixels that have ground below them."""
     left, _, right, bottom = thing.box
     foot = max(1, round(0.04 * len(thing.mask)))
@@ -174,7 +174,7 @@ def _on_ground(site: Surroundings, thing: Thing) -> float:
     return float(np.mean(ground[columns - left])) if len(columns) else 0.0
 
 
-def _crowded(site: Surroundings, thing: Thing) -> float:
+def _crowded(site: GroundSurroundings, thing: ClearObject) -> float:
     """Return the share of a thing's outline beside which there are other things."""
     left, top, right, bottom = (
         max(0, thing.box[0] - 3),
@@ -193,7 +193,7 @@ def _crowded(site: Surroundings, thing: Thing) -> float:
     return int(np.count_nonzero(others & ring)) / max(1, int(np.count_nonzero(ring)))
 
 
-def height_of(site: Surroundings, thing: Thing) -> float:
+def height_of(site: GroundSurroundings, thing: ClearObject) -> float:
     """Return how high a thing is, by its distance where that is known, else by where it stands."""
     _, top, _, bottom = thing.box
     if site.frame.depth is not None:
@@ -208,7 +208,7 @@ def height_of(site: Surroundings, thing: Thing) -> float:
 Image = NDArray[np.uint8]
 
 
-def cropped(image: Image, thing: Thing) -> tuple[Image, Mask, tuple[int, int]]:
+def cropped(image: Image, thing: ClearObject) -> tuple[Image, Mask, tuple[int, int]]:
     """Return a thing with some of its surroundings, its mask there, and where the mask's box begins."""
     left, top, right, bottom = thing.box
     margin = max(6, (bottom - top) // 8)

@@ -18,8 +18,8 @@ from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.cutting import (
     HARVESTED,
     POLED,
+    ClearObject,
     Refusal,
-    Thing,
     board_end,
     cropped,
     decontaminated,
@@ -32,7 +32,7 @@ from roadworthy.transforms.objects.cutting import (
     things_of,
 )
 from roadworthy.transforms.objects.gallery import CutOut, Gallery, named_apart
-from roadworthy.transforms.objects.surroundings import Surroundings
+from roadworthy.transforms.objects.surroundings import GroundSurroundings
 
 _DARK = 45.0  # mean grey level of the ground: below it, colours are hardly known
 _FLAT = 7.0  # standard deviation of a thing's grey levels
@@ -116,7 +116,7 @@ def harvest_frame(
     if frame.labels is None:
         yield from ((name, Refusal("the frame has no label map")) for name in elements)
         return
-    site = Surroundings(frame)
+    site = GroundSurroundings(frame)
     counts: Counter[str] = Counter()
     for element in elements:
         for thing in things_of(site, element, smallest):
@@ -128,7 +128,7 @@ def harvest_frame(
             yield element, _taken(site, thing, name, f"{source}:{frame.id}" if source else frame.id)
 
 
-def _taken(site: Surroundings, thing: Thing, name: str, source: str) -> CutOut | Refusal:
+def _taken(site: GroundSurroundings, thing: ClearObject, name: str, source: str) -> CutOut | Refusal:
     """Return the cut-out of a thing, if its pixels are good enough."""
     metres = height_of(site, thing)
     ambience = site.ground_color(thing.box, metres)

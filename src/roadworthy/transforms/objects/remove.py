@@ -17,7 +17,7 @@ from roadworthy.transforms.objects.edit import Edited, ObjectEdit, box_window, p
 from roadworthy.transforms.objects.inpainting import Gap, filled
 from roadworthy.transforms.objects.paint import hidden_lines
 from roadworthy.transforms.objects.region import region_of
-from roadworthy.transforms.objects.selection import Selection, check_element, select
+from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.transforms.transform import Presets, number, register, word
 
@@ -28,7 +28,7 @@ PAINTED = ("line", "crosswalk", "stop and yield line")
 """What is painted on the road."""
 
 
-def labels_without(frame: Frame, gone: Selection) -> Ids:
+def labels_without(frame: Frame, gone: ObjectSelection) -> Ids:
     """Return the label ids of a frame in which what was selected shows what lies behind it."""
     labels = frame.labels
     assert labels is not None
@@ -45,7 +45,9 @@ def labels_without(frame: Frame, gone: Selection) -> Ids:
     return ids
 
 
-def truth_without(frame: Frame, gone: Selection, ids: Ids, origin: NDArray[np.intp] | None = None) -> Frame:
+def truth_without(
+    frame: Frame, gone: ObjectSelection, ids: Ids, origin: NDArray[np.intp] | None = None
+) -> Frame:
     """Return the frame with the label map given and without all else that is known about what is gone.
 
     Args:
@@ -70,7 +72,7 @@ def truth_without(frame: Frame, gone: Selection, ids: Ids, origin: NDArray[np.in
     )
 
 
-def _boxes_left(frame: Frame, boxes: Boxes, gone: Selection) -> Boxes:
+def _boxes_left(frame: Frame, boxes: Boxes, gone: ObjectSelection) -> Boxes:
     """Return the boxes without those of what is gone; what it hid is less hidden now.
 
     How much each thing hides of another is not known. The share of a box that other things cover falls, and
@@ -162,7 +164,7 @@ class Remove(ObjectEdit):
         return without(frame, chosen, rng)
 
 
-def _leaves_half_a_thing(frame: Frame, gone: Selection) -> bool:
+def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
     """Return whether a thing stays whose lower part was hidden: nobody knows what that looks like."""
     labels = frame.labels
     assert labels is not None
@@ -178,7 +180,9 @@ def _leaves_half_a_thing(frame: Frame, gone: Selection) -> bool:
     return False
 
 
-def without(frame: Frame, gone: Selection, rng: np.random.Generator, hidden: Mask | None = None) -> Edited:
+def without(
+    frame: Frame, gone: ObjectSelection, rng: np.random.Generator, hidden: Mask | None = None
+) -> Edited:
     """Take out what was selected; what will be `hidden` anyway is not painted."""
     labels = frame.labels
     assert labels is not None

@@ -28,19 +28,25 @@ from roadworthy.transforms.objects.paint import (
     repainted_lines,
     switched_lights,
 )
-from roadworthy.transforms.objects.placement import Place
+from roadworthy.transforms.objects.placement import CutOutPlace
 from roadworthy.transforms.objects.region import region_of
 from roadworthy.transforms.objects.remove import LEAST_SHARE, without
-from roadworthy.transforms.objects.selection import Selection, Thing, check_element, known_things, select
-from roadworthy.transforms.objects.surroundings import Surroundings, surroundings
+from roadworthy.transforms.objects.selection import (
+    ObjectSelection,
+    SelectedObject,
+    check_element,
+    known_things,
+    select,
+)
+from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.transform import Presets, number, register, word
-from roadworthy.transforms.wording import Description
+from roadworthy.transforms.wording import ElementDescription
 
 _HALF_LANE = 2.0  # metres; what is farther on the other side of our path comes towards us
 
 
-def check_gallery(by: Description, gallery: Gallery) -> None:
+def check_gallery(by: ElementDescription, gallery: Gallery) -> None:
     """Refuse what the gallery has no cut-out of.
 
     Raises:
@@ -53,7 +59,7 @@ def check_gallery(by: Description, gallery: Gallery) -> None:
 
 
 def exchanged(
-    frame: Frame, old: Selection, by: Description, gallery: Gallery, rng: np.random.Generator
+    frame: Frame, old: ObjectSelection, by: ElementDescription, gallery: Gallery, rng: np.random.Generator
 ) -> Edited:
     """Put a cut-out where each of the selected things stood."""
     things = sorted(known_things(frame, old), key=lambda one: one.foot)
@@ -72,8 +78,12 @@ def exchanged(
 
 
 def _place(
-    frame: Frame, site: Surroundings, thing: Thing, views: list[CutOut], rng: np.random.Generator
-) -> Place:
+    frame: Frame,
+    site: GroundSurroundings,
+    thing: SelectedObject,
+    views: list[CutOut],
+    rng: np.random.Generator,
+) -> CutOutPlace:
     """Return where a cut-out goes: its foot on the foot of what stood there, at the same distance."""
     scale = _scale(frame, thing, site.view)
     view, mirrored = _view(site, thing, views, rng)
@@ -90,7 +100,7 @@ def _place(
         left = round((left + right - width) / 2)
     begins, ends = view.foot_span(mirrored)
     low = round(left + begins * width)
-    return Place(
+    return CutOutPlace(
         view,
         mirrored,
         (left, bottom - height, left + width, bottom),
@@ -100,7 +110,7 @@ def _place(
     )
 
 
-def _scale(frame: Frame, thing: Thing, view: Perspective) -> float:
+def _scale(frame: Frame, thing: SelectedObject, view: Perspective) -> float:
     """Return how many pixels a metre has where a thing stands."""
     rows, columns = thing.window
     if frame.depth is not None:
@@ -116,7 +126,7 @@ def _scale(frame: Frame, thing: Thing, view: Perspective) -> float:
 
 
 def _view(
-    site: Surroundings, thing: Thing, views: list[CutOut], rng: np.random.Generator
+    site: GroundSurroundings, thing: SelectedObject, views: list[CutOut], rng: np.random.Generator
 ) -> tuple[CutOut, bool]:
     """Return the cut-out that shows a thing as it is seen there, and whether it is mirrored."""
     middle = (thing.window[1].start + thing.window[1].stop) / 2
@@ -135,7 +145,7 @@ def _view(
 
 
 Mask = NDArray[np.bool_]
-Edit = Callable[[Frame, Selection, Description, np.random.Generator], Edited]
+Edit = Callable[[Frame, ObjectSelection, ElementDescription, np.random.Generator], Edited]
 
 _NEVER = ("sky", "ego-vehicle")
 _UPRIGHT = ("traffic sign", "traffic light", "pole", "tree")
@@ -182,7 +192,7 @@ class Replace(ObjectEdit):
         super().__post_init__()
         self._parts()
 
-    def _parts(self) -> tuple[Description, Description, Edit]:
+    def _parts(self) -> tuple[ElementDescription, ElementDescription, Edit]:
         what, by = (check_element(self.name, one, never=_NEVER) for one in (self.element, self.by))
         edit = _edit_for(what, by)
         if edit is not None:
@@ -196,7 +206,7 @@ class Replace(ObjectEdit):
         return edit(frame, select(frame, what, self.least_share), by, rng)
 
 
-def _edit_for(what: Description, by: Description) -> Edit | None:
+def _edit_for(what: ElementDescription, by: ElementDescription) -> Edit | None:
     """Return what replaces one thing by another; None where a cut-out does.
 
     Raises:
@@ -222,12 +232,14 @@ def _edit_for(what: Description, by: Description) -> Edit | None:
 
 
 def _exchanged(
-    frame: Frame, old: Selection, by: Description, rng: np.random.Generator, *, gallery: Gallery
+    frame: Frame, old: ObjectSelection, by: ElementDescription, rng: np.random.Generator, *, gallery: Gallery
 ) -> Edited:
     return exchanged(frame, old, by, gallery, rng)
 
 
-def _other_look(frame: Frame, old: Selection, by: Description, rng: np.random.Generator) -> Edited:
+def _other_look(
+    frame: Frame, old: ObjectSelection, by: ElementDescription, rng: np.random.Generator
+) -> Edited:
     """Give the pixels of a class the look of another."""
     labels = frame.labels
     assert labels is not None
@@ -248,7 +260,7 @@ def _other_look(frame: Frame, old: Selection, by: Description, rng: np.random.Ge
 
 def _wooded(
     frame: Frame,
-    old: Selection,
+    old: ObjectSelection,
     number: int,
     classes: tuple[str, ...],
     view: Perspective,
@@ -286,7 +298,9 @@ def _soft(mask: Mask) -> NDArray[np.float32]:
     return np.asarray(cv2.blur(mask.astype(np.float32), (3, 3)) * mask, np.float32)
 
 
-def _other_line(frame: Frame, old: Selection, by: Description, rng: np.random.Generator) -> Edited:
+def _other_line(
+    frame: Frame, old: ObjectSelection, by: ElementDescription, rng: np.random.Generator
+) -> Edited:
     """Cut a line into dashes or join its dashes, and paint it, as far as either is asked for."""
     mask = old.mask
     region = np.zeros_like(mask)
@@ -295,7 +309,7 @@ def _other_line(frame: Frame, old: Selection, by: Description, rng: np.random.Ge
         gone = cut_into_dashes(frame, mask, rng)
         if not gone.any():
             raise NotApplicable("no line in the frame is long enough to be cut into dashes")
-        frame, region = without(frame, Selection(old.what, gone, old.boxes[:0]), rng)
+        frame, region = without(frame, ObjectSelection(old.what, gone, old.boxes[:0]), rng)
         mask = mask & ~gone
     elif kind == "solid":
         frame, lines = _joined(frame, mask, rng)
@@ -330,7 +344,9 @@ def _joined(frame: Frame, mask: Mask, rng: np.random.Generator) -> tuple[Frame, 
     return frame.replace(image=image, labels=LabelMap(ids, labels.classes)), lines
 
 
-def _other_color(frame: Frame, old: Selection, by: Description, _rng: np.random.Generator) -> Edited:
+def _other_color(
+    frame: Frame, old: ObjectSelection, by: ElementDescription, _rng: np.random.Generator
+) -> Edited:
     """Paint vehicles in another colour where they stand."""
     color = by.properties["color"]
     image, light = frame.image.copy(), exposure(frame.image)
@@ -341,7 +357,9 @@ def _other_color(frame: Frame, old: Selection, by: Description, _rng: np.random.
     return Edited(_restated(frame, old, by).replace(image=image), region)
 
 
-def _other_light(frame: Frame, old: Selection, by: Description, _rng: np.random.Generator) -> Edited:
+def _other_light(
+    frame: Frame, old: ObjectSelection, by: ElementDescription, _rng: np.random.Generator
+) -> Edited:
     """Switch traffic lights to another colour."""
     assert frame.labels is not None
     heads = old.mask & frame.labels.mask("traffic light")
@@ -351,7 +369,7 @@ def _other_light(frame: Frame, old: Selection, by: Description, _rng: np.random.
     return Edited(_restated(frame, old, by).replace(image=image), done)
 
 
-def _restated(frame: Frame, old: Selection, by: Description) -> Frame:
+def _restated(frame: Frame, old: ObjectSelection, by: ElementDescription) -> Frame:
     """Return the frame with the new properties of the boxes that changed, and no notes of the old ones."""
     frame = frame.replace(metadata=metadata_without(frame, old.what))
     if frame.boxes is None:

@@ -12,7 +12,7 @@ import numpy as np
 from roadworthy.errors import InputError
 from roadworthy.ontology import Ontology, ontology
 from roadworthy.transforms.perspective import GROUND, ROAD
-from roadworthy.transforms.wording import Description, described
+from roadworthy.transforms.wording import ElementDescription, described
 
 Comparison = Literal["", "closer", "farther"]
 Zone = Literal["roadside", "lane", "area", "around"]
@@ -121,7 +121,7 @@ class Draws:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EditPlan:
     """What a request means.
 
     Attributes:
@@ -137,7 +137,7 @@ class Plan:
     zone: Zone
     ground: tuple[str, ...]
     compare: Comparison = ""
-    reference: Description | None = None
+    reference: ElementDescription | None = None
     relation: str = ""
     among: str = ""
 
@@ -154,7 +154,7 @@ def allowed_ground(request: Request) -> tuple[str, ...]:
     return plan_of(request).ground
 
 
-def plan_of(request: Request) -> Plan:
+def plan_of(request: Request) -> EditPlan:
     """Return what a request means.
 
     Raises:
@@ -164,13 +164,13 @@ def plan_of(request: Request) -> Plan:
 
 
 @lru_cache(maxsize=256)
-def _plan(request: Request, _in_use: Ontology) -> Plan:
+def _plan(request: Request, _in_use: Ontology) -> EditPlan:
     relation = request.relation
     compare: Comparison = ""
     if relation in ("closer", "farther"):
         compare, relation = ("closer" if relation == "closer" else "farther"), "on"
     on_road = request.habit.on_road
-    roadside = Plan("roadside", ROAD if request.habit.edge else _OFF_ROAD, compare)
+    roadside = EditPlan("roadside", ROAD if request.habit.edge else _OFF_ROAD, compare)
     word = " ".join(request.reference.lower().split())
     if word in _ROADSIDES:
         return roadside
@@ -181,29 +181,29 @@ def _plan(request: Request, _in_use: Ontology) -> Plan:
     if name in ("road", "lane") and relation == "beside":
         return roadside
     if name in ("road", "lane") and relation == "on":
-        return Plan("lane" if name == "lane" or on_road else "area", ROAD, compare)
+        return EditPlan("lane" if name == "lane" or on_road else "area", ROAD, compare)
     if name == "crosswalk" and relation == "on":
-        return Plan("area", ("crosswalk", "road"), compare, among="crosswalk")
+        return EditPlan("area", ("crosswalk", "road"), compare, among="crosswalk")
     if name in GROUND and relation == "on":
-        return Plan("area", (name,), compare)
+        return EditPlan("area", (name,), compare)
     if compare:
-        usual = Plan("lane", ROAD) if on_road else roadside
-        return Plan(usual.zone, usual.ground, compare, asked)
+        usual = EditPlan("lane", ROAD) if on_road else roadside
+        return EditPlan(usual.zone, usual.ground, compare, asked)
     standing = ontology().is_a(name, "object") or ontology().is_a(name, "traffic infrastructure")
     if relation != "on" and (standing or name in _REGIONS):
-        return Plan("around", ROAD if on_road else GROUND, "", asked, relation)
+        return EditPlan("around", ROAD if on_road else GROUND, "", asked, relation)
     raise InputError(
         f"add: nothing can be placed {relation} the {word}; "
         "say 'on' a road, lane, sidewalk, crosswalk or terrain, 'in front of', 'behind' or 'beside' things"
     )
 
 
-def _near_us(request: Request, relation: str, compare: Comparison, roadside: Plan) -> Plan:
+def _near_us(request: Request, relation: str, compare: Comparison, roadside: EditPlan) -> EditPlan:
     """Return what a place in relation to the vehicle that carries the camera means."""
     if compare:
-        return Plan("lane", ROAD, compare) if request.habit.on_road else roadside
+        return EditPlan("lane", ROAD, compare) if request.habit.on_road else roadside
     if relation in ("in front of", "beside"):
-        return Plan("lane", ROAD, relation=relation)
+        return EditPlan("lane", ROAD, relation=relation)
     raise InputError(
         f"add: what is {relation} the ego-vehicle is not in the image; say 'in front of' or 'beside'"
     )

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from roadworthy.transforms.weather._pixels import Image, Map, resized
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.weather._scene import WeatherScene
 from roadworthy.world.sky import fractal_noise
 
 _TILE = 512  # pixels; a power of two, so that wrapping is one bit operation
@@ -32,7 +32,7 @@ def cloud_noise(rng: np.random.Generator, width: int, height: int, lump: float) 
     return np.asarray(resized(tile, width, height), np.float32)
 
 
-def ground_noise(scene: Surroundings, rng: np.random.Generator, lump: float = 11.0) -> Map:
+def ground_noise(scene: WeatherScene, rng: np.random.Generator, lump: float = 11.0) -> Map:
     """Return soft noise from 0 to 1 that lies on the ground, in a thumbnail; lumps are in metres."""
     width, height = scene.small
     top, left = (float(v) for v in rng.uniform(0, _TILE, 2))

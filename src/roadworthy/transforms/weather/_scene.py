@@ -145,12 +145,12 @@ _USUAL_ROAD = 105.0  # grey level of asphalt by day
 
 
 @lru_cache(maxsize=2)
-def surroundings(frame: Frame) -> Surroundings:
+def surroundings(frame: Frame) -> WeatherScene:
     """Return what is known about a frame; one frame is changed in many ways one after another."""
-    return Surroundings(frame)
+    return WeatherScene(frame)
 
 
-class Surroundings:
+class WeatherScene:
     """What is known or estimated about a frame, each fact worked out when it is first asked for.
 
     A thumbnail is the image made smaller by a whole number, to about 320 pixels across. What is smooth is

@@ -23,7 +23,7 @@ from roadworthy.transforms.weather._pixels import (
     shaded,
     thinned,
 )
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.weather._scene import WeatherScene
 
 _WITHOUT_SUN = (0.747, 0.761, 0.784)  # of the light on open ground is left when clouds hide the sun
 _UNKNOWN_SUN = 0.7  # how sunny an image of high contrast is taken to be when the metadata do not say
@@ -36,7 +36,7 @@ _BYTES = np.maximum(np.arange(256, dtype=np.float64), 1)
 _STEPS = 140.0  # of a byte for each unit of a logarithm; the brightest lift is below 127 of them
 
 
-def sunshine(scene: Surroundings) -> float:
+def sunshine(scene: WeatherScene) -> float:
     """Return how sunny the image is thought to be, from 0 to 1."""
     weather, time = known(scene.frame, "weather"), known(scene.frame, "time")
     if time == "night" or weather in ("cloudy", "rainy", "snowy", "foggy"):
@@ -48,7 +48,7 @@ def sunshine(scene: Surroundings) -> float:
     return _UNKNOWN_SUN * float(np.clip((bright - dark - 50) / 80, 0, 1))
 
 
-def overcast(scene: Surroundings, amount: float, gloom: float = 1.0) -> Image:
+def overcast(scene: WeatherScene, amount: float, gloom: float = 1.0) -> Image:
     """Return the image in the light of an overcast sky: no sun, soft shadows, less colour.
 
     Args:
@@ -65,7 +65,7 @@ def overcast(scene: Surroundings, amount: float, gloom: float = 1.0) -> Image:
 
 
 def without_shadows(
-    scene: Surroundings, amount: float, *, light: Colour = _WHITE, upright: Colour = _WHITE
+    scene: WeatherScene, amount: float, *, light: Colour = _WHITE, upright: Colour = _WHITE
 ) -> Image:
     """Return the image with what lies in the shade lifted, because light no longer comes from the sun above.
 
@@ -103,7 +103,7 @@ def without_shadows(
     return np.asarray(cv2.multiply(scene.frame.image, cv2.merge(planes), scale=most / 255), np.uint8)
 
 
-def _grounds(scene: Surroundings) -> Iterator[tuple[Mask, float]]:
+def _grounds(scene: WeatherScene) -> Iterator[tuple[Mask, float]]:
     """Yield where each kind of ground is, and how far shadows on it are lifted."""
     if scene.frame.labels is None:
         yield above(scene.road, 127), 0.5
@@ -114,7 +114,7 @@ def _grounds(scene: Surroundings) -> Iterator[tuple[Mask, float]]:
         yield mask, lift
 
 
-def _things(scene: Surroundings) -> Iterator[tuple[Mask, float]]:
+def _things(scene: WeatherScene) -> Iterator[tuple[Mask, float]]:
     """Yield where things stand upright, and how far they are lifted; trees are dark in any light."""
     if scene.frame.labels is None:
         # Neither edge has to be sharp, for the factors on both sides differ little.
@@ -128,7 +128,7 @@ def _things(scene: Surroundings) -> Iterator[tuple[Mask, float]]:
         yield mask, lift
 
 
-def _sunlit(scene: Surroundings, ground: Mask) -> tuple[float, Colour | None] | None:
+def _sunlit(scene: WeatherScene, ground: Mask) -> tuple[float, Colour | None] | None:
     """Return how bright some ground is in the sun, and how much of each channel its shade, if any, lacks."""
     small = thinned(ground, *scene.small)
     pixels = cv2.countNonZero(small)
@@ -202,7 +202,7 @@ class SkyLook:
             shade=seen(self.shade),
         )
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         """Return the sky for the whole picture, as small as the scene's thumbnail."""
         # A sky has nothing fine in it.
         width, height = (max(2, size // 2) for size in scene.small)
@@ -230,7 +230,7 @@ def _between(one: Colour, other: Colour, share: Map) -> Map:
     return np.asarray(first + (second - first) * share, np.float32)
 
 
-def under(image: Image, scene: Surroundings, sky: Image, amount: float) -> Image:
+def under(image: Image, scene: WeatherScene, sky: Image, amount: float) -> Image:
     """Return the image with another sky; `amount` says how far it takes the place of the one that is seen."""
     share = sky_share(scene, amount)
     if not cv2.countNonZero(share):
@@ -238,7 +238,7 @@ def under(image: Image, scene: Surroundings, sky: Image, amount: float) -> Image
     return blended(image, scene.full(sky), share)
 
 
-def sky_share(scene: Surroundings, amount: float) -> Mask:
+def sky_share(scene: WeatherScene, amount: float) -> Mask:
     """Return how much of each pixel is to be another sky."""
     return scene.sky if amount >= 1 else np.asarray(cv2.convertScaleAbs(scene.sky, alpha=amount), np.uint8)
 

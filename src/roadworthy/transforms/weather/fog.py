@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from roadworthy.transforms.transform import Presets, choice, number, register
-from roadworthy.transforms.weather._condition import Condition
+from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._noise import cloud_noise
 from roadworthy.transforms.weather._pixels import (
     Colour,
@@ -24,7 +24,7 @@ from roadworthy.transforms.weather._pixels import (
     spread,
     veiled,
 )
-from roadworthy.transforms.weather._scene import SKY_DISTANCE, Surroundings
+from roadworthy.transforms.weather._scene import SKY_DISTANCE, WeatherScene
 from roadworthy.transforms.weather._sky import SkyLook, overcast, under
 
 AIR: Colour = (205.0, 209.0, 212.0)
@@ -35,7 +35,7 @@ _UNSURE = 0.1  # of the height: how well the horizon is known without labels
 
 
 def transmission(
-    scene: Surroundings, extinction: float, lumps: tuple[np.random.Generator, float] | None = None
+    scene: WeatherScene, extinction: float, lumps: tuple[np.random.Generator, float] | None = None
 ) -> Mask:
     """Return how much of what each pixel shows comes through the air, 255 being all of it.
 
@@ -160,7 +160,7 @@ _CLOSEST = 50.0  # metres of visibility at amount 1
 
 @register("fog", summary="what is far away fades into the colour of the air")
 @dataclass(frozen=True, kw_only=True)
-class Fog(Condition):
+class Fog(WeatherTransform):
     """Fog that thickens with distance, by Koschmieder's law: I·t + A·(1 - t) with t = exp(-3.912·d / V).
 
     V is the visibility in metres: `visibility` at amount 1, and visibility / amount^1.5 below it, so with
@@ -186,7 +186,7 @@ class Fog(Condition):
 
     fact, value, least_change = "weather", "foggy", 900.0
     presets: ClassVar[Presets] = {
-        **Condition.presets,
+        **WeatherTransform.presets,
         **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
         **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
     }
@@ -202,7 +202,7 @@ class Fog(Condition):
             return self.amount
         return float(min(1.0, (self.extinction * _CLOSEST / KOSCHMIEDER) ** (2 / 3)))
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         if self.style == "imagenet-c":
             return imagenet_c_fog(scene.frame.image, rng, 5 * self.amount)
         share = min(1.0, 6 * self.severity) * self.overcast
@@ -226,7 +226,7 @@ _GLOOM_OF_SKY = 0.24
 
 @register("cloudy", summary="clouds cover the sky; light turns grey and shadows soft", aliases=("clouds",))
 @dataclass(frozen=True, kw_only=True)
-class Cloudy(Condition):
+class Cloudy(WeatherTransform):
     """An overcast sky in the place of the one that is seen, and its light on everything.
 
     The sun's share of the light goes, shadows on the ground are lifted (where a label map tells the ground)
@@ -241,7 +241,7 @@ class Cloudy(Condition):
         weather: f"the weather is already {weather}" for weather in ("rainy", "snowy", "foggy")
     }
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         share = math.sqrt(self.amount)
         image = overcast(scene, share, 1 - _CLOUDS_GLOOM * self.amount)
         # Few clouds are white, many are grey.

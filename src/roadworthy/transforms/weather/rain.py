@@ -12,10 +12,10 @@ import cv2
 import numpy as np
 
 from roadworthy.transforms.transform import Presets, number, register
-from roadworthy.transforms.weather._condition import Condition
+from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._noise import ground_noise
 from roadworthy.transforms.weather._pixels import Colour, Image, Map, Mask, covered, resized, shaded, spread
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.weather._scene import WeatherScene
 from roadworthy.transforms.weather._sky import as_image, overcast, sky_share
 from roadworthy.transforms.weather.fog import AIR, GREY_SKY, transmission
 
@@ -259,7 +259,7 @@ _DARKER, _MIRROR = 0.36, 0.62
 
 @register("rain", summary="streaks, a wet road, a grey sky, drops on the lens", aliases=("rainy",))
 @dataclass(frozen=True, kw_only=True)
-class Rain(Condition):
+class Rain(WeatherTransform):
     """Rain in the air, on the road and on the lens; each part can be turned off.
 
     The sky turns grey and the sun goes, as under clouds; what is far away fades. Streaks are drawn in three
@@ -285,11 +285,11 @@ class Rain(Condition):
 
     fact, value, least_change = "weather", "rainy", 540.0
     presets: ClassVar[Presets] = {
-        **Condition.presets,
+        **WeatherTransform.presets,
         **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
     }
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         amount = self.amount
         image = scene.frame.image
         grey = min(1.0, 6 * amount) * self.overcast
@@ -308,7 +308,7 @@ class Rain(Condition):
             image = with_drops(image, rng, amount, most=_DROPS * self.lens)
         return image
 
-    def _in_wet_air(self, image: Image, scene: Surroundings, rng: np.random.Generator, grey: float) -> Image:
+    def _in_wet_air(self, image: Image, scene: WeatherScene, rng: np.random.Generator, grey: float) -> Image:
         """Return the image under a grey sky, with a wet road and haze."""
         amount = self.amount
         air = shaded(AIR, scene.light * (1 - _GLOOM * amount))
@@ -326,7 +326,7 @@ class Rain(Condition):
         return covered(image, cover, share, darker=dark, seen=seen, air=air)
 
 
-def _mirror(scene: Surroundings, rng: np.random.Generator, amount: float) -> Mask:
+def _mirror(scene: WeatherScene, rng: np.random.Generator, amount: float) -> Mask:
     """Return how much of a mirror the road is, in a thumbnail: more in puddles, and more the farther away."""
     puddles = ground_noise(scene, rng) * np.float32(4.4) - np.float32(1.85)
     mirror = np.clip(puddles, np.float32(0.25), 1)
@@ -334,7 +334,7 @@ def _mirror(scene: Surroundings, rng: np.random.Generator, amount: float) -> Mas
     return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * _MIRROR * amount), np.uint8)
 
 
-def _mirrored(image: Image, scene: Surroundings, sky: Image, air: Colour) -> Image:
+def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Image:
     """Return what a wet road mirrors, small: what is above the horizon, upside down and smeared."""
     width, height = scene.small
     small = np.asarray(resized(image, width, height), np.uint8).copy()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register
-from roadworthy.transforms.weather._condition import Condition
+from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._noise import ground_noise
 from roadworthy.transforms.weather._pixels import (
     Colour,
@@ -24,7 +24,7 @@ from roadworthy.transforms.weather._pixels import (
     veiled,
     widened,
 )
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.weather._scene import WeatherScene
 from roadworthy.transforms.weather._sky import as_image, overcast, sky_share
 from roadworthy.transforms.weather.fog import AIR, GREY_SKY, imagenet_c_snow, transmission
 from roadworthy.transforms.weather.rain import Flakes, brightened, fallen_flakes
@@ -52,7 +52,7 @@ class SnowCover:
 
 
 def lying_snow(
-    scene: Surroundings,
+    scene: WeatherScene,
     rng: np.random.Generator,
     cover: SnowCover,
     *,
@@ -84,7 +84,7 @@ def lying_snow(
     return np.asarray(cv2.blur(cv2.convertScaleAbs(hidden, alpha=most), (3, 3)), np.uint8)
 
 
-def _thickness(scene: Surroundings, cover: SnowCover, thick: float) -> NDArray[np.int16]:
+def _thickness(scene: WeatherScene, cover: SnowCover, thick: float) -> NDArray[np.int16]:
     """Return how much snow lies on the ground, before wind makes patches: 255 hides everything."""
     table = {name: 255 * (thick * share - 0.15) for name, share in cover.by_class.items()}
     known = scene.by_class(table, -1000, np.int16)
@@ -105,7 +105,7 @@ def _thickness(scene: Surroundings, cover: SnowCover, thick: float) -> NDArray[n
     return thickness
 
 
-def _caps(scene: Surroundings, capped: tuple[str, ...], amount: float) -> Mask:
+def _caps(scene: WeatherScene, capped: tuple[str, ...], amount: float) -> Mask:
     """Return the snow on top of things, in a thumbnail: below an edge with something farther above it."""
     labels = scene.small_frame.labels
     assert labels is not None
@@ -150,7 +150,7 @@ _COVER = SnowCover(
 
 @register("snow", summary="flakes in the air, snow on the ground and on roofs", aliases=("snowy",))
 @dataclass(frozen=True, kw_only=True)
-class Snow(Condition):
+class Snow(WeatherTransform):
     """Snow that falls and lies; each part can be turned off.
 
     The sky turns grey and the sun goes, as under clouds; what is far away fades. Flakes are drawn in three
@@ -177,11 +177,11 @@ class Snow(Condition):
 
     fact, value, least_change = "weather", "snowy", 900.0
     presets: ClassVar[Presets] = {
-        **Condition.presets,
+        **WeatherTransform.presets,
         **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
     }
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         if self.style == "imagenet-c":
             return imagenet_c_snow(scene.frame.image, rng, 5 * self.amount)
         amount = self.amount
@@ -197,7 +197,7 @@ class Snow(Condition):
             image = brightened(image, cover, shaded(_FLAKE, scene.light), 1.0)
         return image
 
-    def _in_white(self, image: Image, scene: Surroundings, rng: np.random.Generator, grey: float) -> Image:
+    def _in_white(self, image: Image, scene: WeatherScene, rng: np.random.Generator, grey: float) -> Image:
         """Return the image under a grey sky, with snow on the ground and haze."""
         amount = self.amount
         gloom = scene.light * (1 - _GLOOM * amount)
@@ -216,7 +216,7 @@ class Snow(Condition):
         seen = transmission(scene, HAZE * amount * self.haze) if self.haze > 0 else None
         return covered(image, cover, share, seen=seen, air=air)
 
-    def _lying(self, scene: Surroundings, rng: np.random.Generator) -> Mask:
+    def _lying(self, scene: WeatherScene, rng: np.random.Generator) -> Mask:
         """Return how much snow hides of each pixel."""
         amount = self.amount
         thick, caps = 1.35 * min(1.0, 0.25 + amount), min(1.0, 0.5 + amount)

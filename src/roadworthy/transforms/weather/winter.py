@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.transforms.transform import number, register
-from roadworthy.transforms.weather._condition import LEVELS, Condition, known
+from roadworthy.transforms.weather._condition import LEVELS, WeatherTransform, known
 from roadworthy.transforms.weather._noise import ground_noise
 from roadworthy.transforms.weather._pixels import (
     Colour,
@@ -26,7 +26,7 @@ from roadworthy.transforms.weather._pixels import (
     thinned,
     widened,
 )
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.weather._scene import WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
 from roadworthy.transforms.weather.rain import HAZE as RAIN_HAZE
@@ -54,7 +54,7 @@ _ROUGH_GREEN, _ROUGH_WARM = (6.0, 16.0), (16.0, 40.0)  # eighths of a grey level
 _STRAW: Colour = (1.04, 0.94, 0.74)  # of its green, by channel
 
 
-def foliage(scene: Surroundings) -> tuple[Mask, Mask]:
+def foliage(scene: WeatherScene) -> tuple[Mask, Mask]:
     """Return how surely each pixel shows leaves, and how surely grass.
 
     Leaves are green, yellow or red, and grass is green. Where the label map knows of trees and terrain, a
@@ -83,7 +83,7 @@ def foliage(scene: Surroundings) -> tuple[Mask, Mask]:
     return _both(leaves, perhaps), _both(scene.full(_opened(grass, 5, 5)), perhaps)
 
 
-def _verge(scene: Surroundings, trees: Mask) -> Mask:
+def _verge(scene: WeatherScene, trees: Mask) -> Mask:
     """Return what a label map calls a tree and is a verge: low and wide. Many data sets have no grass."""
     low = thinned(trees, *scene.small)
     low[: min(max(round(scene.small_view.horizon + 0.02 * len(low)), 0), len(low))] = 0
@@ -111,7 +111,7 @@ def _surely(share: Mask, low: float, high: float) -> Mask:
     return np.asarray(cv2.LUT(share, np.rint(table).astype(np.uint8)), np.uint8)
 
 
-def _colours(scene: Surroundings, image: Image) -> tuple[Mask, Mask]:
+def _colours(scene: WeatherScene, image: Image) -> tuple[Mask, Mask]:
     """Return how green each pixel is, and how yellow or green, both in relation to how bright it is."""
     # Single pixels have any colour, above all in the dark.
     size = max(5, image.shape[1] // 100 | 1)
@@ -131,7 +131,7 @@ def _colours(scene: Surroundings, image: Image) -> tuple[Mask, Mask]:
     return np.asarray(greener, np.uint8), np.asarray(warmer, np.uint8)
 
 
-def _roughness(scene: Surroundings) -> Mask:
+def _roughness(scene: WeatherScene) -> Mask:
     """Return how much neighbours differ in a thumbnail: leaves do, walls and vehicles do not."""
     differ = cv2.absdiff(scene.small_grey, cv2.blur(scene.small_grey, (3, 3)))
     return np.asarray(cv2.blur(cv2.convertScaleAbs(differ, alpha=8), (7, 7)), np.uint8)
@@ -144,7 +144,7 @@ def withered(image: Image, where: Mask) -> Image:
     return blended(image, np.asarray(straw, np.uint8), where)
 
 
-def bared(image: Image, scene: Surroundings, leaves: Mask, rng: np.random.Generator) -> Image:
+def bared(image: Image, scene: WeatherScene, leaves: Mask, rng: np.random.Generator) -> Image:
     """Return the image with bare branches in the place of leaves, some snow on them.
 
     What would be seen between branches is not known; it is made of what is seen around the leaves.
@@ -176,7 +176,7 @@ def bared(image: Image, scene: Surroundings, leaves: Mask, rng: np.random.Genera
     return result
 
 
-def _behind(image: Image, scene: Surroundings, leaves: Mask) -> Image:
+def _behind(image: Image, scene: WeatherScene, leaves: Mask) -> Image:
     """Return what is seen around leaves, carried on into them, in a thumbnail."""
     small = np.asarray(resized(image, *scene.small), np.float32)
     hiding = above(np.asarray(resized(leaves, *scene.small), np.uint8), _PARTLY)
@@ -199,7 +199,7 @@ def _behind(image: Image, scene: Surroundings, leaves: Mask) -> Image:
     return np.clip(found, 0, 255).astype(np.uint8)
 
 
-def _branches(scene: Surroundings, rng: np.random.Generator, part: tuple[slice, slice]) -> tuple[Mask, Mask]:
+def _branches(scene: WeatherScene, rng: np.random.Generator, part: tuple[slice, slice]) -> tuple[Mask, Mask]:
     """Return branches and the snow on them in a part of the picture, larger where things are near."""
     top, left = (int(v) for v in rng.integers(0, _TILE, 2))
     texels = np.minimum(scene.small_distance * np.float32(_TEXELS / scene.view.focal), np.float32(_FINEST))
@@ -287,7 +287,7 @@ _LAMPLIT = 90.0  # grey level of ground in the light of lamps
     "winter", summary="bare trees, snow beside the road and on roofs, a colder light", aliases=("wintry",)
 )
 @dataclass(frozen=True, kw_only=True)
-class Winter(Condition):
+class Winter(WeatherTransform):
     """The same place in winter, on a day without snowfall: the sky and the road stay.
 
     Leaves fall and give way to bare branches, through which what is around them is seen; grass withers. Snow
@@ -305,7 +305,7 @@ class Winter(Condition):
 
     fact, value, least_change = "season", "winter", 600.0
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         share = min(1.0, 1.5 * self.amount)
         original = scene.frame.image
         leaves, grass = foliage(scene)
@@ -331,7 +331,7 @@ def _scaled(mask: Mask, share: float) -> Mask:
     return mask if share >= 1 else np.asarray(cv2.convertScaleAbs(mask, alpha=share), np.uint8)
 
 
-def _in_cold_light(scene: Surroundings, amount: float) -> Image:
+def _in_cold_light(scene: WeatherScene, amount: float) -> Image:
     """Return the image in the light of a low sun, as far as the sun shines."""
     sun = amount * (0.3 + 0.7 * sunshine(scene))
 
@@ -343,7 +343,7 @@ def _in_cold_light(scene: Surroundings, amount: float) -> Image:
 
 
 def _under_snow(
-    image: Image, scene: Surroundings, rng: np.random.Generator, grass: Mask, amount: float, most: float
+    image: Image, scene: WeatherScene, rng: np.random.Generator, grass: Mask, amount: float, most: float
 ) -> Image:
     """Return the image with snow on the ground, lit as the ground under it is."""
     thick = min(1.15, 0.33 + amount)
@@ -365,7 +365,7 @@ def _under_snow(
     return np.asarray(cv2.add(seen, snow, dst=seen), np.uint8)
 
 
-def _extinction(scene: Surroundings) -> float:
+def _extinction(scene: WeatherScene) -> float:
     """Return how much light the air takes per metre, as far as the metadata tell: haze hides snow, too."""
     amount = LEVELS.get(str(scene.frame.metadata.get("level")), LEVELS["normal"])
     weather = known(scene.frame, "weather")
@@ -374,7 +374,7 @@ def _extinction(scene: Surroundings) -> float:
     return amount * {"rainy": RAIN_HAZE, "snowy": SNOW_HAZE}.get(weather or "", 0.0)
 
 
-def _light_on(scene: Surroundings, hidden: Mask) -> Mask:
+def _light_on(scene: WeatherScene, hidden: Mask) -> Mask:
     """Return how brightly the snow is lit: what was dark on the ground was in the shade."""
     small = thinned(hidden, *scene.small)
     level = percentile(scene.small_grey, 0.6, above(small, 64))
@@ -387,7 +387,7 @@ def _light_on(scene: Surroundings, hidden: Mask) -> Mask:
     return np.asarray(cv2.LUT(soft, np.rint(255 * table).astype(np.uint8)), np.uint8)
 
 
-def _edges(scene: Surroundings, rng: np.random.Generator) -> Mask:
+def _edges(scene: WeatherScene, rng: np.random.Generator) -> Mask:
     """Return the thin snow along the edge of the road, in a thumbnail."""
     labels = scene.small_frame.labels
     assert labels is not None

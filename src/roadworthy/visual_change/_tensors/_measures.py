@@ -44,16 +44,16 @@ def measured(
         )
     height, width = after.shape[1:3]
     many = max(1, PIXELS_AT_ONCE // (height * width))
-    shared = Batch(before, viewing) if len(before) == 1 else None
+    shared = ReferenceBatch(before, viewing) if len(before) == 1 else None
     values = [np.empty(0)]
     for start in range(0, len(after), many):
         part = slice(start, start + many)
-        own = shared or Batch(before[part], viewing)
+        own = shared or ReferenceBatch(before[part], viewing)
         values.append(MEASURES[measure](own, grey(after[part])))
     return np.concatenate(values)
 
 
-class Batch:
+class ReferenceBatch:
     """Reference images, as many as there are changed ones, or one for all."""
 
     def __init__(self, images: Tensor, viewing: Viewing) -> None:
@@ -105,11 +105,11 @@ class Batch:
         return self._kept_masking if len(self._kept_masking) == count else self._kept_masking * count
 
 
-MEASURES: dict[str, Callable[[Batch, Tensor], Doubles]] = {
-    "vif": Batch.vif,
-    "vif_pixel": Batch.vif_pixel,
-    "vsnr": Batch.vsnr,
-    "visual_change": Batch.visual_change,
+MEASURES: dict[str, Callable[[ReferenceBatch, Tensor], Doubles]] = {
+    "vif": ReferenceBatch.vif,
+    "vif_pixel": ReferenceBatch.vif_pixel,
+    "vsnr": ReferenceBatch.vsnr,
+    "visual_change": ReferenceBatch.visual_change,
 }
 
 

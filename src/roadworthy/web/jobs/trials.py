@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roadworthy.bbsl import Spec
     from roadworthy.bbsl.method import BbslMethod, BbslTrackMethod
     from roadworthy.cases import Dataset, Method, Requirement
-    from roadworthy.rules.generation import Plan
+    from roadworthy.rules.generation import RulePlan
 
 
 RULE, SPECIFICATION = "rule", "specification"
@@ -34,7 +34,7 @@ class Trial:
     systems: tuple[SystemUnderTest, ...]
 
 
-def plan_of(ask: RulesAsk) -> Plan:
+def plan_of(ask: RulesAsk) -> RulePlan:
     """Return how a rule is tried.
 
     Raises:

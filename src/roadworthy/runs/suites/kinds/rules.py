@@ -14,10 +14,10 @@ from roadworthy.runs.suites.opening import Facts
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
-    from roadworthy.rules.generation import Plan
+    from roadworthy.rules.generation import RulePlan
 
 
-class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
+class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
     """A rule is a sentence; a file of rules stands for all of its rules."""
 
     name = "rules"
@@ -30,7 +30,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
 
             context.known.update(zip((("rule", text) for text in texts), parse_all(texts), strict=True))
 
-    def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[Plan]]:
+    def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[RulePlan]]:
         """Yield a part for each rule."""
         if isinstance(entry, RuleForm):
             yield self._part("", entry.rule, entry, context)
@@ -56,7 +56,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
                 # The words that are underlined stand in the other file.
                 raise InputError(f"{where}: {error}") from error
 
-    def _part(self, name: str, text: str, entry: RuleForm | RulesForm, context: Context) -> Part[Plan]:
+    def _part(self, name: str, text: str, entry: RuleForm | RulesForm, context: Context) -> Part[RulePlan]:
         from roadworthy.rules import parse
         from roadworthy.rules.expectation import Quantity, read_tolerance
         from roadworthy.rules.generation import plan_for
@@ -78,7 +78,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         told = {key: value for key, value in parameters.items() if value != usual[key]}
         return Part(name, words, told, plan.with_tolerances(same), plan.rule.notes)
 
-    def misfit(self, part: Part[Plan], facts: Facts) -> str:
+    def misfit(self, part: Part[RulePlan], facts: Facts) -> str:
         """A rule needs a model that predicts the signals it speaks of, and frames of a road."""
         if facts.data is not None and "class" in facts.data.first.metadata:
             return OtherTask(f"{facts.data.name} are pictures of single things, and rules are about roads")
@@ -94,14 +94,14 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         missing = [one for one in part.inside.outputs if one not in facts.known.as_dict()]
         return f"{facts.model.name} does not predict {' and '.join(missing)}" if missing else ""
 
-    def method(self, parts: Mapping[str, Part[Plan]], context: Context) -> Method:
+    def method(self, parts: Mapping[str, Part[RulePlan]], context: Context) -> Method:
         """Return one method for all rules: they share frames."""
         del context
         from roadworthy.rules.method import RulesMethod
 
         return RulesMethod({id: part.inside for id, part in parts.items()})
 
-    def cases(self, part: Part[Plan], frames: int) -> int:
+    def cases(self, part: Part[RulePlan], frames: int) -> int:
         """Return a case for each frame."""
         del part
         return frames
