@@ -114,7 +114,7 @@ class TestCase:
             ({"id": ""}, "a case's id must be a non-empty string, got ''"),
             ({"requirement_id": ""}, "the requirement_id of case 'lap 1' must be"),
             ({"asks": ()}, "case 'lap 1' must ask something of the system under test, got no asks"),
-            ({"asks": ("drive",)}, "case 'lap 1' must ask Predict or RecordDrive, got str"),
+            ({"asks": ("drive",)}, "case 'lap 1' must ask Predict or RecordDrive, not str"),
             ({"parameters": {"x": [1]}}, "'x' in the parameters of case 'lap 1' must be .*, got list"),
             (
                 {"parameters": {"x": 2**63}},

@@ -27,7 +27,7 @@ from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import Add, Transform, make_transform
-from roadworthy.transforms.objects.harvest import harvest
+from roadworthy.transforms.objects.cutting import harvest
 from roadworthy.transforms.objects.request import Request, allowed_ground
 from roadworthy.transforms.objects.surroundings import OCCUPYING
 from roadworthy.transforms.perspective import Perspective

@@ -8,8 +8,7 @@
 from collections import Counter
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.binding_files import StoppingDistance
-from roadworthy.bbsl.bindings import Bindings, FrameView
+from roadworthy.bbsl.bindings import Bindings, FrameView, StoppingDistance
 from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
 from roadworthy.cases import Acceptance, Requirement

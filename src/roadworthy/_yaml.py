@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from roadworthy._excerpts import excerpt
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, excerpt, suggest
 
 Place = tuple[str, ...]
 """The keys that lead to a value: ("input", "crop", "0")."""

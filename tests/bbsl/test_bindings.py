@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from roadworthy.bbsl import Bindings, FrameView, PerFrame, load, load_bindings, parse
-from roadworthy.bbsl.binding_files import (
+from roadworthy.bbsl.bindings import (
     BoxesOf,
     Exists,
     Lane,

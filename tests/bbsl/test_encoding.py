@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.bbsl import typed_strategies
 from tests.bbsl.typed_strategies import FUNCTIONS, HEIGHT, WIDTH
 
-from roadworthy.bbsl.checking.areas import ExactAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
-from roadworthy.bbsl.coverage.borders import pinned
+from roadworthy.bbsl.checking.symbols import ExactAreas, TooManyBoxes
+from roadworthy.bbsl.coverage import pinned
 from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.syntax import Expression, FunctionCall, walk
 from roadworthy.bbsl.type_checking import Axis

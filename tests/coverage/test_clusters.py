@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.coverage.clusters import BrokenRelation, Cluster, cluster
+from roadworthy.coverage.oracle import BrokenRelation, Cluster, cluster
 from roadworthy.errors import InputError
 
 

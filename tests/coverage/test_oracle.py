@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.coverage.clusters import cluster
-from roadworthy.coverage.oracle import ModelAnswers, judge
+from roadworthy.coverage.oracle import ModelAnswers, cluster, judge
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.papers.deeptest.deviation import count_by_model, count_by_threshold
 

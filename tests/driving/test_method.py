@@ -15,11 +15,10 @@ import pytest
 from roadworthy.cases import Acceptance, Answers, Case, Driven, OutcomeStatus, Requirement, Status
 from roadworthy.cases import RecordDrive as Ask
 from roadworthy.driving import fit_oracle
-from roadworthy.driving.collecting import collect
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors, without_partial_sectors
 from roadworthy.driving.method import NO_FRAMES, DrivingMethod
-from roadworthy.driving.requirements import DrivingQuality, Thresholds, read_thresholds
+from roadworthy.driving.requirements import DrivingQuality, Thresholds, collect, read_thresholds
 from roadworthy.driving.simulators import DriveLimits, Scenario, ScenarioDriver
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Signals

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.coverage.clusters import BrokenRelation
-from roadworthy.coverage.oracle import ModelAnswers
+from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import read_image

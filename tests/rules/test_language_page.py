@@ -9,11 +9,11 @@ import pytest
 import make_languages as made
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules import parse
-from roadworthy.rules.expectation import ExpectedChange, Measure, Modifier
-from roadworthy.rules.language import lexicon, outcome_parts
+from roadworthy.rules.expectation import ExpectedChange, Measure, Measured, Modifier, Output
+from roadworthy.rules.language import lexicon
+from roadworthy.rules.language import outcome_phrases as outcome_parts
 from roadworthy.rules.language.outcome_words import ENTRIES, REASONS
 from roadworthy.rules.reading import Comparative, Op, Position, Rule
-from roadworthy.rules.relation import Measured, Output
 
 
 @pytest.fixture(scope="module")

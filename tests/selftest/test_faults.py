@@ -17,7 +17,7 @@ from roadworthy.selftest import (
     Sighting,
     faults_of,
 )
-from roadworthy.selftest.malfunctions import false_alarm_of
+from roadworthy.selftest.faults import false_alarm_of
 
 
 def _fault(**changes: object) -> SeededFault:

@@ -87,7 +87,7 @@ class TestTheNumbersAreThoseOfArrays:
         np.testing.assert_allclose(
             whole, MEASURES[measure](references[:1], changes), rtol=0, atol=CLOSE[measure]
         )
-        monkeypatch.setattr("roadworthy.visual_change._tensors._measures.PIXELS_AT_ONCE", 3 * 40 * 50)
+        monkeypatch.setattr("roadworthy.visual_change._tensors.PIXELS_AT_ONCE", 3 * 40 * 50)
         np.testing.assert_allclose(on_device(measure, one, torch.from_numpy(changes)), whole, atol=1e-9)
         pairs = on_device(measure, torch.from_numpy(references), torch.from_numpy(changes))
         np.testing.assert_allclose(pairs, MEASURES[measure](references, changes), rtol=0, atol=CLOSE[measure])

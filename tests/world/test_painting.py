@@ -8,7 +8,7 @@ import pytest
 
 from roadworthy.errors import SceneError
 from roadworthy.world import Picture, Scene, WorldObject, classes, render, track
-from roadworthy.world.arrays import Flags, Floats, Indices, Ints
+from roadworthy.world.camera import Flags, Floats, Indices, Ints
 from roadworthy.world.painter import NEAR
 from roadworthy.world.sky import BACKDROP_FACES
 

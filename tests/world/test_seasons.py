@@ -28,7 +28,7 @@ from roadworthy.world import (
     track,
     with_conditions,
 )
-from roadworthy.world.arrays import Flags, Floats
+from roadworthy.world.camera import Flags, Floats
 from roadworthy.world.sky import panorama
 
 

@@ -11,14 +11,13 @@
 
 from __future__ import annotations
 
-from roadworthy.bbsl.array_coordinates import RaggedBoxes
+from roadworthy.bbsl.arrays import RaggedBoxes
 from roadworthy.bbsl.batches import Outcomes
-from roadworthy.bbsl.binding_files import load_bindings
-from roadworthy.bbsl.bindings import Bindings, FrameView, PerFrame, Source
+from roadworthy.bbsl.bindings import Bindings, FrameView, PerFrame, Source, load_bindings
 from roadworthy.bbsl.evaluation import SpecificationOutcome
 from roadworthy.bbsl.parsing import load, parse
-from roadworthy.bbsl.problems import SpecificationError, SpecificationProblem
 from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import SpecificationError, SpecificationProblem
 from roadworthy.bbsl.values import Box, Interval
 
 __all__ = [

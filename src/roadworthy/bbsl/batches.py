@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.bbsl.array_coordinates import ArrayCoordinates, many_values, one_value
 from roadworthy.bbsl.arrays import (
+    ArrayCoordinates,
     BoxArrays,
     Intervals,
     Kleene,
@@ -27,6 +27,8 @@ from roadworthy.bbsl.arrays import (
     areas,
     common,
     joined,
+    many_values,
+    one_value,
 )
 from roadworthy.bbsl.evaluation import Evaluator, Prepared, require_one_frame
 from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Spec

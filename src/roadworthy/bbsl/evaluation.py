@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from roadworthy.bbsl.problems import SpecificationError, nearest
 from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Spec
 from roadworthy.bbsl.syntax import (
     And,
@@ -34,10 +33,12 @@ from roadworthy.bbsl.syntax import (
     Ratio,
     RealNumber,
     SetLiteral,
+    SpecificationError,
     TruthConstant,
     Type,
     Width,
     children,
+    nearest,
     walk,
 )
 from roadworthy.bbsl.type_checking import Axis, Slot, find_axes, find_problems

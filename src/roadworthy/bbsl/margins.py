@@ -4,7 +4,7 @@ The margin of a condition is positive where it holds and negative where it does 
 be. No error of the edges of the moving boxes below its size changes whether the condition holds. It is built
 as in the quantitative semantics of signal temporal logic: the smallest of an ``and``, the largest of an
 ``or``, the opposite of a ``not``. So it is a safe distance, not always the largest one: ``a and not a`` has
-the margin of the nearer border, though no error makes it true; `roadworthy.bbsl.coverage.borders` finds the
+the margin of the nearer border, though no error makes it true; `roadworthy.bbsl.coverage` finds the
 nearest box that makes a difference.
 
 What does not change with an edge (a truth value from outside, a number that is compared with another) has an

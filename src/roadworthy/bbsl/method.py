@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy.bbsl.binding_files import BoxesOf
-from roadworthy.bbsl.bindings import Bindings, FrameView, PerFrame
+from roadworthy.bbsl.bindings import Bindings, BoxesOf, FrameView, PerFrame
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.testing.judging import (
     Corners,
     Matching,
+    ObjectRole,
     Outside,
     TestRow,
     check_labels,
@@ -23,10 +23,10 @@ from roadworthy.bbsl.testing.judging import (
     judge,
     labels_of,
     match,
+    object_values,
     out_of_scope,
     verdict_margin,
 )
-from roadworthy.bbsl.testing.roles import ObjectRole, object_values
 from roadworthy.bbsl.tracks import Ends, TrackOutcome, box_functions, check_ends, evaluate_track
 from roadworthy.cases import (
     Answers,

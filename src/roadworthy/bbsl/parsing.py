@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from roadworthy._files import read_text
-from roadworthy.bbsl.problems import SpecificationError, SpecificationProblem
 from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Let, Spec
 from roadworthy.bbsl.syntax import (
     MAX_DEPTH,
@@ -38,6 +37,8 @@ from roadworthy.bbsl.syntax import (
     RealNumber,
     SetLiteral,
     Span,
+    SpecificationError,
+    SpecificationProblem,
     TruthConstant,
     Type,
     Until,
@@ -371,7 +372,7 @@ def parse(text: str, *, path: str | None = None) -> Spec:
         >>> parse("case go (true endcase")
         Traceback (most recent call last):
         ...
-        roadworthy.bbsl.problems.SpecificationError: <specification>:1:9: this '(' is never closed
+        roadworthy.bbsl.syntax.SpecificationError: <specification>:1:9: this '(' is never closed
           1 | case go (true endcase
             |         ^
     """

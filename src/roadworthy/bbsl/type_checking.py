@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from roadworthy.bbsl.problems import SpecificationProblem, nearest
 from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.syntax import (
     SYMBOLS,
@@ -28,10 +27,12 @@ from roadworthy.bbsl.syntax import (
     Ratio,
     RealNumber,
     SetLiteral,
+    SpecificationProblem,
     TruthConstant,
     Type,
     Until,
     Width,
+    nearest,
     walk,
 )
 

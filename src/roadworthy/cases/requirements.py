@@ -253,7 +253,9 @@ class Case:
             raise InputError(f"case {self.id!r} must ask something of the system under test, got no asks")
         for ask in self.asks:
             if not isinstance(ask, Predict | RecordDrive):
-                raise InputError(f"case {self.id!r} must ask Predict or RecordDrive, got {type(ask).__name__}")
+                raise InputError(
+                    f"case {self.id!r} must ask Predict or RecordDrive, not {type(ask).__name__}"
+                )
         object.__setattr__(
             self, "parameters", as_scalars(f"the parameters of case {self.id!r}", self.parameters)
         )

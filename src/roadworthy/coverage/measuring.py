@@ -24,8 +24,8 @@ from roadworthy._files import parse_json, replacing
 from roadworthy._frozen import read_npz
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria import Ranges, SurpriseReference, learn_ranges, learn_reference
-from roadworthy.coverage.criteria._cells import Cells, Counted
 from roadworthy.coverage.criteria.named import CriterionChoice
+from roadworthy.coverage.criteria.neurons import Cells, Counted
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed
 from roadworthy.errors import InputError

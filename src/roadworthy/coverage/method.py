@@ -30,8 +30,7 @@ from roadworthy.cases import (
 )
 from roadworthy.coverage.activations import Activations
 from roadworthy.coverage.criteria import Ranges, SurpriseReference
-from roadworthy.coverage.search.originals import OriginalFrames
-from roadworthy.coverage.search.remade import case_id
+from roadworthy.coverage.search.findings import OriginalFrames
 from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.coverage.search.trials import (
     ChangedFrame,
@@ -40,6 +39,7 @@ from roadworthy.coverage.search.trials import (
     SearchStrategy,
     SearchTrial,
     TrialResult,
+    case_id,
 )
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import SignalUnits
@@ -61,7 +61,7 @@ class CoverageMethod(BaseMethod):
     A requirement has the parameters of :class:`~roadworthy.coverage.search.settings.SearchSettings`. The
     system under test must be observed (:class:`~roadworthy.coverage.Observed`). A row holds the number of the
     original (``place``) and its id (``frame``), the try that made what was changed (``parent``, empty for an
-    original) and the ``transform``; with them :class:`~roadworthy.coverage.search.remade.Replay` makes the
+    original) and the ``transform``; with them :class:`~roadworthy.coverage.search.trials.Replay` makes the
     image again. Its measures are label, prediction and error, the gain in coverage and coverage after it, and
     a fingerprint of the network's last hidden layer, by which failures are clustered.
 

@@ -101,7 +101,7 @@ def _with_dropout(runtime: OnnxRuntime) -> Any:
         raise
     except RoadworthyError:
         return None
-    from roadworthy.coverage._dropout import graph_with_dropout
+    from roadworthy.coverage._torch import graph_with_dropout
 
     taken = runtime.input
     assert taken is not None

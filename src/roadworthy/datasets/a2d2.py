@@ -26,14 +26,17 @@ from numpy.typing import NDArray
 
 from roadworthy._files import naming, read_json
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._annotations import (
+from roadworthy.datasets._base import (
+    BaseDataset,
     ClassNames,
     Color,
+    OnError,
     UnknownColors,
     classes_by_color,
+    existing_folder,
+    image_names,
     read_label_map,
 )
-from roadworthy.datasets._base import BaseDataset, OnError, existing_folder, image_names
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image

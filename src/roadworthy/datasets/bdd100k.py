@@ -17,15 +17,17 @@ import numpy as np
 
 from roadworthy._files import is_file, naming, read_json
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._annotations import (
+from roadworthy.datasets._base import (
+    BaseDataset,
     ClassNames,
+    OnError,
     OnUnknown,
     Outside,
     class_names_of,
+    existing_folder,
     named_meaning,
     placed,
 )
-from roadworthy.datasets._base import BaseDataset, OnError, existing_folder
 from roadworthy.errors import FrameError, InputError, OntologyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.images import read_ids, read_image

@@ -12,20 +12,18 @@ from pathlib import Path
 from roadworthy._files import naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._tables import Table
-from roadworthy.datasets._annotations import (
-    ClassNames,
-    Color,
-    UnknownColors,
-    classes_by_color,
-    read_label_map,
-)
 from roadworthy.datasets._base import (
     BaseDataset,
+    ClassNames,
+    Color,
     OnError,
+    UnknownColors,
     by_stem,
+    classes_by_color,
     existing_folder,
     image_names,
     natural_order,
+    read_label_map,
 )
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame

@@ -21,14 +21,18 @@ from numpy.typing import NDArray
 
 from roadworthy._files import naming, read_text
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
 from roadworthy.datasets._base import (
     BaseDataset,
+    ClassNames,
     OnError,
+    OnUnknown,
+    Outside,
     by_stem,
+    class_names_of,
     existing_folder,
     image_names,
     natural_order,
+    placed,
 )
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame

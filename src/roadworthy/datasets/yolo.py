@@ -12,8 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import is_file, is_folder, naming, read_text
-from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
-from roadworthy.datasets._base import IMAGE_ENDINGS, BaseDataset, OnError, image_files
+from roadworthy.datasets._base import (
+    IMAGE_ENDINGS,
+    BaseDataset,
+    ClassNames,
+    OnError,
+    OnUnknown,
+    Outside,
+    class_names_of,
+    image_files,
+    placed,
+)
 from roadworthy.errors import FrameError, InputError, suggest
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset, Outcome
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.reliability.checking import Pairs
-from roadworthy.reliability.human.answers import HumanAnswer, bins_of
-from roadworthy.reliability.human.bins import WIDTH, Bins, UnchangedAccuracy
-from roadworthy.reliability.human.rules import ThresholdRule, rule_named
-from roadworthy.reliability.human.thresholds import Threshold, estimate_threshold
+from roadworthy.reliability.human.answers import WIDTH, Bins, HumanAnswer, UnchangedAccuracy, bins_of
+from roadworthy.reliability.human.thresholds import Threshold, ThresholdRule, estimate_threshold, rule_named
 from roadworthy.reliability.measures import TaskMeasure
 from roadworthy.reliability.sampling import SampledFrame, Sampling, changed_frames
 from roadworthy.reliability.transformations import Transformation

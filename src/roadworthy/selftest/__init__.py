@@ -12,6 +12,8 @@ wrong with them, in several sizes, each next to a sound counterpart that must be
 from __future__ import annotations
 
 from roadworthy.selftest.faults import (
+    MALFUNCTIONS,
+    METHODS,
     FaultBench,
     FaultResult,
     FaultStanding,
@@ -19,7 +21,6 @@ from roadworthy.selftest.faults import (
     SeededFault,
     Sighting,
 )
-from roadworthy.selftest.malfunctions import MALFUNCTIONS, METHODS
 from roadworthy.selftest.running import (
     Report,
     as_document,

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.binding_files import Exists
-from roadworthy.bbsl.bindings import Bindings
+from roadworthy.bbsl.bindings import Bindings, Exists
 from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
 from roadworthy.cases import Requirement, Status

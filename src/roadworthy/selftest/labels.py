@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from roadworthy.bbsl.binding_files import Exists
-from roadworthy.bbsl.bindings import Bindings
+from roadworthy.bbsl.bindings import Bindings, Exists
 from roadworthy.cases import Status
 from roadworthy.datasets import export, load
 from roadworthy.errors import InputError

@@ -16,14 +16,18 @@ from roadworthy.errors import InputError, MissingExtraError, suggest
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs.store.manifest import host, libraries
 from roadworthy.selftest.faults import (
+    MALFUNCTIONS,
+    METHODS,
     SOUND,
     FaultBench,
     FaultResult,
     FaultStanding,
     SeededFault,
     Sighting,
+    false_alarm_of,
 )
-from roadworthy.selftest.malfunctions import MALFUNCTIONS, METHODS, false_alarm_of
+
+_HOME = {"evidence": "runs"}  # modules of methods that have none of their own
 
 Progress = Callable[[Sequence[SeededFault]], Iterable[SeededFault]]
 
@@ -80,7 +84,8 @@ def faults_of(only: Sequence[str] = (), *, quick: bool = False) -> tuple[SeededF
     for name in METHODS:
         if not only or name in only:
             # Each loads what it tests: one method alone starts sooner.
-            found += import_module(f"roadworthy.selftest.{name}").FAULTS
+            module = import_module(f"roadworthy.selftest.{_HOME.get(name, name)}")
+            found += module.EVIDENCE_FAULTS if name == "evidence" else module.FAULTS
     return tuple(one for one in found if one.quick or not quick)
 
 

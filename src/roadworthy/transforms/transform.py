@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame
 from roadworthy.registry import transforms
-from roadworthy.transforms.notes import without_places
+from roadworthy.transforms.wording import without_places
 from roadworthy.visual_change import ReferenceImage, Tolerance, known_tolerance
 
 _KEY = "parameter"

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from roadworthy._frozen import described, read_only
 from roadworthy.errors import FrameError, InputError
-from roadworthy.visual_change._fidelity import VifReference, pixel_fidelity
-from roadworthy.visual_change._grey import Image, Pixels, checked, grey
+from roadworthy.visual_change._fidelity import Image, Pixels, VifReference, checked, grey, pixel_fidelity
 from roadworthy.visual_change._visibility import Masking, Viewing, deviations, luminance
 
 if TYPE_CHECKING:

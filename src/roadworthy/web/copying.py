@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from roadworthy.coverage.search.remade import Remade, Step
+from roadworthy.coverage.search.trials import Remade, Step
 from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError
 from roadworthy.models import SystemUnderTest, load_model

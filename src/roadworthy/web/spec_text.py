@@ -10,8 +10,7 @@ from typing import Any
 from roadworthy.bbsl import Box, Interval, Spec, SpecificationError, parse
 from roadworthy.bbsl.checking import CheckResult, Witness
 from roadworthy.bbsl.checking.results import written
-from roadworthy.bbsl.problems import SpecificationProblem, place
-from roadworthy.bbsl.syntax import Type
+from roadworthy.bbsl.syntax import SpecificationProblem, Type, place
 from roadworthy.bbsl.testing import find_role
 from roadworthy.errors import InputError
 from roadworthy.report.bbsl import interval_axes

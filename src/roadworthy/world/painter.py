@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from roadworthy.world.arrays import Array, Flags, Ids, Indices, Ints
-from roadworthy.world.camera import PinholeProjection
+from roadworthy.world.camera import Array, Flags, Ids, Indices, Ints, PinholeProjection
 
 NEAR = 0.4  # metres; nothing nearer is drawn
 _SHIFT = 4  # fractional bits of a corner's position

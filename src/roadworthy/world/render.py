@@ -9,8 +9,7 @@ import numpy as np
 
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, Bytes, Ids, look_up
-from roadworthy.world.camera import Camera
+from roadworthy.world.camera import Array, Bytes, Camera, Ids, look_up
 from roadworthy.world.driver import careful_driver
 from roadworthy.world.lamps import Influence
 from roadworthy.world.painter import Silhouette

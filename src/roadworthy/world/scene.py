@@ -12,8 +12,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from roadworthy.errors import SceneError, suggest
-from roadworthy.world.arrays import Floats, vector
-from roadworthy.world.camera import Camera, CameraView
+from roadworthy.world.camera import Camera, CameraView, Floats, vector
 from roadworthy.world.conditions import Conditions
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.track import LANE_CENTRE, Track, check_line_style

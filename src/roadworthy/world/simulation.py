@@ -17,12 +17,11 @@ from roadworthy.world.conditions import Conditions
 from roadworthy.world.driver import VehicleLimits, VehicleState, advance, careful_driver, lane_keeping
 from roadworthy.world.edits import remove, with_conditions
 from roadworthy.world.render import frame_of
-from roadworthy.world.roadside import scenery_of
+from roadworthy.world.roadside import scenery_of, traffic_after, traffic_around
 from roadworthy.world.scene import Scene
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 from roadworthy.world.track import track as built_in_track
-from roadworthy.world.traffic import traffic_after, traffic_around
 
 EGO_LENGTH, EGO_HALF_WIDTH = 4.3, 0.9
 """Of the ego-vehicle, in metres."""

@@ -10,8 +10,7 @@ import cv2
 import numpy as np
 
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, Floats, Ids, Packed, vector
-from roadworthy.world.camera import Camera, CameraView, PinholeProjection
+from roadworthy.world.camera import Array, Camera, CameraView, Floats, Ids, Packed, PinholeProjection, vector
 from roadworthy.world.conditions import Conditions, grass
 from roadworthy.world.mesh import Color
 

@@ -15,7 +15,7 @@ from roadworthy.coverage.criteria import NeuronCoverage
 from roadworthy.coverage.method import CoverageMethod
 from roadworthy.coverage.search import SEARCHES, SearchSettings
 from roadworthy.coverage.search.findings import findings_of, most_different
-from roadworthy.coverage.search.remade import Replay
+from roadworthy.coverage.search.trials import Replay
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import encode_image

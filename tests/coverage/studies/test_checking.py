@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import beta
 
-from roadworthy.coverage.clusters import BrokenRelation
+from roadworthy.coverage.oracle import BrokenRelation
 from roadworthy.errors import InputError
 from roadworthy.papers.deeptest.checking import (
     Check,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from roadworthy.bbsl import syntax
-from roadworthy.bbsl.checking.areas import Areas
 from roadworthy.bbsl.checking.symbols import (
+    Areas,
     Formula,
     Member,
     Symbolic,

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from roadworthy.bbsl import syntax
-from roadworthy.bbsl.checking.areas import Areas, ExactAreas, GridAreas, OpaqueAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
 from roadworthy.bbsl.checking.models import FunctionValue, Model, Value, nice_model
-from roadworthy.bbsl.checking.symbols import Formula
+from roadworthy.bbsl.checking.symbols import Areas, ExactAreas, Formula, GridAreas, OpaqueAreas, TooManyBoxes
 from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.seeding import rng_for

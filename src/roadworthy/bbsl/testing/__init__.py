@@ -8,15 +8,15 @@ from roadworthy.bbsl.testing.judging import (
     FrameJudgement,
     Matched,
     Matching,
+    ObjectRole,
     Outside,
     TestRow,
+    find_role,
     judge,
     match,
     row_of,
 )
-from roadworthy.bbsl.testing.labelled import LabelledFrames
-from roadworthy.bbsl.testing.roles import ObjectRole, find_role
-from roadworthy.bbsl.testing.tables import Cell, Count, IouComparison, compare
+from roadworthy.bbsl.testing.tables import Cell, Count, IouComparison, LabelledFrames, compare
 
 __all__ = [
     "MATCHINGS",

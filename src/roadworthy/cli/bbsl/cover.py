@@ -177,7 +177,7 @@ class _Nearest:
 def _take(coverage: SpecCoverage, nearest: _Nearest, subject: Subject, frame: Frame) -> None:
     from roadworthy.bbsl import FrameView
     from roadworthy.bbsl.method import corners_of, moving_functions
-    from roadworthy.bbsl.testing.roles import object_values
+    from roadworthy.bbsl.testing.judging import object_values
 
     if frame.boxes is None:
         raise InputError(f"frame {frame.id!r} has no boxes: measure coverage on data with ground truth")

@@ -29,7 +29,7 @@ from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.bbsl.testing import IouComparison
-    from roadworthy.bbsl.testing.suites import SuiteSpecification
+    from roadworthy.bbsl.testing.tables import SuiteSpecification
     from roadworthy.cases import Outcome
 
 
@@ -73,7 +73,7 @@ def suite(
     The exit code is 1 if a test fails more test cases than are allowed, 0 if none does.
     """
     from roadworthy.bbsl.testing import compare
-    from roadworthy.bbsl.testing.suites import load_suite
+    from roadworthy.bbsl.testing.tables import load_suite
 
     tests = load_suite(file)
     opened, recorded = _named("--data", data, tests, "data"), _named("--system", system, tests, "system")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from roadworthy.coverage import FunctionalCoverage, OperatingDomain
     from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.findings import CoverageGrowth, FailureGroup
-    from roadworthy.coverage.search.remade import Replay
     from roadworthy.coverage.search.settings import SearchSettings
+    from roadworthy.coverage.search.trials import Replay
     from roadworthy.runs import RunResult
 
 
@@ -36,7 +36,7 @@ class Found:
         notes: list[str],
     ) -> None:
         from roadworthy.coverage.search.findings import findings_of, growth_of
-        from roadworthy.coverage.search.remade import Replay
+        from roadworthy.coverage.search.trials import Replay
         from roadworthy.runs import read_rows
 
         self.settings, self.seeds, self.result, self.out = settings, seeds, result, out

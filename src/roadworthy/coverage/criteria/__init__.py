@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.criteria._cells import Cells, Criterion, Visits
 from roadworthy.coverage.criteria.named import Mixed, Mixture, parse_mixture
 from roadworthy.coverage.criteria.neurons import (
     BoundaryCoverage,
+    Cells,
+    Criterion,
     MultisectionCoverage,
     NeuronCoverage,
     Ranges,
@@ -13,6 +14,7 @@ from roadworthy.coverage.criteria.neurons import (
     StrongActivationCoverage,
     TopKCoverage,
     TopKPatterns,
+    Visits,
     learn_ranges,
 )
 from roadworthy.coverage.criteria.surprise import (

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from roadworthy._frozen import frozen
 from roadworthy._options import checked_options
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.coverage.criteria._cells import Cells
 from roadworthy.coverage.criteria.neurons import (
     BoundaryCoverage,
+    Cells,
     MultisectionCoverage,
     NeuronCoverage,
     Ranges,

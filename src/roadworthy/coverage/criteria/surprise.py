@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.coverage.criteria._cells import Cells, Visits
+from roadworthy.coverage.criteria.neurons import Cells, Visits
 from roadworthy.errors import InputError, suggest
 from roadworthy.seeding import rng_for
 

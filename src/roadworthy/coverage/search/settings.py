@@ -12,9 +12,8 @@ import numpy as np
 from roadworthy.coverage.criteria.named import parse_mixture
 from roadworthy.coverage.oracle import Reference, check_lambda
 from roadworthy.coverage.parameter_sets import parameter_sets
-from roadworthy.coverage.search.remade import Remade
 from roadworthy.coverage.search.strategies import DEEPEST, MAX_FAILED_TRIES, Algorithm1, Curious, RandomChoice
-from roadworthy.coverage.search.trials import SearchStrategy, Space
+from roadworthy.coverage.search.trials import Remade, SearchStrategy, Space
 from roadworthy.errors import InputError, suggest
 
 SearchName = Literal["curious", "algorithm-1", "random", "random-deep"]

@@ -13,7 +13,10 @@ from roadworthy.driving.metrics.catalogue import (
     CATALOGUE,
     CatalogueMetric,
     Metric,
+    MetricSettings,
+    NumberCondition,
     Primitive,
+    Reaction,
     parse_metric,
     primitives,
 )
@@ -25,7 +28,6 @@ from roadworthy.driving.metrics.computing import (
     per_step,
     unit_of,
 )
-from roadworthy.driving.metrics.settings import MetricSettings, NumberCondition, Reaction
 
 __all__ = [
     "CATALOGUE",

@@ -15,20 +15,18 @@ from __future__ import annotations
 from roadworthy.driving.simulators.donkey import DonkeySimulator
 from roadworthy.driving.simulators.loop import (
     SECTOR_LENGTH,
+    Controls,
     DriveLimits,
     DriveRecorder,
+    DrivingSimulator,
     Scenario,
     ScenarioDriver,
-    drive,
-)
-from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
-from roadworthy.driving.simulators.protocol import (
-    Controls,
-    DrivingSimulator,
     Situation,
+    drive,
     open_simulator,
     pedals,
 )
+from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
 from roadworthy.driving.simulators.udacity import UdacitySimulator
 from roadworthy.driving.simulators.world import WorldSimulator, world_sectors
 

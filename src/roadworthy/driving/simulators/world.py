@@ -13,9 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from roadworthy.driving._rectangles import Rectangle, distances
-from roadworthy.driving.simulators.loop import SECTOR_LENGTH
-from roadworthy.driving.simulators.protocol import Controls, Situation
+from roadworthy.driving.drives.drive import Rectangle, distances
+from roadworthy.driving.simulators.loop import SECTOR_LENGTH, Controls, Situation
 from roadworthy.errors import InputError
 from roadworthy.registry import simulators
 from roadworthy.world import (

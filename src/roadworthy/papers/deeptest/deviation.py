@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.coverage.clusters import BrokenRelation, cluster
 from roadworthy.coverage.oracle import (
     EPSILONS,
     LAMBDAS,
     UNFILTERED,
+    BrokenRelation,
     ModelAnswers,
     Pair,
     Reference,
     Verdicts,
     check_lambda,
+    cluster,
     judge,
 )
 from roadworthy.errors import InputError

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human.bins import WIDTH, Bins, UnchangedAccuracy
+from roadworthy.reliability.human.answers import WIDTH, Bins, UnchangedAccuracy
 from roadworthy.seeding import rng_for
 from roadworthy.visual_change.tolerance import Preserved
 

@@ -17,7 +17,7 @@ from roadworthy.rules.language.lexicon import (
     SEE_VERBS,
     WEATHER_VERBS,
 )
-from roadworthy.rules.language.nouns import is_environment
+from roadworthy.rules.language.nouns import Words, is_environment
 from roadworthy.rules.language.phrases import (
     VerbGroup,
     after_fillers,
@@ -25,7 +25,6 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
-from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import SceneChange
 
 __all__ = ["ConditionReading", "read_condition"]

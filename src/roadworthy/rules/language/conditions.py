@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language.nouns import is_environment
+from roadworthy.rules.language.nouns import Words, is_environment
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, verb_group
-from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Comparative, Position, Proposition, SceneChange
 
 UNDERSTOOD = ("appears", "is removed", "is replaced with", "changes into", "gets closer")

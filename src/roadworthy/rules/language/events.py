@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from roadworthy.ontology import ontology
 from roadworthy.rules.language.conditions import UNDERSTOOD, PlacePhrase, Tail, joined
-from roadworthy.rules.language.exchanges import ExchangeReader
 from roadworthy.rules.language.lexicon import (
     ABSENT,
     ADD_VERBS,
@@ -21,7 +20,7 @@ from roadworthy.rules.language.lexicon import (
     VANISH_VERBS,
     words_of,
 )
-from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment
+from roadworthy.rules.language.nouns import SCENE, NounReading, Words, is_environment
 from roadworthy.rules.language.phrases import (
     Phrase,
     VerbGroup,
@@ -29,7 +28,7 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
-from roadworthy.rules.language.words import Words
+from roadworthy.rules.language.weather import ExchangeReader
 from roadworthy.rules.reading import Op, Position
 
 _MOVES = words_of("get come move go draw drive walk run ride step be back")

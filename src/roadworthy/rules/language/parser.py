@@ -16,10 +16,10 @@ from roadworthy.rules.language.lexicon import (
     REMOVE_VERBS,
     REPLACE_VERBS,
 )
+from roadworthy.rules.language.nouns import Word, Words, analysed, analysed_all
 from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
 from roadworthy.rules.language.phrases import is_verb, preposition
-from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
 from roadworthy.rules.reading import Block, Rule, SceneChange
 
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)

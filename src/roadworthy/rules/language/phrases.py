@@ -25,8 +25,7 @@ from roadworthy.rules.language.lexicon import (
     VANISH_VERBS,
     WEATHER_VERBS,
 )
-from roadworthy.rules.language.nouns import SUCH_AS, NounReading, is_pronoun, noun_phrase
-from roadworthy.rules.language.words import Word, Words
+from roadworthy.rules.language.nouns import SUCH_AS, NounReading, Word, Words, is_pronoun, noun_phrase
 from roadworthy.rules.reading import Position
 
 _BE = frozenset({"be", "'s", "’s", "s", "is", "are", "was", "were", "been", "being", "am"})

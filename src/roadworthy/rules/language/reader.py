@@ -14,6 +14,7 @@ from roadworthy.rules.language.nouns import (
     SCENE,
     SUCH_AS,
     NounReading,
+    Words,
     is_environment,
     is_pronoun,
     no_level,
@@ -28,7 +29,6 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
-from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Comparative, Op, SceneChange
 
 

@@ -18,9 +18,8 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import ontology
 from roadworthy.transforms.engines import commands, services
 from roadworthy.transforms.engines.backend import WORDS, Backend, Support, check_words, placeholders
-from roadworthy.transforms.engines.commands import TIMEOUT, EngineFunction, ProgramBackend
+from roadworthy.transforms.engines.commands import TIMEOUT, EngineFunction, Pipeline, ProgramBackend
 from roadworthy.transforms.engines.engine import Labels, UserEngine
-from roadworthy.transforms.engines.pipelines import Pipeline
 from roadworthy.transforms.engines.services import ENVIRONMENT, Service, texts_of
 from roadworthy.transforms.wording import ElementDescription, described
 

@@ -25,11 +25,15 @@ from roadworthy.transforms.engines.backend import (
     Backend,
     EngineResult,
     EngineTask,
+    Fit,
     Image,
+    Size,
     filled,
+    hole_png,
+    labels_png,
+    mask_png,
     placeholders,
 )
-from roadworthy.transforms.engines.pictures import Fit, Size, hole_png, labels_png, mask_png
 from roadworthy.transforms.operations import AddOperation, Operation
 
 PICTURES: Mapping[str, str] = {

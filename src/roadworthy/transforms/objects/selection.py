@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.edit import Window, box_window, parts_of
 from roadworthy.transforms.objects.paint import lights_like, lines_like
+from roadworthy.transforms.objects.request import Window, box_window, parts_of
 from roadworthy.transforms.wording import ElementDescription, described
 
 Mask = NDArray[np.bool_]

@@ -9,21 +9,21 @@ import cv2
 import numpy as np
 
 from roadworthy.transforms.weather._condition import known
-from roadworthy.transforms.weather._noise import cloud_noise
-from roadworthy.transforms.weather._pixels import (
+from roadworthy.transforms.weather._scene import (
     Colour,
     Image,
     Map,
     Mask,
+    WeatherScene,
     above,
     blended,
+    cloud_noise,
     greyed,
     percentile,
     resized,
     shaded,
     thinned,
 )
-from roadworthy.transforms.weather._scene import WeatherScene
 
 _WITHOUT_SUN = (0.747, 0.761, 0.784)  # of the light on open ground is left when clouds hide the sun
 _UNKNOWN_SUN = 0.7  # how sunny an image of high contrast is taken to be when the metadata do not say

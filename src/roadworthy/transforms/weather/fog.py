@@ -12,19 +12,20 @@ import numpy as np
 
 from roadworthy.transforms.transform import Presets, choice, number, register
 from roadworthy.transforms.weather._condition import WeatherTransform
-from roadworthy.transforms.weather._noise import cloud_noise
-from roadworthy.transforms.weather._pixels import (
+from roadworthy.transforms.weather._scene import (
+    SKY_DISTANCE,
     Colour,
     Image,
     Map,
     Mask,
+    WeatherScene,
     blended,
+    cloud_noise,
     resized,
     shaded,
     spread,
     veiled,
 )
-from roadworthy.transforms.weather._scene import SKY_DISTANCE, WeatherScene
 from roadworthy.transforms.weather._sky import SkyLook, overcast, under
 
 AIR: Colour = (205.0, 209.0, 212.0)

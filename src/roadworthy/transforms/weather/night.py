@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather._condition import WeatherTransform
-from roadworthy.transforms.weather._noise import noisy
-from roadworthy.transforms.weather._pixels import Colour, Image, Map, Mask, lit
-from roadworthy.transforms.weather._scene import WeatherScene
+from roadworthy.transforms.weather._scene import Colour, Image, Map, Mask, WeatherScene, lit, noisy
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
 
 _WARM: Colour = (1.0, 0.80, 0.50)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather._condition import WeatherTransform
-from roadworthy.transforms.weather._pixels import Colour, Image, Map, Mask, spread
-from roadworthy.transforms.weather._scene import WeatherScene
+from roadworthy.transforms.weather._scene import Colour, Image, Map, Mask, WeatherScene, spread
 from roadworthy.transforms.weather._sky import as_image
 
 _SPIN = np.float32(0.4)  # radians: how the rays are turned

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from roadworthy.transforms.transform import number, register
 from roadworthy.transforms.weather._condition import LEVELS, WeatherTransform, known
-from roadworthy.transforms.weather._noise import ground_noise
-from roadworthy.transforms.weather._pixels import (
+from roadworthy.transforms.weather._scene import (
     Colour,
     Image,
     Mask,
+    WeatherScene,
     above,
     blended,
+    ground_noise,
     percentile,
     resized,
     shaded,
@@ -26,12 +27,11 @@ from roadworthy.transforms.weather._pixels import (
     thinned,
     widened,
 )
-from roadworthy.transforms.weather._scene import WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
-from roadworthy.transforms.weather.rain import HAZE as RAIN_HAZE
-from roadworthy.transforms.weather.snow import HAZE as SNOW_HAZE
-from roadworthy.transforms.weather.snow import SnowCover, lying_snow
+from roadworthy.transforms.weather.precipitation import RAIN_HAZE as RAIN_HAZE
+from roadworthy.transforms.weather.precipitation import SNOW_HAZE as SNOW_HAZE
+from roadworthy.transforms.weather.precipitation import SnowCover, lying_snow
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way

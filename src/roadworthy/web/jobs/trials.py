@@ -62,7 +62,7 @@ def specification_method(ask: BbslAsk) -> BbslMethod | BbslTrackMethod:
         InputError: It is wrong, or a function has no value.
     """
     from roadworthy.bbsl import Bindings, parse
-    from roadworthy.bbsl.binding_files import source_of
+    from roadworthy.bbsl.bindings import source_of
     from roadworthy.bbsl.method import method_for
     from roadworthy.bbsl.testing import find_role
 

@@ -6,9 +6,8 @@ from functools import cache
 
 from roadworthy.world.mesh import Mesh
 from roadworthy.world.scene import WorldObject
-from roadworthy.world.shapes.buildings import building
 from roadworthy.world.shapes.people import bicyclist, pedestrian
-from roadworthy.world.shapes.plants import tree
+from roadworthy.world.shapes.scenery import building, tree
 from roadworthy.world.shapes.signs import LAMP_HEAD, SIGNAL_LAMPS, street_lamp, traffic_light, traffic_sign
 from roadworthy.world.shapes.vehicles import vehicle
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from roadworthy.world.classes import VEHICLE
-from roadworthy.world.mesh import PAINTS, Color, Mesh, MeshBuilder, Point, shaded
-from roadworthy.world.shapes.outlines import ring
+from roadworthy.world.mesh import PAINTS, Color, Mesh, MeshBuilder, Point, ring, shaded
 from roadworthy.world.shapes.signs import lettering
 
 _GLASS: Color = (46, 58, 70)

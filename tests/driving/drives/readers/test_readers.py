@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from roadworthy.driving._rectangles import distances
+from roadworthy.driving.drives.drive import distances
 from roadworthy.driving.drives.readers import (
     read_commonroad,
     read_donkey,

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import read_text
-from roadworthy.driving._rectangles import distances
-from roadworthy.driving.drives.drive import Drive
+from roadworthy.driving.drives.drive import Drive, distances
 from roadworthy.errors import InputError
 
 Series = NDArray[np.float64]

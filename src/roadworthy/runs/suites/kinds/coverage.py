@@ -32,8 +32,8 @@ class CoverageKind(Kind[CoverageForm, "tuple[SearchSettings, str]"]):
     def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[tuple[SearchSettings, str]]]:
         """Yield the search."""
         from roadworthy.coverage import counting_named
-        from roadworthy.coverage.search.remade import Remade
         from roadworthy.coverage.search.settings import SearchSettings
+        from roadworthy.coverage.search.trials import Remade
 
         counting_named(entry.counting)
         settings = SearchSettings(
