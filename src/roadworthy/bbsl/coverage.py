@@ -27,20 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.bbsl.checking import symbols
 from roadworthy.bbsl.checking.encoding import Encoding
 from roadworthy.bbsl.checking.models import number_of
-from roadworthy.bbsl.checking.symbols import (
-    ExactAreas,
-    Formula,
-    Symbolic,
-    SymbolicBool,
-    SymbolicBox,
-    SymbolicInterval,
-    SymbolicReal,
-    Term,
-    TooManyBoxes,
-    conjunction,
-)
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Margin, MarginContext, Margins
 from roadworthy.bbsl.specification import Spec
@@ -394,13 +383,13 @@ class _BorderSearch:
             encoding = Encoding(
                 self._spec,
                 sizes,
-                ExactAreas(),
+                symbols.ExactAreas(),
                 (float(self._coordinates.width), float(self._coordinates.height)),
             )
-        except TooManyBoxes:
+        except symbols.TooManyBoxes:
             return None
         moved = next(one.value for one in encoding.applications if one.function == self._function)
-        assert isinstance(moved, SymbolicBox)
+        assert isinstance(moved, symbols.SymbolicBox)
         solver = z3.Solver()
         solver.add(*encoding.known, encoding.precondition.true, encoding.cases[label].true)
         for one in encoding.applications:
@@ -422,7 +411,7 @@ class _BorderSearch:
             else None
         )
 
-    def _descend(self, solver: Any, moved: SymbolicBox) -> Box | None:
+    def _descend(self, solver: Any, moved: symbols.SymbolicBox) -> Box | None:
         """Halve the distance that is left until no nearer box is found."""
         import z3
 
@@ -449,7 +438,7 @@ class _BorderSearch:
             solver.pop()
         return None if best is None else self._settled(solver, moved, best, end)
 
-    def _settled(self, solver: Any, moved: SymbolicBox, best: Box, end: float) -> Box:
+    def _settled(self, solver: Any, moved: symbols.SymbolicBox, best: Box, end: float) -> Box:
         """Put back every edge that need not move."""
         import z3
 
@@ -466,13 +455,13 @@ class _BorderSearch:
         return best
 
 
-def _exact(number: float) -> Term:
+def _exact(number: float) -> symbols.Term:
     import z3
 
     return z3.RealVal(Fraction(number))
 
 
-def _within(moved: SymbolicBox, start: Box, limit: float) -> list[Formula]:
+def _within(moved: symbols.SymbolicBox, start: Box, limit: float) -> list[symbols.Formula]:
     return [
         close
         for term, place in zip(_ends(moved), (*start.x, *start.y), strict=True)
@@ -480,7 +469,7 @@ def _within(moved: SymbolicBox, start: Box, limit: float) -> list[Formula]:
     ]
 
 
-def _ends(box: SymbolicBox) -> tuple[Term, ...]:
+def _ends(box: symbols.SymbolicBox) -> tuple[symbols.Term, ...]:
     return (box.x.lower, box.x.upper, box.y.lower, box.y.upper)
 
 
@@ -488,12 +477,12 @@ def _moved(one: Box, other: Box) -> float:
     return max(abs(a - b) for a, b in zip((*one.x, *one.y), (*other.x, *other.y), strict=True))
 
 
-def _box_of(model: Any, box: SymbolicBox) -> Box:
+def _box_of(model: Any, box: symbols.SymbolicBox) -> Box:
     ends = [number_of(model, one) for one in _ends(box)]
     return Box(Interval(ends[0], ends[1]), Interval(ends[2], ends[3]))
 
 
-def pinned(symbolic: Symbolic, value: Value) -> Formula:
+def pinned(symbolic: symbols.Symbolic, value: Value) -> symbols.Formula:
     """Return the formula that a symbolic value is the one that is known.
 
     Raises:
@@ -502,20 +491,24 @@ def pinned(symbolic: Symbolic, value: Value) -> Formula:
     if value is None:
         raise InputError("every function must have a value to look for the nearest box")
     match symbolic:
-        case SymbolicBool():
+        case symbols.SymbolicBool():
             return symbolic.true if value else symbolic.false
-        case SymbolicReal():
+        case symbols.SymbolicReal():
             return symbolic.numerator == _exact(_number(value))
-        case SymbolicInterval():
+        case symbols.SymbolicInterval():
             assert isinstance(value, Interval)
-            return conjunction([symbolic.lower == _exact(value.lower), symbolic.upper == _exact(value.upper)])
-        case SymbolicBox():
+            return symbols.conjunction(
+                [symbolic.lower == _exact(value.lower), symbolic.upper == _exact(value.upper)]
+            )
+        case symbols.SymbolicBox():
             assert isinstance(value, Box)
             places = zip(_ends(symbolic), (*value.x, *value.y), strict=True)
-            return conjunction(term == _exact(place) for term, place in places)
+            return symbols.conjunction(term == _exact(place) for term, place in places)
     assert isinstance(value, tuple)
     pairs: Sequence[tuple[Any, Any]] = list(zip(symbolic.members, value, strict=True))
-    return conjunction(one for member, box in pairs for one in (member.present, pinned(member.box, box)))
+    return symbols.conjunction(
+        one for member, box in pairs for one in (member.present, pinned(member.box, box))
+    )
 
 
 def _number(value: Value) -> float:

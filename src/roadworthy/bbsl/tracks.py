@@ -22,26 +22,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from roadworthy._files import naming
+from roadworthy.bbsl import syntax
 from roadworthy.bbsl.evaluation import Evaluator, SpecificationOutcome
 from roadworthy.bbsl.margins import Margin, MarginContext, Margins, all_of, any_of, opposite
 from roadworthy.bbsl.specification import CaseClause, Spec
-from roadworthy.bbsl.syntax import (
-    Always,
-    And,
-    Bounds,
-    BoxRelation,
-    Disjunction,
-    Eventually,
-    Expression,
-    Name,
-    Not,
-    Previous,
-    Quantified,
-    Type,
-    Until,
-    is_temporal,
-    walk,
-)
 from roadworthy.bbsl.values import Box, Coordinates
 from roadworthy.errors import InputError
 
@@ -73,7 +57,7 @@ class TrackOutcome:
 
 def box_functions(spec: Spec) -> tuple[str, ...]:
     """Return the external functions that give boxes: what a detector's errors move."""
-    return tuple(one.name for one in spec.functions if one.result in (Type.BB, Type.SET_BB))
+    return tuple(one.name for one in spec.functions if one.result in (syntax.Type.BB, syntax.Type.SET_BB))
 
 
 def check_ends(ends: str) -> None:
@@ -177,7 +161,7 @@ class _TrackFrames:
                     self._contexts[key] = self._margins[now].context(known)
         return self._contexts[key]
 
-    def leaf(self, part: Expression, now: int, context: MarginContext, *, exact: bool) -> Margin:
+    def leaf(self, part: syntax.Expression, now: int, context: MarginContext, *, exact: bool) -> Margin:
         """Return the reading of a condition that looks at one frame."""
         with naming(f"frame {now} of the track"):
             if not exact:
@@ -185,7 +169,9 @@ class _TrackFrames:
             held = self._evaluators[now].condition(part, context.values)
         return None if held is None else math.inf if held else -math.inf
 
-    def boxes(self, part: Quantified, now: int, context: MarginContext) -> tuple[list[Box], float] | None:
+    def boxes(
+        self, part: syntax.Quantified, now: int, context: MarginContext
+    ) -> tuple[list[Box], float] | None:
         """Return the boxes that a quantifier picks from, and how fast they move."""
         with naming(f"frame {now} of the track"):
             boxes = self._evaluators[now].value(part.boxes, context.values)
@@ -194,7 +180,7 @@ class _TrackFrames:
         rate = self._margins[now].rate(part.boxes, context)
         return [one for one in boxes if isinstance(one, Box)], rate
 
-    def window(self, bounds: Bounds, now: int) -> tuple[range, bool]:
+    def window(self, bounds: syntax.Bounds, now: int) -> tuple[range, bool]:
         """Return the frames that bounds reach, and whether they reach beyond the end of an open track."""
         last = len(self) - 1
         end = last if bounds.upper is None else min(now + bounds.upper, last)
@@ -225,7 +211,7 @@ class _Reading:
         self._timed = {} if case is None else _lets_of_time(case)
         self._known: dict[tuple[int, int], Margin] = {}
 
-    def at(self, part: Expression, now: int, picked: Picked) -> Margin:
+    def at(self, part: syntax.Expression, now: int, picked: Picked) -> Margin:
         """Return the reading of a condition at a frame."""
         if picked:
             return self._read(part, now, picked)
@@ -234,45 +220,45 @@ class _Reading:
             self._known[key] = self._read(part, now, picked)
         return self._known[key]
 
-    def _read(self, part: Expression, now: int, picked: Picked) -> Margin:
+    def _read(self, part: syntax.Expression, now: int, picked: Picked) -> Margin:
         match part:
-            case Name() if part.name in self._timed:
+            case syntax.Name() if part.name in self._timed:
                 return self.at(self._timed[part.name], now, picked)
-            case Always():
+            case syntax.Always():
                 frames, beyond = self._frames.window(part.bounds, now)
                 seen = [self.at(part.operand, one, picked) for one in frames]
                 return all_of([*seen, *[None] * beyond])
-            case Eventually():
+            case syntax.Eventually():
                 frames, beyond = self._frames.window(part.bounds, now)
                 seen = [self.at(part.operand, one, picked) for one in frames]
                 return any_of([*seen, *[None] * beyond])
-            case Until():
+            case syntax.Until():
                 return self._until(part, now, picked)
-            case Previous():
+            case syntax.Previous():
                 return self.at(part.operand, now - 1, picked) if now else self._frames.before
         if not self._speaks_of_time(part):
             return self._frames.leaf(part, now, self._context(now, picked), exact=self._exact)
         return self._joined(part, now, picked)
 
-    def _joined(self, part: Expression, now: int, picked: Picked) -> Margin:
+    def _joined(self, part: syntax.Expression, now: int, picked: Picked) -> Margin:
         match part:
-            case Not():
+            case syntax.Not():
                 return opposite(self.at(part.operand, now, picked))
-            case And():
+            case syntax.And():
                 return all_of([self.at(one, now, picked) for one in part.operands])
-            case Disjunction():
+            case syntax.Disjunction():
                 return any_of([self.at(one, now, picked) for one in part.operands])
-            case BoxRelation():
+            case syntax.BoxRelation():
                 first, second = self.at(part.left, now, picked), self.at(part.right, now, picked)
                 return any_of([all_of([first, second]), all_of([opposite(first), opposite(second)])])
-        assert isinstance(part, Quantified)  # nothing else holds conditions
+        assert isinstance(part, syntax.Quantified)  # nothing else holds conditions
         boxes = self._frames.boxes(part, now, self._context(now, picked))
         if boxes is None:
             return None
         inside = [self.at(part.body, now, {**picked, part.variable: (box, boxes[1])}) for box in boxes[0]]
         return all_of(inside) if part.quantifier == "forall" else any_of(inside)
 
-    def _until(self, part: Until, now: int, picked: Picked) -> Margin:
+    def _until(self, part: syntax.Until, now: int, picked: Picked) -> Margin:
         frames, beyond = self._frames.window(part.bounds, now)
         ways: list[Margin] = []
         for end in frames:
@@ -289,19 +275,19 @@ class _Reading:
             context = context.with_box(name, box, rate)
         return context
 
-    def _speaks_of_time(self, part: Expression) -> bool:
+    def _speaks_of_time(self, part: syntax.Expression) -> bool:
         return any(
-            isinstance(one, Always | Eventually | Until | Previous)
-            or (isinstance(one, Name) and one.name in self._timed)
-            for one in walk(part)
+            isinstance(one, syntax.Always | syntax.Eventually | syntax.Until | syntax.Previous)
+            or (isinstance(one, syntax.Name) and one.name in self._timed)
+            for one in syntax.walk(part)
         )
 
 
-def _lets_of_time(case: CaseClause) -> dict[str, Expression]:
+def _lets_of_time(case: CaseClause) -> dict[str, syntax.Expression]:
     """Return the lets of a case whose values depend on other frames."""
-    found: dict[str, Expression] = {}
+    found: dict[str, syntax.Expression] = {}
     for let in case.lets:
-        names = {one.name for one in walk(let.value) if isinstance(one, Name)}
-        if is_temporal(let.value) or names & found.keys():
+        names = {one.name for one in syntax.walk(let.value) if isinstance(one, syntax.Name)}
+        if syntax.is_temporal(let.value) or names & found.keys():
             found[let.name] = let.value
     return found

@@ -15,24 +15,7 @@ from torch import Tensor
 from torch.nn.functional import avg_pool2d, conv2d
 
 from roadworthy.errors import FrameError
-from roadworthy.visual_change._fidelity import (
-    BAND,
-    BLOCK,
-    FIRST_LOW,
-    FLAT,
-    LOW,
-    MARGINS,
-    NEURAL_NOISE,
-    PIXEL_FLAT,
-    PIXEL_NOISE,
-    REACHES,
-    RGB_WEIGHTS,
-    SINGULAR,
-    WINDOWS,
-    Doubles,
-    levels_of,
-    missing_pixels,
-)
+from roadworthy.visual_change import _fidelity as model
 from roadworthy.visual_change._visibility import (
     HIGH_GAIN,
     LIFTING,
@@ -85,7 +68,7 @@ def grey(images: Tensor) -> Tensor:
     pixels = images.to(torch.float32 if whole else torch.float64)
     if pixels.ndim == 3:
         return pixels
-    red, green, blue = (weight * pixels[..., channel] for channel, weight in enumerate(RGB_WEIGHTS))
+    red, green, blue = (weight * pixels[..., channel] for channel, weight in enumerate(model.RGB_WEIGHTS))
     mixed = red + green + blue
     # rgb2gray keeps the class of its input.
     return mixed.round() if whole else mixed
@@ -100,7 +83,7 @@ def reflected(images: Tensor, top: int, bottom: int, left: int, right: int) -> T
     return images
 
 
-def correlated(images: Tensor, kernel: Doubles, step: int = 1) -> Tensor:
+def correlated(images: Tensor, kernel: model.Doubles, step: int = 1) -> Tensor:
     """Correlate with a kernel that is symmetric about its middle row, or the negative of it, at every step.
 
     Shifted images are added up. The convolutions of cuDNN would round their factors to ten bits (TF32)
@@ -123,7 +106,7 @@ def correlated(images: Tensor, kernel: Doubles, step: int = 1) -> Tensor:
     return total
 
 
-def deviations(images: Tensor) -> Doubles:
+def deviations(images: Tensor) -> model.Doubles:
     """Return the deviation of the details of each image at each scale, in grey levels."""
     height, width = images.shape[1:]
     step = 2**SCALES
@@ -137,7 +120,7 @@ def deviations(images: Tensor) -> Doubles:
     return np.asarray(torch.stack(found, dim=1).cpu().numpy(), np.float64)
 
 
-def luminances(pixels: Tensor, viewing: Viewing) -> Doubles:
+def luminances(pixels: Tensor, viewing: Viewing) -> model.Doubles:
     """Return mean and deviation of the luminance of each image on a display of 256 levels."""
     table = torch.from_numpy(viewing.luminance(np.arange(256.0))).to(pixels.device)
     shown = table[pixels.clamp(0, 255).round().long()].flatten(1)
@@ -172,12 +155,14 @@ class Scenes:
             covariance, variance = own.change(bands)
             gain = covariance.clamp(min=0) / own.variance
             noise = (variance - gain * covariance).clamp(min=0)
-            kept.append(_information(own.polynomial, gain * gain * own.multiplier / (noise + NEURAL_NOISE)))
+            kept.append(
+                _information(own.polynomial, gain * gain * own.multiplier / (noise + model.NEURAL_NOISE))
+            )
             if any_empty:
                 variances.append(torch.where(variance < own.flat_below, 0, variance))
         fidelities = torch.stack(kept).sum(dim=0) / self._information
         if any_empty:
-            return torch.where(empty, fidelities_to_nothing(variances, NEURAL_NOISE), fidelities)
+            return torch.where(empty, fidelities_to_nothing(variances, model.NEURAL_NOISE), fidelities)
         return fidelities
 
 
@@ -206,25 +191,25 @@ class Subbands:
         precision = torch.empty(0, dtype=coefficients.dtype).numpy().dtype
         mean = _window_means(coefficients, reach)
         variance = _window_means(coefficients * coefficients, reach) - mean * mean
-        flat_below = FLAT[precision] * (REACHES[0] / reach) ** 2
+        flat_below = model.FLAT[precision] * (model.REACHES[0] / reach) ** 2
         flat = variance < flat_below
         variance = variance.masked_fill(flat, torch.inf)
 
         eigenvalues, eigenvectors = torch.linalg.eigh(_block_covariances(coefficients))
-        least = (SINGULAR[precision] * eigenvalues[:, -1:]).clamp(min=0)
+        least = (model.SINGULAR[precision] * eigenvalues[:, -1:]).clamp(min=0)
         real = eigenvalues > least
         # An eigenvalue of 0 adds no information: log(1 + 0).
         eigenvalues = torch.where(real, eigenvalues, 0)
         scales = torch.where(real, eigenvalues, torch.inf).rsqrt()
         whitening = (eigenvectors * scales[:, None]).mT
-        margin = BLOCK * MARGINS[reach]
+        margin = model.BLOCK * model.MARGINS[reach]
         white = whitening @ _blocks(coefficients[:, margin:-margin, margin:-margin])
         multiplier = (white * white).sum(dim=1).reshape(mean.shape)
         multiplier /= real.sum(dim=1).clamp(min=1)[:, None, None]
         multiplier = multiplier.masked_fill(flat, 0)
 
         polynomial = _polynomial(eigenvalues)
-        information = _information(polynomial, multiplier / NEURAL_NOISE)
+        information = _information(polynomial, multiplier / model.NEURAL_NOISE)
         return cls(coefficients, reach, flat_below, mean, variance, multiplier, polynomial, information)
 
     def change(self, changed: Tensor) -> tuple[Tensor, Tensor]:
@@ -237,37 +222,37 @@ class Subbands:
 def _subbands(grey: Tensor) -> Iterator[tuple[Tensor, int]]:
     """Yield each subband, cropped to whole blocks, with the reach of its window."""
     grey = grey - grey.mean(dim=(1, 2), keepdim=True, dtype=torch.float64).to(grey.dtype)
-    rows, columns = (missing_pixels(side) for side in grey.shape[1:])
+    rows, columns = (model.missing_pixels(side) for side in grey.shape[1:])
     grey = reflected(grey, *rows, *columns)
-    low = correlated(grey, FIRST_LOW)
-    for level, reach in enumerate(levels_of(min(grey.shape[1:]))):
+    low = correlated(grey, model.FIRST_LOW)
+    for level, reach in enumerate(model.levels_of(min(grey.shape[1:]))):
         if level:
-            low = correlated(low, LOW, step=2)
-        height, width = (side // BLOCK * BLOCK for side in low.shape[1:])
-        for kernel in (BAND, BAND.T):
+            low = correlated(low, model.LOW, step=2)
+        height, width = (side // model.BLOCK * model.BLOCK for side in low.shape[1:])
+        for kernel in (model.BAND, model.BAND.T):
             yield correlated(low, kernel)[:, :height, :width], reach
 
 
 def _window_means(values: Tensor, reach: int) -> Tensor:
     """Return the mean over the window around every block that does not lie in the margin."""
-    start = BLOCK * MARGINS[reach] + BLOCK // 2 - reach
+    start = model.BLOCK * model.MARGINS[reach] + model.BLOCK // 2 - reach
     height, width = values.shape[1:]
     inner, size = values[:, start : height - start, start : width - start], 2 * reach + 1
-    rows = avg_pool2d(inner, (size, 1), stride=(BLOCK, 1))
-    return avg_pool2d(rows, (1, size), stride=(1, BLOCK)).double()
+    rows = avg_pool2d(inner, (size, 1), stride=(model.BLOCK, 1))
+    return avg_pool2d(rows, (1, size), stride=(1, model.BLOCK)).double()
 
 
 def _blocks(values: Tensor) -> Tensor:
     """Return the blocks that lie side by side as the columns of a matrix of 9 rows, for each image."""
-    height, width = (side // BLOCK for side in values.shape[1:])
-    split = values.reshape(-1, height, BLOCK, width, BLOCK).permute(0, 2, 4, 1, 3)
-    return split.double().reshape(len(values), BLOCK * BLOCK, -1)
+    height, width = (side // model.BLOCK for side in values.shape[1:])
+    split = values.reshape(-1, height, model.BLOCK, width, model.BLOCK).permute(0, 2, 4, 1, 3)
+    return split.double().reshape(len(values), model.BLOCK * model.BLOCK, -1)
 
 
 def _block_covariances(values: Tensor) -> Tensor:
     """Return the 9 × 9 covariance of the pixels of a block, over all blocks, the overlapping ones too."""
-    height, width = (side - BLOCK + 1 for side in values.shape[1:])
-    shifted = (values[:, row:, column:] for row in range(BLOCK) for column in range(BLOCK))
+    height, width = (side - model.BLOCK + 1 for side in values.shape[1:])
+    shifted = (values[:, row:, column:] for row in range(model.BLOCK) for column in range(model.BLOCK))
     pixels = torch.stack([each[:, :height, :width].flatten(1) for each in shifted], dim=1).double()
     pixels -= pixels.mean(dim=2, keepdim=True)
     return pixels @ pixels.mT / (height * width)
@@ -301,24 +286,26 @@ def pixel_fidelities(reference: Tensor, changed: Tensor) -> Tensor:
         variance = _blurred(before * before, window) - mean * mean
         variance_after = _blurred(after * after, window) - mean_after * mean_after
         covariance = _blurred(before * after, window) - mean * mean_after
-        textured = variance >= PIXEL_FLAT
+        textured = variance >= model.PIXEL_FLAT
         gain = covariance.clamp(min=0) / torch.where(textured, variance, torch.inf)
         noise = (variance_after - gain * covariance).clamp(min=0)
         variance = torch.where(textured, variance, 0)
-        kept += (gain * gain * variance / (noise + PIXEL_NOISE)).log1p().sum(dim=(1, 2))
-        information += (variance / PIXEL_NOISE).log1p().sum(dim=(1, 2))
+        kept += (gain * gain * variance / (noise + model.PIXEL_NOISE)).log1p().sum(dim=(1, 2))
+        information += (variance / model.PIXEL_NOISE).log1p().sum(dim=(1, 2))
         variances.append(variance_after.clamp(min=0))
-    return torch.where(information == 0, fidelities_to_nothing(variances, PIXEL_NOISE), kept / information)
+    return torch.where(
+        information == 0, fidelities_to_nothing(variances, model.PIXEL_NOISE), kept / information
+    )
 
 
 def _scales(reference: Tensor, changed: Tensor) -> Iterator[tuple[Tensor, Tensor, int]]:
-    rows, columns = (max(WINDOWS[0] - side, 0) for side in reference.shape[1:])
+    rows, columns = (max(model.WINDOWS[0] - side, 0) for side in reference.shape[1:])
     centred = (
         image.double() - image.double().mean(dim=(1, 2), keepdim=True) for image in (reference, changed)
     )
     before, after = (reflected(image, 0, rows, 0, columns) for image in centred)
-    for window in WINDOWS:
-        if window != WINDOWS[0]:
+    for window in model.WINDOWS:
+        if window != model.WINDOWS[0]:
             if min(before.shape[1:]) < window:
                 return
             before, after = (_blurred(image, window)[:, ::2, ::2] for image in (before, after))
@@ -344,7 +331,7 @@ PIXELS_AT_ONCE = 2**23
 @torch.inference_mode()
 def measured(
     measure: str, references: object, changes: object, viewing: Viewing, *, batch: bool = True
-) -> Doubles:
+) -> model.Doubles:
     """Return a measure of each changed image; one reference serves all of them.
 
     Raises:
@@ -383,17 +370,17 @@ class ReferenceBatch:
         self._kept_scenes: Scenes | None = None
         self._kept_masking: list[Masking] | None = None
 
-    def vif(self, changed: Tensor) -> Doubles:
+    def vif(self, changed: Tensor) -> model.Doubles:
         """Return VIF of each changed image."""
         if self._kept_scenes is None:
             self._kept_scenes = Scenes(self._grey)
         return _numbers(self._kept_scenes.fidelity(changed))
 
-    def vif_pixel(self, changed: Tensor) -> Doubles:
+    def vif_pixel(self, changed: Tensor) -> model.Doubles:
         """Return the pixel-domain VIF of each changed image."""
         return _numbers(pixel_fidelities(self._grey, changed))
 
-    def vsnr(self, changed: Tensor) -> Doubles:
+    def vsnr(self, changed: Tensor) -> model.Doubles:
         """Return VSNR of each changed image in decibels."""
         error = changed - self._grey
         masking = self._masking(len(changed))
@@ -410,7 +397,7 @@ class ReferenceBatch:
                 values.append(own.detail_decibels(found, *(Luminance(*moments) for moments in seen)))
         return np.array(values, np.float64)
 
-    def visual_change(self, changed: Tensor) -> Doubles:
+    def visual_change(self, changed: Tensor) -> model.Doubles:
         """Return Δv of each changed image."""
         error = changed - self._grey
         pairs = zip(self._masking(len(changed)), deviations(error), _means(error), strict=True)
@@ -426,7 +413,7 @@ class ReferenceBatch:
         return self._kept_masking if len(self._kept_masking) == count else self._kept_masking * count
 
 
-MEASURES: dict[str, Callable[[ReferenceBatch, Tensor], Doubles]] = {
+MEASURES: dict[str, Callable[[ReferenceBatch, Tensor], model.Doubles]] = {
     "vif": ReferenceBatch.vif,
     "vif_pixel": ReferenceBatch.vif_pixel,
     "vsnr": ReferenceBatch.vsnr,
@@ -439,5 +426,5 @@ def _means(images: Tensor) -> list[float]:
     return means
 
 
-def _numbers(values: Tensor) -> Doubles:
+def _numbers(values: Tensor) -> model.Doubles:
     return np.asarray(values.cpu().numpy(), np.float64)

@@ -6,20 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 from roadworthy.ontology import ontology
+from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import UNDERSTOOD, PlacePhrase, Tail, joined
-from roadworthy.rules.language.lexicon import (
-    ABSENT,
-    ADD_VERBS,
-    CHANGE_VERBS,
-    COMPARATIVES,
-    MOTION_VERBS,
-    PRESENCE_VERBS,
-    REMOVE_VERBS,
-    REPLACE_VERBS,
-    SEE_VERBS,
-    VANISH_VERBS,
-    words_of,
-)
 from roadworthy.rules.language.nouns import SCENE, NounReading, Words, is_environment
 from roadworthy.rules.language.phrases import (
     Phrase,
@@ -31,7 +19,7 @@ from roadworthy.rules.language.phrases import (
 from roadworthy.rules.language.weather import ExchangeReader
 from roadworthy.rules.reading import Op, Position
 
-_MOVES = words_of("get come move go draw drive walk run ride step be back")
+_MOVES = lexicon.words_of("get come move go draw drive walk run ride step be back")
 _THERE = frozenset({"present", "visible", "there", "here", "seen", "located", "parked", "anymore", "longer"})
 
 
@@ -44,7 +32,7 @@ class EventReader(ExchangeReader):
         if at < len(self.words) and self.words[at].lower in ("who", "which", "that"):
             at += 1
             found = verb_group(self.words, at)
-            if found is not None and (found[0].lemma in PRESENCE_VERBS or found[0].passive):
+            if found is not None and (found[0].lemma in lexicon.PRESENCE_VERBS or found[0].passive):
                 self.affirmed(found[0])
                 self.at = found[1]
                 return self.tail()
@@ -52,7 +40,7 @@ class EventReader(ExchangeReader):
         if at >= len(self.words):
             return None
         word = self.words[at]
-        if word.tag not in ("VBG", "VBN") or word.lemma not in PRESENCE_VERBS:
+        if word.tag not in ("VBG", "VBN") or word.lemma not in lexicon.PRESENCE_VERBS:
             found_phrase = prepositional(self.words, at)
             if found_phrase is None:
                 return None
@@ -70,9 +58,9 @@ class EventReader(ExchangeReader):
         lemma = group.lemma
         if lemma in ("get", "come", "move", "go", "draw", "be") and self.comparison(group):
             return
-        if lemma not in SEE_VERBS | {"have"}:
+        if lemma not in lexicon.SEE_VERBS | {"have"}:
             self.affirmed(group)
-        if lemma in MOTION_VERBS and not self._object_follows():
+        if lemma in lexicon.MOTION_VERBS and not self._object_follows():
             tail = self.tail()
             if not tail.phrases:
                 raise group.words.refuse("this does not say what changes in the scene", UNDERSTOOD)
@@ -85,7 +73,7 @@ class EventReader(ExchangeReader):
                 else:
                     raise phrase.words.refuse("where the ego-vehicle drives cannot be changed", UNDERSTOOD)
             return
-        if lemma in REPLACE_VERBS or lemma in (
+        if lemma in lexicon.REPLACE_VERBS or lemma in (
             "change",
             "turn",
             "convert",
@@ -98,11 +86,11 @@ class EventReader(ExchangeReader):
             if things:
                 self._gives_way(things, group)
                 return
-        if lemma == "have" or lemma in ADD_VERBS | SEE_VERBS | REMOVE_VERBS:
+        if lemma == "have" or lemma in lexicon.ADD_VERBS | lexicon.SEE_VERBS | lexicon.REMOVE_VERBS:
             things = self.things()
             if not things:
                 raise self.rest().refuse("what is meant is not said", [f"{group.lemma} a pedestrian"])
-            op: Op = "remove" if lemma in REMOVE_VERBS and lemma not in ADD_VERBS else "add"
+            op: Op = "remove" if lemma in lexicon.REMOVE_VERBS and lemma not in lexicon.ADD_VERBS else "add"
             if group.negated or group.no_longer:
                 op = "remove"
             inner = self.modified()
@@ -122,7 +110,10 @@ class EventReader(ExchangeReader):
 
     def does(self, group: VerbGroup) -> bool:
         """Return whether someone changes the scene rather than being seen in it."""
-        return group.lemma in ADD_VERBS | REMOVE_VERBS | REPLACE_VERBS and self._object_follows()
+        return (
+            group.lemma in lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS
+            and self._object_follows()
+        )
 
     def _object_follows(self) -> bool:
         self.skip()
@@ -139,7 +130,7 @@ class EventReader(ExchangeReader):
         environment = all(is_environment(one.element) for one in things if one.element) and bool(
             first.element
         )
-        if first.element == SCENE and lemma in CHANGE_VERBS | REPLACE_VERBS | {"be"}:
+        if first.element == SCENE and lemma in lexicon.CHANGE_VERBS | lexicon.REPLACE_VERBS | {"be"}:
             self._environment_happens(first, group, words)
             return
         if environment:
@@ -171,7 +162,7 @@ class EventReader(ExchangeReader):
             for old in self.things():
                 self.exchange(old, first)
             return
-        if lemma in REPLACE_VERBS or (lemma == "give" and self.lower() == "way"):
+        if lemma in lexicon.REPLACE_VERBS or (lemma == "give" and self.lower() == "way"):
             if lemma == "give":
                 self.at += 1
             self._gives_way(things, group, inner)
@@ -180,21 +171,23 @@ class EventReader(ExchangeReader):
         if lemma == "have":
             self._has(things, group)
             return
-        if lemma == "be" and self.lower() in ABSENT | {"away"}:
+        if lemma == "be" and self.lower() in lexicon.ABSENT | {"away"}:
             self.at += 1
             self._remove(things, group, inner)
             return
         removed = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
         if (
-            lemma in VANISH_VERBS
-            or (removed and lemma in REMOVE_VERBS - {"cut", "clear", "get"})  # not "hides behind a car"
+            lemma in lexicon.VANISH_VERBS
+            or (
+                removed and lemma in lexicon.REMOVE_VERBS - {"cut", "clear", "get"}
+            )  # not "hides behind a car"
             or (lemma == "go" and group.particle == "away")
         ):
             self._remove(things, group, inner)
             return
-        if lemma in CHANGE_VERBS | {"be"} and self._becomes(things, group, inner):
+        if lemma in lexicon.CHANGE_VERBS | {"be"} and self._becomes(things, group, inner):
             return
-        if lemma in CHANGE_VERBS - PRESENCE_VERBS - ADD_VERBS:
+        if lemma in lexicon.CHANGE_VERBS - lexicon.PRESENCE_VERBS - lexicon.ADD_VERBS:
             raise self.words[group.words[0].index - self.words[0].index : self.at].refuse(
                 "into what it changes is not understood", ["changes into", "becomes"]
             )
@@ -209,7 +202,9 @@ class EventReader(ExchangeReader):
         if lemma == "cover" and group.passive:
             self._covered(group)
             return
-        if lemma in PRESENCE_VERBS | ADD_VERBS or (lemma in SEE_VERBS and group.passive):
+        if lemma in lexicon.PRESENCE_VERBS | lexicon.ADD_VERBS or (
+            lemma in lexicon.SEE_VERBS and group.passive
+        ):
             gone = group.negated or group.no_longer
             while self.lower() in _THERE or (self.lower() == "any" and self.lower(1) in ("more", "longer")):
                 gone = gone or self.lower() in ("any", "anymore", "longer")
@@ -297,10 +292,10 @@ class EventReader(ExchangeReader):
         self.skip()
         word = self.lower()
         away = group.lemma in _MOVES and (group.particle == "away" or word == "away")
-        kind = COMPARATIVES.get(word)
-        if kind is None and word in ("more", "even", "much", "far") and self.lower(1) in COMPARATIVES:
+        kind = lexicon.COMPARATIVES.get(word)
+        if kind is None and word in ("more", "even", "much", "far") and self.lower(1) in lexicon.COMPARATIVES:
             self.at += 1
-            kind = COMPARATIVES[self.lower()]
+            kind = lexicon.COMPARATIVES[self.lower()]
         if kind in ("heavier", "lighter") and things and not things[0].element:
             self.affirmed(group)
             self.at += 1

@@ -8,26 +8,8 @@ from difflib import get_close_matches
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail
-from roadworthy.rules.language.lexicon import (
-    ABSENT,
-    ADD_VERBS,
-    CHANGE_VERBS,
-    COMPARATIVES,
-    DETERMINERS,
-    HEAVIER_VERBS,
-    LEVELS,
-    LIGHTER_VERBS,
-    ONES,
-    PRESENCE_VERBS,
-    REMOVE_VERBS,
-    REPLACE_VERBS,
-    SEE_VERBS,
-    VALUES,
-    VANISH_VERBS,
-    WEATHER_VERBS,
-    words_of,
-)
 from roadworthy.rules.language.nouns import (
     ASPECTS,
     SCENE,
@@ -43,7 +25,7 @@ from roadworthy.rules.reading import Comparative, SceneChange
 
 _SUN_DOWN = frozenset({"set", "fall", "go"})
 _SUN_UP = frozenset({"rise", "break"})
-_COMES = words_of(
+_COMES = lexicon.words_of(
     "fall start begin set roll come arrive appear occur happen be pour shine show cover move exist descend "
     "develop form emerge hang present continue break become"
 )
@@ -60,7 +42,7 @@ def _words_of_the_environment() -> list[str]:
     known = ontology()
     elements = [known.elements[name] for kind in CONDITIONS for name in known.leaves(kind)]
     words = [word for one in elements for word in (one.name, *one.synonyms, *one.kinds)]
-    return [*(word for word in words if " " not in word), *WEATHER_VERBS, "dark"]
+    return [*(word for word in words if " " not in word), *lexicon.WEATHER_VERBS, "dark"]
 
 
 class WeatherReader(Reader):
@@ -72,13 +54,13 @@ class WeatherReader(Reader):
         if found is None:
             return False
         group, stop = found
-        if group.lemma in WEATHER_VERBS or (group.lemma == "stop" and stop < len(self.words)):
+        if group.lemma in lexicon.WEATHER_VERBS or (group.lemma == "stop" and stop < len(self.words)):
             return True
-        if group.lemma not in CHANGE_VERBS | {"be"}:
+        if group.lemma not in lexicon.CHANGE_VERBS | {"be"}:
             return False
         stop = after_fillers(self.words, stop, ("very", "more"))
         if stop < len(self.words) and (
-            self.words[stop].lower in ("dark", "darker") or self.words[stop].lower in LEVELS
+            self.words[stop].lower in ("dark", "darker") or self.words[stop].lower in lexicon.LEVELS
         ):
             return self.words[stop].lower in ("dark", "darker")
         try:
@@ -103,8 +85,8 @@ class WeatherReader(Reader):
         group = self.group()
         if group.negated or group.no_longer or group.lemma == "stop":
             raise self.ended(self._named(), self.words[self.at - len(group.words) :])
-        if group.lemma in WEATHER_VERBS:
-            element, properties = WEATHER_VERBS[group.lemma]
+        if group.lemma in lexicon.WEATHER_VERBS:
+            element, properties = lexicon.WEATHER_VERBS[group.lemma]
             tail = self.tail()
             self.result.found("TRANSFORMATION", group.lemma, "replace")
             level = {"level": tail.level} if tail.level else {}
@@ -137,14 +119,14 @@ class WeatherReader(Reader):
         """Read what the weather, the time of day or the season does."""
         lemma = group.lemma
         self.result.found("TRANSFORMATION", str(group.words), "replace")
-        if lemma in WEATHER_VERBS and thing.element == "weather":
+        if lemma in lexicon.WEATHER_VERBS and thing.element == "weather":
             # "The sky clouds over."
-            self.become(*WEATHER_VERBS[lemma], None, words)
+            self.become(*lexicon.WEATHER_VERBS[lemma], None, words)
             self.leftover(self.tail())
             return
-        if lemma in HEAVIER_VERBS | LIGHTER_VERBS:
+        if lemma in lexicon.HEAVIER_VERBS | lexicon.LIGHTER_VERBS:
             self.affirmed(group)
-            kind: Comparative = "heavier" if lemma in HEAVIER_VERBS else "lighter"
+            kind: Comparative = "heavier" if lemma in lexicon.HEAVIER_VERBS else "lighter"
             self.leftover(self.tail())
             self.heavier(thing, kind, words)
             return
@@ -152,8 +134,8 @@ class WeatherReader(Reader):
             group.negated
             or group.no_longer
             or thing.negated
-            or (lemma == "be" and self.lower() in ABSENT)
-            or lemma in VANISH_VERBS | {"stop", "clear", "end"} | REMOVE_VERBS - {"get"}
+            or (lemma == "be" and self.lower() in lexicon.ABSENT)
+            or lemma in lexicon.VANISH_VERBS | {"stop", "clear", "end"} | lexicon.REMOVE_VERBS - {"get"}
         ):
             if lemma == "clear" and thing.element == "weather":
                 self.become("sunny", {}, None, words)
@@ -173,14 +155,14 @@ class WeatherReader(Reader):
             return
         while self.lower() in ("very", "quite", "more", "much", "even"):
             self.at += 1
-        kind_of = COMPARATIVES.get(self.lower())
+        kind_of = lexicon.COMPARATIVES.get(self.lower())
         if kind_of in ("heavier", "lighter"):
             self.at += 1
             self.leftover(self.tail())
             self.heavier(thing, kind_of, words)
             return
-        if self.lower() in LEVELS and not self.noun_at(1) and not self.weather_at(1):
-            level = LEVELS[self.lower()]
+        if self.lower() in lexicon.LEVELS and not self.noun_at(1) and not self.weather_at(1):
+            level = lexicon.LEVELS[self.lower()]
             self.at += 1
             self.leftover(self.tail(), allow_environment=True)
             if self.refers(thing) or thing.element not in ("weather", SCENE):
@@ -225,7 +207,7 @@ class WeatherReader(Reader):
         after = self.at
         tail = self.tail()
         before: tuple[str, ...] = _INTO
-        if group.lemma in REPLACE_VERBS | CHANGE_VERBS or thing.element == SCENE:
+        if group.lemma in lexicon.REPLACE_VERBS | lexicon.CHANGE_VERBS or thing.element == SCENE:
             before += _INSTEAD
         if thing.element == SCENE:
             before += _WHEN
@@ -251,7 +233,7 @@ class WeatherReader(Reader):
             raise self.words[self.at : self.at + 1].refuse(
                 f"the {thing.element} cannot become this", self._such_as(thing)
             )
-        if group.lemma in _COMES | PRESENCE_VERBS | ADD_VERBS | SEE_VERBS:
+        if group.lemma in _COMES | lexicon.PRESENCE_VERBS | lexicon.ADD_VERBS | lexicon.SEE_VERBS:
             more = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))
             self.leftover(tail, allow_environment=True, allow_place=True)
@@ -336,12 +318,12 @@ class ExchangeReader(WeatherReader):
     def _bare_value(self) -> tuple[tuple[str, str], Words] | None:
         """Read a value of a property that stands by itself: "turns red", "becomes dashed"."""
         self.skip()
-        if self.lower() in VALUES:
+        if self.lower() in lexicon.VALUES:
             begin = self.at
             self.at += 1
-            if self.lower() in ONES:
+            if self.lower() in lexicon.ONES:
                 self.at += 1
-            return VALUES[self.words[begin].lower], self.words[begin : self.at]
+            return lexicon.VALUES[self.words[begin].lower], self.words[begin : self.at]
         return None
 
     def exchange(self, old: NounReading, new: NounReading, place: PlacePhrase | None = None) -> None:
@@ -388,7 +370,7 @@ class ExchangeReader(WeatherReader):
         thing = self.resolved(thing)
         key, name = value
         known = ontology().resolve(thing.element).properties
-        same_kind = thing.properties if words[-1].lower in ONES else {}
+        same_kind = thing.properties if words[-1].lower in lexicon.ONES else {}
         if key not in known or name not in known[key]:
             raise words.refuse(
                 f"a {thing.element} cannot be {name}",
@@ -406,7 +388,7 @@ class ExchangeReader(WeatherReader):
 
     def _skip_aspect(self) -> None:
         """Step over "its colour" in "changes its colour from green to red"."""
-        owned = 1 if self.lower() in DETERMINERS else 0
+        owned = 1 if self.lower() in lexicon.DETERMINERS else 0
         if self.lower(owned) in ASPECTS and self.lower(owned + 1) in ("from", "to", "into"):
             self.at += owned + 1
 

@@ -26,19 +26,7 @@ from roadworthy._importing import imported
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels, write_image
-from roadworthy.transforms.engines.backend import (
-    WORDS,
-    Backend,
-    EngineResult,
-    EngineTask,
-    Fit,
-    Image,
-    Size,
-    filled,
-    labels_png,
-    mask_png,
-    placeholders,
-)
+from roadworthy.transforms.engines import backend
 from roadworthy.transforms.operations import AddOperation, Operation
 
 PLACEHOLDERS: Mapping[str, str] = {
@@ -47,7 +35,7 @@ PLACEHOLDERS: Mapping[str, str] = {
     "mask": "what may change, a PNG file of one channel: 255 where it may, 0 elsewhere",
     "output": "where the program writes the changed image, a PNG file",
     "labels_output": "where it may write the changed label map, like labels",
-    **WORDS,
+    **backend.WORDS,
     "folder": "the folder of the file that describes the engine",
 }
 """What a word of a command may hold in braces."""
@@ -60,7 +48,7 @@ _LINES = 3  # of what a program complained, shown
 
 
 @dataclass(frozen=True)
-class ProgramBackend(Backend):
+class ProgramBackend(backend.Backend):
     """A program that reads an image and writes another.
 
     Attributes:
@@ -84,12 +72,12 @@ class ProgramBackend(Backend):
 
     @property
     def _wanted(self) -> set[str]:
-        return {name for word in self.command for name in placeholders(word)}
+        return {name for word in self.command for name in backend.placeholders(word)}
 
     def needs(self, operation: Operation) -> tuple[str, ...]:
         return ("labels",) if "labels" in self._wanted else ()
 
-    def made(self, task: EngineTask) -> EngineResult:
+    def made(self, task: backend.EngineTask) -> backend.EngineResult:
         # What the program leaves there may be beyond our rights to delete.
         with tempfile.TemporaryDirectory(prefix="roadworthy-engine-", ignore_cleanup_errors=True) as name:
             folder = Path(name).resolve()
@@ -97,9 +85,9 @@ class ProgramBackend(Backend):
             write_image(files["image"], task.frame.image)
             if "labels" in self._wanted:
                 assert task.frame.labels is not None
-                files["labels"].write_bytes(labels_png(task.frame.labels))
+                files["labels"].write_bytes(backend.labels_png(task.frame.labels))
             if "mask" in self._wanted:
-                files["mask"].write_bytes(mask_png(task.mask))
+                files["mask"].write_bytes(backend.mask_png(task.mask))
             values = {
                 **task.words,
                 **{one: str(path) for one, path in files.items()},
@@ -110,7 +98,7 @@ class ProgramBackend(Backend):
             labels = None
             if task.written or files["labels_output"].exists():
                 labels = self._read_labels(files["labels_output"])
-        return EngineResult(image, labels)
+        return backend.EngineResult(image, labels)
 
     def _read_image(self, path: Path) -> NDArray[np.uint8]:
         if not path.exists():
@@ -149,7 +137,7 @@ def filled_in(words: Sequence[str], values: Mapping[str, str], folder: Path) -> 
         >>> filled_in(["blur", "--out={output}"], {"output": "/tmp/a b;c.png"}, Path("."))
         ['blur', '--out=/tmp/a b;c.png']
     """
-    words = [filled(word, values) for word in words]
+    words = [backend.filled(word, values) for word in words]
     return [str((folder / word).resolve()) if _is_file(folder, word) else word for word in words]
 
 
@@ -234,7 +222,7 @@ EntryPoint = Callable[[Frame, Operation, np.random.Generator], Frame | NDArray[n
 
 
 @dataclass(frozen=True)
-class EngineFunction(Backend):
+class EngineFunction(backend.Backend):
     """A function that gets a frame, the operation and a random generator, and returns a frame or an image.
 
     Attributes:
@@ -283,7 +271,7 @@ class EngineFunction(Backend):
             )
         return found
 
-    def made(self, task: EngineTask) -> EngineResult:
+    def made(self, task: backend.EngineTask) -> backend.EngineResult:
         try:
             found = self.entry_point()(task.frame, task.operation, task.rng)
         except NotApplicable:
@@ -292,8 +280,8 @@ class EngineFunction(Backend):
             # A script that was made a function may still call sys.exit, which must not end a run as passed.
             raise NotApplicable(f"engine {self.name!r} raised {type(error).__name__}: {error}") from error
         if isinstance(found, Frame):
-            return EngineResult(found.image, found.labels, found)
-        return EngineResult(found)
+            return backend.EngineResult(found.image, found.labels, found)
+        return backend.EngineResult(found)
 
 
 Device = Literal["cpu", "cuda"]
@@ -304,7 +292,7 @@ _INDEX = "model_index.json"
 
 
 @dataclass(frozen=True)
-class Pipeline(Backend):
+class Pipeline(backend.Backend):
     """A diffusion pipeline that paints a part of an image anew, or the whole of it.
 
     Attributes:
@@ -334,7 +322,7 @@ class Pipeline(Backend):
     guidance: float = 7.5
     device: Device = "cpu"
     dtype: Literal["float32", "float16", "bfloat16"] = "float32"
-    most: Size | None = (512, 768)
+    most: backend.Size | None = (512, 768)
     multiple: int = 8
     more: Mapping[str, Any] = field(default_factory=FrozenDict)
 
@@ -362,14 +350,14 @@ class Pipeline(Backend):
             )
         _diffusers()
 
-    def made(self, task: EngineTask) -> EngineResult:
+    def made(self, task: backend.EngineTask) -> backend.EngineResult:
         paints = self._painting(task.operation)
-        fit = Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
+        fit = backend.Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
         pipeline = self._opened(paints)
         from PIL.Image import fromarray
 
         given: dict[str, Any] = {
-            "prompt": filled(self.prompt, task.words),
+            "prompt": backend.filled(self.prompt, task.words),
             "image": fromarray(fit.image(task.frame.image)),
             "strength": self.strength,
             "num_inference_steps": self.steps,
@@ -379,7 +367,7 @@ class Pipeline(Backend):
             **self.more,
         }
         if self.negative_prompt:
-            given["negative_prompt"] = filled(self.negative_prompt, task.words)
+            given["negative_prompt"] = backend.filled(self.negative_prompt, task.words)
         if paints == "inpaint":
             height, width = fit.padded
             given |= {"mask_image": fromarray(fit.ids(task.mask)), "height": height, "width": width}
@@ -388,7 +376,7 @@ class Pipeline(Backend):
         except Exception as error:
             # What pipelines raise is not documented; out of memory is a RuntimeError, for one.
             raise NotApplicable(f"engine {self.name!r} raised {_told(error)}") from error
-        return EngineResult(fit.back(self._image(found, fit)))
+        return backend.EngineResult(fit.back(self._image(found, fit)))
 
     def _opened(self, paints: Paints) -> Any:
         """Return the pipeline, ready to be called.
@@ -414,7 +402,7 @@ class Pipeline(Backend):
         whole = isinstance(operation, AddOperation) or operation.what.condition is not None
         return "image" if whole else "inpaint"
 
-    def _image(self, found: np.ndarray[Any, Any], fit: Fit) -> Image:
+    def _image(self, found: np.ndarray[Any, Any], fit: backend.Fit) -> backend.Image:
         if found.shape != (*fit.padded, 3):
             came, wanted = (" × ".join(map(str, shape)) for shape in (found.shape, (*fit.padded, 3)))
             raise NotApplicable(f"engine {self.name!r} gave an image of {came} instead of {wanted}")
