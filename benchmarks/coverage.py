@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from torch import fx, nn
 
 from benchmarks._measured import Bar, Beside, Measured, fastest
-from roadworthy.coverage import Observed, Recorder, recorder
+from roadworthy.coverage import ActivationRecorder, Observed, recorder
 from roadworthy.coverage.criteria import (
     BoundaryCoverage,
     Cells,
@@ -217,13 +217,13 @@ def _public_try(public: PerLayer, module: nn.Module, images: NDArray[np.float32]
         module(torch.from_numpy(images).to(device)).cpu()
 
 
-def _our_try(watched: Recorder, coverage: NeuronCoverage, images: NDArray[np.float32]) -> None:
+def _our_try(watched: ActivationRecorder, coverage: NeuronCoverage, images: NDArray[np.float32]) -> None:
     _, activations = watched.run(images)
     coverage.gains(activations)
     coverage.update(activations)
 
 
-def _watch(watched: Recorder, coverage: NeuronCoverage, images: NDArray[np.float32]) -> None:
+def _watch(watched: ActivationRecorder, coverage: NeuronCoverage, images: NDArray[np.float32]) -> None:
     coverage.update(watched.run(images)[1])
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from roadworthy.cases import Dataset, Requirement
 from roadworthy.coverage import Observed
 from roadworthy.coverage.method import CoverageMethod
-from roadworthy.coverage.search import Settings
+from roadworthy.coverage.search import SearchSettings
 from roadworthy.coverage.search.findings import growth_of
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, SignalUnits
@@ -76,7 +76,7 @@ def searched(
     data: Dataset, system: Observed[Any], name: str, seed: int, criterion: str, folder: Path
 ) -> tuple[list[float], list[dict[str, Any]]]:
     """Return coverage after each try, and the rows."""
-    settings = Settings(search=name, tries=TRIES, criterion=criterion, again=True)
+    settings = SearchSettings(search=name, tries=TRIES, criterion=criterion, again=True)
     requirement = Requirement("C1", "Equation 2", "coverage", settings.parameters())
     method = CoverageMethod()
     run(method, requirement, data, system, out=folder, seed=seed, images="none")

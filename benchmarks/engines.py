@@ -29,7 +29,7 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules import parse, read_rules
-from roadworthy.rules.generation import Plan, plan_for
+from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.rules.method import RulesMethod
 from roadworthy.rules.tables import (
     Tally,
@@ -52,7 +52,7 @@ from roadworthy.transforms import (
 )
 from roadworthy.transforms.engines import SHIPPED
 from roadworthy.transforms.learned import LearnedEngine, shipped_names
-from roadworthy.transforms.learned.engine import Network
+from roadworthy.transforms.learned.engine import NetworkBackend
 from roadworthy.world import HELD_OUT_TRACK_NAMES, Camera
 
 RULES = Path(__file__).resolve().parents[1] / "examples" / "rules" / "paper.rules"
@@ -76,7 +76,7 @@ JUDGED = {  # what each change shall do to the answers, as the rules of the pape
 Tallies = dict[tuple[str, str], Tally]
 
 
-def tried(plans: Mapping[str, Plan], systems: Sequence[SystemUnderTest], data: Dataset) -> Tallies:
+def tried(plans: Mapping[str, RulePlan], systems: Sequence[SystemUnderTest], data: Dataset) -> Tallies:
     """Return what became of the frames of each rule with each model."""
     requirements = [Requirement(id, plan.rule.text, "rules") for id, plan in plans.items()]
     with tempfile.TemporaryDirectory() as folder:
@@ -171,7 +171,7 @@ def _print_verdicts_of(
 
 def _print_rules(engines: Sequence[UserEngine], systems: Sequence[SystemUnderTest], data: Dataset) -> None:
     """Print how many frames violate each rule, its change made by what is built in and by engines."""
-    plans: dict[str, Plan] = {}
+    plans: dict[str, RulePlan] = {}
     for one in read_rules(RULES):
         rule = parse(one.text)
         classical, learned = plan_for(rule), plan_for(rule, engines)
@@ -269,7 +269,7 @@ def _on_gpu(engine: LearnedEngine, height: int, width: int, batch: int) -> str:
         return "no GPU"
     from roadworthy.training.engine_networks import read_checkpoint
 
-    assert isinstance(engine.backend, Network)
+    assert isinstance(engine.backend, NetworkBackend)
     try:
         found, fit = read_checkpoint(engine.backend.files[1]), engine.backend.fit(height, width)
     except (InputError, NotApplicable):  # made by another program, or too small

@@ -20,7 +20,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Signals
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.rules import parse
-from roadworthy.rules.generation import Plan, plan_for
+from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.rules.method import RulesMethod
 from roadworthy.runs import run_several
 from roadworthy.seeding import rng_for
@@ -32,7 +32,7 @@ BAR = 20.0  # seconds, on two cores
 PARSED_FOR = 2.0  # seconds
 
 
-def one_by_one(plan: Plan, data: Dataset, system: SystemUnderTest) -> tuple[int, int]:
+def one_by_one(plan: RulePlan, data: Dataset, system: SystemUnderTest) -> tuple[int, int]:
     """Return violations and frames that qualify, found by the obvious loop."""
     violations = judged = 0
     (expectation,) = plan.expectations
@@ -52,7 +52,7 @@ def one_by_one(plan: Plan, data: Dataset, system: SystemUnderTest) -> tuple[int,
     return violations, judged
 
 
-def in_batches(plan: Plan, data: Dataset, system: SystemUnderTest) -> tuple[int, int]:
+def in_batches(plan: RulePlan, data: Dataset, system: SystemUnderTest) -> tuple[int, int]:
     """Return the same by a whole run, with rows and images on disk."""
     with tempfile.TemporaryDirectory() as folder:
         requirement = Requirement("Rule 1", RULE, "rules")

@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks._measured import Bar, Beside, Measured
 from roadworthy.world import TIMES, TRACK_NAMES, WEATHERS, Camera, Conditions, Scene, frame_of, make_scene
-from roadworthy.world.arrays import vector
-from roadworthy.world.geometry import geometry
+from roadworthy.world.camera import vector
 from roadworthy.world.painter import NEAR
+from roadworthy.world.raster import geometry
 
 BARS = {(320, 160): 150, (640, 320): 50}
 

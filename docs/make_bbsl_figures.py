@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from roadworthy.bbsl import Bindings, Spec, load
-from roadworthy.bbsl.checking import Finding
+from roadworthy.bbsl.checking import CheckFinding
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.bbsl.syntax import And, Call, Projection, Relation
+from roadworthy.bbsl.syntax import And, AxisProjection, BoxRelation, FunctionCall
 from roadworthy.bbsl.testing import compare, find_role, row_of
 from roadworthy.cases import Requirement
 from roadworthy.datasets import load as load_data
@@ -41,11 +41,11 @@ def figures() -> Iterator[tuple[str, Figure]]:
     yield "bbsl-coverage", coverage(distance)
 
 
-def cases(spec: Spec) -> list[Finding]:
+def cases(spec: Spec) -> list[CheckFinding]:
     """An example of every case of Listing 4; of the second one that is nearer than the stopping distance."""
-    vehicle, zone = Projection("y", Call("vehicle")), Call("stoppingDistance")
+    vehicle, zone = AxisProjection("y", FunctionCall("vehicle")), FunctionCall("stoppingDistance")
     assert spec.precondition is not None
-    nearer = replace(spec, precondition=And((spec.precondition, Relation("<", vehicle, zone))))
+    nearer = replace(spec, precondition=And((spec.precondition, BoxRelation("<", vehicle, zone))))
     first, _, *others = spec.check().of("non-redundant")
     return [first, nearer.check().of("non-redundant")[1], *others]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roadworthy.driving.metrics import CATALOGUE, Metric, MetricSettings, primitives, unit_of
-from roadworthy.driving.simulators import Limits, WorldSimulator, drive
+from roadworthy.driving.simulators import DriveLimits, WorldSimulator, drive
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model, load_model
 from roadworthy.report.driving import drive_figure, failing_sectors
@@ -168,7 +168,7 @@ def draw() -> None:
         return [Signals(steering=0.75 * (answer.steering or 0.0) + 2.0) for answer in answers]
 
     driver = callable_model(pulled, name="dave2 that pulls to the right")
-    driven = drive(driver, WorldSimulator("mountain", traffic=0), limits=Limits(seconds=60))
+    driven = drive(driver, WorldSimulator("mountain", traffic=0), limits=DriveLimits(seconds=60))
     save(drive_figure(driven, "LP", alarms=failing_sectors(driven)), PICTURE)
 
 

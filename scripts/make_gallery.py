@@ -16,7 +16,7 @@ import numpy as np
 
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.gallery import INDEX, CutOut, Facing, Gallery
-from roadworthy.world import Camera, Conditions, Scene, Thing, Track, render, track
+from roadworthy.world import Camera, Conditions, Scene, Track, WorldObject, render, track
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.scene import Details
 
@@ -109,7 +109,7 @@ def cut_out(
     road = track("meadow")
     place = straightest(road)
     details = {**details, "yaw": yaw}
-    shown = Thing(ID, element, s=place + CAMERA.forward + ahead, d=0.0, **details)
+    shown = WorldObject(ID, element, s=place + CAMERA.forward + ahead, d=0.0, **details)
     picture = render(Scene(road, s=place, d=0.0, actors=(shown,), conditions=SKY, lines=False), CAMERA)
     mask = picture.instances == ID
     if element != "vehicle":  # trees, and the poles of signs and lights, are nobody's instance in the world

@@ -19,7 +19,6 @@ from roadworthy.cases import (
     Case,
     ClassScores,
     Dataset,
-    Drive,
     Driven,
     Method,
     Original,
@@ -27,6 +26,7 @@ from roadworthy.cases import (
     OutcomeStatus,
     Predict,
     Predicted,
+    RecordDrive,
     Requirement,
     Severity,
     Status,
@@ -43,7 +43,7 @@ REQUIREMENT = Requirement("R1", "The mirror image steers the other way", "mirror
 
 
 def make_case(**changes: Any) -> Case:
-    return Case(**{"id": "lap 1", "requirement_id": "R1", "asks": (Drive("oval"),), **changes})
+    return Case(**{"id": "lap 1", "requirement_id": "R1", "asks": (RecordDrive("oval"),), **changes})
 
 
 def make_frame(name: str = "a") -> Frame:
@@ -114,7 +114,7 @@ class TestCase:
             ({"id": ""}, "a case's id must be a non-empty string, got ''"),
             ({"requirement_id": ""}, "the requirement_id of case 'lap 1' must be"),
             ({"asks": ()}, "case 'lap 1' must ask something of the system under test, got no asks"),
-            ({"asks": ("drive",)}, "case 'lap 1' must ask Predict or Drive, got str"),
+            ({"asks": ("drive",)}, "case 'lap 1' must ask Predict or RecordDrive, not str"),
             ({"parameters": {"x": [1]}}, "'x' in the parameters of case 'lap 1' must be .*, got list"),
             (
                 {"parameters": {"x": 2**63}},

@@ -11,7 +11,7 @@ import time
 
 from benchmarks._measured import Bar, Measured
 from roadworthy.driving.drives import Drive
-from roadworthy.driving.simulators import Limits, WorldSimulator, drive
+from roadworthy.driving.simulators import DriveLimits, WorldSimulator, drive
 from roadworthy.models import SystemUnderTest, load_model
 
 FRAMES_PER_SECOND = 15.0
@@ -24,7 +24,7 @@ def driven(system: SystemUnderTest, track: str, traffic: float, seconds: float) 
     """Drive; return the drive, the processor time and the time of the clock that it took."""
     simulator = WorldSimulator(track, traffic=traffic, fps=FRAMES_PER_SECOND)
     processor, clock = time.process_time(), time.perf_counter()
-    done = drive(system, simulator, limits=Limits(seconds=seconds))
+    done = drive(system, simulator, limits=DriveLimits(seconds=seconds))
     return done, time.process_time() - processor, time.perf_counter() - clock
 
 

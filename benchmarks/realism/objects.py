@@ -27,12 +27,12 @@ from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import Add, Transform, make_transform
-from roadworthy.transforms.objects.harvest import harvest
+from roadworthy.transforms.objects.cutting import harvest
 from roadworthy.transforms.objects.request import Request, allowed_ground
 from roadworthy.transforms.objects.surroundings import OCCUPYING
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.visual_change.looks import Mask, look_distance, ssim
-from roadworthy.world import TRACK_NAMES, Camera, Scene, Thing, frame_of
+from roadworthy.world import TRACK_NAMES, Camera, Scene, WorldObject, frame_of
 from roadworthy.world.scene import FIRST_ACTOR_ID, Details
 
 CAMERA = Camera(480, 240)
@@ -98,7 +98,7 @@ def true_scene(scene: Scene, note: Note) -> Scene:
     x, y, _ = view.origin + distance * (np.array([across, down, 1.0]) @ view.rotation)
     s, d = scene.track.locate(float(x), float(y), near=scene.s)
     number = max([FIRST_ACTOR_ID, *(actor.id + 1 for actor in scene.actors)])
-    return scene.replace(actors=(*scene.actors, Thing(number, element, s, d, **details)))
+    return scene.replace(actors=(*scene.actors, WorldObject(number, element, s, d, **details)))
 
 
 _LENGTHS = {"car": 4.3, "van": 5.2, "truck": 8.2, "school bus": 9.0}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._measured import Bar, Beside, Measured, peak_mib
-from roadworthy.cases import Case, Drive, Requirement, Verdict
+from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.runs.store import RunStore, StoredRun
 
 RULES, SYSTEMS, ROWS = 5, 2, 100_000
@@ -38,7 +38,7 @@ def write_rows(folder: Path, rule: int, system: str, rows: int) -> float:
             case = Case(
                 f"drive/{number:06d}",
                 requirement.id,
-                (Drive("oval"),),
+                (RecordDrive("oval"),),
                 {"frame": f"drive/{number % 5000:06d}", "transform": "rain", f"amount {rule}": lot.random()},
             )
             measures = {"before": lot.random(), "after": lot.random(), "objects": number % 7}

@@ -7,7 +7,7 @@ from functools import partial
 from benchmarks._measured import Bar, Beside, Measured
 from benchmarks.vif.measuring import SIZES, Work, best, picture
 from benchmarks.vif.plain import plain_visual_change, plain_vsnr
-from roadworthy.visual_change import Reference, visual_change, vsnr
+from roadworthy.visual_change import ReferenceImage, visual_change, vsnr
 
 THAN_PLAIN = 10.0  # times faster
 
@@ -18,7 +18,7 @@ def main() -> list[Measured]:
     print(f"  {'':24}{'pair':>8}{'kept':>8}{'plain':>9}{'ratio':>7}")
     for width, height in SIZES:
         reference, changed = pair = picture(width, height)
-        kept = Reference(reference)
+        kept = ReferenceImage(reference)
         works: dict[str, list[Work]] = {
             "vsnr": [partial(vsnr, *pair), partial(kept.vsnr, changed), partial(plain_vsnr, *pair)],
             "visual_change": [

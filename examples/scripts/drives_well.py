@@ -14,14 +14,14 @@ from roadworthy.driving import fit_oracle
 from roadworthy.driving.method import NO_FRAMES, DrivingMethod
 from roadworthy.driving.metrics import compute
 from roadworthy.driving.requirements import DrivingQuality, Thresholds
-from roadworthy.driving.simulators import Limits, Scenario, ScenarioDriver, drive, open_simulator
+from roadworthy.driving.simulators import DriveLimits, Scenario, ScenarioDriver, drive, open_simulator
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import FrameFunction, Truth, load_model
 from roadworthy.runs import run
 
 METRICS = ["SD(LP)", "Max(SA)"]  # deviation from the middle of the lane in m, steering angle in degrees
 FPS = 8.0
-LIMITS = Limits(metres=260)
+LIMITS = DriveLimits(metres=260)
 
 # %% [markdown]
 # ## Three drivers

@@ -8,8 +8,7 @@
 from collections import Counter
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.binding_files import StoppingDistance
-from roadworthy.bbsl.bindings import Bindings, View
+from roadworthy.bbsl.bindings import Bindings, FrameView, StoppingDistance
 from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
 from roadworthy.cases import Acceptance, Requirement
@@ -78,7 +77,7 @@ print(f"{result.outcome.status}: {result.outcome.summary}")
 cases: Counter[str] = Counter()
 for frame in data:
     assert frame.boxes is not None
-    rows = ahead.value(View.of(frame, frame.boxes))
+    rows = ahead.value(FrameView.of(frame, frame.boxes))
     for box in frame.boxes.select("vehicle"):
         values = {"vehicleExists": True, "vehicle": box.xyxy[0].tolist(), "stoppingDistance": rows}
         cases.update(spec.cases(values, height=frame.height))

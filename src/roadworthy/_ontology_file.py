@@ -54,15 +54,15 @@ _KEYS = {"elements": _Entry.model_fields, "extend": _Addition.model_fields}
 
 
 @dataclass(frozen=True)
-class _File:
+class _OntologyForm:
     content: _Content
     where: Callable[..., str]
 
 
-def _read(path: Path) -> _File:
+def _read(path: Path) -> _OntologyForm:
     file = read_yaml(path, "ontology file", "'elements:' or 'extend:'", OntologyError)
     try:
-        return _File(_Content.model_validate(file.data), file.where)
+        return _OntologyForm(_Content.model_validate(file.data), file.where)
     except ValidationError as error:
         messages = [explained(detail, file.where, _known_keys) for detail in error.errors()]
         raise OntologyError("\n".join(messages)) from None
@@ -97,7 +97,7 @@ class _Merger:
         # Every word anybody may write, with the element it means and where that was said.
         self.words: dict[str, tuple[str, str]] = {normalized(VOID): (VOID, "a reserved word")}
 
-    def add(self, file: _File) -> None:
+    def add(self, file: _OntologyForm) -> None:
         for name, entry in file.content.elements.items():
             self._begin(file, name, entry)
             self._extend(file, "elements", name, entry)
@@ -109,7 +109,7 @@ class _Merger:
                 )
             self._extend(file, "extend", name, addition)
 
-    def _begin(self, file: _File, name: str, entry: _Entry) -> None:
+    def _begin(self, file: _OntologyForm, name: str, entry: _Entry) -> None:
         where = file.where("elements", name)
         if name != name.strip().lower():
             raise OntologyError(
@@ -132,7 +132,7 @@ class _Merger:
             color_where=file.where("elements", name, "color"),
         )
 
-    def _extend(self, file: _File, section: str, name: str, addition: _Addition) -> None:
+    def _extend(self, file: _OntologyForm, section: str, name: str, addition: _Addition) -> None:
         draft = self.drafts[name]
         for index, synonym in enumerate(addition.synonyms):
             if synonym not in draft.synonyms:

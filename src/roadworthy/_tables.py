@@ -29,7 +29,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CsvRow:
     """One line of a CSV file, blanks around its cells removed."""
 
     line: int
@@ -41,7 +41,8 @@ class Table:
     """Named columns over rows. Cells become numbers when they are asked for.
 
     Example:
-        >>> table = Table(Path("log.csv"), ("id", "speed"), (Row(2, ("a", "12.5")), Row(3, ("b", "nan"))))
+        >>> rows = CsvRow(2, ("a", "12.5")), CsvRow(3, ("b", "nan"))
+        >>> table = Table(Path("log.csv"), ("id", "speed"), rows)
         >>> table.number(0, "speed")
         12.5
         >>> table.number(1, "speed")
@@ -52,7 +53,7 @@ class Table:
 
     path: Path
     columns: tuple[str, ...]
-    rows: Sequence[Row]
+    rows: Sequence[CsvRow]
 
     @classmethod
     def read(cls, path: Path) -> Table:
@@ -115,7 +116,7 @@ class Table:
         return value
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[CsvRow]:
     """Return the rows of a CSV file that are not blank, with their line numbers.
 
     Raises:
@@ -124,7 +125,7 @@ def read_rows(path: Path) -> list[Row]:
     reader = csv.reader(io.StringIO(read_text(path)), skipinitialspace=True)
     try:
         rows = [
-            Row(reader.line_num, tuple(map(str.strip, cells)))
+            CsvRow(reader.line_num, tuple(map(str.strip, cells)))
             for cells in reader
             if any(cell.strip() for cell in cells)
         ]

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from roadworthy._excerpts import excerpt
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, excerpt, suggest
 
 Place = tuple[str, ...]
 """The keys that lead to a value: ("input", "crop", "0")."""
@@ -40,7 +39,7 @@ class _Loader(_Parser):  # type: ignore[misc, valid-type]
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
-class Span(NamedTuple):
+class FileSpan(NamedTuple):
     """Where something starts and where it ends, lines counted from 1 and columns from 0."""
 
     line: int
@@ -49,7 +48,7 @@ class Span(NamedTuple):
     end_column: int
 
 
-class Problem(NamedTuple):
+class FileProblem(NamedTuple):
     """What is wrong with a file.
 
     Attributes:
@@ -63,11 +62,11 @@ class Problem(NamedTuple):
     shown: str
 
 
-class Written(NamedTuple):
+class YamlNode(NamedTuple):
     """Where a value is written, and its key; an item of a list has no key."""
 
-    key: Span | None
-    value: Span
+    key: FileSpan | None
+    value: FileSpan
 
     @property
     def line(self) -> int:
@@ -81,7 +80,7 @@ class YamlFile:
 
     path: Path
     data: dict[str, Any]
-    places: Mapping[Place, Written]
+    places: Mapping[Place, YamlNode]
     text: str = ""
 
     def where(self, *place: str) -> str:
@@ -90,7 +89,7 @@ class YamlFile:
             place = place[:-1]
         return f"{self.path}:{self.places[place].line}" if place in self.places else str(self.path)
 
-    def problem(self, message: str, span: Span) -> Problem:
+    def problem(self, message: str, span: FileSpan) -> FileProblem:
         """Return a problem with the words underlined that it is about."""
         return _problem(self.path, self.text, message, span)
 
@@ -105,7 +104,7 @@ def read_yaml(
     keys: str,
     error: type[InputError] = InputError,
     *,
-    twice: list[Problem] | None = None,
+    twice: list[FileProblem] | None = None,
 ) -> YamlFile:
     """Read a YAML file that holds one mapping, safely: nothing in it can run code.
 
@@ -136,7 +135,7 @@ def read_yaml(
     except ValueError as problem:
         # Names of files come out of files too, and may hold a NUL.
         raise error(f"{str(path)!r}: cannot read the {what}: {problem}") from problem
-    doubled: list[Problem] = []
+    doubled: list[FileProblem] = []
     root: yaml.Node | None = None
     try:
         _check_depth(text)
@@ -170,7 +169,7 @@ def _broken(path: Path, text: str, message: str, mark: yaml.Mark | None) -> str:
     line, column = mark.line + 1, mark.column
     # Most of these are noticed at a place and not at words; at the end of a file, after its last line.
     width = len(_WORD.match(_line(text, line), column)[0])  # type: ignore[index]
-    return _problem(path, text, f"broken YAML: {message}", Span(line, column, line, column + width)).shown
+    return _problem(path, text, f"broken YAML: {message}", FileSpan(line, column, line, column + width)).shown
 
 
 def _unreadable(root: yaml.Node | None) -> yaml.Mark | None:
@@ -195,11 +194,13 @@ def _scalars(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
                 yield from _scalars(one)
 
 
-def _problem(path: Path, text: str, message: str, span: Span) -> Problem:
+def _problem(path: Path, text: str, message: str, span: FileSpan) -> FileProblem:
     line = _line(text, span.line)
     stop = span.end_column if span.end_line == span.line else len(line.rstrip())
     width = max(1, stop - span.column)
-    return Problem(message, span.line, excerpt(str(path), message, line, span.line, span.column + 1, width))
+    return FileProblem(
+        message, span.line, excerpt(str(path), message, line, span.line, span.column + 1, width)
+    )
 
 
 _WORD = re.compile(r"[\w.-]*")
@@ -232,14 +233,14 @@ def _check_depth(text: str) -> None:
             depth -= 1
 
 
-def _span(node: yaml.Node) -> Span:
+def _span(node: yaml.Node) -> FileSpan:
     start, end = node.start_mark, node.end_mark
-    return Span(start.line + 1, start.column, end.line + 1, end.column)
+    return FileSpan(start.line + 1, start.column, end.line + 1, end.column)
 
 
 def _places(
-    node: yaml.Node, place: Place, seen: set[int], complain: Callable[[str, Span], None]
-) -> Iterator[tuple[Place, Written]]:
+    node: yaml.Node, place: Place, seen: set[int], complain: Callable[[str, FileSpan], None]
+) -> Iterator[tuple[Place, YamlNode]]:
     """Yield where everything is written; tell of doubled keys, which PyYAML drops, and refuse aliases."""
     if id(node) in seen:
         raise yaml.MarkedYAMLError(
@@ -260,11 +261,11 @@ def _places(
                 )
                 complain(told, _span(key))
             keys.setdefault(key.value, line)
-            yield (*place, key.value), Written(_span(key), _span(value))
+            yield (*place, key.value), YamlNode(_span(key), _span(value))
             yield from _places(value, (*place, key.value), seen, complain)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            yield (*place, str(index)), Written(None, _span(value))
+            yield (*place, str(index)), YamlNode(None, _span(value))
             yield from _places(value, (*place, str(index)), seen, complain)
 
 

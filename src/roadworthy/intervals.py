@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 
-__all__ = ["Interval", "bootstrap_mean", "clopper_pearson_interval", "clopper_pearson_upper"]
+__all__ = ["ConfidenceInterval", "bootstrap_mean", "clopper_pearson_interval", "clopper_pearson_upper"]
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """The lower and the upper end."""
 
     lower: float
@@ -47,7 +47,7 @@ def clopper_pearson_upper(failures: int, trials: int, confidence: float = 0.95) 
     return float(betaincinv(failures + 1, trials - failures, confidence))
 
 
-def clopper_pearson_interval(failures: int, trials: int, confidence: float = 0.95) -> Interval:
+def clopper_pearson_interval(failures: int, trials: int, confidence: float = 0.95) -> ConfidenceInterval:
     """Return the two-sided Clopper-Pearson interval of a failure probability.
 
     Each end is the one-sided bound at half of what the confidence leaves open, so the interval holds the true
@@ -60,7 +60,7 @@ def clopper_pearson_interval(failures: int, trials: int, confidence: float = 0.9
         [0.0573, 0.4366]
     """
     one_side = (1 + confidence) / 2
-    return Interval(
+    return ConfidenceInterval(
         1 - clopper_pearson_upper(trials - failures, trials, one_side),
         clopper_pearson_upper(failures, trials, one_side),
     )
@@ -68,7 +68,7 @@ def clopper_pearson_interval(failures: int, trials: int, confidence: float = 0.9
 
 def bootstrap_mean(
     values: NDArray[np.float64], rng: np.random.Generator, *, confidence: float = 0.95, resamples: int = 2000
-) -> Interval:
+) -> ConfidenceInterval:
     """Return the bootstrap interval of a mean: percentiles of the means of samples drawn with replacement.
 
     Args:
@@ -84,4 +84,4 @@ def bootstrap_mean(
     """
     means = values[rng.integers(len(values), size=(resamples, len(values)))].mean(axis=1)
     low, high = np.quantile(means, ((1 - confidence) / 2, (1 + confidence) / 2))
-    return Interval(float(low), float(high))
+    return ConfidenceInterval(float(low), float(high))

@@ -29,7 +29,7 @@ from roadworthy.errors import InputError, UnknownNameError, suggest
 
 __all__ = [
     "Entry",
-    "Failure",
+    "PluginFailure",
     "Registry",
     "all_registries",
     "datasets",
@@ -67,7 +67,7 @@ class Entry(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class PluginFailure:
     """A plug-in that could not be used, and why."""
 
     kind: str
@@ -102,7 +102,7 @@ class Registry(Generic[T]):
         self._group = f"roadworthy.{kind}"
         self._entries: dict[str, Entry[T]] = {}
         self._aliases: dict[str, str] = {}
-        self._failures: list[Failure] = []
+        self._failures: list[PluginFailure] = []
         self._home_error: BaseException | None = None
         self._home_loaded = False
         self._plugins_loaded = False
@@ -168,7 +168,7 @@ class Registry(Generic[T]):
             self._load_plugins()
             return sorted(self._entries.values(), key=lambda entry: entry.name)
 
-    def failures(self) -> list[Failure]:
+    def failures(self) -> list[PluginFailure]:
         """Return the plug-ins that cannot be used, each with the reason."""
         with self._lock:
             self._load_home()
@@ -218,7 +218,7 @@ class Registry(Generic[T]):
                 raise
             except BaseException as error:
                 # A plug-in may even call sys.exit(): that is its failure, not ours.
-                failures.append(Failure(self.kind, point.name, source, _describe(error)))
+                failures.append(PluginFailure(self.kind, point.name, source, _describe(error)))
         self._entries.update(plugins)
         self._failures = failures
 
@@ -239,10 +239,10 @@ class Registry(Generic[T]):
         return Entry(self.kind, point.name, _first_line(loaded), source, loaded)
 
 
-def _find_entry_points(kind: str, group: str) -> tuple[list[metadata.EntryPoint], list[Failure]]:
+def _find_entry_points(kind: str, group: str) -> tuple[list[metadata.EntryPoint], list[PluginFailure]]:
     """Return a group's entry points, sorted so that every machine resolves a clash alike, and what failed."""
     points: list[metadata.EntryPoint] = []
-    failures: list[Failure] = []
+    failures: list[PluginFailure] = []
     try:
         points.extend(metadata.entry_points(group=group))
     except Exception:
@@ -251,7 +251,9 @@ def _find_entry_points(kind: str, group: str) -> tuple[list[metadata.EntryPoint]
             try:
                 points.extend(dist.entry_points.select(group=group))
             except Exception as error:
-                failures.append(Failure(kind, "", _source(dist), f"broken entry points: {_describe(error)}"))
+                failures.append(
+                    PluginFailure(kind, "", _source(dist), f"broken entry points: {_describe(error)}")
+                )
     return sorted(points, key=lambda point: (point.name, _source(point.dist))), failures
 
 

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from roadworthy.bbsl.specification import Case, ExternalFunction, Let, Spec
+from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Let, Spec
 from roadworthy.bbsl.syntax import (
     Always,
     And,
+    AxisProjection,
     Bounds,
     BoxLiteral,
-    Call,
+    BoxRelation,
     Combination,
+    Disjunction,
     Eventually,
     Expression,
-    Image,
+    FunctionCall,
+    ImageBox,
     IntervalLiteral,
     Name,
     Not,
-    Number,
-    Or,
     Previous,
-    Projection,
     Quantified,
     Ratio,
-    Relation,
+    RealNumber,
     SetLiteral,
-    Truth,
+    TruthConstant,
     Type,
     Until,
     Width,
@@ -62,18 +62,20 @@ BOUNDS = st.builds(
 def _deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
     return st.one_of(
-        st.builds(Call, CALLED, st.lists(inner, max_size=2).map(tuple)),
+        st.builds(FunctionCall, CALLED, st.lists(inner, max_size=2).map(tuple)),
         st.builds(IntervalLiteral, inner, inner),
         st.builds(BoxLiteral, inner, inner),
         st.builds(SetLiteral, st.lists(inner, max_size=3).map(tuple)),
-        st.builds(Projection, st.sampled_from(["x", "y"]), inner, st.sampled_from([None, "lower", "upper"])),
+        st.builds(
+            AxisProjection, st.sampled_from(["x", "y"]), inner, st.sampled_from([None, "lower", "upper"])
+        ),
         st.builds(Width, inner),
         st.builds(Ratio, inner, inner),
         st.builds(Combination, st.sampled_from(["union", "intersection"]), inner, inner),
-        st.builds(Relation, OPERATORS, inner, inner),
+        st.builds(BoxRelation, OPERATORS, inner, inner),
         st.builds(Not, inner),
         st.builds(And, several),
-        st.builds(Or, several),
+        st.builds(Disjunction, several),
         st.builds(Quantified, st.sampled_from(["forall", "exists"]), NAMES, inner, inner),
         st.builds(Always, inner, BOUNDS),
         st.builds(Eventually, inner, BOUNDS),
@@ -84,11 +86,11 @@ def _deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
 
 EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(
     st.one_of(
-        st.builds(Number, st.floats(allow_nan=False, allow_infinity=False)),
-        st.builds(Truth, st.booleans()),
+        st.builds(RealNumber, st.floats(allow_nan=False, allow_infinity=False)),
+        st.builds(TruthConstant, st.booleans()),
         st.builds(Name, NAMES),
-        st.just(Image()),
-        st.builds(Call, CALLED),
+        st.just(ImageBox()),
+        st.builds(FunctionCall, CALLED),
     ),
     _deeper,
     max_leaves=12,
@@ -97,7 +99,7 @@ EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(
 TYPES = st.sampled_from(list(Type))
 FUNCTIONS = st.builds(ExternalFunction, CALLED, st.lists(TYPES, max_size=3).map(tuple), TYPES)
 LETS = st.builds(Let, NAMES, TYPES, EXPRESSIONS)
-CASES = st.builds(Case, LABELS, st.lists(LETS, max_size=2).map(tuple), EXPRESSIONS)
+CASES = st.builds(CaseClause, LABELS, st.lists(LETS, max_size=2).map(tuple), EXPRESSIONS)
 SPECS = st.builds(
     Spec,
     st.lists(FUNCTIONS, max_size=3).map(tuple),

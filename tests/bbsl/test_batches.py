@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.bbsl.typed_strategies import HEIGHT, SETS, WIDTH, frames, specs
 
 from roadworthy.bbsl import Box, Interval, parse
-from roadworthy.bbsl.array_coordinates import RaggedBoxes, many_values
-from roadworthy.bbsl.arrays import Sets, areas
+from roadworthy.bbsl.arrays import RaggedBoxes, Sets, areas, many_values
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.values import area

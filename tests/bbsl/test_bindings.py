@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.bbsl import Bindings, PerFrame, View, load, load_bindings, parse
-from roadworthy.bbsl.binding_files import (
+from roadworthy.bbsl import Bindings, FrameView, PerFrame, load, load_bindings, parse
+from roadworthy.bbsl.bindings import (
     BoxesOf,
     Exists,
     Lane,
@@ -25,9 +25,9 @@ from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "bbsl"
 
 
-def view(*boxes: tuple[Any, str], scores: list[float] | None = None, **known: Any) -> View:
+def view(*boxes: tuple[Any, str], scores: list[float] | None = None, **known: Any) -> FrameView:
     made = Boxes([box for box, _ in boxes] or np.zeros((0, 4)), [name for _, name in boxes], scores)
-    return View("17", 100, 300, made, **known)
+    return FrameView("17", 100, 300, made, **known)
 
 
 def labels(rows: list[str]) -> LabelMap:
@@ -59,7 +59,7 @@ class TestTheLeadVehicle:
 
     def test_without_a_width_the_corridor_is_needed(self) -> None:
         with pytest.raises(InputError, match="needs a corridor"):
-            Lead("vehicle").value(View("a", 100))
+            Lead("vehicle").value(FrameView("a", 100))
 
 
 class TestBoxes:
@@ -90,16 +90,16 @@ class TestLanes:
     )
 
     def test_the_ego_lane(self) -> None:
-        seen = View("a", 8, 10, labels=labels(self.ROWS))
+        seen = FrameView("a", 8, 10, labels=labels(self.ROWS))
         # The middle column, 5, is a line in the lowest strip: nothing there holds it.
         assert Lane("road", strip=2).value(seen) == []
-        wider = View(
+        wider = FrameView(
             "a", 8, 10, labels=labels([row.replace("l", "r", 1) for row in self.ROWS[:-2]] + self.ROWS[-2:])
         )
         assert Lane("road", strip=2).value(wider) == [(1, 4, 9, 6), (3, 2, 6, 4)]
 
     def test_all_lanes(self) -> None:
-        seen = View("a", 8, 10, labels=labels(self.ROWS))
+        seen = FrameView("a", 8, 10, labels=labels(self.ROWS))
         assert Lane("road", which="all", strip=2).value(seen) == [
             (1, 6, 5, 8),
             (6, 6, 10, 8),
@@ -111,7 +111,7 @@ class TestLanes:
 
     def test_boxes_cover_the_mask_when_strips_are_rows(self) -> None:
         map_ = labels(self.ROWS)
-        boxes = Lane("road", which="all", strip=1).value(View("a", 8, 10, labels=map_))
+        boxes = Lane("road", which="all", strip=1).value(FrameView("a", 8, 10, labels=map_))
         assert boxes is not None
         covered = np.zeros((8, 10), np.bool_)
         for left, top, right, bottom in boxes:
@@ -119,12 +119,12 @@ class TestLanes:
         assert (covered == map_.mask("road")).all()
 
     def test_a_slanting_line_parts_two_lanes(self) -> None:
-        seen = View("a", 4, 8, labels=labels(["rrrrlrrr", "rrrlrrrr", "rrlrrrrr", "rlrrrrrr"]))
+        seen = FrameView("a", 4, 8, labels=labels(["rrrrlrrr", "rrrlrrrr", "rrlrrrrr", "rlrrrrrr"]))
         assert Lane("road", strip=2).value(seen) == [(3, 2, 8, 4), (5, 0, 8, 2)]
         assert Lane(["road", "line"], strip=4, parted_by=()).value(seen) == [(0, 0, 8, 4)]
 
     def test_no_label_map_is_no_value(self) -> None:
-        assert Lane("road").value(View("a")) is None
+        assert Lane("road").value(FrameView("a")) is None
 
     def test_mistakes(self) -> None:
         with pytest.raises(InputError, match="which must be ego or all"):
@@ -138,27 +138,28 @@ class TestTheStoppingDistance:
 
     def test_the_formula(self) -> None:
         # 10 m/s for one second, then 10 m/s off at 5 m/s²: 10 + 100 / 10 = 20 m. Row: 172 + 720 · 1.65 / 20.
-        row, bottom = self.SOURCE.value(View("a", 375, signals=Signals(speed=10.0)))
+        row, bottom = self.SOURCE.value(FrameView("a", 375, signals=Signals(speed=10.0)))
         assert row == pytest.approx(172 + 59.4)
         assert bottom == 375
 
     @pytest.mark.parametrize("speed", [0.0, -3.0, 0.01])
     def test_one_who_stands_needs_none(self, speed: float) -> None:
-        assert self.SOURCE.value(View("a", 375, signals=Signals(speed=speed))) == (375, 375)
+        assert self.SOURCE.value(FrameView("a", 375, signals=Signals(speed=speed))) == (375, 375)
 
     def test_a_faster_car_needs_more(self) -> None:
         rows = [
-            self.SOURCE.value(View("a", 375, signals=Signals(speed=v)))[0] for v in (5.0, 10.0, 20.0, 40.0)
+            self.SOURCE.value(FrameView("a", 375, signals=Signals(speed=v)))[0]
+            for v in (5.0, 10.0, 20.0, 40.0)
         ]
         assert rows == sorted(rows, reverse=True)
         assert rows[-1] > 172
 
     def test_no_speed_is_no_value(self) -> None:
-        assert self.SOURCE.value(View("a", 375)) is None
+        assert self.SOURCE.value(FrameView("a", 375)) is None
 
     def test_with_columns_it_is_a_box(self) -> None:
         source = StoppingDistance(focal_length=720, horizon=172, speed=10.0, columns=[420, 821])
-        assert source.value(View("a", 375)) == pytest.approx((420, 231.4, 821, 375))
+        assert source.value(FrameView("a", 375)) == pytest.approx((420, 231.4, 821, 375))
 
     def test_mistakes(self) -> None:
         with pytest.raises(InputError, match="deceleration must be above 0"):
@@ -172,14 +173,14 @@ class TestTheStoppingDistance:
 
 
 def test_signals_and_tables(tmp_path: Path) -> None:
-    assert Signal("speed").value(View("a", signals=Signals(speed=3.0))) == 3.0
-    assert Signal("grip").value(View("a", signals=Signals(extra={"grip": 0.4}))) == 0.4
-    assert Signal("speed").value(View("a")) is None
+    assert Signal("speed").value(FrameView("a", signals=Signals(speed=3.0))) == 3.0
+    assert Signal("grip").value(FrameView("a", signals=Signals(extra={"grip": 0.4}))) == 0.4
+    assert Signal("speed").value(FrameView("a")) is None
     (tmp_path / "t.csv").write_text("frame,wet,low,high\na,true,1,2\nb,false,,3\n")
     wet = TableValue("t.csv", "wet", folder=tmp_path)
     zone = TableValue("t.csv", ["low", "high"], folder=tmp_path)
-    assert [wet.value(View(name)) for name in "abc"] == [True, False, None]
-    assert [zone.value(View(name)) for name in "abc"] == [[1, 2], None, None]
+    assert [wet.value(FrameView(name)) for name in "abc"] == [True, False, None]
+    assert [zone.value(FrameView(name)) for name in "abc"] == [[1, 2], None, None]
     with pytest.raises(InputError, match="missing dry"):
         TableValue("t.csv", "dry", folder=tmp_path)
     (tmp_path / "twice.csv").write_text("frame,wet\na,true\na,false\n")
@@ -219,14 +220,14 @@ functions:
     seen = view(([110, 40, 120, 80], "car"), signals=Signals(speed=40.0))
     assert spec.cases(bindings.values(seen), height=100) == {"slow", "near"}
     # Without a row in the table and without a car: nothing is known, and the precondition does not hold.
-    empty = View("18", 100, 300)
+    empty = FrameView("18", 100, 300)
     outcomes = spec.evaluate_many(bindings.columns([seen, empty]), height=100)
     assert outcomes.applies.tolist() == [1, 0]
     assert outcomes.cases(0) == {"slow", "near"}
 
 
-@pytest.mark.parametrize("views", [[], [View("a", 9)], [View("a", 9), View("b", 9)]])
-def test_a_set_that_is_empty_in_every_frame(views: list[View]) -> None:
+@pytest.mark.parametrize("views", [[], [FrameView("a", 9)], [FrameView("a", 9), FrameView("b", 9)]])
+def test_a_set_that_is_empty_in_every_frame(views: list[FrameView]) -> None:
     spec = parse("exfunction s(): setBB endexfunction case go: forall x in s(). (false) endcase")
     outcomes = spec.evaluate_many(Bindings({"s": []}).columns(views), height=9)
     assert outcomes.values["go"].tolist() == [1] * len(views)
@@ -235,9 +236,9 @@ def test_a_set_that_is_empty_in_every_frame(views: list[View]) -> None:
 def test_python_functions_and_frames() -> None:
     frame = Frame("a", np.zeros((100, 300, 3), np.uint8), boxes=Boxes([[0, 0, 9, 95]], ["car"]))
     bindings = Bindings({"many": PerFrame(lambda seen: len(seen.boxes) > 1), "limit": 3.0})
-    assert bindings.values(View.of(frame)) == {"many": False, "limit": 3.0}
+    assert bindings.values(FrameView.of(frame)) == {"many": False, "limit": 3.0}
     two = Boxes([[0, 0, 9, 95], [0, 0, 9, 95]], ["car", "car"])
-    assert bindings.values(View.of(frame, two))["many"] is True
+    assert bindings.values(FrameView.of(frame, two))["many"] is True
 
 
 @pytest.mark.parametrize(
@@ -285,6 +286,6 @@ def test_the_examples_run_with_their_bindings(path: Path) -> None:
         if one.name.startswith("vehicle") and one.result in ("bb", "bool")
     }
     names = ["car", "pedestrian", "bicyclist", "tree"]
-    seen = View("a", 375, 1242, Boxes([[600, 200, 640, 260]] * 4, names))
+    seen = FrameView("a", 375, 1242, Boxes([[600, 200, 640, 260]] * 4, names))
     values = {**load_bindings(EXAMPLES / "bindings.yaml").values(seen), **subject}
     assert len(spec.cases(values, height=375, width=1242)) == 1

@@ -8,10 +8,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.checking.areas import Areas, ExactAreas, GridAreas, OpaqueAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
 from roadworthy.bbsl.checking.solving import sufficient_sizes
-from roadworthy.bbsl.checking.symbols import Member, SymbolicBox, SymbolicInterval, SymbolicSet, intersection
+from roadworthy.bbsl.checking.symbols import (
+    Areas,
+    ExactAreas,
+    GridAreas,
+    Member,
+    OpaqueAreas,
+    SymbolicBox,
+    SymbolicInterval,
+    SymbolicSet,
+    TooManyBoxes,
+    intersection,
+)
 from roadworthy.bbsl.values import Box, Interval, area, common_boxes
 
 YES = z3.BoolVal(True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from roadworthy.bbsl import load_bindings, parse
-from roadworthy.bbsl.binding_files import SOURCES
+from roadworthy.bbsl.bindings import SOURCES
 from roadworthy.bbsl.parsing import grammar
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "bbsl.md").read_text("utf-8")

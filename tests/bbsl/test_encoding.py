@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests.bbsl import typed_strategies
 from tests.bbsl.typed_strategies import FUNCTIONS, HEIGHT, WIDTH
 
-from roadworthy.bbsl.checking.areas import ExactAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
-from roadworthy.bbsl.coverage.borders import pinned
-from roadworthy.bbsl.specification import Case, Spec
-from roadworthy.bbsl.syntax import Call, Expression, walk
+from roadworthy.bbsl.checking.symbols import ExactAreas, TooManyBoxes
+from roadworthy.bbsl.coverage import pinned
+from roadworthy.bbsl.specification import CaseClause, Spec
+from roadworthy.bbsl.syntax import Expression, FunctionCall, walk
 from roadworthy.bbsl.type_checking import Axis
 from roadworthy.bbsl.values import Coordinates
 
@@ -66,8 +66,8 @@ def _sides(encoding: Encoding) -> tuple[Any, Any]:
 @settings(max_examples=150)
 @given(conditions(), VALUES)
 def test_formulas_say_what_evaluation_says(condition: Expression, values: dict[str, Any]) -> None:
-    assume(all(not part.arguments for part in walk(condition) if isinstance(part, Call)))
-    spec = Spec(PLAIN, None, (Case("it", (), condition),))
+    assume(all(not part.arguments for part in walk(condition) if isinstance(part, FunctionCall)))
+    spec = Spec(PLAIN, None, (CaseClause("it", (), condition),))
     try:
         found = encoded(spec, values)
     except TooManyBoxes:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.bbsl import Box, Interval, Outcome, SpecificationError, load, parse
+from roadworthy.bbsl import Box, Interval, SpecificationError, SpecificationOutcome, load, parse
 from roadworthy.bbsl.type_checking import find_axes
 from roadworthy.bbsl.values import EMPTY, area, common_boxes, meet, overlap, within
 from roadworthy.errors import InputError
@@ -34,7 +34,7 @@ def holds(condition: str, **bindings: Any) -> bool | None:
     return spec.evaluate(bindings, height=100, width=100).values["go"]
 
 
-def listing1(vehicle: Any, exists: Any = True, zone: Any = (275, 375)) -> Outcome:
+def listing1(vehicle: Any, exists: Any = True, zone: Any = (275, 375)) -> SpecificationOutcome:
     return LISTING1.evaluate(
         {"vehicleExists": exists, "vehicle": vehicle, "stoppingDistance": zone}, height=HEIGHT
     )
@@ -286,7 +286,7 @@ def _mask(boxes: list[Box]) -> np.ndarray[Any, np.dtype[np.bool_]]:
 class TestWhatIsNotKnown:
     def test_a_precondition_that_does_not_hold(self) -> None:
         outcome = listing1(None, exists=False)
-        assert outcome == Outcome(False, {"stop": None, "NOT stop": None})
+        assert outcome == SpecificationOutcome(False, {"stop": None, "NOT stop": None})
         assert outcome.cases == set()
         assert outcome.unknown == set()
 
@@ -297,7 +297,7 @@ class TestWhatIsNotKnown:
     @pytest.mark.parametrize("nothing", [None, [math.nan] * 4, [0, 0, math.nan, 1]])
     def test_a_box_without_a_value(self, nothing: Any) -> None:
         outcome = listing1(nothing)
-        assert outcome == Outcome(True, {"stop": None, "NOT stop": None})
+        assert outcome == SpecificationOutcome(True, {"stop": None, "NOT stop": None})
         assert outcome.unknown == {"stop", "NOT stop"}
 
     @pytest.mark.parametrize(

@@ -8,25 +8,27 @@ from tests.bbsl.test_encoding import PLAIN, VALUES, conditions
 from tests.bbsl.typed_strategies import HEIGHT, WIDTH
 
 from roadworthy.bbsl.evaluation import Evaluator
-from roadworthy.bbsl.margins import Context, Margins
-from roadworthy.bbsl.specification import Case, Spec
-from roadworthy.bbsl.syntax import Call, Expression, Ratio, walk
+from roadworthy.bbsl.margins import MarginContext, Margins
+from roadworthy.bbsl.specification import CaseClause, Spec
+from roadworthy.bbsl.syntax import Expression, FunctionCall, Ratio, walk
 from roadworthy.bbsl.values import Coordinates, Interval
 
 MOVING = ("box", "boxes", "others")
 
 
 def read(condition: Expression, values: dict[str, Any]) -> tuple[bool | None, float | None]:
-    spec = Spec(PLAIN, None, (Case("it", (), condition),))
+    spec = Spec(PLAIN, None, (CaseClause("it", (), condition),))
     turned = {**values, "near": Interval(*values["near"])}
     evaluator = Evaluator(spec.prepared, turned, Coordinates(HEIGHT, WIDTH))
-    return evaluator.condition(condition, {}), Margins(evaluator, MOVING).condition(condition, Context())
+    return evaluator.condition(condition, {}), Margins(evaluator, MOVING).condition(
+        condition, MarginContext()
+    )
 
 
 @settings(max_examples=150)
 @given(conditions(), VALUES)
 def test_margins_have_the_sign_of_the_outcome(condition: Expression, values: dict[str, Any]) -> None:
-    assume(all(not part.arguments for part in walk(condition) if isinstance(part, Call)))
+    assume(all(not part.arguments for part in walk(condition) if isinstance(part, FunctionCall)))
     held, margin = read(condition, values)
     if held is None:
         assert margin is None
@@ -42,7 +44,7 @@ def test_no_error_of_edges_below_the_margin_changes_the_outcome(
 ) -> None:
     """Shares of areas are left out: their margins are right to first order only."""
     assume(not any(isinstance(part, Ratio) for part in walk(condition)))
-    assume(all(not part.arguments for part in walk(condition) if isinstance(part, Call)))
+    assume(all(not part.arguments for part in walk(condition) if isinstance(part, FunctionCall)))
     held, margin = read(condition, values)
     assume(margin)
     assert margin is not None

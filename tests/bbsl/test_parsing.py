@@ -13,24 +13,24 @@ from roadworthy.bbsl import Spec, SpecificationError, load, parse
 from roadworthy.bbsl.syntax import (
     Always,
     And,
+    AxisProjection,
     Bounds,
     BoxLiteral,
-    Call,
+    BoxRelation,
     Combination,
+    Disjunction,
     Expression,
-    Image,
+    FunctionCall,
+    ImageBox,
     IntervalLiteral,
     Name,
     Not,
-    Number,
-    Or,
     Previous,
-    Projection,
     Quantified,
     Ratio,
-    Relation,
+    RealNumber,
     SetLiteral,
-    Truth,
+    TruthConstant,
     Type,
     Until,
     Width,
@@ -59,15 +59,15 @@ def test_listing_1_as_it_is_printed() -> None:
         ("vehicle", (), Type.BB),
         ("stoppingDistance", (), Type.INTERVAL),
     ]
-    assert spec.precondition == Relation("=", Call("vehicleExists"), Truth(True))
+    assert spec.precondition == BoxRelation("=", FunctionCall("vehicleExists"), TruthConstant(True))
     stop, not_stop = spec.case_blocks
     assert [(let.name, let.type, let.value) for let in stop.lets] == [
-        ("vehicle", Type.BB, Call("vehicle")),
-        ("stoppingDistance", Type.INTERVAL, Call("stoppingDistance")),
+        ("vehicle", Type.BB, FunctionCall("vehicle")),
+        ("stoppingDistance", Type.INTERVAL, FunctionCall("stoppingDistance")),
     ]
-    side, near = Projection("y", Name("vehicle")), Name("stoppingDistance")
-    assert stop.condition == Or((Relation("overlaps", side, near), Relation("<", side, near)))
-    assert not_stop.condition == Relation(">", side, near)
+    side, near = AxisProjection("y", Name("vehicle")), Name("stoppingDistance")
+    assert stop.condition == Disjunction((BoxRelation("overlaps", side, near), BoxRelation("<", side, near)))
+    assert not_stop.condition == BoxRelation(">", side, near)
 
 
 @pytest.mark.parametrize(
@@ -85,37 +85,37 @@ def test_the_other_listings_as_they_are_printed(number: int, labels: tuple[str, 
 @pytest.mark.parametrize(
     ("texts", "meaning"),
     [
-        (["a ≈ b", "a ~ b", "a overlaps b", "a ∼ b"], Relation("overlaps", A, B)),
-        (["a ⊂ b", "a subset b"], Relation("subset", A, B)),
-        (["a ⊃ b", "a superset b"], Relation("superset", A, B)),
-        (["a ⊆ b", "a subseteq b"], Relation("subseteq", A, B)),
-        (["a ⊇ b", "a superseteq b"], Relation("superseteq", A, B)),
-        (["a ≤ b", "a <= b"], Relation("<=", A, B)),
-        (["a ≥ b", "a >= b"], Relation(">=", A, B)),
-        (["a ∈ b", "a in b"], Relation("in", A, B)),
+        (["a ≈ b", "a ~ b", "a overlaps b", "a ∼ b"], BoxRelation("overlaps", A, B)),
+        (["a ⊂ b", "a subset b"], BoxRelation("subset", A, B)),
+        (["a ⊃ b", "a superset b"], BoxRelation("superset", A, B)),
+        (["a ⊆ b", "a subseteq b"], BoxRelation("subseteq", A, B)),
+        (["a ⊇ b", "a superseteq b"], BoxRelation("superseteq", A, B)),
+        (["a ≤ b", "a <= b"], BoxRelation("<=", A, B)),
+        (["a ≥ b", "a >= b"], BoxRelation(">=", A, B)),
+        (["a ∈ b", "a in b"], BoxRelation("in", A, B)),
         (["a and b", "a ∧ b", "(a)and(b)"], And((A, B))),
-        (["a or b", "a ∨ b"], Or((A, B))),
+        (["a or b", "a ∨ b"], Disjunction((A, B))),
         (["not a", "¬a", "not(a)"], Not(A)),
         (["a ∪ b", "a union b"], Combination("union", A, B)),
         (["a ∩ b", "a intersect b"], Combination("intersection", A, B)),
         (["forall x ∈ a. b", "∀x∈a.(b)", "forall x in a . b"], Quantified("forall", "x", A, B)),
         (["exists x in a.b", "∃x ∈ a. b"], Quantified("exists", "x", A, B)),
-        (["PROJ_x(a)", "PROJ_{x}(a)", "PROJₓ (a)"], Projection("x", A)),
+        (["PROJ_x(a)", "PROJ_{x}(a)", "PROJₓ (a)"], AxisProjection("x", A)),
         (
             ["PROJ_y.lower(a)", "PROJ_yL(a)", "PROJ_y\u0332(a)", "PROJ_y . lower (a)"],
-            Projection("y", A, "lower"),
+            AxisProjection("y", A, "lower"),
         ),
         (
             ["PROJ_x.upper(a)", "PROJ_xU(a)", "PROJ_x\u0305(a)", "PROJ_{x\u0305}(a)"],
-            Projection("x", A, "upper"),
+            AxisProjection("x", A, "upper"),
         ),
         (["w(a)", "w (a)"], Width(A)),
         (["RAT(a, {b, c})"], Ratio(A, SetLiteral((B, C)))),
         (["{}"], SetLiteral(())),
-        (["[0, 1.5]"], IntervalLiteral(Number(0), Number(1.5))),
+        (["[0, 1.5]"], IntervalLiteral(RealNumber(0), RealNumber(1.5))),
         (["(a, b)"], BoxLiteral(A, B)),
-        (["IMG"], Image()),
-        (["f(a, -2e3)"], Call("f", (A, Number(-2000)))),
+        (["IMG"], ImageBox()),
+        (["f(a, -2e3)"], FunctionCall("f", (A, RealNumber(-2000)))),
         (["always[0, 3] a", "always [0,3](a)"], Always(A, Bounds(0, 3))),
         (["always a", "always[0, inf] a", "always[0, ∞] a"], Always(A)),
         (["a until[1, 2] b"], Until(A, B, Bounds(1, 2))),
@@ -175,12 +175,12 @@ def test_preconditions_may_be_none_empty_or_left_out() -> None:
     for text in ("precondition [none] endprecondition", "condition [] endcondition", ""):
         assert parse(f"{text} case go true endcase").precondition is None
     spec = parse("condition\n[[0, 1] ~ [0, 2]] endcondition case go true endcase")
-    assert isinstance(spec.precondition, Relation)
+    assert isinstance(spec.precondition, BoxRelation)
 
 
 def test_let_ends_with_in() -> None:
     spec = parse("case go let a : bool = (1 in [0, 2]), b : bool = 1 ∈ [0, 2] in a = b endcase")
-    inside = Relation("in", Number(1), IntervalLiteral(Number(0), Number(2)))
+    inside = BoxRelation("in", RealNumber(1), IntervalLiteral(RealNumber(0), RealNumber(2)))
     assert [let.value for let in spec.case_blocks[0].lets] == [inside, inside]
 
 

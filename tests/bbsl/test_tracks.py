@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.syntax import Always, And, Bounds, Eventually, Expression, Not, Or, Previous, Until
+from roadworthy.bbsl.syntax import (
+    Always,
+    And,
+    Bounds,
+    Disjunction,
+    Eventually,
+    Expression,
+    Not,
+    Previous,
+    Until,
+)
 from roadworthy.bbsl.tracks import evaluate_track
 from roadworthy.errors import InputError
 
@@ -126,7 +136,7 @@ def naive(part: Expression, trace: Sequence[dict[str, bool]], now: int) -> bool:
             return not naive(part.operand, trace, now)
         case And():
             return all(naive(one, trace, now) for one in part.operands)
-        case Or():
+        case Disjunction():
             return any(naive(one, trace, now) for one in part.operands)
         case Always():
             return all(naive(part.operand, trace, then) for then in reach(part.bounds, now, trace))

@@ -10,7 +10,7 @@ from tests.bbsl.strategies import SPECS
 from tests.bbsl.typed_strategies import specs
 
 from roadworthy.bbsl import Spec, SpecificationError, load, parse
-from roadworthy.bbsl.problems import place
+from roadworthy.bbsl.syntax import place
 from roadworthy.bbsl.type_checking import find_problems
 
 LISTINGS = Path(__file__).parent / "listings"

@@ -6,26 +6,26 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from roadworthy.bbsl.specification import Case, ExternalFunction, Let, Spec
+from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Let, Spec
 from roadworthy.bbsl.syntax import (
     And,
+    AxisProjection,
     BoxLiteral,
-    Call,
+    BoxRelation,
     Combination,
+    Disjunction,
     Expression,
-    Image,
+    FunctionCall,
+    ImageBox,
     IntervalLiteral,
     Name,
     Not,
-    Number,
     Operator,
-    Or,
-    Projection,
     Quantified,
     Ratio,
-    Relation,
+    RealNumber,
     SetLiteral,
-    Truth,
+    TruthConstant,
     Type,
     Width,
 )
@@ -54,33 +54,35 @@ def bools(draw: st.DrawFn, depth: int, names: tuple[str, ...] = ()) -> Expressio
     kinds += ["not", "and", "or", "forall", "exists"] * 2 if depth else []
     kind = draw(st.sampled_from(kinds))
     if kind == "truth":
-        return Truth(draw(st.booleans()))
+        return TruthConstant(draw(st.booleans()))
     if kind == "flag":
-        return Call("flag")
+        return FunctionCall("flag")
     ordered: list[Operator] = ["<", ">"]
     if kind == "interval":
         operator = draw(st.sampled_from([*POSITIONAL, *ordered]))
         right = draw(
             intervals(depth, names) | reals(depth, names) if operator != "=" else intervals(depth, names)
         )
-        return Relation(operator, draw(intervals(depth, names)), right)
+        return BoxRelation(operator, draw(intervals(depth, names)), right)
     if kind == "bb":
-        return Relation(
+        return BoxRelation(
             draw(st.sampled_from(POSITIONAL)), draw(boxes(depth, names)), draw(boxes(depth, names))
         )
     if kind == "real":
         more: list[Operator] = ["<=", ">=", "="]
         operator = draw(st.sampled_from([*ordered, *more]))
-        return Relation(operator, draw(reals(depth, names)), draw(reals(depth, names)))
+        return BoxRelation(operator, draw(reals(depth, names)), draw(reals(depth, names)))
     if kind == "in":
-        return Relation("in", draw(reals(depth, names) | ends(depth, names)), draw(intervals(depth, names)))
+        return BoxRelation(
+            "in", draw(reals(depth, names) | ends(depth, names)), draw(intervals(depth, names))
+        )
     if kind == "flags":
-        return Relation("=", Call("flag"), Truth(draw(st.booleans())))
+        return BoxRelation("=", FunctionCall("flag"), TruthConstant(draw(st.booleans())))
     if kind == "not":
         return Not(draw(bools(depth - 1, names)))
     if kind in ("and", "or"):
         several = tuple(draw(st.lists(bools(depth - 1, names), min_size=2, max_size=3)))
-        return And(several) if kind == "and" else Or(several)
+        return And(several) if kind == "and" else Disjunction(several)
     variable = f"v{len(names)}"
     return Quantified(
         "forall" if kind == "forall" else "exists",
@@ -92,20 +94,20 @@ def bools(draw: st.DrawFn, depth: int, names: tuple[str, ...] = ()) -> Expressio
 
 @st.composite
 def ends(draw: st.DrawFn, depth: int, names: tuple[str, ...]) -> Expression:
-    return Projection("y", draw(boxes(0, names)), draw(st.sampled_from(["lower", "upper"])))
+    return AxisProjection("y", draw(boxes(0, names)), draw(st.sampled_from(["lower", "upper"])))
 
 
 @st.composite
 def reals(draw: st.DrawFn, depth: int, names: tuple[str, ...]) -> Expression:
     kind = draw(st.sampled_from(["number", "call", *(["w", "RAT", "size"] if depth else [])]))
     if kind == "number":
-        return Number(draw(COORDINATES))
+        return RealNumber(draw(COORDINATES))
     if kind == "call":
-        return Call("number")
+        return FunctionCall("number")
     if kind == "w":
         return Width(draw(intervals(depth - 1, names)))
     if kind == "size":
-        return Call("size", (draw(boxes(depth - 1, names)),))
+        return FunctionCall("size", (draw(boxes(depth - 1, names)),))
     return Ratio(draw(sets(depth - 1, names)), draw(sets(depth - 1, names)))
 
 
@@ -113,31 +115,31 @@ def reals(draw: st.DrawFn, depth: int, names: tuple[str, ...]) -> Expression:
 def intervals(draw: st.DrawFn, depth: int, names: tuple[str, ...]) -> Expression:
     kind = draw(st.sampled_from(["near", "y", "end", *(["literal", "meet"] if depth else [])]))
     if kind == "near":
-        return Call("near")
+        return FunctionCall("near")
     if kind == "literal":
         sides = [draw(reals(depth - 1, names) | ends(0, names)) for _ in range(2)]
-        if all(isinstance(side, Number) for side in sides):
-            sides.sort(key=lambda side: side.value if isinstance(side, Number) else 0.0)
+        if all(isinstance(side, RealNumber) for side in sides):
+            sides.sort(key=lambda side: side.value if isinstance(side, RealNumber) else 0.0)
         return IntervalLiteral(*sides)
     if kind == "meet":
         return Combination(
             "intersection", draw(intervals(depth - 1, names)), draw(intervals(depth - 1, names))
         )
-    return draw(ends(depth, names)) if kind == "end" else Projection("y", draw(boxes(depth, names)))
+    return draw(ends(depth, names)) if kind == "end" else AxisProjection("y", draw(boxes(depth, names)))
 
 
 @st.composite
 def boxes(draw: st.DrawFn, depth: int, names: tuple[str, ...]) -> Expression:
     kind = draw(st.sampled_from(["box", "IMG", *names, *(["literal", "grown"] if depth else [])]))
     if kind == "box":
-        return Call("box")
+        return FunctionCall("box")
     if kind == "IMG":
-        return Image()
+        return ImageBox()
     if kind == "literal":
-        return BoxLiteral(Projection("x", Call("box")), draw(intervals(depth - 1, names)))
+        return BoxLiteral(AxisProjection("x", FunctionCall("box")), draw(intervals(depth - 1, names)))
     if kind == "grown":
         amount = draw(reals(depth - 1, names) | ends(0, names))
-        return Call("grown", (draw(boxes(depth - 1, names)), amount))
+        return FunctionCall("grown", (draw(boxes(depth - 1, names)), amount))
     return Name(kind)
 
 
@@ -154,20 +156,20 @@ def sets(draw: st.DrawFn, depth: int, names: tuple[str, ...]) -> Expression:
         operator: Literal["union", "intersection"] = "union" if kind == "union" else "intersection"
         return Combination(operator, draw(sets(depth - 1, names)), draw(sets(depth - 1, names)))
     if kind == "around":
-        return Call("around", (draw(sets(depth - 1, names)),))
-    return Call(kind)
+        return FunctionCall("around", (draw(sets(depth - 1, names)),))
+    return FunctionCall(kind)
 
 
 @st.composite
 def specs(draw: st.DrawFn) -> Spec:
     """A specification over all of the functions."""
     lets = (
-        Let("near2", Type.INTERVAL, Call("near")),
-        Let("low", Type.REAL, Projection("y", Call("box"), "lower")),
+        Let("near2", Type.INTERVAL, FunctionCall("near")),
+        Let("low", Type.REAL, AxisProjection("y", FunctionCall("box"), "lower")),
     )
     cases = (
-        Case("first", lets, And((draw(bools(3)), Relation("in", Name("low"), Name("near2"))))),
-        Case("second", (), draw(bools(3))),
+        CaseClause("first", lets, And((draw(bools(3)), BoxRelation("in", Name("low"), Name("near2"))))),
+        CaseClause("second", (), draw(bools(3))),
     )
     return Spec(FUNCTIONS, draw(st.none() | bools(1)), cases)
 

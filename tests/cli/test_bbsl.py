@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from roadworthy.bbsl.testing.suites import load_suite
+from roadworthy.bbsl.testing.tables import load_suite
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from roadworthy.cases import Case, Drive, Requirement, Verdict, conclude_rate
+from roadworthy.cases import Case, RecordDrive, Requirement, Verdict, conclude_rate
 from roadworthy.runs.store import RunStore, read_verdicts
 
 Run = Callable[..., Result]
@@ -21,7 +21,7 @@ def run_folder(tmp_path: Path) -> Path:
     folder = tmp_path / "out"
     with RunStore(folder, requirement, system="dave2") as store:
         for number in range(10):
-            case = Case(f"f{number}", "R1", (Drive("-"),), {"transform": f"rain(amount={number / 10})"})
+            case = Case(f"f{number}", "R1", (RecordDrive("-"),), {"transform": f"rain(amount={number / 10})"})
             store.append(case, Verdict.from_margin(case, 1.0 if number < 8 else -1.0))
     store.conclude(conclude_rate(requirement, read_verdicts(folder)))
     return folder

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.coverage.clusters import Cluster, Failure, cluster
+from roadworthy.coverage.oracle import BrokenRelation, Cluster, cluster
 from roadworthy.errors import InputError
 
 
-def failure(**other: Any) -> Failure:
+def failure(**other: Any) -> BrokenRelation:
     given: dict[str, Any] = {"frame": "a", "transformation": "blur", "parameter": 3, "error": 0.5}
-    return Failure(**{**given, "margin": -0.1, **other})
+    return BrokenRelation(**{**given, "margin": -0.1, **other})
 
 
-def noisy(fault: float, count: int, seed: int) -> list[Failure]:
+def noisy(fault: float, count: int, seed: int) -> list[BrokenRelation]:
     """Copies of one fault: features around one point, errors around one value."""
     rng = np.random.default_rng(seed)
     return [
@@ -101,7 +101,7 @@ def test_bad_failures() -> None:
 number = st.floats(-1e9, 1e9)
 some = st.lists(
     st.builds(
-        Failure,
+        BrokenRelation,
         st.sampled_from("abc"),
         st.sampled_from(["blur", "rain"]),
         st.one_of(st.integers(0, 30), st.sampled_from(["x", "y"])),
@@ -113,13 +113,13 @@ some = st.lists(
 )
 
 
-def shown(found: list[Cluster]) -> list[tuple[Failure, int]]:
+def shown(found: list[Cluster]) -> list[tuple[BrokenRelation, int]]:
     return [(one.representative, one.size) for one in found]
 
 
 @given(some, st.randoms(), st.floats(0.1, 3))
 def test_a_partition_led_by_the_worst_whatever_the_order(
-    failures: list[Failure], random: Any, radius: float
+    failures: list[BrokenRelation], random: Any, radius: float
 ) -> None:
     found = cluster(failures, radius=radius)
     assert sorted(member for one in found for member in one.members) == list(range(len(failures)))
@@ -133,7 +133,7 @@ def test_a_partition_led_by_the_worst_whatever_the_order(
 
 
 @given(some)
-def test_copies_add_no_findings(failures: list[Failure]) -> None:
+def test_copies_add_no_findings(failures: list[BrokenRelation]) -> None:
     # A radius that no distance between whole numbers meets exactly: the last bit of a deviation may change.
     assert len(cluster(failures * 2, radius=0.9731)) == len(cluster(failures, radius=0.9731))
 

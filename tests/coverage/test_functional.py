@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain, Row
+from roadworthy.coverage.functional import CoverageFigures, FunctionalCoverage, OperatingDomain
 from roadworthy.datasets import WorldDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
@@ -80,9 +80,9 @@ def test_frames_that_do_not_tell_are_unknown_and_others_outside(load: Load) -> N
     coverage = FunctionalCoverage(load(SMALL))
     coverage.update([frame(weather="foggy", time="day"), frame(time="day"), frame(weather="frogs", time=7)])
     assert coverage.rows() == [
-        Row("weather", 0, 2, unknown=1, outside=2),
-        Row("time", 1, 2, unknown=1, outside=0),
-        Row("weather × time", 0, 4, unknown=2, outside=1),
+        CoverageFigures("weather", 0, 2, unknown=1, outside=2),
+        CoverageFigures("time", 1, 2, unknown=1, outside=0),
+        CoverageFigures("weather × time", 0, 4, unknown=2, outside=1),
     ]
     lines = coverage.table().splitlines()
     assert lines[1].split() == ["weather", "0", "2", "0.0%", "1", "2"]

@@ -12,7 +12,7 @@ import pytest
 
 from roadworthy.coverage import FunctionalCoverage, Layer, Observed, OperatingDomain
 from roadworthy.coverage.criteria.named import CRITERIA, CriterionChoice, parse_criterion
-from roadworthy.coverage.measuring import Covered, Measured, Measuring
+from roadworthy.coverage.measuring import CoverageMeasurement, Covered, Measuring
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
@@ -27,7 +27,7 @@ def dave2() -> Observed[Any]:
     return Observed(network)
 
 
-def measured(frames: list[Frame], choices: list[CriterionChoice], batch: int = 5) -> Measured:
+def measured(frames: list[Frame], choices: list[CriterionChoice], batch: int = 5) -> CoverageMeasurement:
     measuring = Measuring(dave2(), choices, FunctionalCoverage())
     measuring.learn(lambda: [FRAMES[:6]])
     for start in range(0, len(frames), batch):
@@ -40,7 +40,7 @@ def test_pieces_put_together_are_the_whole_also_through_files(tmp_path: Path) ->
     whole = measured(FRAMES, choices)
     one, two = measured(FRAMES[:7], choices), measured(FRAMES[7:], choices)
     two.save(tmp_path / "two.npz")
-    one.merge(Measured.load(tmp_path / "two.npz"))
+    one.merge(CoverageMeasurement.load(tmp_path / "two.npz"))
     assert one.images == whole.images == len(FRAMES)
     for name, found in whole.criteria.items():
         assert one.criteria[name].seen.tolist() == found.seen.tolist()
@@ -78,10 +78,12 @@ def test_growth_never_falls_and_keeps_few_points() -> None:
     ("change", "complaint"),
     [
         (lambda: measured(FRAMES[:2], [parse_criterion("top-k(k=2)")]), "different criteria"),
-        (lambda: Measured(functional=FunctionalCoverage()), "different criteria"),
+        (lambda: CoverageMeasurement(functional=FunctionalCoverage()), "different criteria"),
     ],
 )
-def test_what_was_measured_otherwise_is_refused(change: Callable[[], Measured], complaint: str) -> None:
+def test_what_was_measured_otherwise_is_refused(
+    change: Callable[[], CoverageMeasurement], complaint: str
+) -> None:
     found = measured(FRAMES[:2], [parse_criterion("neuron")])
     with pytest.raises(InputError, match=complaint):
         found.merge(change())
@@ -98,25 +100,25 @@ def test_another_reference_is_refused() -> None:
 
 
 def test_another_domain_is_refused(tmp_path: Path) -> None:
-    Measured(images=1, functional=FunctionalCoverage()).save(tmp_path / "a.npz")
+    CoverageMeasurement(images=1, functional=FunctionalCoverage()).save(tmp_path / "a.npz")
     (tmp_path / "domain.yaml").write_text("dimensions: {time: [day]}")
     with pytest.raises(InputError, match="another operating domain"):
-        Measured.load(tmp_path / "a.npz", OperatingDomain.load(tmp_path / "domain.yaml"))
+        CoverageMeasurement.load(tmp_path / "a.npz", OperatingDomain.load(tmp_path / "domain.yaml"))
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", json.dumps({}).encode()])
 def test_a_broken_file_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.npz").write_bytes(content)
     with pytest.raises(InputError, match="no stored measurement"):
-        Measured.load(tmp_path / "a.npz")
+        CoverageMeasurement.load(tmp_path / "a.npz")
     with pytest.raises(InputError, match="no stored measurement"):
-        Measured.load(tmp_path / "missing.npz")
+        CoverageMeasurement.load(tmp_path / "missing.npz")
 
 
 def test_a_file_that_would_run_code_is_not_unpickled(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", header=np.array([print], object))
     with pytest.raises(InputError, match="no stored measurement"):
-        Measured.load(tmp_path / "a.npz")
+        CoverageMeasurement.load(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.coverage.clusters import cluster
-from roadworthy.coverage.oracle import Answers, judge
+from roadworthy.coverage.oracle import ModelAnswers, cluster, judge
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.papers.deeptest.deviation import count_by_model, count_by_threshold
 
@@ -25,8 +24,8 @@ CHANGED: dict[tuple[str, Any], list[float]] = {
 }
 
 
-def answers(model: str = "epoch", **other: Any) -> Answers:
-    return Answers(
+def answers(model: str = "epoch", **other: Any) -> ModelAnswers:
+    return ModelAnswers(
         **{
             "model": model,
             "labels": LABELS,
@@ -56,7 +55,7 @@ def test_rmse_multiplies_lambda_where_chosen() -> None:
 
 
 def test_an_error_at_the_bound_holds() -> None:
-    same = Answers("m", [0.0, 0.0], [0.5, 0.5], {("blur", 3): [0.5, -0.5]}, unit="rad")
+    same = ModelAnswers("m", [0.0, 0.0], [0.5, 0.5], {("blur", 3): [0.5, -0.5]}, unit="rad")
     assert judge(same, lam=1).margins["blur", 3].tolist() == [0.0, 0.0]
     assert not judge(same, lam=1).failures()
     assert len(judge(same, lam=0.99).failures()) == 2
@@ -70,7 +69,7 @@ def test_equation_3_by_hand() -> None:
 
 
 def test_equation_3_leaves_out_what_is_answered_better_by_more_than_epsilon() -> None:
-    better = Answers("epoch", [0.0, 0.0], [0.5, -0.5], {("blur", 3): [0.0, 0.0]}, unit="rad")
+    better = ModelAnswers("epoch", [0.0, 0.0], [0.5, -0.5], {("blur", 3): [0.0, 0.0]}, unit="rad")
     assert better.kept(0.25) == (("blur", 3),)
     assert better.kept(0.2) == ()
 
@@ -201,7 +200,7 @@ def test_the_tables_agree_with_a_plain_count(
     labels: list[float], originals: list[float], shears: list[list[float]], rain: list[float], reference: Any
 ) -> None:
     changed: dict[tuple[str, Any], Any] = {("shear", number): shear for number, shear in enumerate(shears)}
-    one = Answers("m", labels, originals, {**changed, ("rain", 0): rain}, unit="rad")
+    one = ModelAnswers("m", labels, originals, {**changed, ("rain", 0): rain}, unit="rad")
     lambdas, epsilons = (0.5, 1, 5), (0.01, 0.3, 2)
     table = count_by_threshold([one], lambdas=lambdas, epsilons=epsilons, reference=reference)
     counts = np.array([[cell or 0 for cell in cells] for _, cells in table.rows])

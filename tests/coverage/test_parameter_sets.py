@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from roadworthy.coverage.parameter_sets import COMPOSITE, SIMPLE, Choice, ParameterSet, parameter_sets
+from roadworthy.coverage.parameter_sets import (
+    COMPOSITE,
+    SIMPLE,
+    ParameterChoice,
+    ParameterSet,
+    parameter_sets,
+)
 from roadworthy.errors import InputError
 from roadworthy.transforms import make_transform
 
@@ -68,4 +74,4 @@ def test_a_set_needs_choices() -> None:
     with pytest.raises(InputError, match="expected at least one parameter"):
         ParameterSet("blur", ())
     with pytest.raises(InputError, match="every parameter once"):
-        ParameterSet("blur", (Choice(3, make_transform("median-blur")),) * 2)
+        ParameterSet("blur", (ParameterChoice(3, make_transform("median-blur")),) * 2)

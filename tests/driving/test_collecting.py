@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from roadworthy.driving.collecting import AUTONOMOUS, collect, usual_direction
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import compute, parse_metric
+from roadworthy.driving.requirements import AUTONOMOUS, collect, usual_direction
 from roadworthy.errors import InputError
 
 

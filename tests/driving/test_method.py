@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 from roadworthy.cases import Acceptance, Answers, Case, Driven, OutcomeStatus, Requirement, Status
-from roadworthy.cases import Drive as Ask
+from roadworthy.cases import RecordDrive as Ask
 from roadworthy.driving import fit_oracle
-from roadworthy.driving.collecting import collect
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors, without_partial_sectors
 from roadworthy.driving.method import NO_FRAMES, DrivingMethod
-from roadworthy.driving.requirements import DrivingQuality, Thresholds, read_thresholds
-from roadworthy.driving.simulators import Limits, Scenario, ScenarioDriver
+from roadworthy.driving.requirements import DrivingQuality, Thresholds, collect, read_thresholds
+from roadworthy.driving.simulators import DriveLimits, Scenario, ScenarioDriver
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Signals
 from roadworthy.models import SystemUnderTest, Truth, callable_model
@@ -75,7 +74,7 @@ def test_every_sector_is_a_case_and_a_scenario_is_driven_once() -> None:
 
 
 def test_a_second_lap_has_cases_of_its_own() -> None:
-    cases = cases_of(asked({"SD(LP)": 0.2}, Scenario("world:town", {}, Limits(laps=2))))
+    cases = cases_of(asked({"SD(LP)": 0.2}, Scenario("world:town", {}, DriveLimits(laps=2))))
     assert [case.parameters["sector"] for case in cases[9:11]] == ["town-10", "town-01 lap 2"]
     assert len(cases) == 20
 
@@ -176,7 +175,7 @@ class Swerving:
         return [Signals(steering=frame.signals.steering + more, speed=frame.signals.speed)]
 
 
-SHORT = Scenario("world:meadow", {"traffic": 0, "fps": 5.0}, Limits(metres=320))
+SHORT = Scenario("world:meadow", {"traffic": 0, "fps": 5.0}, DriveLimits(metres=320))
 
 
 def _rows(system: SystemUnderTest, quality: DrivingQuality, folder: Path, **options: Any) -> list[Any]:
@@ -257,7 +256,7 @@ def test_what_driving_oracle_writes_is_read(tmp_path: Path) -> None:
 def test_a_requirement_says_everything() -> None:
     quality = asked(
         {"SD(LP)": 0.2},
-        Scenario("world:town", {"weather": "rainy"}, Limits(laps=2, events=("crash", "line crossing"))),
+        Scenario("world:town", {"weather": "rainy"}, DriveLimits(laps=2, events=("crash", "line crossing"))),
         sectors=("town-02", "town-02 lap 2"),
         events=("crash",),
         settings={"reversal": {"gap": 3.0}},

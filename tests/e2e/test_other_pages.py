@@ -16,7 +16,7 @@ from tests.web.test_coverage import MEASURED
 from tests.web.test_thresholds import counts
 
 from roadworthy.driving.drives.readers import write_drive
-from roadworthy.driving.simulators import Limits, Situation, WorldSimulator, drive
+from roadworthy.driving.simulators import DriveLimits, Situation, WorldSimulator, drive
 from roadworthy.models import Truth, load_model
 from roadworthy.report.films import Film
 
@@ -40,7 +40,7 @@ def record(place: Path) -> None:
     driven = drive(
         load_model("dave2") if docs else Truth(),
         WorldSimulator("meadow", traffic=0),
-        limits=Limits(laps=1, metres=None if docs else 400.0),
+        limits=DriveLimits(laps=1, metres=None if docs else 400.0),
         watch=watch,
     )
     place.mkdir(parents=True)

@@ -13,7 +13,7 @@ from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for
 from tests.report.runs_for_reports import requirement_of
 from tests.web.studies.planned import clip_study, glance_experiment, rule_run
 
-from roadworthy.cases import Case, Drive, Verdict
+from roadworthy.cases import Case, RecordDrive, Verdict
 from roadworthy.datasets import load
 from roadworthy.frames import Frame
 from roadworthy.report.films import Film
@@ -34,7 +34,7 @@ def two_parts(folder: Path) -> Path:
     images[2][60:100, 200:220] = 200
     place = folder / "runs" / "R1" / "dave2"
     with RunStore(place, requirement_of("R1"), system="dave2", images=folder / "images") as store:
-        case = Case("town-1", "R1", (Drive("-"),), {"output.1": "speed", "output.2": "speed"})
+        case = Case("town-1", "R1", (RecordDrive("-"),), {"output.1": "speed", "output.2": "speed"})
         first = {"before.1": 8.0, "after.1": 7.0, "margin.1": 1.0}
         second = {"before.2": 7.0, "after.2": 9.0, "margin.2": -2.0}
         store.append(case, Verdict.from_margin(case, -2.0, measures=first | second), images)

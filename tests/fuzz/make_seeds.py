@@ -153,11 +153,11 @@ _WORLD: dict[str, Any] = {"traffic": 0, "seed": 3}
 
 def _world_drive() -> Seeds:
     from roadworthy.driving.drives.readers import write_drive
-    from roadworthy.driving.simulators import Limits, drive, open_simulator
+    from roadworthy.driving.simulators import DriveLimits, drive, open_simulator
     from roadworthy.models import load_model
 
     simulator = open_simulator("world:town", **_WORLD)
-    driven = drive(load_model("dave2"), simulator, limits=Limits(laps=None, seconds=0.2))
+    driven = drive(load_model("dave2"), simulator, limits=DriveLimits(laps=None, seconds=0.2))
     with TemporaryDirectory() as name:
         write_drive(driven, f"{name}/drive.parquet")
         yield "town.parquet", Path(name, "drive.parquet").read_bytes()
@@ -272,13 +272,13 @@ def _safetensors() -> Seeds:
 
 def _coverage() -> Seeds:
     from roadworthy.coverage.activations import Layer
-    from roadworthy.coverage.measuring import Covered, Measured
+    from roadworthy.coverage.measuring import CoverageMeasurement, Covered
 
     with TemporaryDirectory() as name:
         layers = (Layer("conv", "conv", 6),)
         seen = np.array([True, False, True, False, False, True])
         covered = Covered("neuron", layers, seen, True, "threshold 0.2")
-        Measured("dave2", "deepxplore", 3, {"neuron": covered}).save(Path(name, "state.npz"))
+        CoverageMeasurement("dave2", "deepxplore", 3, {"neuron": covered}).save(Path(name, "state.npz"))
         yield "one.npz", Path(name, "state.npz").read_bytes()
 
 
@@ -405,14 +405,16 @@ def _parts() -> Seeds:
 
 
 def _run_files() -> dict[str, bytes]:
-    from roadworthy.cases import Case, Drive, Requirement, Verdict
+    from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
     from roadworthy.runs import RunStore
 
     with TemporaryDirectory() as name:
         requirement = Requirement("R1", "The lane is kept", "lanes")
         with RunStore(Path(name), requirement, system="dave2") as store:
             for number, margin in enumerate([0.5, -0.25, -2.0]):
-                case = Case(f"lap {number}", "R1", (Drive("oval"),), {"speed": 10 * number, "weather": "fog"})
+                case = Case(
+                    f"lap {number}", "R1", (RecordDrive("oval"),), {"speed": 10 * number, "weather": "fog"}
+                )
                 store.append(case, Verdict.from_margin(case, margin, measures={"offset": 0.5 * number}))
             journal = next(Path(name, "cases").glob("open-*.jsonl"), None)
             rows = journal.read_bytes() if journal else b""

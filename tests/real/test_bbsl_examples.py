@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.bbsl import View, load, load_bindings
+from roadworthy.bbsl import FrameView, load, load_bindings
 from roadworthy.frames import Boxes
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "bbsl"
@@ -15,11 +15,13 @@ NUMBERED = sorted(EXAMPLES.glob("[01]*.bbsl"))
 
 
 @pytest.fixture(scope="module")
-def views(real_data: Path) -> list[View]:
+def views(real_data: Path) -> list[FrameView]:
     files = sorted((real_data / "kitti" / "detector" / "label_2").glob("*.txt"))
     assert len(files) == 481
     return [
-        View(file.stem, 375, 1242, Boxes.from_kitti(file.read_text(), on_unknown="skip", on_invalid="skip"))
+        FrameView(
+            file.stem, 375, 1242, Boxes.from_kitti(file.read_text(), on_unknown="skip", on_invalid="skip")
+        )
         for file in files
     ]
 
@@ -29,7 +31,7 @@ def test_there_are_eighteen() -> None:
 
 
 @pytest.mark.parametrize("path", NUMBERED, ids=lambda path: path.stem)
-def test_one_case_holds_in_every_frame(path: Path, views: list[View]) -> None:
+def test_one_case_holds_in_every_frame(path: Path, views: list[FrameView]) -> None:
     spec = load(path)
     values = load_bindings(EXAMPLES / "bindings.yaml").columns(views)
     # The vehicle that cuts in or enters the roadway: the largest of the frame.
@@ -51,5 +53,5 @@ def test_one_case_holds_in_every_frame(path: Path, views: list[View]) -> None:
         assert spec.evaluate(one_by_one, height=375, width=1242).cases == outcomes.cases(row)
 
 
-def _is_column(value: object, views: list[View]) -> bool:
+def _is_column(value: object, views: list[FrameView]) -> bool:
     return isinstance(value, list) and len(value) == len(views)

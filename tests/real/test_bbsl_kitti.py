@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.bbsl.testing import Comparison, LabelledFrames, TestRow, compare, find_role, row_of
+from roadworthy.bbsl.testing import IouComparison, LabelledFrames, TestRow, compare, find_role, row_of
 from roadworthy.bbsl.testing.judging import Matching, Outside
 from roadworthy.cases import Requirement
 from roadworthy.cli import app
@@ -31,7 +31,7 @@ class Trials:
 
     kitti: Path
     scratch: Path
-    known: dict[str, tuple[Comparison, list[TestRow]]] = field(default_factory=dict)
+    known: dict[str, tuple[IouComparison, list[TestRow]]] = field(default_factory=dict)
 
     def __call__(
         self,
@@ -41,7 +41,7 @@ class Trials:
         outside: Outside = "fail",
         top: int = 275,
         frames: int | None = None,
-    ) -> tuple[Comparison, list[TestRow]]:
+    ) -> tuple[IouComparison, list[TestRow]]:
         key = f"{listing} {matching} {outside} {top} {frames}"
         if key not in self.known:
             spec = mended(listing)

@@ -14,7 +14,7 @@ from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
 from roadworthy.transforms.learned import EngineCard, LearnedEngine
 from roadworthy.transforms.learned.card import NETWORK, sha256_of
-from roadworthy.transforms.learned.engine import Network
+from roadworthy.transforms.learned.engine import NetworkBackend
 from roadworthy.transforms.operations import RemoveOperation, ReplaceOperation
 
 CLASSES = ("road", "line", "sidewalk", "tree", "building", "sky")
@@ -102,7 +102,7 @@ def test_lines_are_gone_in_the_tone_of_the_road(engine: LearnedEngine, frames: l
 
 
 def test_classes_that_it_never_saw_are_counted(engine: LearnedEngine, frames: list[Frame]) -> None:
-    assert isinstance(engine.backend, Network)
+    assert isinstance(engine.backend, NetworkBackend)
     unseen: set[str] = set()
     for frame in frames:
         assert frame.labels is not None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.visual_change.pictures import blurred, compressed, noisy, sharpened
 
 from roadworthy.images import read_image
-from roadworthy.visual_change import Reference, Viewing, vif, visual_change, vsnr
+from roadworthy.visual_change import ReferenceImage, Viewing, vif, visual_change, vsnr
 
 PAIRS = ("noise", "blur", "jpeg", "bright", "contrast", "contrast_up", "tiny")
 
@@ -28,7 +28,7 @@ def _published(real_data: Path) -> tuple[dict[str, NDArray[np.uint8]], dict[str,
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_original_code_gives_the_same(real_data: Path, pair: str) -> None:
     images, expected = _published(real_data)
-    reference = Reference(images["ref"])
+    reference = ReferenceImage(images["ref"])
     fidelity = expected[pair]["vif_wavelet"]
     assert reference.vif(images[pair]) == pytest.approx(fidelity, abs=1e-5)
     assert reference.vif_pixel(images[pair]) == pytest.approx(expected[pair]["vif_pixel"], abs=1e-6)
@@ -54,7 +54,7 @@ FRAMES = ("kitti/frames/**/*.png", "camvid/images/*.jpg", "a2d2/images/*", "udac
 @pytest.mark.parametrize("pattern", FRAMES)
 def test_frames_of_every_data_set(real_data: Path, pattern: str) -> None:
     frame = read_image(min(real_data.glob(pattern)))[:360, :480]
-    reference = Reference(frame)
+    reference = ReferenceImage(frame)
     assert reference.vif(frame) == 1.0
     assert reference.vsnr(frame) == math.inf
     assert reference.visual_change(frame) == 0.0

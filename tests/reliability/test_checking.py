@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.reliability import Accuracy, Bootstrap, BoxPrecision, Estimate, Pairs, Reliability, check
+from roadworthy.reliability import (
+    Accuracy,
+    Bootstrap,
+    BoxPrecision,
+    MeasureEstimate,
+    Pairs,
+    Reliability,
+    check,
+)
 from roadworthy.reliability.checking import z_value
 
 
@@ -37,7 +45,8 @@ def test_the_example_of_the_paper_is_not_satisfied() -> None:
     """ResNet50 under Gaussian noise: Δm = 0.0045 with σ = 0.0061, Δs = 0.0011 with σ = 0.0045."""
     for distance, deviation in ((0.0045, 0.0061), (0.0011, 0.0045)):
         found = Reliability(
-            "correctness", Estimate(0.99, 0.0), Estimate(0.99 - distance, deviation), z_value(0.95),
+            "correctness", MeasureEstimate(0.99, 0.0),
+            MeasureEstimate(0.99 - distance, deviation), z_value(0.95),
             0, (0, 0), 0.01, None, 100, 100, 200, 50,
         )  # fmt: skip
         assert found.distance == pytest.approx(distance)
@@ -47,7 +56,7 @@ def test_the_example_of_the_paper_is_not_satisfied() -> None:
 
 def test_the_deviation_is_that_of_the_difference_of_two_independent_batches() -> None:
     found = Reliability(
-        "correctness", Estimate(0.9, 0.03), Estimate(0.9, 0.04), z_value(0.95),
+        "correctness", MeasureEstimate(0.9, 0.03), MeasureEstimate(0.9, 0.04), z_value(0.95),
         0, (0, 0), 0.01, None, 100, 100, 200, 50,
     )  # fmt: skip
     assert found.deviation == pytest.approx(0.05)
@@ -95,7 +104,7 @@ def test_the_deviation_is_that_of_a_batch(share: float, size: int, seed: int) ->
     mean = after.mean()
     assert found.reached.mean == pytest.approx(mean, abs=0.02)
     assert found.reached.deviation == pytest.approx(math.sqrt(mean * (1 - mean) / size), rel=0.15)
-    assert found.required == Estimate(1.0, 0.0)
+    assert found.required == MeasureEstimate(1.0, 0.0)
 
 
 def test_the_bound_of_the_mean_knows_the_pairing() -> None:

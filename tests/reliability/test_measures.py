@@ -15,8 +15,8 @@ from roadworthy.reliability import (
     Accuracy,
     BoxPrecision,
     MapOverlap,
-    Measure,
     SignalWithin,
+    TaskMeasure,
     measures_for,
     read_measure,
 )
@@ -171,7 +171,7 @@ def test_signals_are_near_or_not() -> None:
 
 
 @pytest.mark.parametrize("measure", [Accuracy(), SignalWithin(), BoxPrecision(), MapOverlap()])
-def test_answers_of_another_kind_are_refused(measure: Measure) -> None:
+def test_answers_of_another_kind_are_refused(measure: TaskMeasure) -> None:
     wrong = Signals(speed=1.0) if measure.task != "regression" else scores(car=1)
     with pytest.raises(SystemUnderTestError, match=r"expected .*, got "):
         measure.similarity(wrong, wrong)

@@ -18,10 +18,10 @@ from roadworthy.reliability import (
     Bootstrap,
     BoxPrecision,
     MapOverlap,
-    Measure,
     Preservation,
     ReliabilityMethod,
     SignalWithin,
+    TaskMeasure,
     transformation_named,
     visual_change,
 )
@@ -73,7 +73,9 @@ def pictures() -> Pictures:
     )
 
 
-def contrast(preserve: str = "correctness", measure: Measure | None = None, **others: object) -> Preservation:
+def contrast(
+    preserve: str = "correctness", measure: TaskMeasure | None = None, **others: object
+) -> Preservation:
     return Preservation.published(preserve, "contrast", measure or Accuracy(), **others)  # type: ignore[arg-type]
 
 

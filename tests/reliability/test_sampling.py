@@ -15,7 +15,7 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.reliability import (
     PAPER_TRANSFORMATIONS,
-    Changed,
+    SampledFrame,
     Strengths,
     transformation_named,
     visual_change,
@@ -34,7 +34,7 @@ def frame() -> Frame:
 def test_the_whole_range_is_covered_and_nothing_beyond(name: str, frame: Frame) -> None:
     limit = tolerance_of(name).correctness
     kind = transformation_named(name)
-    made = [Changed(frame, kind, limit, share, seed=7)() for share in np.linspace(0.025, 0.975, 20)]
+    made = [SampledFrame(frame, kind, limit, share, seed=7)() for share in np.linspace(0.025, 0.975, 20)]
     changes = np.array([one.visual_change for one in made], float)
     assert changes.max() <= limit
     reach = visual_change(frame.image, kind.at(1.0).on_image(frame.image, 7))
@@ -46,7 +46,7 @@ def test_the_whole_range_is_covered_and_nothing_beyond(name: str, frame: Frame) 
 
 @pytest.mark.parametrize("name", PAPER_TRANSFORMATIONS)
 def test_the_change_that_is_stated_is_the_one_that_is_there(name: str, frame: Frame) -> None:
-    made = Changed(frame, transformation_named(name), 0.9, 0.5, seed=3)()
+    made = SampledFrame(frame, transformation_named(name), 0.9, 0.5, seed=3)()
     assert made.visual_change == pytest.approx(visual_change(frame.image, made.image), abs=1e-6)
     notes = made.metadata["change"]
     assert isinstance(notes, dict)
@@ -61,7 +61,7 @@ def test_the_change_that_is_stated_is_the_one_that_is_there(name: str, frame: Fr
 def test_the_wanted_change_is_met_as_long_as_it_can_be(share: float, limit: float) -> None:
     rng = np.random.default_rng(5)
     image = rng.integers(60, 180, (64, 96, 3), dtype=np.uint8)
-    made = Changed(Frame("a", image), transformation_named("defocus-blur"), limit, share, seed=0)()
+    made = SampledFrame(Frame("a", image), transformation_named("defocus-blur"), limit, share, seed=0)()
     assert made.visual_change is not None
     assert made.visual_change <= limit
     notes = made.metadata["change"]
@@ -79,7 +79,7 @@ def test_where_the_limit_cannot_be_reached_places_are_even_up_to_what_can(frame:
     reach = Strengths(frame, weak, 0).reach
     assert 0.2 < reach < 0.7
     for share in (0.25, 0.5, 0.75):
-        made = Changed(frame, weak, 0.9, share, seed=1)()
+        made = SampledFrame(frame, weak, 0.9, share, seed=1)()
         assert made.visual_change == pytest.approx(share * reach, abs=CLOSE + 1e-9)
         assert made.metadata["change"]["reach"] == reach  # type: ignore[index]
 
@@ -87,7 +87,7 @@ def test_where_the_limit_cannot_be_reached_places_are_even_up_to_what_can(frame:
 def test_a_frame_in_which_nothing_can_be_changed_does_not_qualify() -> None:
     flat = Frame("flat", np.full((64, 64, 3), 90, np.uint8))
     with pytest.raises(NotApplicable, match=r"cannot reach the range up to 0\.77"):
-        Changed(flat, transformation_named("contrast"), 0.77, 0.5, seed=0)()
+        SampledFrame(flat, transformation_named("contrast"), 0.77, 0.5, seed=0)()
 
 
 def test_a_change_that_is_too_strong_at_its_weakest_does_not_qualify(frame: Frame) -> None:
@@ -96,7 +96,7 @@ def test_a_change_that_is_too_strong_at_its_weakest_does_not_qualify(frame: Fram
 
     kind = replace(transformation_named("contrast"), name="jump", at=jump)
     with pytest.raises(NotApplicable, match=r"the weakest jump .* above the limit of 0\.2"):
-        Changed(frame, kind, 0.2, 0.5, seed=0)()
+        SampledFrame(frame, kind, 0.2, 0.5, seed=0)()
 
 
 def test_where_the_change_does_not_grow_with_the_strength_it_still_stays_in_the_range(frame: Frame) -> None:
@@ -107,21 +107,21 @@ def test_where_the_change_does_not_grow_with_the_strength_it_still_stays_in_the_
 
     kind = replace(transformation_named("contrast"), name="wave", at=wave)
     for share in (0.1, 0.5, 0.9):
-        made = Changed(frame, kind, 0.6, share, seed=0)()
+        made = SampledFrame(frame, kind, 0.6, share, seed=0)()
         assert made.visual_change is not None
         assert made.visual_change <= 0.6
 
 
 def test_published_draws_stay_in_the_range(frame: Frame) -> None:
     kind = transformation_named("gaussian-noise")
-    made = [Changed(frame, kind, 0.8, 0.5, seed, "published")() for seed in range(6)]
+    made = [SampledFrame(frame, kind, 0.8, 0.5, seed, "published")() for seed in range(6)]
     changes = [one.visual_change for one in made]
     assert max(c for c in changes if c is not None) <= 0.8
     assert len(set(changes)) > 3
     with pytest.raises(NotApplicable, match=r"of 100 draws .* at most 0\.1"):
-        Changed(frame, kind, 0.1, 0.5, 1, "published")()
+        SampledFrame(frame, kind, 0.1, 0.5, 1, "published")()
     with pytest.raises(InputError, match="nothing is published about how to draw fog"):
-        Changed(frame, transformation_named("fog"), 0.8, 0.5, 1, "published")()
+        SampledFrame(frame, transformation_named("fog"), 0.8, 0.5, 1, "published")()
 
 
 def test_levels_are_the_five_presets_whatever_their_change(frame: Frame) -> None:
@@ -142,16 +142,16 @@ def test_levels_are_the_five_presets_whatever_their_change(frame: Frame) -> None
     gains = [parse_transform(one.metadata["change"]["transform"]).settings["gain"] for one in made]  # type: ignore[index]
     assert gains == [0.4, 0.3, 0.2, 0.1, 0.05]
     with pytest.raises(InputError, match="ImageNet-C has no rgb-shift"):
-        Changed(frame, transformation_named("rgb"), 1.0, 0.5, 0, "levels")()
+        SampledFrame(frame, transformation_named("rgb"), 1.0, 0.5, 0, "levels")()
 
 
 def test_a_way_to_sample_that_does_not_exist_is_refused(frame: Frame) -> None:
     with pytest.raises(InputError, match="sampling must be one of even, published, levels, got 'odd'"):
-        Changed(frame, transformation_named("rgb"), 1.0, 0.5, 0, "odd")  # type: ignore[arg-type]
+        SampledFrame(frame, transformation_named("rgb"), 1.0, 0.5, 0, "odd")  # type: ignore[arg-type]
 
 
 def test_the_same_seed_gives_the_same_bytes_in_another_process(frame: Frame) -> None:
-    source = Changed(frame, transformation_named("frost"), 0.84, 0.4, seed=11)
+    source = SampledFrame(frame, transformation_named("frost"), 0.84, 0.4, seed=11)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(source))().image, source().image)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy.cases import Acceptance, Case, Drive, Requirement, Status, Verdict, conclude_rate
+from roadworthy.cases import Acceptance, Case, RecordDrive, Requirement, Status, Verdict, conclude_rate
 from roadworthy.runs.store import RunStore, StoredRun
 
 __all__ = ["EVIL", "add", "picture", "requirement_of"]
@@ -49,7 +49,7 @@ def add(
     verdicts = []
     with RunStore(place, requirement, system=system, images=folder / "images") as store:
         for number, (name, judged, parameters, measures) in enumerate(rows):
-            case = Case(name, requirement.id, (Drive("-"),), parameters)
+            case = Case(name, requirement.id, (RecordDrive("-"),), parameters)
             if isinstance(judged, str):
                 verdict = Verdict(name, requirement.id, Status(judged), reason=reason, measures=measures)
             else:

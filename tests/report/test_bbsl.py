@@ -7,8 +7,8 @@ import pytest
 from matplotlib.patches import Rectangle
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.checking import Finding, ProofStatus, Witness
-from roadworthy.bbsl.checking.models import Call
+from roadworthy.bbsl.checking import CheckFinding, ProofStatus, Witness
+from roadworthy.bbsl.checking.models import FunctionValue
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.testing import TestRow, compare
 from roadworthy.bbsl.values import Box, Interval
@@ -19,11 +19,11 @@ from roadworthy.report.plots import save
 CAR = Box(Interval(100, 300), Interval(50, 150))
 WITNESS = Witness(
     (
-        Call("car", (), CAR),
-        Call("near", (), Interval(0, 75)),
-        Call("lane", (), (CAR, Box(Interval(-50, 20), Interval(0, 9)))),
-        Call("wet", (), True),
-        Call("speed", (CAR,), 3.5),
+        FunctionValue("car", (), CAR),
+        FunctionValue("near", (), Interval(0, 75)),
+        FunctionValue("lane", (), (CAR, Box(Interval(-50, 20), Interval(0, 9)))),
+        FunctionValue("wet", (), True),
+        FunctionValue("speed", (CAR,), 3.5),
     ),
     1242,
     375,
@@ -57,12 +57,12 @@ def test_an_interval_whose_axis_is_not_known_is_written_below() -> None:
 
 
 def test_findings_have_a_panel_each(tmp_path: object) -> None:
-    refuted = Finding("exclusionary", ("stop", "go"), ProofStatus.REFUTED, WITNESS)
+    refuted = CheckFinding("exclusionary", ("stop", "go"), ProofStatus.REFUTED, WITNESS)
     figure = draw_findings([refuted] * 3)
     assert len(figure.axes) == 4
     assert "'stop' and 'go' hold at once" in figure.axes[0].get_title(loc="left")
     with pytest.raises(InputError, match="nothing to draw"):
-        draw_findings([Finding("exclusionary", ("stop", "go"), ProofStatus.PROVED)])
+        draw_findings([CheckFinding("exclusionary", ("stop", "go"), ProofStatus.PROVED)])
 
 
 def test_cells_show_object_and_detection() -> None:

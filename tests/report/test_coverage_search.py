@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from roadworthy.coverage.search.findings import Growth
+from roadworthy.coverage.search.findings import CoverageGrowth
 from roadworthy.frames import Frame, Signals
 from roadworthy.report.coverage import ShownFinding, draw_growth, finding_sheet
 
 
 def test_growth_has_a_line_for_each_search_in_percent_and_in_failures() -> None:
-    searches = {"random": Growth([0.2, 0.3], [0, 1]), "curious": Growth([0.2, 0.4, 0.5], [0, 0, 2])}
+    searches = {
+        "random": CoverageGrowth([0.2, 0.3], [0, 1]),
+        "curious": CoverageGrowth([0.2, 0.4, 0.5], [0, 0, 2]),
+    }
     coverage, failures = draw_growth(searches, criterion="top-k").axes
     assert coverage.get_ylabel() == "top-k coverage (%)"
     assert [line.get_label() for line in coverage.lines] == ["random", "curious"]

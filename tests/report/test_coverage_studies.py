@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.coverage.clusters import Failure
-from roadworthy.coverage.oracle import Answers
+from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import read_image
@@ -84,7 +83,7 @@ def test_change_has_a_box_for_each_transformation() -> None:
 
 
 def test_deviation_shows_both_errors_and_counts() -> None:
-    answers = Answers("m", [0.0] * 4, [0, 0, 0, 2.0], {("fog", 1): [4.0, -4.0, 0.0, 2.5]}, unit="rad")
+    answers = ModelAnswers("m", [0.0] * 4, [0, 0, 0, 2.0], {("fog", 1): [4.0, -4.0, 0.0, 2.5]}, unit="rad")
     errors, counts = draw_deviation(study_deviation([answers], lam=3)).axes
     # A box for the violations, and one for their originals.
     assert len(errors.patches) == 2
@@ -95,7 +94,7 @@ def test_deviation_shows_both_errors_and_counts() -> None:
 
 
 def test_nothing_that_violates_is_said() -> None:
-    answers = Answers("m", [0.0] * 2, [1.0, 1.0], {("fog", 1): [0.0, 0.0]}, unit="rad")
+    answers = ModelAnswers("m", [0.0] * 2, [1.0, 1.0], {("fog", 1): [0.0, 0.0]}, unit="rad")
     errors, _ = draw_deviation(study_deviation([answers])).axes
     assert errors.texts[0].get_text() == "nothing violates Equation 2"
 
@@ -104,7 +103,7 @@ def test_a_sheet_has_two_pictures_of_each_finding() -> None:
     image = np.full((60, 80, 3), 90, np.uint8)
     before = Frame("a", image, signals=Signals(steering=2.0))
     after = Frame("a~blur", image + np.uint8(9))
-    worst = Failure("a", "blur", ("gaussian", 3), error=0.5, margin=-0.1)
+    worst = BrokenRelation("a", "blur", ("gaussian", 3), error=0.5, margin=-0.1)
     finding = Finding("m-001", "m", worst, 2, 0.1, 0.2, 0.6, inherited=True)
     pair = CheckPair(finding, before, after, (Signals(steering=1.0), Signals(steering=-1.0)))
     one, three = (check_sheet([pair] * count, title="m") for count in (1, 3))

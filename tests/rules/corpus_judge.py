@@ -18,7 +18,7 @@ from typing import Any
 
 from roadworthy._yaml import YamlFile, read_yaml
 from roadworthy.errors import InputError, RoadworthyError, RuleError
-from roadworthy.rules.reading import Block, Change, Rule
+from roadworthy.rules.reading import Block, Rule, SceneChange
 
 DEVELOPMENT = Path(__file__).with_name("corpus") / "development.yaml"
 LEAST_EXACT = 0.97
@@ -49,7 +49,7 @@ class GoldChange:
 
     allowed: Mapping[str, tuple[Any, ...]]
 
-    def differences(self, change: Change) -> list[str]:
+    def differences(self, change: SceneChange) -> list[str]:
         """Return what is wrong with a change, in words; nothing when it is right."""
         return [
             f"{name} is {_shown(getattr(change, name))}, not {' or '.join(_shown(one) for one in values)}"
@@ -70,7 +70,7 @@ class GoldBlock:
         """Return what is wrong with a block, in words; nothing when it is right."""
         return [*self._differences_of_changes(block.changes), *self._differences_of_expectation(block)]
 
-    def _differences_of_changes(self, changes: Sequence[Change]) -> list[str]:
+    def _differences_of_changes(self, changes: Sequence[SceneChange]) -> list[str]:
         if len(changes) != len(self.changes):
             return [f"{len(changes)} changes, not {len(self.changes)}: {', '.join(map(_told, changes))}"]
         return min(
@@ -320,7 +320,7 @@ class _Form:
             for value in values:
                 # What a Change would refuse cannot be gold; `on` without quotes is the usual case.
                 try:
-                    Change(**{key: several[0] for key, several in allowed.items()} | {name: value})
+                    SceneChange(**{key: several[0] for key, several in allowed.items()} | {name: value})
                 except (InputError, TypeError) as error:
                     self.refuse(str(error), *place)
         return GoldChange(allowed)
@@ -334,7 +334,7 @@ def _shown(value: object) -> str:
     return str(dict(value)) if isinstance(value, Mapping) else repr(value)
 
 
-def _told(thing: Rule | Change) -> str:
+def _told(thing: Rule | SceneChange) -> str:
     """Return a reading in its own words; where these fail, the words are not what is judged here."""
     try:
         return str(thing)

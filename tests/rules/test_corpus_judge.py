@@ -11,7 +11,7 @@ from tests.rules.corpus_judge import Entry, Report, Verdict, judge, judge_all, r
 
 from roadworthy.errors import InputError, NotApplicable, RuleError
 from roadworthy.rules.expectation import Expectation
-from roadworthy.rules.reading import Block, Change, Rule
+from roadworthy.rules.reading import Block, Rule, SceneChange
 
 TEXT = "If a van and a tree appear in the lane, slow down by half."
 
@@ -38,8 +38,8 @@ rules:
     refused: {{about: ""}}
 """
 
-VAN = Change("add", "vehicle", {"type": "van"}, "in", "lane")
-TREE = Change("add", "tree", {}, "in", "lane")
+VAN = SceneChange("add", "vehicle", {"type": "van"}, "in", "lane")
+TREE = SceneChange("add", "tree", {}, "in", "lane")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Relation:
 
 
 def block(
-    *changes: Change,
+    *changes: SceneChange,
     output: str = "speed",
     holds: Callable[[float, float], bool] = lambda before, after: after <= before / 2,
 ) -> Block:
@@ -89,7 +89,7 @@ def refusal(text: str, words: str, suggestions: tuple[str, ...] = ()) -> RuleErr
     [
         rule(block(VAN, TREE)),
         rule(block(TREE, VAN)),
-        rule(block(Change("add", "vehicle", {"type": "van"}, "on", "lane"), TREE)),
+        rule(block(SceneChange("add", "vehicle", {"type": "van"}, "on", "lane"), TREE)),
     ],
     ids=["as-written", "other-order", "other-value"],
 )
@@ -106,22 +106,28 @@ def test_what_is_right_is_exact(right: Rule, entries: tuple[Entry, ...]) -> None
         (rule(block(VAN, TREE), block(VAN, TREE)), "2 blocks, not 1"),
         (rule(), "0 blocks, not 1"),
         (
-            rule(block(Change("remove", "vehicle", {"type": "van"}, "in", "lane"), TREE)),
+            rule(block(SceneChange("remove", "vehicle", {"type": "van"}, "in", "lane"), TREE)),
             "op is 'remove', not 'add'",
         ),
         (
-            rule(block(Change("add", "vehicle", {}, "in", "lane"), TREE)),
+            rule(block(SceneChange("add", "vehicle", {}, "in", "lane"), TREE)),
             r"properties is \{\}, not \{'type': 'van'\}",
         ),
-        (rule(block(Change("add", "vehicle", {"type": "van"}, "above", "lane"), TREE)), "not 'on' or 'in'"),
-        (rule(block(VAN, Change("add", "tree", {}, "in"))), "reference is None, not 'lane'"),
         (
-            rule(block(VAN, Change("add", "tree", {}, "in", "lane", None, "closer"))),
+            rule(block(SceneChange("add", "vehicle", {"type": "van"}, "above", "lane"), TREE)),
+            "not 'on' or 'in'",
+        ),
+        (rule(block(VAN, SceneChange("add", "tree", {}, "in"))), "reference is None, not 'lane'"),
+        (
+            rule(block(VAN, SceneChange("add", "tree", {}, "in", "lane", None, "closer"))),
             "comparative is 'closer'",
         ),
         (
             rule(
-                block(VAN, Change("add", "tree", {}, "in", "lane", reference_properties={"position": "left"}))
+                block(
+                    VAN,
+                    SceneChange("add", "tree", {}, "in", "lane", reference_properties={"position": "left"}),
+                )
             ),
             "reference_properties is {'position': 'left'}",
         ),
@@ -193,7 +199,7 @@ def test_a_suggestion_can_be_asked_for(entries: tuple[Entry, ...]) -> None:
 
 
 def test_alternatives_are_all_right(entries: tuple[Entry, ...]) -> None:
-    tree = Change("add", "tree")
+    tree = SceneChange("add", "tree")
     slower = rule(block(tree, tree, holds=lambda before, after: after < before))
     one = rule(block(tree, holds=lambda before, after: after < before))
     assert verdict(entries[2], slower) is Verdict.EXACT

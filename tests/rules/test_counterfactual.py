@@ -14,39 +14,48 @@ from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.rules.counterfactual import Counterfactuals
 from roadworthy.rules.expectation import Expectation
-from roadworthy.rules.reading import Block, Change, Comparative, Position, Rule
+from roadworthy.rules.reading import Block, Comparative, Position, Rule, SceneChange
 from roadworthy.transforms.objects.remove import LEAST_SHARE
-from roadworthy.world import Conditions, Scene, Thing, add, frame_of, make_scene, remove, with_conditions
+from roadworthy.world import (
+    Conditions,
+    Scene,
+    WorldObject,
+    add,
+    frame_of,
+    make_scene,
+    remove,
+    with_conditions,
+)
 
 SLOWER = Expectation("speed", "decrease")
-WALKER = Change("add", "pedestrian", {}, "on", "sidewalk")
-LIMIT = Change("add", "traffic sign", {"type": "speed limit"}, "on", "sidewalk")
-TRUCK = Change("add", "vehicle", {"type": "truck"}, "front", "ego-vehicle")
-NO_LINES = Change("remove", "line")
-TREES = Change("replace", "building", replacement="tree")
-NIGHT = Change("replace", "time", replacement="night")
-RAIN = Change("replace", "weather", replacement="rainy")
-WINTER = Change("replace", "season", replacement="winter")
+WALKER = SceneChange("add", "pedestrian", {}, "on", "sidewalk")
+LIMIT = SceneChange("add", "traffic sign", {"type": "speed limit"}, "on", "sidewalk")
+TRUCK = SceneChange("add", "vehicle", {"type": "truck"}, "front", "ego-vehicle")
+NO_LINES = SceneChange("remove", "line")
+TREES = SceneChange("replace", "building", replacement="tree")
+NIGHT = SceneChange("replace", "time", replacement="night")
+RAIN = SceneChange("replace", "weather", replacement="rainy")
+WINTER = SceneChange("replace", "season", replacement="winter")
 DATA = WorldDataset("meadow,town,mountain", weather="all", time="all", count=40, seed=5)
 
 
-def rule(*blocks: tuple[Change, ...]) -> Rule:
+def rule(*blocks: tuple[SceneChange, ...]) -> Rule:
     return Rule("", tuple(Block(changes, SLOWER) for changes in blocks))
 
 
-def compared(change: Change, comparative: Comparative) -> Change:
+def compared(change: SceneChange, comparative: Comparative) -> SceneChange:
     return dataclasses.replace(change, comparative=comparative)
 
 
-def weather(name: str, level: str | None = None) -> Change:
-    return Change("replace", "weather", {"level": level} if level else {}, replacement=name)
+def weather(name: str, level: str | None = None) -> SceneChange:
+    return SceneChange("replace", "weather", {"level": level} if level else {}, replacement=name)
 
 
-def of(scene: Scene, *blocks: tuple[Change, ...], seed: int = 0) -> tuple[Scene, ...]:
+def of(scene: Scene, *blocks: tuple[SceneChange, ...], seed: int = 0) -> tuple[Scene, ...]:
     return Counterfactuals(scene, seed).of(rule(*blocks))
 
 
-def one(scene: Scene, *changes: Change, seed: int = 0) -> Scene:
+def one(scene: Scene, *changes: SceneChange, seed: int = 0) -> Scene:
     (made,) = of(scene, changes, seed=seed)
     return made
 
@@ -59,7 +68,7 @@ def town(s: float = 40.0) -> Scene:
     return make_scene("town", s, seed=1)
 
 
-def ahead(scene: Scene, thing: Thing) -> float:
+def ahead(scene: Scene, thing: WorldObject) -> float:
     return scene.track.ahead(scene.s, thing.s)
 
 
@@ -92,9 +101,9 @@ def test_things_stand_where_rules_put_them() -> None:
         assert 3.9 < one(scene, LIMIT, seed=seed).actors[-1].d < 6.6  # on the right: it is for us
         lorry = one(scene, TRUCK, seed=seed).actors[-1]
         assert (lorry.d, lorry.yaw, lorry.kind) == (1.75, 0.0, "truck")
-        on_road = one(scene, Change("add", "pedestrian", {}, "on", "road"), seed=seed).actors[-1]
+        on_road = one(scene, SceneChange("add", "pedestrian", {}, "on", "road"), seed=seed).actors[-1]
         assert 0 < on_road.d < 3.5
-        beside = one(scene, Change("add", "vehicle", {}, "beside", "ego-vehicle"), seed=seed).actors[-1]
+        beside = one(scene, SceneChange("add", "vehicle", {}, "beside", "ego-vehicle"), seed=seed).actors[-1]
         assert (beside.d, beside.yaw) == (-1.75, math.pi)
 
 
@@ -159,7 +168,7 @@ def test_changes_of_one_block_are_made_together() -> None:
     assert not bare.lines
     assert not any(thing.element == "building" for thing in bare.scenery.things)
     assert bare.actors == scene.actors
-    rider = Change("add", "bicyclist", {}, "on", "sidewalk")
+    rider = SceneChange("add", "bicyclist", {}, "on", "sidewalk")
     both = one(meadow(), WALKER, rider, NIGHT, RAIN)
     assert [thing.element for thing in both.actors] == ["pedestrian", "bicyclist"]
     assert (both.conditions.time, both.conditions.weather) == ("night", "rainy")
@@ -188,40 +197,40 @@ def test_weather_has_levels() -> None:
 
 def test_things_give_way() -> None:
     scene = add(add(meadow(), "green light", ahead=12, place="kerb"), "truck", ahead=20, place="lane")
-    red = Change("replace", "traffic light", {"color": "red"}, replacement="traffic light")
+    red = SceneChange("replace", "traffic light", {"color": "red"}, replacement="traffic light")
     assert [thing.kind for thing in one(scene, red).actors] == ["red", "truck"]
-    black = Change("replace", "vehicle", {"type": "car", "color": "black"}, replacement="vehicle")
+    black = SceneChange("replace", "vehicle", {"type": "car", "color": "black"}, replacement="vehicle")
     car = one(scene, black).actors[-1]
     assert (car.kind, car.color, car.s, car.id) == ("car", "black", scene.actors[-1].s, scene.actors[-1].id)
-    gone = Change("remove", "vehicle", {"type": "truck"})
+    gone = SceneChange("remove", "vehicle", {"type": "truck"})
     assert [thing.element for thing in one(scene, gone).actors] == ["traffic light"]
-    solid = Change("replace", "line", {"type": "solid"}, replacement="line")
+    solid = SceneChange("replace", "line", {"type": "solid"}, replacement="line")
     assert one(town(20), solid).centre_line == ("solid", "yellow")
 
 
 def test_markings_go_where_they_are_seen() -> None:
     crosswalk = town().scenery.markings[0].s
-    bare = one(town(crosswalk - 12), Change("remove", "crosswalk"))
+    bare = one(town(crosswalk - 12), SceneChange("remove", "crosswalk"))
     assert {marking.kind for marking in bare.scenery.markings} == {"stop line"}
     with pytest.raises(NotApplicable, match="no crosswalk is seen, or too little of it"):
-        one(town(crosswalk + 10), Change("remove", "crosswalk"))
+        one(town(crosswalk + 10), SceneChange("remove", "crosswalk"))
 
 
 def test_people_are_put_at_crosswalks_and_beside_things() -> None:
     crosswalk = town().scenery.markings[0].s
     waiting = town(crosswalk - 15)
-    on_it = one(waiting, Change("add", "pedestrian", {}, "on", "crosswalk"), seed=1).actors[-1]
+    on_it = one(waiting, SceneChange("add", "pedestrian", {}, "on", "crosswalk"), seed=1).actors[-1]
     assert 0 < waiting.track.ahead(crosswalk, on_it.s) < 3
     with pytest.raises(NotApplicable, match="there is no crosswalk ahead"):
-        one(meadow(), Change("add", "pedestrian", {}, "on", "crosswalk"))
+        one(meadow(), SceneChange("add", "pedestrian", {}, "on", "crosswalk"))
     scene = add(meadow(), "car", ahead=20, place=6.5)
     places: tuple[tuple[Position, bool], ...] = (("front", True), ("behind", False))
     for position, nearer in places:
-        change = Change("add", "pedestrian", {}, position, "vehicle")
+        change = SceneChange("add", "pedestrian", {}, position, "vehicle")
         distance = ahead(scene, one(scene, change, seed=2).actors[-1])
         assert (distance < 20) == nearer
         assert abs(distance - 20) < 8
-    school_bus = Change(
+    school_bus = SceneChange(
         "add", "pedestrian", {}, "beside", "vehicle", reference_properties={"type": "school bus"}
     )
     with pytest.raises(NotApplicable, match="there is no school bus ahead"):
@@ -240,7 +249,7 @@ def test_people_are_put_at_crosswalks_and_beside_things() -> None:
         ({"weather": "rainy"}, weather("foggy"), "it is rainy: foggy in its place would be two changes"),
     ],
 )
-def test_a_sky_that_does_not_qualify(sky: Mapping[str, str], change: Change, reason: str) -> None:
+def test_a_sky_that_does_not_qualify(sky: Mapping[str, str], change: SceneChange, reason: str) -> None:
     for changes in ((change,), (WALKER, change)):
         with pytest.raises(NotApplicable) as caught:
             one(meadow(**sky), *changes)
@@ -249,15 +258,15 @@ def test_a_sky_that_does_not_qualify(sky: Mapping[str, str], change: Change, rea
 
 def test_what_is_not_there_cannot_go() -> None:
     with pytest.raises(NotApplicable, match="no pedestrian is seen, or too little of it"):
-        one(meadow(), Change("remove", "pedestrian"))
+        one(meadow(), SceneChange("remove", "pedestrian"))
     with pytest.raises(NotApplicable, match="no line is seen, or too little of it"):
         one(remove(meadow(), "line"), NO_LINES)
-    lights = Change("replace", "traffic light", {"color": "red"}, replacement="traffic light")
+    lights = SceneChange("replace", "traffic light", {"color": "red"}, replacement="traffic light")
     with pytest.raises(NotApplicable, match="no traffic light that could change is seen"):
         one(add(meadow(), "red light", ahead=12, place="kerb"), lights)
     far_away = add(meadow(), "pedestrian", ahead=70)
     with pytest.raises(NotApplicable, match="no pedestrian is seen, or too little of it"):
-        one(far_away, Change("remove", "pedestrian"))
+        one(far_away, SceneChange("remove", "pedestrian"))
 
 
 def test_what_would_be_hidden_does_not_count() -> None:
@@ -295,15 +304,15 @@ def test_a_vehicle_ahead_is_the_next_one() -> None:
     ("blocks", "message"),
     [
         (
-            [(Change("add", "pedestrian", {}, "behind", "ego-vehicle"),)],
+            [(SceneChange("add", "pedestrian", {}, "behind", "ego-vehicle"),)],
             "'behind ego-vehicle' that the camera",
         ),
-        ([(Change("add", "traffic light", {}, "above", "road"),)], "puts nothing 'above road'"),
-        ([(Change("add", "crosswalk"),)], "no 'crosswalk' to place"),
-        ([(Change("add", "vehicle", {"type": "tram"}),)], "no vehicle 'tram'"),
-        ([(Change("remove", "road"),)], "cannot be without 'road'"),
-        ([(Change("remove", "vehicle", {"type": "truck", "color": "red"}),)], "a truck that is red"),
-        ([(Change("remove", "vehicle", {}, "front", "ego-vehicle"),)], "wherever they are"),
+        ([(SceneChange("add", "traffic light", {}, "above", "road"),)], "puts nothing 'above road'"),
+        ([(SceneChange("add", "crosswalk"),)], "no 'crosswalk' to place"),
+        ([(SceneChange("add", "vehicle", {"type": "tram"}),)], "no vehicle 'tram'"),
+        ([(SceneChange("remove", "road"),)], "cannot be without 'road'"),
+        ([(SceneChange("remove", "vehicle", {"type": "truck", "color": "red"}),)], "a truck that is red"),
+        ([(SceneChange("remove", "vehicle", {}, "front", "ego-vehicle"),)], "wherever they are"),
         ([(compared(WALKER, "closer"),)], "no earlier block says what it is closer than"),
         ([(NO_LINES,), (compared(WALKER, "closer"),)], "no earlier block"),
         ([(RAIN,), (compared(RAIN, "closer"),)], "only a thing that is added can be closer"),
@@ -311,16 +320,16 @@ def test_a_vehicle_ahead_is_the_next_one() -> None:
             [(weather("rainy", "heavy"),), (compared(RAIN, "heavier"),)],
             "there is no rainy that is heavier",
         ),
-        ([(Change("remove", "weather"),)], "weather, time and season can only be replaced"),
+        ([(SceneChange("remove", "weather"),)], "weather, time and season can only be replaced"),
     ],
 )
-def test_what_the_world_cannot_show_is_refused(blocks: list[tuple[Change, ...]], message: str) -> None:
+def test_what_the_world_cannot_show_is_refused(blocks: list[tuple[SceneChange, ...]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         of(meadow(), *blocks)
 
 
 def test_removed_from_the_road_is_removed() -> None:
-    assert not one(meadow(), Change("remove", "line", {}, "on", "road")).lines
+    assert not one(meadow(), SceneChange("remove", "line", {}, "on", "road")).lines
 
 
 def test_scenes_that_follow_from_one_another_are_alike() -> None:

@@ -11,18 +11,18 @@ from roadworthy.cases import Original
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.rules.amounts import Faded, Moved, scaled
+from roadworthy.rules.amounts import AddedElsewhere, Faded, scaled
 from roadworthy.rules.expectation import Expectation, Quantity
-from roadworthy.rules.generation import FollowUp, Plan, Scenario, operation_of, plan_for
-from roadworthy.rules.reading import Block, Change, Rule
+from roadworthy.rules.generation import ChangedScenario, FollowUp, RulePlan, operation_of, plan_for
+from roadworthy.rules.reading import Block, Rule, SceneChange
 from roadworthy.transforms import Add, Transform, make_transform, read_engines
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 
 SLOWER = Expectation("speed", "decrease")
 SAME = Expectation("steering", "same")
-PEDESTRIAN = Change("add", "pedestrian", position="on", reference="sidewalk")
-RAIN = Change("replace", "weather", replacement="rainy")
-NIGHT = Change("replace", "time", replacement="night")
+PEDESTRIAN = SceneChange("add", "pedestrian", position="on", reference="sidewalk")
+RAIN = SceneChange("replace", "weather", replacement="rainy")
+NIGHT = SceneChange("replace", "time", replacement="night")
 
 
 def rule(*blocks: Any) -> Rule:
@@ -44,12 +44,12 @@ def added(frame: Frame) -> Any:
     return note
 
 
-def steps(plan: Plan) -> list[list[str]]:
+def steps(plan: RulePlan) -> list[list[str]]:
     return [[str(step) for step in scenario.steps] for scenario in plan.scenarios]
 
 
-def adding(target: str, position: Any = None, reference: str | None = None, **more: Any) -> Change:
-    return Change("add", target, more.pop("properties", {}), position, reference, **more)
+def adding(target: str, position: Any = None, reference: str | None = None, **more: Any) -> SceneChange:
+    return SceneChange("add", target, more.pop("properties", {}), position, reference, **more)
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def adding(target: str, position: Any = None, reference: str | None = None, **mo
         (adding("pedestrian", "in", "crosswalk"), AddOperation("pedestrian", "on", "crosswalk")),
         (adding("pedestrian", "beside", "road"), AddOperation("pedestrian", "beside", "road")),
         (adding("pedestrian", "behind", "vehicle"), AddOperation("pedestrian", "behind", "vehicle")),
-        (Change("remove", "line", {"type": "dash"}), RemoveOperation("dash line")),
-        (Change("replace", "building", replacement="tree"), ReplaceOperation("building", "tree")),
+        (SceneChange("remove", "line", {"type": "dash"}), RemoveOperation("dash line")),
+        (SceneChange("replace", "building", replacement="tree"), ReplaceOperation("building", "tree")),
         (
-            Change(
+            SceneChange(
                 "replace",
                 "vehicle",
                 {"color": "black"},
@@ -101,12 +101,12 @@ def adding(target: str, position: Any = None, reference: str | None = None, **mo
             ReplaceOperation("white vehicle", "black vehicle"),
         ),
         (
-            Change("replace", "weather", {"level": "heavy"}, replacement="snowy"),
+            SceneChange("replace", "weather", {"level": "heavy"}, replacement="snowy"),
             ReplaceOperation("weather", "blizzard"),
         ),
     ],
 )
-def test_what_a_change_asks_of_images(change: Change, expected: object) -> None:
+def test_what_a_change_asks_of_images(change: SceneChange, expected: object) -> None:
     assert operation_of(change) == expected
 
 
@@ -124,7 +124,7 @@ def test_every_block_has_a_scenario_from_the_original_frame(frames: list[Frame])
     made = 0
     for word, change, sign in (("closer", closer, -1), ("farther", farther, 1)):
         plan = plan_for(rule((PEDESTRIAN, SLOWER), (change, SLOWER)))
-        assert isinstance(plan.scenarios[1].steps[0], Moved), word
+        assert isinstance(plan.scenarios[1].steps[0], AddedElsewhere), word
         for seed, frame in enumerate(frames):
             try:
                 original, first, second = plan.frames(frame, seed)
@@ -156,7 +156,7 @@ def test_things_get_closer_and_closer(frames: list[Frame]) -> None:
 
 
 def test_a_car_ahead_gets_closer_on_our_lane(frames: list[Frame]) -> None:
-    ahead = Change("add", "vehicle", {"type": "car"}, "front", "ego-vehicle")
+    ahead = SceneChange("add", "vehicle", {"type": "car"}, "front", "ego-vehicle")
     closer = dataclasses.replace(ahead, comparative="closer")
     plan = plan_for(rule((ahead, SLOWER), (closer, SLOWER)))
     ran = 0
@@ -185,7 +185,7 @@ def test_weather_gets_heavier_and_lighter_by_levels() -> None:
 def test_weather_and_darkness_come_over_what_is_added_whatever_is_said_first() -> None:
     plan = plan_for(rule((NIGHT, RAIN, PEDESTRIAN, SLOWER)))
     assert steps(plan) == [["add(element=pedestrian)", "rain(amount=0.6667)", "night(amount=0.6667)"]]
-    winter = Change("replace", "season", replacement="winter")
+    winter = SceneChange("replace", "season", replacement="winter")
     (made,) = steps(plan_for(rule((NIGHT, RAIN, winter, PEDESTRIAN, SLOWER))))
     assert [one.partition("(")[0] for one in made] == ["add", "winter", "rain", "night"]
 
@@ -205,16 +205,16 @@ def test_what_is_added_must_be_seen_in_the_dark(frames: list[Frame]) -> None:
     person = make_transform("add", element="pedestrian")
     person(frames[0], 1)
     with pytest.raises(NotApplicable, match="would not stand out from what is behind it"):
-        Scenario((person, Blackout()))(frames[0], 1)
+        ChangedScenario((person, Blackout()))(frames[0], 1)
 
 
 def test_the_same_thing_comes_whatever_else_changes(frames: list[Frame]) -> None:
-    lines = Change("remove", "line")
+    lines = SceneChange("remove", "line")
     plans = [plan_for(rule((*changes, SLOWER))) for changes in ((PEDESTRIAN,), (PEDESTRIAN, lines))]
     notes = [added(plan.frames(frames[0], 5)[1]) for plan in plans]
     assert notes[0]["cut_out"] == notes[1]["cut_out"]
     assert notes[0]["side"] == notes[1]["side"]
-    two = Scenario(plans[0].scenarios[0].steps * 2)(frames[0], 5).metadata["added"]
+    two = ChangedScenario(plans[0].scenarios[0].steps * 2)(frames[0], 5).metadata["added"]
     assert isinstance(two, tuple)
     assert len({note["box"] for note in two}) == 2
 
@@ -252,16 +252,16 @@ def test_earlier_frames_are_changed_alike(frames: list[Frame]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (Change("replace", "time", replacement="day"), r"nothing built in makes it 'day'.*--engines FILE"),
-        (Change("replace", "weather", replacement="sunny"), r"nothing built in makes it 'sunny'"),
-        (Change("remove", "road"), r"'road' cannot be edited"),
-        (Change("replace", "building", replacement="pedestrian"), r"cannot give way to 'pedestrian'"),
-        (Change("add", "pedestrian", position="behind", reference="ego-vehicle"), r"is not in the image"),
-        (Change("add", "traffic light", position="above", reference="road"), r"above"),
-        (Change("add", "building", position="on", reference="road"), r"gallery"),
-        (Change("remove", "tree", position="beside", reference="building"), r"wherever they are"),
+        (SceneChange("replace", "time", replacement="day"), r"makes it 'day'.*--engines FILE"),
+        (SceneChange("replace", "weather", replacement="sunny"), r"nothing built in makes it 'sunny'"),
+        (SceneChange("remove", "road"), r"'road' cannot be edited"),
+        (SceneChange("replace", "building", replacement="pedestrian"), r"cannot give way to 'pedestrian'"),
+        (SceneChange("add", "pedestrian", position="behind", reference="ego-vehicle"), r"not in the image"),
+        (SceneChange("add", "traffic light", position="above", reference="road"), r"above"),
+        (SceneChange("add", "building", position="on", reference="road"), r"gallery"),
+        (SceneChange("remove", "tree", position="beside", reference="building"), r"wherever they are"),
         (
-            Change(
+            SceneChange(
                 "replace", "building", replacement="tree", position="on", reference="sidewalk",
                 reference_properties={"position": "left"},
             ),
@@ -269,7 +269,9 @@ def test_earlier_frames_are_changed_alike(frames: list[Frame]) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_nothing_can_change_is_refused_before_any_frame_is_read(change: Change, message: str) -> None:
+def test_what_nothing_can_change_is_refused_before_any_frame_is_read(
+    change: SceneChange, message: str
+) -> None:
     with pytest.raises(InputError, match=message) as caught:
         plan_for(rule((change, SLOWER)))
     assert f"cannot be tried ({change})" in str(caught.value)
@@ -282,16 +284,16 @@ def test_what_nothing_can_change_is_refused_before_any_frame_is_read(change: Cha
             dataclasses.replace(PEDESTRIAN, comparative="closer"),
             "no earlier block says what it is closer than",
         ),
-        (Change("remove", "line", comparative="closer"), "no earlier block"),
+        (SceneChange("remove", "line", comparative="closer"), "no earlier block"),
     ],
 )
-def test_a_comparison_with_nothing_is_refused(change: Change, message: str) -> None:
+def test_a_comparison_with_nothing_is_refused(change: SceneChange, message: str) -> None:
     with pytest.raises(InputError, match=message):
         plan_for(rule((change, SLOWER)))
 
 
 def test_only_what_is_added_gets_closer() -> None:
-    lines = Change("remove", "line")
+    lines = SceneChange("remove", "line")
     with pytest.raises(InputError, match="only a thing that is added can be closer"):
         plan_for(rule((lines, SLOWER), (dataclasses.replace(lines, comparative="closer"), SLOWER)))
 
@@ -371,9 +373,11 @@ class TestAmounts:
         assert scaled(lines, 0.75)(frames[0], 1).labels is not frames[0].labels
 
     def test_compositions_and_moved_things_scale_step_by_step(self) -> None:
-        both = Scenario((make_transform("rain:heavy"), make_transform("remove", element="line"))).scaled(0.5)
+        both = ChangedScenario(
+            (make_transform("rain:heavy"), make_transform("remove", element="line"))
+        ).scaled(0.5)
         assert str(both) == "rain(amount=0.5) + remove(element=line), 0.5 of it seen"
-        closer = Moved(make_transform("add", element="pedestrian"), (0.6,))
+        closer = AddedElsewhere(make_transform("add", element="pedestrian"), (0.6,))
         assert str(scaled(closer, 0.5)) == "add(element=pedestrian), 1.2 times as far away"
 
     @pytest.mark.parametrize("amount", [0, -1, 1.5])
@@ -383,7 +387,7 @@ class TestAmounts:
 
     def test_only_things_that_are_added_move(self) -> None:
         with pytest.raises(InputError, match="only a thing that is added can be nearer or farther"):
-            Moved(make_transform("rain"), (0.5,))
+            AddedElsewhere(make_transform("rain"), (0.5,))
         with pytest.raises(InputError, match="must be from 0 to 1"):
             Faded(make_transform("rain"), 2.0)
 

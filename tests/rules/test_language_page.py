@@ -9,11 +9,11 @@ import pytest
 import make_languages as made
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules import parse
-from roadworthy.rules.expectation import ExpectedChange, Measure, Modifier
-from roadworthy.rules.language import lexicon, outcome_parts
+from roadworthy.rules.expectation import ExpectedChange, Measure, Measured, Modifier, Output
+from roadworthy.rules.language import lexicon
+from roadworthy.rules.language import outcome_phrases as outcome_parts
 from roadworthy.rules.language.outcome_words import ENTRIES, REASONS
 from roadworthy.rules.reading import Comparative, Op, Position, Rule
-from roadworthy.rules.relation import Measured, Output
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_every_kind_of_word_of_an_outcome_is_shown(monkeypatch: pytest.MonkeyPat
     seen: set[tuple[str, str]] = set()
     scanned = outcome_parts._Scanner.items
 
-    def watched(self: outcome_parts._Scanner) -> list[outcome_parts.Item]:
+    def watched(self: outcome_parts._Scanner) -> list[outcome_parts.OutcomeItem]:
         items = scanned(self)
         seen.update((item.kind, item.value) for item in items)
         return items

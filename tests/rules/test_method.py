@@ -26,7 +26,7 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.images import read_image
 from roadworthy.rules import parse
 from roadworthy.rules.expectation import Expectation, Quantity
-from roadworthy.rules.generation import Plan, plan_for
+from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.rules.method import (
     RulesMethod,
     close_calls,
@@ -35,12 +35,12 @@ from roadworthy.rules.method import (
     out_of_reach,
     rule_case,
 )
-from roadworthy.rules.reading import Block, Change, Rule
+from roadworthy.rules.reading import Block, Rule, SceneChange
 from roadworthy.runs import image_path, read_rows, run
 
 SLOWER = Expectation("speed", "decrease")
 SAME = Expectation("steering", "same")
-PEDESTRIAN = Change("add", "pedestrian", position="on", reference="sidewalk")
+PEDESTRIAN = SceneChange("add", "pedestrian", position="on", reference="sidewalk")
 CLOSER = dataclasses.replace(PEDESTRIAN, comparative="closer")
 RULE_1 = Rule("R1", (Block((PEDESTRIAN,), SLOWER),))
 RULE_4 = Rule("R4", (Block((PEDESTRIAN,), SLOWER), Block((CLOSER,), SLOWER)))
@@ -97,7 +97,7 @@ def answers(*values: float, output: str = "speed") -> Answers:
     )
 
 
-def case_of(plan: Plan) -> Any:
+def case_of(plan: RulePlan) -> Any:
     return rule_case(plan, "R", "frame", Frame("frame", np.zeros((4, 6, 3), np.uint8)), 5)
 
 
@@ -189,7 +189,7 @@ def test_a_model_that_does_not_predict_it_is_an_error() -> None:
 
 
 def test_frames_that_do_not_qualify_are_counted_with_reasons(tmp_path: Path) -> None:
-    rule = Rule("R6", (Block((Change("replace", "building", replacement="tree"),), SAME),))
+    rule = Rule("R6", (Block((SceneChange("replace", "building", replacement="tree"),), SAME),))
     rows = tried(rule, Driver(), tmp_path, count=12)
     reasons = [row["reason"] for row in rows if row["status"] == "not applicable"]
     assert reasons
@@ -259,7 +259,7 @@ def test_cases_do_not_depend_on_the_frames_around_them(tmp_path: Path) -> None:
     assert [row["images"] for row in few] != [row["images"] for row in other]
 
 
-def verdicts_on(plan: Plan, speeds: Sequence[Sequence[float]]) -> list[Verdict]:
+def verdicts_on(plan: RulePlan, speeds: Sequence[Sequence[float]]) -> list[Verdict]:
     """What comes of the speeds before and after, for each frame."""
     frame = Frame("a", np.zeros((4, 6, 3), np.uint8))
     answers = [Predicted((frame,) * len(some), tuple(Signals(speed=one) for one in some)) for some in speeds]

@@ -11,13 +11,13 @@ from roadworthy.cases import Requirement, Status
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, Signals
 from roadworthy.rules.expectation import Expectation, Quantity
-from roadworthy.rules.generation import Plan, plan_for
-from roadworthy.rules.reading import Block, Change, Rule
+from roadworthy.rules.generation import RulePlan, plan_for
+from roadworthy.rules.reading import Block, Rule, SceneChange
 from roadworthy.rules.shrinking import Shrinking, Violation, least_amount
 from roadworthy.runs import read_rows, run
 
-RAIN = Change("replace", "weather", {"level": "heavy"}, replacement="rainy")
-PEDESTRIAN = Change("add", "pedestrian", position="on", reference="sidewalk")
+RAIN = SceneChange("replace", "weather", {"level": "heavy"}, replacement="rainy")
+PEDESTRIAN = SceneChange("add", "pedestrian", position="on", reference="sidewalk")
 SAME = Expectation("steering", "same")
 REQUIREMENT = Requirement("R", "a rule", "rules")
 IDS = ("meadow-000000", "town-000001", "mountain-000002")
@@ -50,18 +50,18 @@ class ByHeight:
         return 100 * max(((one["box"][3] - one["box"][1]) / frame.height for one in added), default=0.0)
 
 
-def plan_of(change: Change, expectation: Expectation) -> Plan:
+def plan_of(change: SceneChange, expectation: Expectation) -> RulePlan:
     return plan_for(Rule("a rule", (Block((change,), expectation),)))
 
 
-def shrunk(plan: Plan, system: Any, ids: Sequence[str] = IDS, **options: Any) -> Shrinking:
+def shrunk(plan: RulePlan, system: Any, ids: Sequence[str] = IDS, **options: Any) -> Shrinking:
     search = Shrinking(plan, [Violation(id, 7) for id in ids])
     run(search, REQUIREMENT, load("world", count=3), system, **options)
     return search
 
 
 def test_a_fading_change_is_shrunk_to_the_border() -> None:
-    plan = plan_of(Change("remove", "line"), Expectation("steering", "same", None, Quantity(0.3)))
+    plan = plan_of(SceneChange("remove", "line"), Expectation("steering", "same", None, Quantity(0.3)))
     search = shrunk(plan, ByPixels())
     assert set(search.smallest) <= set(IDS)
     assert search.smallest

@@ -7,8 +7,8 @@ import pytest
 
 from roadworthy.cases import Status
 from roadworthy.rules.expectation import Expectation, Quantity
-from roadworthy.rules.generation import Plan, plan_for
-from roadworthy.rules.reading import Block, Change, Rule
+from roadworthy.rules.generation import RulePlan, plan_for
+from roadworthy.rules.reading import Block, Rule, SceneChange
 from roadworthy.rules.tables import (
     ResultTable,
     Spent,
@@ -27,15 +27,15 @@ from roadworthy.transforms import make_transform
 
 SLOWER = Expectation("speed", "decrease")
 SAME = Expectation("steering", "same")
-PEDESTRIAN = Change("add", "pedestrian", position="on", reference="sidewalk")
-NIGHT = Change("replace", "time", replacement="night")
+PEDESTRIAN = SceneChange("add", "pedestrian", position="on", reference="sidewalk")
+NIGHT = SceneChange("replace", "time", replacement="night")
 
 
-def plan_of(*blocks: tuple[Any, ...]) -> Plan:
+def plan_of(*blocks: tuple[Any, ...]) -> RulePlan:
     return plan_for(Rule("a rule", tuple(Block(tuple(one[:-1]), one[-1]) for one in blocks)))
 
 
-def row(plan: Plan, *values: float) -> dict[str, Any]:
+def row(plan: RulePlan, *values: float) -> dict[str, Any]:
     """A stored row with these answers to the original and its follow-ups."""
     found: dict[str, Any] = {"reason": ""}
     holds = True
@@ -110,7 +110,7 @@ def test_thresholds_are_judged_from_the_stored_answers() -> None:
 
 
 def test_same_at_ten_percent_is_what_the_rule_says() -> None:
-    plan = plan_of((Change("remove", "line"), SAME))
+    plan = plan_of((SceneChange("remove", "line"), SAME))
     rows = [row(plan, 0.0, gap) for gap in (0.0, 0.5, 1.3, 1.5, 3.0, 8.0)]
     found = read_tally(plan, rows, [0.0, 0.1, 0.2, 0.5])
     assert found.thresholds == {0.0: (5, 6), 0.1: (3, 6), 0.2: (2, 6), 0.5: (1, 6)}

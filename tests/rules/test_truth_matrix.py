@@ -25,7 +25,7 @@ from roadworthy.rules.counterfactual import Counterfactuals
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import plan_for
 from roadworthy.rules.method import judged, rule_case
-from roadworthy.rules.reading import Block, Change, Comparative, Rule
+from roadworthy.rules.reading import Block, Comparative, Rule, SceneChange
 from roadworthy.world import Scene, careful_driver, frame_of, remove
 from roadworthy.world.simulation import FAULTS, Driver
 
@@ -33,18 +33,20 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "rules"
 
 SLOWER = Expectation("speed", "decrease")
 SAME_STEERING = Expectation("steering", "same")
-WALKER = Change("add", "pedestrian", {}, "on", "sidewalk")
+WALKER = SceneChange("add", "pedestrian", {}, "on", "sidewalk")
 LIMIT, STOP, YIELD = (
-    Change("add", "traffic sign", {"type": kind}, "on", "sidewalk")
+    SceneChange("add", "traffic sign", {"type": kind}, "on", "sidewalk")
     for kind in ("speed limit", "stop", "yield")
 )
-NO_LINES = Change("remove", "line")
-TREES = Change("replace", "building", replacement="tree")
-NIGHT = Change("replace", "time", replacement="night")
-RAIN, SNOW, FOG = (Change("replace", "weather", replacement=kind) for kind in ("rainy", "snowy", "foggy"))
+NO_LINES = SceneChange("remove", "line")
+TREES = SceneChange("replace", "building", replacement="tree")
+NIGHT = SceneChange("replace", "time", replacement="night")
+RAIN, SNOW, FOG = (
+    SceneChange("replace", "weather", replacement=kind) for kind in ("rainy", "snowy", "foggy")
+)
 
 
-def _compared(change: Change, comparative: Comparative) -> Change:
+def _compared(change: SceneChange, comparative: Comparative) -> SceneChange:
     return dataclasses.replace(change, comparative=comparative)
 
 
@@ -52,7 +54,7 @@ def _slower_by(share: float) -> Expectation:
     return Expectation("speed", "decrease", "at least", Quantity(share, relative=True))
 
 
-READINGS: dict[str, list[tuple[set[Change], Expectation]]] = {
+READINGS: dict[str, list[tuple[set[SceneChange], Expectation]]] = {
     "R1": [({WALKER}, SLOWER)],
     "R2": [({LIMIT}, SLOWER)],
     "R3": [({WALKER}, _slower_by(0.3))],
@@ -71,13 +73,13 @@ READINGS: dict[str, list[tuple[set[Change], Expectation]]] = {
     "rain-steer": [({RAIN}, SAME_STEERING)],
     "snow": [({SNOW}, SLOWER)],
     "fog": [({FOG}, SLOWER)],
-    "winter": [({Change("replace", "season", replacement="winter")}, SLOWER)],
-    "red": [({Change("add", "traffic light", {"color": "red"}, "on", "sidewalk")}, SLOWER)],
-    "cyclist": [({Change("add", "bicyclist", {}, "front", "ego-vehicle")}, SLOWER)],
-    "truck": [({Change("add", "vehicle", {"type": "truck"}, "front", "ego-vehicle")}, SLOWER)],
+    "winter": [({SceneChange("replace", "season", replacement="winter")}, SLOWER)],
+    "red": [({SceneChange("add", "traffic light", {"color": "red"}, "on", "sidewalk")}, SLOWER)],
+    "cyclist": [({SceneChange("add", "bicyclist", {}, "front", "ego-vehicle")}, SLOWER)],
+    "truck": [({SceneChange("add", "vehicle", {"type": "truck"}, "front", "ego-vehicle")}, SLOWER)],
     "walker-steer": [({WALKER}, SAME_STEERING)],
     "lines-speed": [({NO_LINES}, Expectation("speed", "same"))],
-    "no-walkers": [({Change("remove", "pedestrian")}, Expectation("speed", "decrease", negated=True))],
+    "no-walkers": [({SceneChange("remove", "pedestrian")}, Expectation("speed", "decrease", negated=True))],
 }
 """What the rules say, written by hand."""
 

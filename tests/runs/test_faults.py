@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 import pytest
 from tests.runs.executing import REQUIREMENT, Bright, Frames, Hostile, Leaking, Meter, Parent, digests
 
-from roadworthy.cases import Case, Drive, Requirement, Status
+from roadworthy.cases import Case, RecordDrive, Requirement, Status
 from roadworthy.errors import InputError
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import executor_for
@@ -81,7 +81,7 @@ class NoCrew:
 
 
 def test_memory_that_batches_before_left_is_not_blamed_on_a_case() -> None:
-    case = Case("c0", "R1", (Drive("oval"),))
+    case = Case("c0", "R1", (RecordDrive("oval"),))
     (piece,) = Ticket.of(Unit((case,), ("meter",))).pieces
     job = Job(Bright(), {}, frozenset({("R1", "meter")}), 1)
     dispatcher = Dispatcher(cast(Any, NoCrew()), job, Limits(megabytes=400))

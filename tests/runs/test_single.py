@@ -19,11 +19,11 @@ from roadworthy.cases import (
     BaseMethod,
     Case,
     Dataset,
-    Drive,
     FrameSource,
     Outcome,
     OutcomeStatus,
     Predict,
+    RecordDrive,
     Requirement,
     Status,
     Verdict,
@@ -489,7 +489,7 @@ class Laps(BaseMethod):
         self, requirement: Requirement, data: Dataset, rng: np.random.Generator
     ) -> Iterator[Case | AwaitVerdicts]:
         for track in ("oval", "moon", "hills"):
-            drive = Drive(track)
+            drive = RecordDrive(track)
             for sector in range(2):
                 yield Case(f"{track}/{sector}", requirement.id, (drive,), {"sector": sector})
 

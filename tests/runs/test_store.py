@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from roadworthy.cases import Case, Drive, Outcome, OutcomeStatus, Requirement, Scalar, Status, Verdict
+from roadworthy.cases import Case, Outcome, OutcomeStatus, RecordDrive, Requirement, Scalar, Status, Verdict
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
 from roadworthy.runs import RunStore, read_rows, read_verdicts
@@ -20,7 +20,7 @@ CORE = ["requirement", "system", "case", "status", "margin", "reason", "visual_c
 
 
 def make_case(number: int, **parameters: Scalar) -> Case:
-    return Case(f"c{number}", "R1", (Drive("oval"),), parameters)
+    return Case(f"c{number}", "R1", (RecordDrive("oval"),), parameters)
 
 
 def write(folder: Path, *cases: Case, shard_rows: int = 2, **measures: Scalar) -> None:
@@ -76,7 +76,7 @@ def test_whole_numbers_that_a_double_holds_only_nearly_do_not_cost_the_shard(tmp
 
 def test_text_that_utf_8_cannot_hold_does_not_cost_the_shard(tmp_path: Path) -> None:
     odd = "caf\udce9.png"  # how Python names a file whose name is not UTF-8
-    case = Case(odd, "R1", (Drive("oval"),), {"file": odd})
+    case = Case(odd, "R1", (RecordDrive("oval"),), {"file": odd})
     requirement = Requirement("R1", f"about {odd}", "lanes")
     with RunStore(tmp_path, requirement) as store:
         store.append(case, Verdict.error(case, f"cannot open {odd}"))

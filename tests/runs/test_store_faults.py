@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.cases import Case, Drive, Requirement, Verdict
+from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs.store import RunStore, StoredRun, add_image, image_path, locked, locking, read_rows
 from roadworthy.runs.store.writing import UNFINISHED, append_at, write_whole
@@ -29,7 +29,7 @@ REQUIREMENT = Requirement("R1", "The lane is kept", "lanes")
 
 def add_rows(store: RunStore, first: int, stop: int, text: str = "") -> None:
     for number in range(first, stop):
-        case = Case(f"c{number}", "R1", (Drive("oval"),), {"number": number, "text": text})
+        case = Case(f"c{number}", "R1", (RecordDrive("oval"),), {"number": number, "text": text})
         store.append(case, Verdict.from_margin(case, number - 4.5))
 
 

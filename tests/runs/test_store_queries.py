@@ -15,9 +15,9 @@ import pytest
 from roadworthy.cases import (
     Acceptance,
     Case,
-    Drive,
     Outcome,
     OutcomeStatus,
+    RecordDrive,
     Requirement,
     Scalar,
     Status,
@@ -30,7 +30,7 @@ RED = np.full((4, 6, 3), (255, 0, 0), np.uint8)
 
 
 def add(store: RunStore, requirement: str, name: str, margin: float | None, **parameters: Scalar) -> None:
-    case = Case(name, requirement, (Drive("oval"),), parameters)
+    case = Case(name, requirement, (RecordDrive("oval"),), parameters)
     verdict = Verdict.error(case, "it crashed") if margin is None else Verdict.from_margin(case, margin)
     store.append(case, verdict, [RED] if margin is None else [])
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roadworthy.cases import Case, Drive, Outcome, OutcomeStatus, Requirement, Scalar, Status, Verdict
+from roadworthy.cases import Case, Outcome, OutcomeStatus, RecordDrive, Requirement, Scalar, Status, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs.store import RunStore, read_rows
 from roadworthy.runs.store.parts import decode_rows, encode_row
@@ -30,7 +30,7 @@ def case_and_verdict(number: int) -> tuple[Case, Verdict]:
     parameters: dict[str, Scalar] = {"number": number, "amount": number if number % 5 else number / 2}
     if number % 7 == 3:
         parameters["line\nbreak"] = "a\u2028b\r\nc"
-    case = Case(f"c{number}", "R1", (Drive("oval"),), parameters)
+    case = Case(f"c{number}", "R1", (RecordDrive("oval"),), parameters)
     if number % 11 == 4:
         return case, Verdict.error(case, "it crashed")
     return case, Verdict.from_margin(case, number - 6.5, measures={"gap": float("nan"), "far": float("inf")})
@@ -112,7 +112,7 @@ def test_what_is_stored_is_told_when_a_run_goes_on(tmp_path: Path) -> None:
         add_rows(store, 13, 14)
         assert store.count == 14
         # A column keeps its type, also over the border between two lives.
-        odd = Case("odd", "R1", (Drive("oval"),), {"amount": "much"})
+        odd = Case("odd", "R1", (RecordDrive("oval"),), {"amount": "much"})
         with pytest.raises(InputError, match=r"param.amount of case 'odd' must be (float|int) as in earlier"):
             store.append(odd, Verdict.from_margin(odd, 1.0))
 
@@ -120,7 +120,7 @@ def test_what_is_stored_is_told_when_a_run_goes_on(tmp_path: Path) -> None:
 def test_columns_of_full_shards_keep_their_kinds(tmp_path: Path) -> None:
     whole_run(tmp_path, 5)
     with RunStore(tmp_path, REQUIREMENT, system="dave2", shard_rows=5, resume=True) as store:
-        odd = Case("odd", "R1", (Drive("oval"),), {"number": "five"})
+        odd = Case("odd", "R1", (RecordDrive("oval"),), {"number": "five"})
         with pytest.raises(InputError, match=r"param\.number of case 'odd' must be int as in earlier cases"):
             store.append(odd, Verdict.from_margin(odd, 1.0))
 
@@ -250,7 +250,7 @@ def test_rows_come_back_as_they_were_written(
 
     def write(store: RunStore, first: int, stop: int) -> None:
         for number in range(first, stop):
-            case = Case(f"c{number}", "R1", (Drive("oval"),), rows[number])
+            case = Case(f"c{number}", "R1", (RecordDrive("oval"),), rows[number])
             store.append(case, Verdict.from_margin(case, 1.0, measures=rows[number]))
 
     with stopping(), RunStore(folder, REQUIREMENT, shard_rows=3) as store:

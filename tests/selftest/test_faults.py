@@ -6,37 +6,48 @@ from pathlib import Path
 import pytest
 
 from roadworthy.errors import InputError, MissingExtraError
-from roadworthy.selftest import MALFUNCTIONS, METHODS, Bench, Fault, Report, Result, Seen, Standing, faults_of
-from roadworthy.selftest.malfunctions import false_alarm_of
+from roadworthy.selftest import (
+    MALFUNCTIONS,
+    METHODS,
+    FaultBench,
+    FaultResult,
+    FaultStanding,
+    Report,
+    SeededFault,
+    Sighting,
+    faults_of,
+)
+from roadworthy.selftest.faults import false_alarm_of
 
 
-def _fault(**changes: object) -> Fault:
+def _fault(**changes: object) -> SeededFault:
     given: dict[str, object] = {"sizes": (1.0, 2.0, 4.0), "unit": "px", "expected": 1.0} | changes
-    return Fault("bbsl/f", "bbsl/missed", "shifted", "in place", lambda *_: Seen(True, ""), **given)  # type: ignore[arg-type]
+    return SeededFault("f", "bbsl/missed", "shifted", "in place", lambda *_: Sighting(True, ""), **given)  # type: ignore[arg-type]
 
 
-def _result(fault: Fault, found: dict[float, bool], *, alarm: bool = False) -> Result:
-    return Result(fault, Seen(alarm, ""), {size: Seen(one, "") for size, one in found.items()})
+def _result(fault: SeededFault, found: dict[float, bool], *, alarm: bool = False) -> FaultResult:
+    return FaultResult(fault, Sighting(alarm, ""), {size: Sighting(one, "") for size, one in found.items()})
 
 
 @pytest.mark.parametrize(
     ("changes", "found", "alarm", "standing", "limit", "good"),
     [
-        ({}, {1: True, 2: True, 4: True}, False, Standing.FOUND, 1, True),
-        ({}, {1: False, 2: True, 4: True}, False, Standing.MISSED, 2, False),
-        ({}, {1: True, 2: True, 4: False}, False, Standing.MISSED, None, False),
-        ({}, {1: True, 2: True, 4: True}, True, Standing.FALSE_ALARM, 1, False),
-        ({"expected": 2.0, "limitation": "y"}, {1: False, 2: True, 4: True}, False, Standing.FOUND, 2, True),
-        ({"expected": None, "limitation": "blind"}, {1: False, 4: False}, False, Standing.KNOWN, None, True),
-        ({"expected": None, "limitation": "blind"}, {1: False, 4: True}, False, Standing.BETTER, 4, True),
-        ({"expected": None, "limitation": "blind"}, {4: False}, True, Standing.FALSE_ALARM, None, False),
+        ({}, {1: True, 2: True, 4: True}, False, FaultStanding.FOUND, 1, True),
+        ({}, {1: False, 2: True, 4: True}, False, FaultStanding.MISSED, 2, False),
+        ({}, {1: True, 2: True, 4: False}, False, FaultStanding.MISSED, None, False),
+        ({}, {1: True, 2: True, 4: True}, True, FaultStanding.FALSE_ALARM, 1, False),
+        ({"expected": 2.0, "limitation": "y"}, {1: False, 2: True, 4: True}, False,
+         FaultStanding.FOUND, 2, True),
+        ({"expected": None, "limitation": "y"}, {1: False, 4: False}, False, FaultStanding.KNOWN, None, True),
+        ({"expected": None, "limitation": "y"}, {1: False, 4: True}, False, FaultStanding.BETTER, 4, True),
+        ({"expected": None, "limitation": "y"}, {4: False}, True, FaultStanding.FALSE_ALARM, None, False),
     ],
 )  # fmt: skip
 def test_where_a_result_stands(
     changes: dict[str, object],
     found: dict[float, bool],
     alarm: bool,
-    standing: Standing,
+    standing: FaultStanding,
     limit: float | None,
     good: bool,
 ) -> None:
@@ -87,21 +98,25 @@ def test_a_method_that_there_is_not() -> None:
 def test_what_cannot_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     from roadworthy.selftest import running
 
-    def absent(size: float, bench: Bench) -> Seen:
+    def absent(size: float, bench: FaultBench) -> Sighting:
         raise MissingExtraError("torch", extra="torch", purpose="make mutants")
 
-    def broken(size: float, bench: Bench) -> Seen:
+    def broken(size: float, bench: FaultBench) -> Sighting:
         assert bench.folder.is_dir()
         raise ZeroDivisionError("no horizon")
 
     faults = [
-        Fault("runs/a", "runs/lost", "", "", absent),
-        Fault("runs/b", "runs/lost", "", "", broken),
-        Fault("runs/c", "runs/lost", "", "", lambda size, _: Seen(size > 0, "")),
+        SeededFault("runs/a", "runs/lost", "", "", absent),
+        SeededFault("runs/b", "runs/lost", "", "", broken),
+        SeededFault("runs/c", "runs/lost", "", "", lambda size, _: Sighting(size > 0, "")),
     ]
     monkeypatch.setattr(running, "faults_of", lambda *_, **__: faults)
     report = running.selftest()
-    assert [one.standing for one in report.results] == [Standing.NOT_RUN, Standing.CRASHED, Standing.FOUND]
+    assert [one.standing for one in report.results] == [
+        FaultStanding.NOT_RUN,
+        FaultStanding.CRASHED,
+        FaultStanding.FOUND,
+    ]
     assert "ZeroDivisionError: no horizon" in report.results[1].trouble
     assert (report.passed, report.complete) == (False, False)
     # What is not installed is not held against the tool, but the self-test is not complete.
@@ -114,13 +129,13 @@ def test_every_trial_gets_an_empty_folder(monkeypatch: pytest.MonkeyPatch) -> No
 
     places: list[Path] = []
 
-    def leaves_a_file(size: float, bench: Bench) -> Seen:
+    def leaves_a_file(size: float, bench: FaultBench) -> Sighting:
         assert list(bench.folder.iterdir()) == []
         (bench.folder / "left.txt").write_text("over")
         places.append(bench.folder)
-        return Seen(size > 0, "")
+        return Sighting(size > 0, "")
 
-    fault = Fault("runs/a", "runs/lost", "", "", leaves_a_file, (1.0, 2.0))
+    fault = SeededFault("runs/a", "runs/lost", "", "", leaves_a_file, (1.0, 2.0))
     monkeypatch.setattr(running, "faults_of", lambda *_, **__: [fault])
     assert running.selftest().passed
     assert len(set(places)) == 3

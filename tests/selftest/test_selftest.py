@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from roadworthy.cases import OutcomeStatus, clopper_pearson_upper
 from roadworthy.cli._app import app
-from roadworthy.selftest import METHODS, Report, Standing, as_document, as_markdown, selftest
+from roadworthy.selftest import METHODS, FaultStanding, Report, as_document, as_markdown, selftest
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,8 @@ def test_the_quick_self_test_passes(report: Report) -> None:
     assert not report.complete
     assert {one.fault.method for one in report.results} == set(METHODS)
     # What is promised not to be found is listed, and nothing of it was found unnoticed.
-    assert len(report.of(Standing.KNOWN)) >= 8
-    assert report.of(Standing.BETTER) == ()
+    assert len(report.of(FaultStanding.KNOWN)) >= 8
+    assert report.of(FaultStanding.BETTER) == ()
 
 
 def test_documents(report: Report) -> None:
@@ -51,7 +51,7 @@ def test_documents(report: Report) -> None:
         assert one.fault.limitation in page
 
 
-def _found(method: str) -> dict[str, Standing]:
+def _found(method: str) -> dict[str, FaultStanding]:
     from roadworthy.selftest import rules
 
     # What was computed with the tool in order must not be taken for what it says now.
@@ -67,15 +67,15 @@ def test_a_tool_that_judges_no_rule_fails(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(truth_matrix, "_obeys", lambda *_: True)
     found = _found("rules")
-    assert found["rules/pedestrian-blind"] is Standing.MISSED
-    assert found["rules/brakes too little"] is Standing.FOUND  # another way through the tool
+    assert found["rules/pedestrian-blind"] is FaultStanding.MISSED
+    assert found["rules/brakes too little"] is FaultStanding.FOUND  # another way through the tool
 
 
 def test_a_tool_that_cries_wolf_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     from roadworthy.papers import truth_matrix
 
     monkeypatch.setattr(truth_matrix, "_obeys", lambda *_: False)
-    assert _found("rules")["rules/pedestrian-blind"] is Standing.FALSE_ALARM
+    assert _found("rules")["rules/pedestrian-blind"] is FaultStanding.FALSE_ALARM
 
 
 def test_a_tool_whose_numbers_are_off_by_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +86,8 @@ def test_a_tool_whose_numbers_are_off_by_one_fails(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(runs, "clopper_pearson_upper", off_by_one)
     found = _found("runs")
-    assert found["runs/confidence bound"] is Standing.MISSED
-    assert {one for id, one in found.items() if id != "runs/confidence bound"} == {Standing.FOUND}
+    assert found["runs/confidence bound"] is FaultStanding.MISSED
+    assert {one for id, one in found.items() if id != "runs/confidence bound"} == {FaultStanding.FOUND}
 
 
 def test_a_tool_that_proves_everything_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,9 +95,9 @@ def test_a_tool_that_proves_everything_fails(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(results.CheckResult, "status", lambda *_: results.ProofStatus.PROVED)
     found = _found("bbsl")
-    assert found["bbsl/gap in a specification"] is Standing.MISSED
-    assert found["bbsl/overlap in a specification"] is Standing.MISSED
-    assert found["bbsl/shifted boxes"] is Standing.FOUND
+    assert found["bbsl/gap in a specification"] is FaultStanding.MISSED
+    assert found["bbsl/overlap in a specification"] is FaultStanding.MISSED
+    assert found["bbsl/shifted boxes"] is FaultStanding.FOUND
 
 
 def test_a_tool_that_does_not_hash_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +106,11 @@ def test_a_tool_that_does_not_hash_fails(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(checking, "_check_sums", lambda *_: None)
     monkeypatch.setattr(checking, "rate_status", lambda *_: OutcomeStatus.VIOLATED)
     found = _found("evidence")
-    assert found["evidence/added file"] is Standing.MISSED
-    assert found["evidence/forged run, digest kept"] is Standing.FOUND  # the wrong status is seen instead
-    assert found["evidence/flipped verdict, new checksums"] is Standing.FOUND
+    assert found["evidence/added file"] is FaultStanding.MISSED
+    assert (
+        found["evidence/forged run, digest kept"] is FaultStanding.FOUND
+    )  # the wrong status is seen instead
+    assert found["evidence/flipped verdict, new checksums"] is FaultStanding.FOUND
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import Keeps, read_engines
 from roadworthy.transforms.engines import UserEngine
-from roadworthy.transforms.engines.commands import Command, filled_in
+from roadworthy.transforms.engines.commands import ProgramBackend, filled_in
 from roadworthy.transforms.operations import (
     AddOperation,
     Engine,
@@ -540,7 +540,7 @@ def test_the_examples_work(town: Frame) -> None:
         from dataclasses import replace
 
         program = engines[0].backend
-        assert isinstance(program, Command)
+        assert isinstance(program, ProgramBackend)
         mine = replace(program, command=(sys.executable, *program.command[1:]))
         engines = (replace(engines[0], backend=mine), engines[1])
     erased = transform_for(RemoveOperation("line"), engines)(town, 1, measure=False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from roadworthy.transforms import GaussianNoise, ImpulseNoise, ShotNoise, SpeckleNoise
-from roadworthy.transforms._fields import normal_noise, smooth_noise
+from roadworthy.transforms.noise import normal_noise, smooth_noise
 
 Image = NDArray[np.uint8]
 

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from roadworthy.datasets import load
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.transforms.perspective import FAR, Perspective, distance_map, real_height
-from roadworthy.world import Camera, Scene, Thing, frame_of, track
+from roadworthy.world import Camera, Scene, WorldObject, frame_of, track
 
 CAMERA = Camera(320, 160)
 HORIZON = 80 - CAMERA.focal * math.tan(math.radians(CAMERA.tilt))
 
 
-def flat_frame(*actors: Thing) -> Frame:
+def flat_frame(*actors: WorldObject) -> Frame:
     """A straight and level place of the world, as found by its curvature and grade."""
     road = track("meadow")
     places = np.arange(0, road.length - 60, 5.0)
     ahead = road.sample(places[:, None] + np.arange(0, 55, 5.0))
     s = float(places[np.argmin(np.abs(ahead[..., 4]).sum(axis=1) + 10 * np.ptp(ahead[..., 5], axis=1))])
-    moved = tuple(Thing(one.id, one.element, s + one.s, one.d, one.kind) for one in actors)
+    moved = tuple(WorldObject(one.id, one.element, s + one.s, one.d, one.kind) for one in actors)
     return frame_of(Scene(road, s=s, actors=moved), CAMERA)
 
 
@@ -58,7 +58,7 @@ def test_depth_gives_the_camera_of_the_world() -> None:
 
 @pytest.mark.parametrize("distance", [8.0, 14.0, 22.0])
 def test_a_thing_of_the_world_is_as_large_as_the_perspective_says(distance: float) -> None:
-    person = Thing(9, "pedestrian", s=CAMERA.forward + distance, d=1.75)
+    person = WorldObject(9, "pedestrian", s=CAMERA.forward + distance, d=1.75)
     frame = flat_frame(person)
     assert frame.boxes is not None
     assert frame.instances is not None
@@ -155,7 +155,7 @@ def test_upright_things_are_as_far_away_as_their_feet() -> None:
 
 
 def test_distances_from_labels_agree_with_the_world() -> None:
-    frame = flat_frame(Thing(9, "vehicle", s=14.0, d=1.75, kind="van"))
+    frame = flat_frame(WorldObject(9, "vehicle", s=14.0, d=1.75, kind="van"))
     assert frame.depth is not None
     found = distance_map(frame.replace(depth=None, boxes=None, instances=None))
     near = np.isfinite(frame.depth) & (frame.depth < 60) & np.isfinite(found)

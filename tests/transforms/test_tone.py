@@ -19,7 +19,7 @@ from roadworthy.transforms import (
     kind_of,
     make_transform,
 )
-from roadworthy.visual_change import Reference
+from roadworthy.visual_change import ReferenceImage
 
 Image = NDArray[np.uint8]
 LUMA = np.array([0.299, 0.587, 0.114])
@@ -142,7 +142,7 @@ def test_saturation_is_that_of_hsv(scale: float, shift: float) -> None:
     ],
 )
 def test_the_eight_of_hu_et_al_cover_the_range_of_visual_change(name: str, town: Frame) -> None:
-    reference = Reference(town.image)
+    reference = ReferenceImage(town.image)
 
     def visual_change(amount: float, seed: int) -> float:
         return reference.visual_change(kind_of(name).at(amount).on_image(town.image, seed))

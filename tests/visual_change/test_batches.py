@@ -10,7 +10,7 @@ from tests.visual_change.pictures import noisy, picture
 
 from roadworthy.errors import FrameError, InputError
 from roadworthy.visual_change import (
-    Reference,
+    ReferenceImage,
     Viewing,
     vif,
     vif_pixel,
@@ -32,7 +32,7 @@ class TestBatches:
         expected = [visual_change(*pair) for pair in zip(images, changes, strict=True)]
         assert visual_changes(images, changes).tolist() == expected
         assert expected[0] == 0
-        kept = visual_changes(Reference(images[2]), changes)
+        kept = visual_changes(ReferenceImage(images[2]), changes)
         assert kept.dtype == np.float64
         assert kept.tolist() == [visual_change(images[2], changed) for changed in changes]
 
@@ -48,7 +48,7 @@ class TestBatches:
         assert many(images, changes, threads=threads).tolist() == expected
         of_one = [one(images[1], changed) for changed in changes]
         assert many(images[1:2], changes, threads=threads).tolist() == of_one
-        assert many(Reference(images[1]), changes, threads=threads).tolist() == of_one
+        assert many(ReferenceImage(images[1]), changes, threads=threads).tolist() == of_one
 
     def test_viewing_conditions_reach_every_image(self) -> None:
         images = np.stack([picture(), picture()])
@@ -65,9 +65,9 @@ class TestBatches:
         with pytest.raises(FrameError, match=r"references' shape \(2, 96, 128\), got \(1, 96, 128\)"):
             visual_changes(images, images[:1])
         with pytest.raises(FrameError, match=r"\(n, height, width, 3\), got shape \(96, 128\)"):
-            visual_changes(Reference(images[0]), images[0])
+            visual_changes(ReferenceImage(images[0]), images[0])
         with pytest.raises(InputError, match="viewing conditions belong to the Reference"):
-            visual_changes(Reference(images[0]), images, Viewing())
+            visual_changes(ReferenceImage(images[0]), images, Viewing())
         with pytest.raises(FrameError, match=r"the reference images must .* got a list"):
             visual_changes([picture()], images)  # type: ignore[arg-type]
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from tests.visual_change.pictures import CHANGES, Grey, noisy, picture, shown
 
 from roadworthy.errors import FrameError
-from roadworthy.visual_change import Reference, Viewing, vif, vif_pixel, visual_change, vsnr
+from roadworthy.visual_change import ReferenceImage, Viewing, vif, vif_pixel, visual_change, vsnr
 
 
 class TestImages:
     def test_grey_in_three_channels_is_grey(self) -> None:
         image, changed = picture(), noisy(picture(), 10)
-        in_three = Reference(np.stack([image] * 3, axis=2))
+        in_three = ReferenceImage(np.stack([image] * 3, axis=2))
         assert in_three.visual_change(np.stack([changed] * 3, axis=2)) == visual_change(image, changed)
 
     def test_colours_weigh_as_in_matlab(self) -> None:
@@ -71,7 +71,7 @@ class TestImages:
 class TestReference:
     def test_one_reference_serves_many_changes(self) -> None:
         image = picture()
-        reference = Reference(image)
+        reference = ReferenceImage(image)
         for change in CHANGES.values():
             changed = change(image)
             assert reference.vif(changed) == vif(image, changed)
@@ -84,14 +84,14 @@ class TestReference:
         image: NDArray[Any] = picture().astype(dtype)
         changed: NDArray[Any] = noisy(image, 10).astype(dtype)
         expected = visual_change(image.copy(), changed)
-        reference = Reference(image)
+        reference = ReferenceImage(image)
         image[:] = 0
         assert reference.visual_change(changed) == expected
 
     def test_it_is_frozen_and_travels_light(self) -> None:
         image = picture()
         viewing = Viewing(distance=40)
-        reference = Reference(image, viewing)
+        reference = ReferenceImage(image, viewing)
         expected = reference.visual_change(noisy(image, 5))
         with pytest.raises(AttributeError):
             reference.image = image  # type: ignore[misc]

@@ -22,7 +22,7 @@ from tests.visual_change.pictures import (
     shown,
 )
 
-from roadworthy.visual_change import Reference, vif, vif_pixel, visual_change, vsnr
+from roadworthy.visual_change import ReferenceImage, vif, vif_pixel, visual_change, vsnr
 
 
 @pytest.mark.parametrize("size", [(96, 128), (160, 224), (128, 96)])
@@ -72,7 +72,7 @@ def test_any_size_gives_sensible_numbers(
     image = picture(height, width, seed, contrast)
     if channels == 3:
         image = np.stack([image, image[::-1], image[:, ::-1]], axis=2)
-    reference = Reference(image)
+    reference = ReferenceImage(image)
     assert reference.vif(image) == 1.0
     assert reference.vif_pixel(image) == 1.0
     assert reference.vsnr(image) == math.inf
@@ -100,7 +100,7 @@ def test_images_of_a_few_pixels_are_their_reflections() -> None:
 def test_zero_exactly_where_vsnr_is_infinite_or_vif_above_one(noise: float, shift: int, seed: int) -> None:
     image = picture(64, 64, seed)
     changed = noisy(image + float(shift), noise, seed)
-    reference = Reference(image)
+    reference = ReferenceImage(image)
     fidelity = reference.vif(changed)
     expected = 0.0 if reference.vsnr(changed) == math.inf or fidelity > 1 else 1 - fidelity
     assert reference.visual_change(changed) == expected
@@ -130,7 +130,7 @@ class TestVisualChange:
     )
     def test_the_stronger_the_change_the_more_is_seen(self, changes: list[Callable[[Grey], Grey]]) -> None:
         image = picture()
-        reference = Reference(image)
+        reference = ReferenceImage(image)
         values = [reference.visual_change(change(image)) for change in changes]
         assert values == sorted(values)
         assert values[0] > 0
@@ -175,7 +175,7 @@ class TestFlatReference:
 
     @pytest.mark.parametrize("level", [0, 1, 128, 255])
     def test_the_more_noise_the_more_change(self, level: int) -> None:
-        reference = Reference(np.full((40, 50), level, np.uint8))
+        reference = ReferenceImage(np.full((40, 50), level, np.uint8))
         changes = [noisy(reference.image, scale) for scale in (2, 8, 30)]
         values = [reference.visual_change(change) for change in changes]
         assert values == sorted(values)
@@ -185,7 +185,7 @@ class TestFlatReference:
     def test_flat_along_one_direction(self) -> None:
         """The covariance of blocks is singular then: the pixels of a column are all the same."""
         for image in (np.tile(picture(1 + 15, 128)[:1], (90, 1)), np.tile(picture(128, 16)[:, :1], (1, 90))):
-            reference = Reference(image)
+            reference = ReferenceImage(image)
             assert reference.vif(image) == 1.0
             values = [reference.visual_change(noisy(image, scale)) for scale in (5, 20, 60)]
             assert values == sorted(values)

@@ -13,7 +13,7 @@ from tests.visual_change.pictures import CHANGES, noisy, picture, sharpened
 
 from roadworthy.errors import FrameError, InputError
 from roadworthy.visual_change import (
-    Reference,
+    ReferenceImage,
     Viewing,
     vif,
     vif_pixel,
@@ -87,7 +87,7 @@ class TestTheNumbersAreThoseOfArrays:
         np.testing.assert_allclose(
             whole, MEASURES[measure](references[:1], changes), rtol=0, atol=CLOSE[measure]
         )
-        monkeypatch.setattr("roadworthy.visual_change._tensors._measures.PIXELS_AT_ONCE", 3 * 40 * 50)
+        monkeypatch.setattr("roadworthy.visual_change._tensors.PIXELS_AT_ONCE", 3 * 40 * 50)
         np.testing.assert_allclose(on_device(measure, one, torch.from_numpy(changes)), whole, atol=1e-9)
         pairs = on_device(measure, torch.from_numpy(references), torch.from_numpy(changes))
         np.testing.assert_allclose(pairs, MEASURES[measure](references, changes), rtol=0, atol=CLOSE[measure])
@@ -143,7 +143,7 @@ class TestTensorsOfTheCPU:
         references, changes = batch(40, 50)
         expected = visual_changes(references, changes)
         assert (visual_changes(*map(torch.from_numpy, (references, changes))) == expected).all()
-        kept = visual_changes(Reference(references[0]), torch.from_numpy(changes))
+        kept = visual_changes(ReferenceImage(references[0]), torch.from_numpy(changes))
         assert (kept == visual_changes(references[:1], changes)).all()
 
 
@@ -193,4 +193,4 @@ class TestErrors:
         with pytest.raises(FrameError, match="must be a tensor, as the other is, got a ndarray"):
             visual_changes(image, elsewhere)
         with pytest.raises(InputError, match=r"pass the reference image as a tensor of shape \(1, height"):
-            visual_changes(Reference(picture()), elsewhere)
+            visual_changes(ReferenceImage(picture()), elsewhere)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from roadworthy.cases import Case, Drive, Requirement, Scalar, Verdict
+from roadworthy.cases import Case, RecordDrive, Requirement, Scalar, Verdict
 from roadworthy.runs import RunStore
 
 __all__ = ["PAIRS", "make_run"]
@@ -30,7 +30,7 @@ def make_run(folder: Path, pairs: int = PAIRS) -> None:
                 "frame": f"frame-{number:05d}",
                 "seed": number,
             }
-            case = Case(f"frame-{number:05d}", "R1", (Drive("x"),), known)
+            case = Case(f"frame-{number:05d}", "R1", (RecordDrive("x"),), known)
             margin = (number - pairs // 2) / pairs
             measures = {"before.1": 8.0, "after.1": 8.0 - margin, "margin.1": margin, "pixels.1": 3.0}
             verdict = Verdict.from_margin(case, margin, measures=measures)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.web.client import Browser, Client
 
-from roadworthy.cases import Case, Drive, Requirement, Verdict
+from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.runs import RunStore
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.asks import RulesAsk
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     with RunStore(folder, Requirement("R1", EVIL, "rules"), system="dave2") as store:
         for name, margin in (("a", -1.0), (EVIL, -2.0), ("c", 1.0)):
-            case = Case(name, "R1", (Drive("x"),), {"change.1": EVIL})
+            case = Case(name, "R1", (RecordDrive("x"),), {"change.1": EVIL})
             store.append(case, replace(Verdict.from_margin(case, margin), visual_change=abs(margin) / 10))
     return folder
 

@@ -28,7 +28,7 @@ from roadworthy.world import (
     replace,
     with_conditions,
 )
-from roadworthy.world.arrays import Flags, Ints
+from roadworthy.world.camera import Flags, Ints
 from roadworthy.world.raster import SUPERSAMPLING
 from roadworthy.world.sky import BACKDROP_FACES
 

@@ -22,7 +22,7 @@ from roadworthy.world import (
     track,
     with_conditions,
 )
-from roadworthy.world.simulation import FAULTS, Driver, Fault, faulty_driver
+from roadworthy.world.simulation import FAULTS, Driver, DriverFault, faulty_driver
 from roadworthy.world.track import LANE_CENTRE
 
 SAME_STEERING = 1.39  # degrees; what the RMT paper takes for the same angle
@@ -144,7 +144,7 @@ def test_more_rain_is_more_haste(scene: Scene) -> None:
 
 
 def test_drivers_are_found_by_name_or_by_fault() -> None:
-    own = Fault("asleep", "does nothing", lambda _: Signals(speed=0.0, steering=0.0))
+    own = DriverFault("asleep", "does nothing", lambda _: Signals(speed=0.0, steering=0.0))
     assert faulty_driver(own) is own.driver
     assert faulty_driver("sign-blind") is FAULTS["sign-blind"].driver
     with pytest.raises(InputError, match="unknown fault 'sign-blnd': did you mean 'sign-blind'"):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from roadworthy.errors import SceneError
-from roadworthy.world import Picture, Scene, Thing, classes, render, track
-from roadworthy.world.arrays import Flags, Floats, Indices, Ints
+from roadworthy.world import Picture, Scene, WorldObject, classes, render, track
+from roadworthy.world.camera import Flags, Floats, Indices, Ints
 from roadworthy.world.painter import NEAR
 from roadworthy.world.sky import BACKDROP_FACES
 
@@ -35,7 +35,7 @@ def test_the_painter_shows_the_nearest_face(picture: Picture) -> None:
 
 
 def test_more_faces_than_numbers_for_them_are_refused() -> None:
-    crowd = tuple(Thing(20_000 + k, "vehicle", 105.0, 1.75, kind="school bus") for k in range(600))
+    crowd = tuple(WorldObject(20_000 + k, "vehicle", 105.0, 1.75, kind="school bus") for k in range(600))
     with pytest.raises(SceneError, match="600 things in view are too many"):
         render(Scene(track("meadow"), 100.0, actors=crowd))
 

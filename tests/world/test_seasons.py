@@ -17,7 +17,7 @@ from roadworthy.world import (
     Conditions,
     Picture,
     Scene,
-    Thing,
+    WorldObject,
     boxes_of,
     careful_driver,
     cautions,
@@ -28,7 +28,7 @@ from roadworthy.world import (
     track,
     with_conditions,
 )
-from roadworthy.world.arrays import Flags, Floats
+from roadworthy.world.camera import Flags, Floats
 from roadworthy.world.sky import panorama
 
 
@@ -97,7 +97,9 @@ def test_snow_lies_on_hills_roofs_and_conifers_and_along_the_edge_of_the_road() 
     assert _mean(winter, hills).mean() > _mean(summer, hills).mean() + 10
     assert (whiter[summer.labels == classes.BUILDING] > 40).mean() > 0.05
     assert 0.03 < (whiter[(summer.labels == classes.ROAD) & (summer.depth < 15)] > 12).mean() < 0.15
-    firs = tuple(Thing(k + 1, "tree", kind="conifer", s=118.0 + k, d=3.0 * k - 9, look=k) for k in range(7))
+    firs = tuple(
+        WorldObject(k + 1, "tree", kind="conifer", s=118.0 + k, d=3.0 * k - 9, look=k) for k in range(7)
+    )
     snowy = _render(Scene(track("meadow"), s=100, actors=firs), season="winter")
     near = (snowy.labels == classes.TREE) & (snowy.depth < 40)
     assert 0.3 < (snowy.image[near].min(axis=1) > 150).mean() < 0.6, "needles stay between the snow"
@@ -144,7 +146,7 @@ def test_snow_lies_in_winter_whatever_falls(weather: str, time: str) -> None:
 
 
 def test_crowns_turn_from_fresh_green_to_red_and_lose_their_leaves() -> None:
-    trees = tuple(Thing(k + 1, "tree", s=118.0 + k, d=3.0 * k - 9, look=k) for k in range(7))
+    trees = tuple(WorldObject(k + 1, "tree", s=118.0 + k, d=3.0 * k - 9, look=k) for k in range(7))
     scene = Scene(track("meadow"), s=100, actors=trees)
     pictures = {season: _render(scene, season=season) for season in SEASONS}
     crown = pictures["summer"].labels == classes.TREE
@@ -166,7 +168,9 @@ def test_the_sun_of_winter_stands_lower_and_throws_longer_shadows() -> None:
     heights = [Conditions(season=season).light.sun_direction[2] for season in ("summer", "winter")]
     assert heights[1] < 0.6 * heights[0]
     scene = Scene(
-        track("meadow"), s=100, actors=tuple(Thing(k + 1, "pole", s=120, d=3.0 * k - 9) for k in range(7))
+        track("meadow"),
+        s=100,
+        actors=tuple(WorldObject(k + 1, "pole", s=120, d=3.0 * k - 9) for k in range(7)),
     )
     shadow = [(_render(scene, season=season).influence.cast > 0).sum() for season in ("summer", "winter")]
     assert shadow[1] > 1.3 * shadow[0]
@@ -174,7 +178,7 @@ def test_the_sun_of_winter_stands_lower_and_throws_longer_shadows() -> None:
 
 @pytest.mark.parametrize("kind", ["broadleaf", "bush"])
 def test_bare_branches_throw_a_thin_shadow(kind: str) -> None:
-    scene = Scene(track("meadow"), s=100, actors=(Thing(1, "tree", kind=kind, s=115, d=4),))
+    scene = Scene(track("meadow"), s=100, actors=(WorldObject(1, "tree", kind=kind, s=115, d=4),))
     darkest = [int(_render(scene, season=season).influence.cast.max()) for season in ("summer", "winter")]
     assert 0 < darkest[1] < 0.6 * darkest[0]
 

@@ -11,29 +11,28 @@
 
 from __future__ import annotations
 
-from roadworthy.bbsl.array_coordinates import RaggedBoxes
+from roadworthy.bbsl.arrays import RaggedBoxes
 from roadworthy.bbsl.batches import Outcomes
-from roadworthy.bbsl.binding_files import load_bindings
-from roadworthy.bbsl.bindings import Bindings, PerFrame, Source, View
-from roadworthy.bbsl.evaluation import Outcome
+from roadworthy.bbsl.bindings import Bindings, FrameView, PerFrame, Source, load_bindings
+from roadworthy.bbsl.evaluation import SpecificationOutcome
 from roadworthy.bbsl.parsing import load, parse
-from roadworthy.bbsl.problems import Problem, SpecificationError
 from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import SpecificationError, SpecificationProblem
 from roadworthy.bbsl.values import Box, Interval
 
 __all__ = [
     "Bindings",
     "Box",
     "Interval",
-    "Outcome",
+    "SpecificationOutcome",
     "Outcomes",
     "PerFrame",
-    "Problem",
+    "SpecificationProblem",
     "RaggedBoxes",
     "Source",
     "Spec",
     "SpecificationError",
-    "View",
+    "FrameView",
     "load",
     "load_bindings",
     "parse",

@@ -1,4 +1,4 @@
-"""Values of BBSL for many rows at once, and their relations: Definitions 1 to 7 over arrays.
+"""Values of BBSL for many frames at once, as arrays, and the bindings that give them.
 
 Where a row has no value, its numbers are NaN. Every comparison with NaN is false, so a relation that is
 neither true nor false there is found by asking for both; nothing else keeps account of what is known. Arrays
@@ -7,11 +7,19 @@ have one entry for each row, or none of their axes where all rows are alike.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from roadworthy.bbsl.specification import ExternalFunction
+from roadworthy.bbsl.syntax import Type
+from roadworthy.bbsl.type_checking import Axis
+from roadworthy.bbsl.values import Box, Interval, Value, as_numbers, height_is_missing, size_is_missing
+from roadworthy.errors import InputError
+from roadworthy.frames import Boxes
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -276,3 +284,317 @@ def _swept(ends: Array) -> Array:
             reached = np.where(here, np.maximum(reached, high[:, box]), reached)
         total += np.where(start < stop, (stop - start) * height, 0.0)
     return total
+
+
+@dataclass(frozen=True)
+class RaggedBoxes:
+    """The boxes of many frames, laid end to end.
+
+    Attributes:
+        xyxy: All boxes in image pixels, those of the first frame first, shape (m, 4).
+        counts: How many of them each frame has, shape (n,); -1 where a frame has no value.
+
+    Raises:
+        InputError: The counts are not those of the boxes.
+
+    Example:
+        >>> RaggedBoxes.of([[[0, 0, 2, 2], [1, 1, 3, 3]], [], None]).counts.tolist()
+        [2, 0, -1]
+    """
+
+    xyxy: Array
+    counts: Rows
+
+    def __post_init__(self) -> None:
+        xyxy, counts = np.asarray(self.xyxy), np.asarray(self.counts)
+        if xyxy.ndim != 2 or xyxy.shape[1] != 4:
+            raise InputError(f"the boxes of all frames must have shape (m, 4), got {xyxy.shape}")
+        if counts.ndim != 1 or counts.dtype.kind not in "iu":
+            raise InputError(f"expected a whole number of boxes for each frame, got {self.counts!r}")
+        if np.maximum(counts, 0).sum() != len(xyxy):
+            raise InputError(
+                f"the frames must have as many boxes as there are, {len(xyxy)}, "
+                f"got {np.maximum(counts, 0).sum()}"
+            )
+        object.__setattr__(self, "xyxy", xyxy)
+        object.__setattr__(self, "counts", counts)
+
+    @classmethod
+    def of(cls, frames: Sequence[Any]) -> RaggedBoxes:
+        """Lay out the boxes of frames: for each a `Boxes`, something of shape (k, 4), or None.
+
+        Raises:
+            InputError: Something else is among them.
+        """
+        parts, counts = [], []
+        for index, frame in enumerate(frames):
+            rows = frame.xyxy if isinstance(frame, Boxes) else [] if frame is None else frame
+            try:
+                part = as_numbers(rows)
+            except (TypeError, ValueError):
+                raise InputError(f"the boxes of frame {index} must be numbers, got {rows!r}") from None
+            part = part.reshape(0, 4) if part.size == 0 else part
+            if part.ndim != 2 or part.shape[1] != 4:
+                raise InputError(f"the boxes of frame {index} must have shape (k, 4), got {part.shape}")
+            parts.append(part)
+            counts.append(-1 if frame is None else len(part))
+        whole = np.concatenate(parts) if parts else np.zeros((0, 4))
+        return cls(whole, np.asarray(counts, np.intp))
+
+
+class ArrayCoordinates:
+    """Turns what functions are bound to into values for every frame.
+
+    Args:
+        functions: The external functions that are used.
+        bindings: What they are bound to.
+        height: The height of the images, one for all or one for each.
+        width: Their width.
+        count: The number of frames, where nothing else tells it.
+
+    Raises:
+        InputError: Values do not fit together.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, ExternalFunction],
+        bindings: Mapping[str, Any],
+        height: Any,
+        width: Any,
+        count: int | None,
+    ) -> None:
+        self._given: dict[str, Any] = {}
+        if count is not None and count < 0:
+            raise InputError(f"count must be a number of frames, got {count}")
+        sizes: dict[str, int] = {} if count is None else {"count": count}
+        for name, function in functions.items():
+            if function.parameters:
+                continue
+            bound = bindings[name]
+            value = _array(bound() if callable(bound) else bound, function.result, name)
+            self._given[name] = value
+            many = _COLUMNS[function.result]
+            if isinstance(value, RaggedBoxes):
+                sizes[f"{name}()"] = len(value.counts)
+            elif many is not None and value.ndim > many:
+                sizes[f"{name}()"] = len(value)
+        self.height = _size(height, "height", sizes)
+        self.width = _size(width, "width", sizes)
+        if len(set(sizes.values())) > 1:
+            told = ", ".join(f"{name} {size}" for name, size in sizes.items())
+            raise InputError(f"all bindings must be for the same number of frames, got {told}")
+        self.count = next(iter(sizes.values()), 1)
+
+    def image(self) -> BoxArrays:
+        """Return IMG for every frame.
+
+        Raises:
+            InputError: The size of the images is not known.
+        """
+        if self.width is None or self.height is None:
+            raise size_is_missing()
+        return BoxArrays(
+            Intervals(np.zeros_like(self.width), self.width),
+            Intervals(np.zeros_like(self.height), self.height),
+        )
+
+    def value(self, function: ExternalFunction, axis: Axis) -> Many:
+        """Return the values of a function without parameters in every frame."""
+        given, name = self._given[function.name], function.name
+        match function.result:
+            case Type.BOOL:
+                return Kleene(given == 1, given == 0)
+            case Type.REAL:
+                return Reals(given)
+            case Type.INTERVAL:
+                return self._interval(given, name, axis)
+            case Type.BB:
+                return self._box(given, name)
+            case Type.SET_BB:
+                return self._sets(given, name)
+
+    def _interval(self, given: Array, name: str, axis: Axis) -> Intervals:
+        if axis == "both":
+            raise InputError(f"{name}() is compared with intervals on both axes: declare two functions")
+        pair = _ordered(given[..., 0], given[..., 1], name)
+        return self._turned(pair, name) if axis == "y" else pair
+
+    def _turned(self, pair: Intervals, name: str, height: Array | None = None) -> Intervals:
+        height = self.height if height is None else height
+        if height is None:
+            raise height_is_missing(name)
+        return Intervals(height - pair.upper, height - pair.lower)
+
+    def _box(self, given: Array, name: str, height: Array | None = None) -> BoxArrays:
+        missing = np.asarray(np.isnan(given).any(axis=-1))
+        if missing.any():
+            given = np.where(missing[..., None], np.nan, given)
+        left, top, right, bottom = np.moveaxis(given, -1, 0)
+        x, y = _ordered(left, right, name), _ordered(top, bottom, name)
+        return BoxArrays(x, self._turned(y, name, height))
+
+    def _sets(self, given: RaggedBoxes | Array | None, name: str) -> Sets:
+        if given is None:
+            given = RaggedBoxes(np.zeros((0, 4)), np.full(self.count, -1, np.intp))
+        if not isinstance(given, RaggedBoxes):
+            given = RaggedBoxes(np.tile(given, (self.count, 1)), np.full(self.count, len(given), np.intp))
+        if np.isnan(given.xyxy).any():
+            row = int(np.isnan(given.xyxy).any(axis=1).argmax())
+            raise InputError(f"box {row} of {name}() has a number that is NaN: leave the box out")
+        if np.isinf(given.xyxy).any():
+            raise InputError(f"{name}() must be finite")
+        counts = np.maximum(given.counts, 0)
+        height = self.height
+        if height is not None and height.ndim:
+            height = np.repeat(height, counts)
+        return Sets(self._box(given.xyxy, name, height), counts, given.counts >= 0)
+
+
+_COLUMNS: dict[Type, int | None] = {
+    Type.BOOL: 0,
+    Type.REAL: 0,
+    Type.INTERVAL: 1,
+    Type.BB: 1,
+    Type.SET_BB: None,
+}
+"""How many axes a value for all frames has; None where an array is never one value for each frame."""
+
+
+_ENDS = {Type.INTERVAL: 2, Type.BB: 4, Type.SET_BB: 4}
+"""How many numbers an interval, or a box, is given by."""
+
+
+def _array(value: Any, kind: Type, name: str) -> Any:
+    """Return what a function is bound to as an array of numbers, or as ragged boxes; None for no set."""
+    if isinstance(value, RaggedBoxes):
+        if kind is not Type.SET_BB:
+            raise InputError(f"{name}() is {kind}, got sets of boxes")
+        return value
+    if kind is Type.SET_BB and value is None:
+        return None
+    if isinstance(value, (Interval, Box)) or (
+        isinstance(value, (list, tuple)) and any(isinstance(one, (Interval, Box)) for one in value)
+    ):
+        raise InputError(f"{name}() must be given in image pixels, as numbers, for many frames at once")
+    if isinstance(value, Boxes):
+        value = value.xyxy
+    if kind is Type.SET_BB and isinstance(value, (list, tuple)) and not _is_one_set(value):
+        return RaggedBoxes.of(value)
+    if isinstance(value, (list, tuple)) and kind in (Type.INTERVAL, Type.BB):
+        nothing = (np.nan,) * _ENDS[kind]
+        value = [nothing if one is None else one for one in value]
+    try:
+        array = as_numbers(value, truth=kind is Type.BOOL)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}() is {kind}: expected numbers, got {value!r}") from None
+    return _checked(array, kind, name)
+
+
+def _is_one_set(value: Sequence[Any]) -> bool:
+    """Whether a list holds the boxes of one set, for all frames, and not one set for each frame."""
+    return bool(value) and all(
+        isinstance(one, (list, tuple, np.ndarray)) and np.shape(one) == (4,) for one in value
+    )
+
+
+def _checked(array: Array, kind: Type, name: str) -> Array:
+    if kind is Type.BOOL:
+        if array.ndim > 1 or not (np.isnan(array) | (array == 0) | (array == 1)).all():
+            raise InputError(f"{name}() must be true or false in each frame, NaN where that is not known")
+        return array
+    shapes = {Type.REAL: "(n,)", Type.INTERVAL: "(n, 2)", Type.BB: "(n, 4)", Type.SET_BB: "(k, 4)"}
+    if kind in (Type.INTERVAL, Type.BB) and array.ndim == 0 and np.isnan(array):
+        return np.full(_ENDS[kind], np.nan)
+    fits = array.ndim <= 1 if kind is Type.REAL else array.ndim in (1, 2) and array.shape[-1] == _ENDS[kind]
+    if not fits or (kind is Type.SET_BB and array.ndim != 2):
+        raise InputError(f"{name}() is {kind}: expected shape {shapes[kind]}, got {array.shape}")
+    if np.isinf(array).any():
+        raise InputError(f"{name}() must be finite")
+    return array
+
+
+def _size(value: Any, what: str, sizes: dict[str, int]) -> Array | None:
+    if value is None:
+        return None
+    try:
+        array = as_numbers(value)
+    except (TypeError, ValueError):
+        array = np.zeros(1)
+    if array.ndim > 1 or not ((array > 0) & (array < np.inf)).all():
+        raise InputError(f"{what} must be a number of pixels, or one for each frame, got {value!r}")
+    if array.ndim:
+        sizes[what] = len(array)
+    return array
+
+
+def _ordered(lower: Array, upper: Array, name: str) -> Intervals:
+    """Return intervals; without a value in both ends where one end has none."""
+    wrong = np.atleast_1d(lower > upper)
+    if wrong.any():
+        row = int(wrong.argmax())
+        ends = f"[{np.atleast_1d(lower)[row]:g}, {np.atleast_1d(upper)[row]:g}]"
+        raise InputError(f"{name}() has a lower end above its upper end in row {row}: {ends}")
+    missing = np.isnan(lower) | np.isnan(upper)
+    if missing.any():
+        lower, upper = np.where(missing, np.nan, lower), np.where(missing, np.nan, upper)
+    return Intervals(lower, upper)
+
+
+def one_value(values: Many, row: int) -> Value:
+    """Return the value of one row as `evaluation` has it."""
+    one = values.taken(np.array([row]))
+    match one:
+        case Kleene():
+            return True if one.true.item() else False if one.false.item() else None
+        case Reals():
+            return None if np.isnan(one.value.item()) else one.value.item()
+        case Intervals():
+            return _pair(one)
+        case BoxArrays():
+            x, y = _pair(one.x), _pair(one.y)
+            return None if x is None or y is None else Box(x, y)
+    if not one.known.item():
+        return None
+    boxes = (one.boxes.taken(np.array([index])) for index in range(int(one.counts.item())))
+    return tuple(Box(Interval(*_ends(box.x)), Interval(*_ends(box.y))) for box in boxes)
+
+
+def _ends(one: Intervals) -> tuple[float, float]:
+    return one.lower.item(), one.upper.item()
+
+
+def _pair(one: Intervals) -> Interval | None:
+    ends = Interval(*_ends(one))
+    return None if np.isnan(ends.lower) else ends
+
+
+def many_values(values: Sequence[Any], kind: Type) -> Many:
+    """Return values as `evaluation` has them, one for each row, as arrays."""
+    match kind:
+        case Type.BOOL:
+            return Kleene(
+                np.array([one is True for one in values], np.bool_),
+                np.array([one is False for one in values], np.bool_),
+            )
+        case Type.REAL:
+            return Reals(np.array([np.nan if one is None else one for one in values], np.float64))
+        case Type.INTERVAL:
+            return _intervals(values)
+        case Type.BB:
+            return _boxes(values)
+    flat = [box for one in values if one is not None for box in one]
+    counts = np.array([0 if one is None else len(one) for one in values], np.intp)
+    return Sets(_boxes(flat), counts, np.array([one is not None for one in values], np.bool_))
+
+
+def _intervals(values: Sequence[Interval | None]) -> Intervals:
+    ends = np.array([(np.nan, np.nan) if one is None else one for one in values], np.float64).reshape(-1, 2)
+    return Intervals(ends[:, 0], ends[:, 1])
+
+
+def _boxes(values: Sequence[Box | None]) -> BoxArrays:
+    return BoxArrays(
+        _intervals([None if one is None else one.x for one in values]),
+        _intervals([None if one is None else one.y for one in values]),
+    )

@@ -15,44 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.bbsl.array_coordinates import ArrayCoordinates, many_values, one_value
-from roadworthy.bbsl.arrays import (
-    BoxArrays,
-    Intervals,
-    Kleene,
-    Many,
-    Reals,
-    Rows,
-    Sets,
-    areas,
-    common,
-    joined,
-)
+from roadworthy.bbsl import arrays, syntax
 from roadworthy.bbsl.evaluation import Evaluator, Prepared, require_one_frame
-from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
-from roadworthy.bbsl.syntax import (
-    And,
-    BoxLiteral,
-    Call,
-    Combination,
-    Expression,
-    Image,
-    IntervalLiteral,
-    Name,
-    Not,
-    Number,
-    Operator,
-    Or,
-    Projection,
-    Quantified,
-    Ratio,
-    Relation,
-    SetLiteral,
-    Truth,
-    Type,
-    Width,
-    children,
-)
+from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Spec
 from roadworthy.bbsl.values import Coordinates, Value
 
 
@@ -111,14 +76,14 @@ def evaluate_many(
     require_one_frame(spec)
     prepared = spec.prepared
     prepared.check_bound(bindings)
-    coordinates = ArrayCoordinates(prepared.functions, bindings, height, width, count)
+    coordinates = arrays.ArrayCoordinates(prepared.functions, bindings, height, width, count)
     rows = _Rows(prepared, bindings, coordinates, np.arange(coordinates.count))
-    applies = Kleene.constant(True) if spec.precondition is None else rows.condition(spec.precondition)
+    applies = arrays.Kleene.constant(True) if spec.precondition is None else rows.condition(spec.precondition)
     values = {}
     for case in spec.case_blocks:
         held = rows.case(case)
         # Where the specification does not apply it says nothing, neither true nor false.
-        values[case.label] = Kleene(held.true & applies.true, held.false & applies.true).numbers(
+        values[case.label] = arrays.Kleene(held.true & applies.true, held.false & applies.true).numbers(
             coordinates.count
         )
     return Outcomes(applies.numbers(coordinates.count), values)
@@ -131,8 +96,8 @@ class _Rows:
         self,
         prepared: Prepared,
         bindings: Mapping[str, Any],
-        coordinates: ArrayCoordinates,
-        frames: Rows,
+        coordinates: arrays.ArrayCoordinates,
+        frames: arrays.Rows,
         outer: _Rows | None = None,
     ) -> None:
         self._prepared = prepared
@@ -141,57 +106,57 @@ class _Rows:
         # Of each row the row of the outer context that it belongs to; of the outermost, the frame.
         self._frames = frames
         self._outer = outer
-        self._functions: dict[str, Many] = {}
-        self._names: dict[str, Many] = {}
+        self._functions: dict[str, arrays.Many] = {}
+        self._names: dict[str, arrays.Many] = {}
 
-    def case(self, case: Case) -> Kleene:
+    def case(self, case: CaseClause) -> arrays.Kleene:
         """Say whether a case holds."""
         self._names = {}
         for let in case.lets:
             self._names[let.name] = _as_type(self.value(let.value), let.type)
         return self.condition(case.condition)
 
-    def condition(self, part: Expression) -> Kleene:
+    def condition(self, part: syntax.Expression) -> arrays.Kleene:
         """Say whether a condition holds."""
         value = self.value(part)
-        assert isinstance(value, Kleene)  # the types were checked
+        assert isinstance(value, arrays.Kleene)  # the types were checked
         return value
 
-    def value(self, part: Expression) -> Many:
+    def value(self, part: syntax.Expression) -> arrays.Many:
         """Return the values of an expression."""
         match part:
-            case Number():
-                return Reals(np.asarray(part.value))
-            case Truth():
-                return Kleene.constant(part.value)
-            case Name():
+            case syntax.RealNumber():
+                return arrays.Reals(np.asarray(part.value))
+            case syntax.TruthConstant():
+                return arrays.Kleene.constant(part.value)
+            case syntax.Name():
                 return self._named(part.name)
-            case Image():
+            case syntax.ImageBox():
                 return self._coordinates.image().taken(self._roots())
-            case Call():
+            case syntax.FunctionCall():
                 return self._call(part)
-            case Not():
+            case syntax.Not():
                 return ~self.condition(part.operand)
-            case And():
+            case syntax.And():
                 return reduce(and_, (self.condition(one) for one in part.operands))
-            case Or():
+            case syntax.Disjunction():
                 return reduce(or_, (self.condition(one) for one in part.operands))
-            case Quantified():
+            case syntax.Quantified():
                 return self._quantified(part)
-            case SetLiteral():
+            case syntax.SetLiteral():
                 return self._set([self.value(one) for one in part.boxes])
-        return _COMPUTED[type(part)](part, *(self.value(one) for one in children(part)))
+        return _COMPUTED[type(part)](part, *(self.value(one) for one in syntax.children(part)))
 
-    def _named(self, name: str) -> Many:
+    def _named(self, name: str) -> arrays.Many:
         if name not in self._names:
             assert self._outer is not None  # the types were checked
             self._names[name] = self._outer._named(name).taken(self._frames)
         return self._names[name]
 
-    def _roots(self) -> Rows:
+    def _roots(self) -> arrays.Rows:
         return self._frames if self._outer is None else self._outer._roots()[self._frames]
 
-    def _call(self, part: Call) -> Many:
+    def _call(self, part: syntax.FunctionCall) -> arrays.Many:
         function = self._prepared.functions[part.function]
         if function.parameters:
             return self._call_rows(function, [self.value(one) for one in part.arguments])
@@ -203,7 +168,7 @@ class _Rows:
             )
         return self._functions[function.name]
 
-    def _call_rows(self, function: ExternalFunction, arguments: list[Many]) -> Many:
+    def _call_rows(self, function: ExternalFunction, arguments: list[arrays.Many]) -> arrays.Many:
         """Ask a function with parameters row by row: what users write takes one box, not arrays."""
         heights, widths = self._coordinates.height, self._coordinates.width
         typed = [_as_type(one, kind) for one, kind in zip(arguments, function.parameters, strict=True)]
@@ -212,12 +177,12 @@ class _Rows:
             height = None if heights is None else float(heights[frame] if heights.ndim else heights)
             width = None if widths is None else float(widths[frame] if widths.ndim else widths)
             caller = Evaluator(self._prepared, self._bindings, Coordinates(height, width))
-            answers.append(caller.call(function, [one_value(argument, row) for argument in typed]))
-        return many_values(answers, function.result)
+            answers.append(caller.call(function, [arrays.one_value(argument, row) for argument in typed]))
+        return arrays.many_values(answers, function.result)
 
-    def _quantified(self, part: Quantified) -> Kleene:
+    def _quantified(self, part: syntax.Quantified) -> arrays.Kleene:
         sets = self.value(part.boxes)
-        assert isinstance(sets, Sets)  # the types were checked
+        assert isinstance(sets, arrays.Sets)  # the types were checked
         owners, count = sets.owners(), len(sets.counts)
         inner = _Rows(self._prepared, self._bindings, self._coordinates, owners, self)
         inner._names[part.variable] = sets.boxes
@@ -225,91 +190,97 @@ class _Rows:
         true = np.bincount(owners[np.broadcast_to(held.true, owners.shape)], minlength=count)
         false = np.bincount(owners[np.broadcast_to(held.false, owners.shape)], minlength=count)
         if part.quantifier == "forall":
-            return Kleene((true == sets.counts) & sets.known, false > 0)
-        return Kleene(true > 0, (false == sets.counts) & sets.known)
+            return arrays.Kleene((true == sets.counts) & sets.known, false > 0)
+        return arrays.Kleene(true > 0, (false == sets.counts) & sets.known)
 
-    def _set(self, boxes: list[Many]) -> Sets:
+    def _set(self, boxes: list[arrays.Many]) -> arrays.Sets:
         count = len(self._frames)
         singles = [_single(box, count) for box in boxes]
-        nothing = Intervals(np.zeros(0), np.zeros(0))
-        empty = Sets(BoxArrays(nothing, nothing), np.zeros(count, np.intp), np.ones(count, np.bool_))
-        return joined([empty, *singles])
+        nothing = arrays.Intervals(np.zeros(0), np.zeros(0))
+        empty = arrays.Sets(
+            arrays.BoxArrays(nothing, nothing), np.zeros(count, np.intp), np.ones(count, np.bool_)
+        )
+        return arrays.joined([empty, *singles])
 
 
-def _single(box: Many, count: int) -> Sets:
+def _single(box: arrays.Many, count: int) -> arrays.Sets:
     """Return the sets that hold one box each; not known where the box is not."""
-    assert isinstance(box, BoxArrays)
+    assert isinstance(box, arrays.BoxArrays)
     ends = (box.x.lower, box.x.upper, box.y.lower, box.y.upper)
     left, right, low, high = (np.broadcast_to(one, count) for one in ends)
-    whole = BoxArrays(Intervals(left, right), Intervals(low, high))
+    whole = arrays.BoxArrays(arrays.Intervals(left, right), arrays.Intervals(low, high))
     known = ~whole.missing()
-    return Sets(whole.taken(np.flatnonzero(known)), known.astype(np.intp), known)
+    return arrays.Sets(whole.taken(np.flatnonzero(known)), known.astype(np.intp), known)
 
 
-def _as_type(value: Many, kind: Type) -> Many:
+def _as_type(value: arrays.Many, kind: syntax.Type) -> arrays.Many:
     """Return ends of projections as reals where those are asked for."""
-    return Reals(value.lower) if kind is Type.REAL and isinstance(value, Intervals) else value
+    return (
+        arrays.Reals(value.lower)
+        if kind is syntax.Type.REAL and isinstance(value, arrays.Intervals)
+        else value
+    )
 
 
-def _as_reals(value: Many) -> Reals:
-    found = _as_type(value, Type.REAL)
-    assert isinstance(found, Reals)
+def _as_reals(value: arrays.Many) -> arrays.Reals:
+    found = _as_type(value, syntax.Type.REAL)
+    assert isinstance(found, arrays.Reals)
     return found
 
 
-def _projection(part: Expression, box: Many) -> Intervals:
-    assert isinstance(part, Projection)
-    assert isinstance(box, BoxArrays)
+def _projection(part: syntax.Expression, box: arrays.Many) -> arrays.Intervals:
+    assert isinstance(part, syntax.AxisProjection)
+    assert isinstance(box, arrays.BoxArrays)
     side = box.x if part.axis == "x" else box.y
     if part.end is None:
         return side
     end = side.lower if part.end == "lower" else side.upper
-    return Intervals(end, end)
+    return arrays.Intervals(end, end)
 
 
-def _width(_: Expression, interval: Many) -> Reals:
-    assert isinstance(interval, Intervals)
-    return Reals(np.maximum(interval.upper - interval.lower, 0.0))
+def _width(_: syntax.Expression, interval: arrays.Many) -> arrays.Reals:
+    assert isinstance(interval, arrays.Intervals)
+    return arrays.Reals(np.maximum(interval.upper - interval.lower, 0.0))
 
 
-def _literal(_: Expression, lower: Many, upper: Many) -> Intervals:
+def _literal(_: syntax.Expression, lower: arrays.Many, upper: arrays.Many) -> arrays.Intervals:
     low, high = np.broadcast_arrays(_as_reals(lower).value, _as_reals(upper).value)
     known = low <= high
-    return Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan))
+    return arrays.Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
 
-def _box(_: Expression, x: Many, y: Many) -> BoxArrays:
-    assert isinstance(x, Intervals)
-    assert isinstance(y, Intervals)
+def _box(_: syntax.Expression, x: arrays.Many, y: arrays.Many) -> arrays.BoxArrays:
+    assert isinstance(x, arrays.Intervals)
+    assert isinstance(y, arrays.Intervals)
     # A side without a value compares as false, and so does an empty one.
     missing = ~((x.lower <= x.upper) & (y.lower <= y.upper))
     x, y = (
-        Intervals(np.where(missing, np.nan, one.lower), np.where(missing, np.nan, one.upper))
+        arrays.Intervals(np.where(missing, np.nan, one.lower), np.where(missing, np.nan, one.upper))
         for one in (x, y)
     )
-    return BoxArrays(x, y)
+    return arrays.BoxArrays(x, y)
 
 
-def _ratio(_: Expression, part: Many, whole: Many) -> Reals:
-    assert isinstance(part, Sets)
-    assert isinstance(whole, Sets)
-    size = areas(whole)
+def _ratio(_: syntax.Expression, part: arrays.Many, whole: arrays.Many) -> arrays.Reals:
+    assert isinstance(part, arrays.Sets)
+    assert isinstance(whole, arrays.Sets)
+    size = arrays.areas(whole)
     size = np.where(size > 0, size, np.nan)
-    return Reals(areas(part) / size)
+    return arrays.Reals(arrays.areas(part) / size)
 
 
-def _combination(part: Expression, left: Many, right: Many) -> Many:
-    assert isinstance(part, Combination)
-    if isinstance(left, Intervals):
-        assert isinstance(right, Intervals)
+def _combination(part: syntax.Expression, left: arrays.Many, right: arrays.Many) -> arrays.Many:
+    assert isinstance(part, syntax.Combination)
+    if isinstance(left, arrays.Intervals):
+        assert isinstance(right, arrays.Intervals)
         return left.meet(right)
-    assert isinstance(left, Sets)
-    assert isinstance(right, Sets)
-    return joined([left, right]) if part.operator == "union" else common(left, right)
+    assert isinstance(left, arrays.Sets)
+    assert isinstance(right, arrays.Sets)
+    return arrays.joined([left, right]) if part.operator == "union" else arrays.common(left, right)
 
 
-def _relation(part: Expression, left: Many, right: Many) -> Kleene:
-    assert isinstance(part, Relation)
+def _relation(part: syntax.Expression, left: arrays.Many, right: arrays.Many) -> arrays.Kleene:
+    assert isinstance(part, syntax.BoxRelation)
     operator = part.operator
     if operator in (">", ">=", "superset", "superseteq"):
         left, right = right, left
@@ -317,19 +288,19 @@ def _relation(part: Expression, left: Many, right: Many) -> Kleene:
     if operator == "<=":
         return _as_reals(left).below(_as_reals(right), strictly=False)
     if operator == "in":
-        left = Intervals(_as_reals(left).value, _as_reals(left).value)
+        left = arrays.Intervals(_as_reals(left).value, _as_reals(left).value)
         operator = "subseteq"
-    if isinstance(left, Reals) and isinstance(right, Reals):
+    if isinstance(left, arrays.Reals) and isinstance(right, arrays.Reals):
         return left.same(right) if operator == "=" else left.below(right, strictly=True)
-    if isinstance(left, Kleene):
-        assert isinstance(right, Kleene)
+    if isinstance(left, arrays.Kleene):
+        assert isinstance(right, arrays.Kleene)
         return left.same(right)
-    if isinstance(left, (Reals, Intervals)):
+    if isinstance(left, (arrays.Reals, arrays.Intervals)):
         return _positions(operator, _as_intervals(left), _as_intervals(right))
     return _positions(operator, left, right)
 
 
-def _positions(operator: str, left: Any, right: Any) -> Kleene:
+def _positions(operator: str, left: Any, right: Any) -> arrays.Kleene:
     """Compare two intervals, or two boxes."""
     match operator:
         case "=":
@@ -342,25 +313,25 @@ def _positions(operator: str, left: Any, right: Any) -> Kleene:
             held = left.within(right)
         case _:
             held = left.within(right) & ~left.same(right)
-    assert isinstance(held, Kleene)
+    assert isinstance(held, arrays.Kleene)
     return held
 
 
-def _as_intervals(value: Many) -> Intervals:
-    if isinstance(value, Reals):
-        return Intervals(value.value, value.value)
-    assert isinstance(value, Intervals)
+def _as_intervals(value: arrays.Many) -> arrays.Intervals:
+    if isinstance(value, arrays.Reals):
+        return arrays.Intervals(value.value, value.value)
+    assert isinstance(value, arrays.Intervals)
     return value
 
 
-_MIRRORED: dict[str, Operator] = {">": "<", ">=": "<=", "superset": "subset", "superseteq": "subseteq"}
+_MIRRORED: dict[str, syntax.Operator] = {">": "<", ">=": "<=", "superset": "subset", "superseteq": "subseteq"}
 
-_COMPUTED: dict[type[Expression], Callable[..., Many]] = {
-    Projection: _projection,
-    Width: _width,
-    Ratio: _ratio,
-    IntervalLiteral: _literal,
-    BoxLiteral: _box,
-    Combination: _combination,
-    Relation: _relation,
+_COMPUTED: dict[type[syntax.Expression], Callable[..., arrays.Many]] = {
+    syntax.AxisProjection: _projection,
+    syntax.Width: _width,
+    syntax.Ratio: _ratio,
+    syntax.IntervalLiteral: _literal,
+    syntax.BoxLiteral: _box,
+    syntax.Combination: _combination,
+    syntax.BoxRelation: _relation,
 }

@@ -15,31 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from roadworthy.bbsl.problems import SpecificationError, nearest
-from roadworthy.bbsl.specification import Case, ExternalFunction, Spec
-from roadworthy.bbsl.syntax import (
-    And,
-    BoxLiteral,
-    Call,
-    Combination,
-    Expression,
-    Image,
-    IntervalLiteral,
-    Name,
-    Not,
-    Number,
-    Or,
-    Projection,
-    Quantified,
-    Ratio,
-    Relation,
-    SetLiteral,
-    Truth,
-    Type,
-    Width,
-    children,
-    walk,
-)
+from roadworthy.bbsl import syntax
+from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Spec
 from roadworthy.bbsl.type_checking import Axis, Slot, find_axes, find_problems
 from roadworthy.bbsl.values import (
     EMPTY,
@@ -58,7 +35,7 @@ from roadworthy.errors import InputError
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SpecificationOutcome:
     """What a specification says of one frame.
 
     Attributes:
@@ -67,7 +44,7 @@ class Outcome:
         values: Whether each case holds; None when that is not known, and wherever `applies` is not True.
 
     Example:
-        >>> Outcome(True, {"stop": True, "NOT stop": None}).cases
+        >>> SpecificationOutcome(True, {"stop": True, "NOT stop": None}).cases
         {'stop'}
     """
 
@@ -106,7 +83,7 @@ class Prepared:
         given = set(bound)
         missing = [name for name in self.functions if name not in given]
         if missing:
-            hints = "".join(nearest(name, given) for name in missing[:1])
+            hints = "".join(syntax.nearest(name, given) for name in missing[:1])
             names = ", ".join(f"{name}()" for name in missing)
             raise InputError(
                 f"every external function that is used must be bound; nothing is bound to {names}{hints}"
@@ -121,8 +98,13 @@ def prepare(spec: Spec) -> Prepared:
     """
     problems = find_problems(spec)
     if problems:
-        raise SpecificationError(problems, spec.source, spec.path)
-    used = {part.function for whole in spec.expressions for part in walk(whole) if isinstance(part, Call)}
+        raise syntax.SpecificationError(problems, spec.source, spec.path)
+    used = {
+        part.function
+        for whole in spec.expressions
+        for part in syntax.walk(whole)
+        if isinstance(part, syntax.FunctionCall)
+    }
     return Prepared({one.name: one for one in spec.functions if one.name in used}, find_axes(spec))
 
 
@@ -140,7 +122,7 @@ def require_one_frame(spec: Spec) -> None:
 
 def evaluate(
     spec: Spec, bindings: Mapping[str, Any], *, height: float | None = None, width: float | None = None
-) -> Outcome:
+) -> SpecificationOutcome:
     """Say whether a specification applies to one frame, and which of its cases hold.
 
     Args:
@@ -159,8 +141,8 @@ def evaluate(
     if spec.precondition is not None:
         applies = evaluator.condition(spec.precondition, {})
     if applies is not True:
-        return Outcome(applies, dict.fromkeys(spec.labels))
-    return Outcome(True, {case.label: evaluator.case(case) for case in spec.case_blocks})
+        return SpecificationOutcome(applies, dict.fromkeys(spec.labels))
+    return SpecificationOutcome(True, {case.label: evaluator.case(case) for case in spec.case_blocks})
 
 
 class Evaluator:
@@ -179,48 +161,48 @@ class Evaluator:
         self._coordinates = coordinates
         self._known: dict[str, Value] = {}
 
-    def case(self, case: Case) -> bool | None:
+    def case(self, case: CaseClause) -> bool | None:
         """Say whether a case holds; None when that is not known."""
         return self.condition(case.condition, self.scope(case))
 
-    def scope(self, case: Case) -> dict[str, Value]:
+    def scope(self, case: CaseClause) -> dict[str, Value]:
         """Return the values that the lets of a case bind."""
         scope: dict[str, Value] = {}
         for let in case.lets:
             scope[let.name] = _as_type(self.value(let.value, scope), let.type)
         return scope
 
-    def condition(self, part: Expression, scope: Mapping[str, Value]) -> bool | None:
+    def condition(self, part: syntax.Expression, scope: Mapping[str, Value]) -> bool | None:
         """Say whether a condition holds; None when that is not known."""
         value = self.value(part, scope)
         assert value is None or isinstance(value, bool)  # the types were checked
         return value
 
-    def value(self, part: Expression, scope: Mapping[str, Value]) -> Value:
+    def value(self, part: syntax.Expression, scope: Mapping[str, Value]) -> Value:
         """Return the value of an expression; None when there is none."""
         match part:
-            case Number() | Truth():
+            case syntax.RealNumber() | syntax.TruthConstant():
                 return part.value
-            case Name():
+            case syntax.Name():
                 return scope[part.name]
-            case Image():
+            case syntax.ImageBox():
                 return self._coordinates.image()
-            case Call():
+            case syntax.FunctionCall():
                 return self._call(part, scope)
-            case Not():
+            case syntax.Not():
                 held = self.condition(part.operand, scope)
                 return None if held is None else not held
-            case And():
+            case syntax.And():
                 return _all(self.condition(operand, scope) for operand in part.operands)
-            case Or():
+            case syntax.Disjunction():
                 return _any(self.condition(operand, scope) for operand in part.operands)
-            case Quantified():
+            case syntax.Quantified():
                 return self._quantified(part, scope)
         # Everything else has no value where a part of it has none.
-        parts = [self.value(one, scope) for one in children(part)]
+        parts = [self.value(one, scope) for one in syntax.children(part)]
         return None if any(one is None for one in parts) else _COMPUTED[type(part)](part, *parts)
 
-    def _call(self, part: Call, scope: Mapping[str, Value]) -> Value:
+    def _call(self, part: syntax.FunctionCall, scope: Mapping[str, Value]) -> Value:
         function = self._prepared.functions[part.function]
         if not function.parameters and function.name in self._known:
             return self._known[function.name]
@@ -250,7 +232,7 @@ class Evaluator:
             raise InputError(f"{name}() takes arguments: bind it to a callable, got {bound!r}")
         return self._coordinates.inward(bound, function.result, name, self._prepared.axes["function", name])
 
-    def _quantified(self, part: Quantified, scope: Mapping[str, Value]) -> bool | None:
+    def _quantified(self, part: syntax.Quantified, scope: Mapping[str, Value]) -> bool | None:
         boxes = self.value(part.boxes, scope)
         if boxes is None:
             return None
@@ -273,9 +255,9 @@ def _any(held: Iterable[bool | None]) -> bool | None:
     return None if found is None else not found
 
 
-def _as_type(value: Value, kind: Type) -> Value:
+def _as_type(value: Value, kind: syntax.Type) -> Value:
     """Return an end of a projection as a real where one is asked for."""
-    return value.lower if kind is Type.REAL and isinstance(value, Interval) else value
+    return value.lower if kind is syntax.Type.REAL and isinstance(value, Interval) else value
 
 
 def _number(value: Any) -> float:
@@ -287,8 +269,8 @@ def _interval(value: Any) -> Any:
     return Interval(value, value) if type(value) in (float, int) else value
 
 
-def _projection(part: Expression, box: Any) -> Interval:
-    assert isinstance(part, Projection)
+def _projection(part: syntax.Expression, box: Any) -> Interval:
+    assert isinstance(part, syntax.AxisProjection)
     side: Interval = box.x if part.axis == "x" else box.y
     if part.end is None:
         return side
@@ -296,25 +278,25 @@ def _projection(part: Expression, box: Any) -> Interval:
     return Interval(end, end)
 
 
-def _literal(_: Expression, lower: Any, upper: Any) -> Interval | None:
+def _literal(_: syntax.Expression, lower: Any, upper: Any) -> Interval | None:
     ends = Interval(_number(lower), _number(upper))
     return ends if ends.lower <= ends.upper else None
 
 
-def _ratio(_: Expression, part: Any, whole: Any) -> float | None:
+def _ratio(_: syntax.Expression, part: Any, whole: Any) -> float | None:
     size = area(whole)
     return area(part) / size if size > 0 else None
 
 
-def _combination(part: Expression, left: Any, right: Any) -> Value:
-    assert isinstance(part, Combination)
+def _combination(part: syntax.Expression, left: Any, right: Any) -> Value:
+    assert isinstance(part, syntax.Combination)
     if isinstance(left, Interval):
         return meet(left, right)
     return tuple(left) + tuple(right) if part.operator == "union" else common_boxes(left, right)
 
 
-def _relation(part: Expression, left: Any, right: Any) -> bool:
-    assert isinstance(part, Relation)
+def _relation(part: syntax.Expression, left: Any, right: Any) -> bool:
+    assert isinstance(part, syntax.BoxRelation)
     if part.operator in ("<=", ">=", "in"):
         number = _number(left)
         if part.operator == "in":
@@ -346,13 +328,13 @@ _POSITIONS: dict[str, Callable[[Interval, Interval], bool]] = {
     "superseteq": within,
 }
 
-_COMPUTED: dict[type[Expression], Callable[..., Value]] = {
-    Projection: _projection,
-    Width: lambda _, interval: max(0.0, interval.upper - interval.lower),
-    Ratio: _ratio,
-    IntervalLiteral: _literal,
-    BoxLiteral: lambda _, x, y: None if EMPTY in (x, y) else Box(x, y),
-    SetLiteral: lambda _, *boxes: boxes,
-    Combination: _combination,
-    Relation: _relation,
+_COMPUTED: dict[type[syntax.Expression], Callable[..., Value]] = {
+    syntax.AxisProjection: _projection,
+    syntax.Width: lambda _, interval: max(0.0, interval.upper - interval.lower),
+    syntax.Ratio: _ratio,
+    syntax.IntervalLiteral: _literal,
+    syntax.BoxLiteral: lambda _, x, y: None if EMPTY in (x, y) else Box(x, y),
+    syntax.SetLiteral: lambda _, *boxes: boxes,
+    syntax.Combination: _combination,
+    syntax.BoxRelation: _relation,
 }

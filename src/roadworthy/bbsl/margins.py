@@ -4,7 +4,7 @@ The margin of a condition is positive where it holds and negative where it does 
 be. No error of the edges of the moving boxes below its size changes whether the condition holds. It is built
 as in the quantitative semantics of signal temporal logic: the smallest of an ``and``, the largest of an
 ``or``, the opposite of a ``not``. So it is a safe distance, not always the largest one: ``a and not a`` has
-the margin of the nearer border, though no error makes it true; `roadworthy.bbsl.coverage.borders` finds the
+the margin of the nearer border, though no error makes it true; `roadworthy.bbsl.coverage` finds the
 nearest box that makes a difference.
 
 What does not change with an edge (a truth value from outside, a number that is compared with another) has an
@@ -20,23 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from roadworthy.bbsl import syntax
 from roadworthy.bbsl.evaluation import Evaluator
-from roadworthy.bbsl.specification import Case
-from roadworthy.bbsl.syntax import (
-    And,
-    Call,
-    Combination,
-    Expression,
-    IntervalLiteral,
-    Name,
-    Not,
-    Or,
-    Quantified,
-    Ratio,
-    Relation,
-    Width,
-    children,
-)
+from roadworthy.bbsl.specification import CaseClause
 from roadworthy.bbsl.values import EMPTY, Box, Interval, Value, area
 
 Margin = float | None
@@ -70,7 +56,7 @@ def any_of(margins: Iterable[Margin]) -> Margin:
 
 
 @dataclass(frozen=True)
-class Context:
+class MarginContext:
     """What names stand for.
 
     Attributes:
@@ -80,10 +66,10 @@ class Context:
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
-    lets: Mapping[str, Expression] = field(default_factory=dict)
+    lets: Mapping[str, syntax.Expression] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
 
-    def with_box(self, name: str, box: Box, rate: float) -> Context:
+    def with_box(self, name: str, box: Box, rate: float) -> MarginContext:
         """Return the context inside a quantifier."""
         return replace(self, values={**self.values, name: box}, rates={**self.rates, name: rate})
 
@@ -108,41 +94,41 @@ class Margins:
         self._evaluator = evaluator
         self._moving = frozenset(moving)
 
-    def context(self, case: Case) -> Context:
+    def context(self, case: CaseClause) -> MarginContext:
         """Return what the lets of a case bind."""
-        return Context(self._evaluator.scope(case), {let.name: let.value for let in case.lets})
+        return MarginContext(self._evaluator.scope(case), {let.name: let.value for let in case.lets})
 
-    def case(self, case: Case) -> Margin:
+    def case(self, case: CaseClause) -> Margin:
         """Return the margin of a case's condition."""
         return self.condition(case.condition, self.context(case))
 
-    def condition(self, part: Expression, context: Context) -> Margin:
+    def condition(self, part: syntax.Expression, context: MarginContext) -> Margin:
         """Return the margin of a condition."""
         match part:
-            case Not():
+            case syntax.Not():
                 return opposite(self.condition(part.operand, context))
-            case And():
+            case syntax.And():
                 together = all_of([self.condition(one, context) for one in part.operands])
                 return self._decided(part, together, context)
-            case Or():
+            case syntax.Disjunction():
                 together = any_of([self.condition(one, context) for one in part.operands])
                 return self._decided(part, together, context)
-            case Quantified():
+            case syntax.Quantified():
                 return self._decided(part, self._quantified(part, context), context)
-            case Relation():
+            case syntax.BoxRelation():
                 return self._relation(part, context)
-            case Name() if part.name in context.lets:
+            case syntax.Name() if part.name in context.lets:
                 return self.condition(context.lets[part.name], context)
         held = self._evaluator.condition(part, context.values)
         return None if held is None else math.inf if held else -math.inf
 
-    def _decided(self, part: Expression, margin: Margin, context: Context) -> Margin:
+    def _decided(self, part: syntax.Expression, margin: Margin, context: MarginContext) -> Margin:
         """Return a margin, also where a part on its very border decides: 0 does not tell true from false."""
         if margin is None and self._evaluator.condition(part, context.values) is not None:
             return 0.0
         return margin
 
-    def _quantified(self, part: Quantified, context: Context) -> Margin:
+    def _quantified(self, part: syntax.Quantified, context: MarginContext) -> Margin:
         if self._evaluator.value(part.boxes, context.values) is None:
             return None
         rate = self.rate(part.boxes, context)
@@ -154,7 +140,7 @@ class Margins:
         limit = self._limit(part.boxes, context)
         return None if margin is None else min(max(margin, -limit), limit)
 
-    def _relation(self, part: Relation, context: Context) -> Margin:
+    def _relation(self, part: syntax.BoxRelation, context: MarginContext) -> Margin:
         held = self._evaluator.condition(part, context.values)
         if held is None:
             return None
@@ -167,23 +153,23 @@ class Margins:
         distance = min(distance, self._limit(part.left, context), self._limit(part.right, context))
         return distance if held else -distance
 
-    def rate(self, part: Expression, context: Context) -> float:
+    def rate(self, part: syntax.Expression, context: MarginContext) -> float:
         """Return by how much a value changes at most when every moving edge is off by a pixel."""
         match part:
-            case Name() if part.name in context.lets:
+            case syntax.Name() if part.name in context.lets:
                 return self.rate(context.lets[part.name], context)
-            case Name():
+            case syntax.Name():
                 return context.rates.get(part.name, 0.0)
-            case Call():
+            case syntax.FunctionCall():
                 # What a function makes of a box that moves is not known; it is taken as it is.
                 return float(part.function in self._moving)
-            case Width():
+            case syntax.Width():
                 return 2 * self.rate(part.interval, context)
-            case Ratio():
+            case syntax.Ratio():
                 return self._rate_of_ratio(part, context)
-        return max((self.rate(one, context) for one in children(part)), default=0.0)
+        return max((self.rate(one, context) for one in syntax.children(part)), default=0.0)
 
-    def _rate_of_ratio(self, part: Ratio, context: Context) -> float:
+    def _rate_of_ratio(self, part: syntax.Ratio, context: MarginContext) -> float:
         share = self._evaluator.value(part, context.values)
         if not isinstance(share, float):
             return 0.0
@@ -194,11 +180,11 @@ class Margins:
             borders.append(2 * sum(sides))
         return (borders[0] + share * borders[1]) / area(self._boxes(part.whole, context))
 
-    def _boxes(self, part: Expression, context: Context) -> list[Box]:
+    def _boxes(self, part: syntax.Expression, context: MarginContext) -> list[Box]:
         boxes = self._evaluator.value(part, context.values)
         return [box for box in boxes if isinstance(box, Box)] if isinstance(boxes, tuple) else []
 
-    def _limit(self, part: Expression, context: Context, *, areas: bool = False) -> float:
+    def _limit(self, part: syntax.Expression, context: MarginContext, *, areas: bool = False) -> float:
         """Return how far edges may be off before something inside an expression comes to be, or is no more.
 
         An intersection comes to be where two boxes or intervals begin to meet, and an interval of computed
@@ -206,17 +192,17 @@ class Margins:
         inside a share of areas.
         """
         match part:
-            case Name() if part.name in context.lets:
+            case syntax.Name() if part.name in context.lets:
                 return self._limit(context.lets[part.name], context, areas=areas)
-            case Ratio():
+            case syntax.Ratio():
                 areas = True
-        inside = [self._limit(one, context, areas=areas) for one in children(part)]
-        rate = sum(self.rate(one, context) for one in children(part))
-        if isinstance(part, Combination) and part.operator == "intersection" and rate:
+        inside = [self._limit(one, context, areas=areas) for one in syntax.children(part)]
+        rate = sum(self.rate(one, context) for one in syntax.children(part))
+        if isinstance(part, syntax.Combination) and part.operator == "intersection" and rate:
             left, right = (self._evaluator.value(one, context.values) for one in (part.left, part.right))
             depths = [_distance("overlaps", a, b) for a, b in product(_members(left), _members(right))]
             inside += [abs(depth) / rate for depth in depths if depth < 0 or not areas]
-        if isinstance(part, IntervalLiteral) and rate:
+        if isinstance(part, syntax.IntervalLiteral) and rate:
             ends = (self._evaluator.value(one, context.values) for one in (part.lower, part.upper))
             lower, upper = (None if end is None else _as_number(end) for end in ends)
             inside += [] if lower is None or upper is None else [abs(upper - lower) / rate]

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy.bbsl.binding_files import BoxesOf
-from roadworthy.bbsl.bindings import Bindings, PerFrame, View
+from roadworthy.bbsl.bindings import Bindings, BoxesOf, FrameView, PerFrame
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.testing.judging import (
     Corners,
     Matching,
+    ObjectRole,
     Outside,
     TestRow,
     check_labels,
@@ -23,10 +23,10 @@ from roadworthy.bbsl.testing.judging import (
     judge,
     labels_of,
     match,
+    object_values,
     out_of_scope,
     verdict_margin,
 )
-from roadworthy.bbsl.testing.roles import ObjectRole, object_values
 from roadworthy.bbsl.tracks import Ends, TrackOutcome, box_functions, check_ends, evaluate_track
 from roadworthy.cases import (
     Answers,
@@ -221,7 +221,7 @@ class BbslMethod(SpecificationMethod):
         )
 
     def _values(self, frame: Frame, boxes: Boxes) -> Mapping[str, Any]:
-        view = View.of(frame, boxes)
+        view = FrameView.of(frame, boxes)
         return self.bindings.values(view if self._height is None else replace(view, height=self._height))
 
 
@@ -310,7 +310,7 @@ class BbslTrackMethod(SpecificationMethod):
         for frame, boxes in zip(predicted.frames, detections, strict=True):
             box, detected = self._pair(frame, boxes, track)
             assert frame.boxes is not None  # seen to when the case was made
-            known, seen = (self.bindings.values(View.of(frame, one)) for one in (frame.boxes, boxes))
+            known, seen = (self.bindings.values(FrameView.of(frame, one)) for one in (frame.boxes, boxes))
             truth.append({**known, **object_values(self.role, box)})
             found.append({**seen, **object_values(self.role, detected)})
         size = {"height": predicted.frames[0].height, "width": predicted.frames[0].width}

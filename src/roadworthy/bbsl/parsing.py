@@ -11,38 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from roadworthy._files import read_text
-from roadworthy.bbsl.problems import Problem, SpecificationError
-from roadworthy.bbsl.specification import Case, ExternalFunction, Let, Spec
-from roadworthy.bbsl.syntax import (
-    MAX_DEPTH,
-    SYMBOLS,
-    Always,
-    And,
-    Bounds,
-    BoxLiteral,
-    Call,
-    Combination,
-    Eventually,
-    Expression,
-    Image,
-    IntervalLiteral,
-    Name,
-    Not,
-    Number,
-    Operator,
-    Or,
-    Previous,
-    Projection,
-    Quantified,
-    Ratio,
-    Relation,
-    SetLiteral,
-    Span,
-    Truth,
-    Type,
-    Until,
-    Width,
-)
+from roadworthy.bbsl import syntax
+from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Let, Spec
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree, UnexpectedInput
@@ -66,7 +36,9 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _OPERANDS = {"NUMBER", "NAME", "PROJECTION", "LPAR"}
 
 
-def explained(error: UnexpectedInput, text: str, terminals: Iterable[TerminalDef]) -> Problem:
+def explained(
+    error: UnexpectedInput, text: str, terminals: Iterable[TerminalDef]
+) -> syntax.SpecificationProblem:
     """Say what was expected where the parser stopped.
 
     Args:
@@ -79,9 +51,9 @@ def explained(error: UnexpectedInput, text: str, terminals: Iterable[TerminalDef
     offset = error.pos_in_stream or 0
     if isinstance(error, UnexpectedCharacters):
         if text.startswith("*", offset) and text.startswith("(", offset - 1):
-            return Problem(_COMMENT, Span(offset - 1, offset + 1))
-        return Problem(
-            f"{text[offset]!r} has no meaning here{_sign_hint(text, offset)}", Span(offset, offset + 1)
+            return syntax.SpecificationProblem(_COMMENT, syntax.Span(offset - 1, offset + 1))
+        return syntax.SpecificationProblem(
+            f"{text[offset]!r} has no meaning here{_sign_hint(text, offset)}", syntax.Span(offset, offset + 1)
         )
     assert isinstance(error, UnexpectedToken)
     token: Any = error.token
@@ -89,17 +61,19 @@ def explained(error: UnexpectedInput, text: str, terminals: Iterable[TerminalDef
     expected = _listed(possible, terminals)
     if token.type == "$END":
         end = len(text.rstrip())
-        return Problem(f"the text ends too soon: expected {expected}", Span(end, end))
+        return syntax.SpecificationProblem(
+            f"the text ends too soon: expected {expected}", syntax.Span(end, end)
+        )
     if token.type == "LPAR" and text.startswith("(*", offset):
-        return Problem(_COMMENT, Span(offset, offset + 2))
+        return syntax.SpecificationProblem(_COMMENT, syntax.Span(offset, offset + 2))
     bounds = _NO_BOUNDS.search(text, 0, offset)
     if bounds and "COMPARISON" in possible:
-        span = Span(bounds.start("bounds"), bounds.end("bounds"))
-        return Problem(
+        span = syntax.Span(bounds.start("bounds"), bounds.end("bounds"))
+        return syntax.SpecificationProblem(
             "bounds must be two whole numbers of frames, such as [0, 3]; 'previous' has none", span
         )
     hint = _token_hint(token, possible, text)
-    return Problem(f"expected {expected}, got {token.value!r}{hint}", token_span(token))
+    return syntax.SpecificationProblem(f"expected {expected}, got {token.value!r}{hint}", token_span(token))
 
 
 _COMMENT = "this comment is never closed: expected '*)'"
@@ -186,7 +160,7 @@ def _spelled(name: str, terminals: Iterable[TerminalDef]) -> str:
     return re.split(r"\\b|\||\(\?", pattern.value)[0]
 
 
-_NAMES = {symbol: name for name, symbol in SYMBOLS.items()} | {"~": "overlaps", "∼": "overlaps"}
+_NAMES = {symbol: name for name, symbol in syntax.SYMBOLS.items()} | {"~": "overlaps", "∼": "overlaps"}
 """The names of symbols."""
 
 
@@ -204,13 +178,15 @@ class _Builder:
         self._source = source
         self._path = path
 
-    def _refuse(self, message: str, span: Span) -> SpecificationError:
-        return SpecificationError([Problem(message, span)], self._source, self._path)
+    def _refuse(self, message: str, span: syntax.Span) -> syntax.SpecificationError:
+        return syntax.SpecificationError(
+            [syntax.SpecificationProblem(message, span)], self._source, self._path
+        )
 
     def spec(self, tree: Tree[Token]) -> Spec:
         functions: tuple[ExternalFunction, ...] = ()
-        precondition: Expression | None = None
-        cases: list[Case] = []
+        precondition: syntax.Expression | None = None
+        cases: list[CaseClause] = []
         for part in cast("list[Tree[Token]]", tree.children):
             if part.data == "functions":
                 functions = tuple(self._function(cast("Tree[Token]", one)) for one in part.children)
@@ -223,10 +199,10 @@ class _Builder:
 
     def _function(self, tree: Tree[Token]) -> ExternalFunction:
         name, *types = cast("list[Token]", tree.children)
-        *parameters, result = (Type(one.value) for one in types)
+        *parameters, result = (syntax.Type(one.value) for one in types)
         return ExternalFunction(str(name.value), tuple(parameters), result, span=token_span(name))
 
-    def _case(self, tree: Tree[Token]) -> Case:
+    def _case(self, tree: Tree[Token]) -> CaseClause:
         label = cast("Token", tree.children[0])
         lets: tuple[Let, ...] = ()
         if len(tree.children) == 3:
@@ -234,25 +210,25 @@ class _Builder:
         words = " ".join(label.value.strip('"').split())
         if not words:
             raise self._refuse("the label of a case must not be blank", token_span(label))
-        return Case(words, lets, self.expression(tree.children[-1]), span=token_span(label))
+        return CaseClause(words, lets, self.expression(tree.children[-1]), span=token_span(label))
 
     def _let(self, tree: Any) -> Let:
         name, kind, value = tree.children
-        return Let(str(name.value), Type(kind.value), self.expression(value), span=token_span(name))
+        return Let(str(name.value), syntax.Type(kind.value), self.expression(value), span=token_span(name))
 
-    def expression(self, node: Any) -> Expression:
+    def expression(self, node: Any) -> syntax.Expression:
         if _is_token(node):
             return self._leaf(node)
-        span = Span(node.meta.start_pos, node.meta.end_pos)
+        span = syntax.Span(node.meta.start_pos, node.meta.end_pos)
         parts = [one for one in node.children if not _is_token(one) or one.type in _LEAVES]
         signs = [one for one in node.children if _is_token(one) and one.type not in _LEAVES]
         match str(node.data):
             case "or_":
-                return Or(tuple(map(self.expression, parts)), span=span)
+                return syntax.Disjunction(tuple(map(self.expression, parts)), span=span)
             case "and_":
-                return And(tuple(map(self.expression, parts)), span=span)
+                return syntax.And(tuple(map(self.expression, parts)), span=span)
             case "not_":
-                return Not(self.expression(parts[0]), span=span)
+                return syntax.Not(self.expression(parts[0]), span=span)
             case "until" | "unary":
                 return self._over_time(signs, [self.expression(one) for one in parts], span)
             case "quantified":
@@ -260,64 +236,71 @@ class _Builder:
             case "relation" | "relation_without_in":
                 text = signs[0].value
                 left, right = map(self.expression, parts)
-                return Relation(cast("Operator", _NAMES.get(text, text)), left, right, span=span)
+                operator = cast("syntax.Operator", _NAMES.get(text, text))
+                return syntax.BoxRelation(operator, left, right, span=span)
             case "union" | "intersection" as operator:
                 left, right = map(self.expression, parts)
-                return Combination(operator, left, right, span=span)
+                return syntax.Combination(operator, left, right, span=span)
             case "call":
                 function, *arguments = parts
-                return Call(str(function.value), tuple(map(self.expression, arguments)), span=span)
+                return syntax.FunctionCall(
+                    str(function.value), tuple(map(self.expression, arguments)), span=span
+                )
             case "projection":
                 return self._projection(signs[0].value, self.expression(parts[0]), span)
             case "width":
-                return Width(self.expression(parts[0]), span=span)
+                return syntax.Width(self.expression(parts[0]), span=span)
             case "set":
-                return SetLiteral(tuple(map(self.expression, parts)), span=span)
+                return syntax.SetLiteral(tuple(map(self.expression, parts)), span=span)
             case "ratio" | "interval" | "box" as kind:
                 first, second = map(self.expression, parts)
-                made = {"ratio": Ratio, "interval": IntervalLiteral, "box": BoxLiteral}[kind]
+                made = {"ratio": syntax.Ratio, "interval": syntax.IntervalLiteral, "box": syntax.BoxLiteral}[
+                    kind
+                ]
                 return made(first, second, span=span)
         raise AssertionError(f"the grammar has a rule {node.data!r} that is not built")  # pragma: no cover
 
-    def _leaf(self, token: Token) -> Expression:
+    def _leaf(self, token: Token) -> syntax.Expression:
         span = token_span(token)
         match token.type:
             case "NUMBER":
                 value = float(token.value)
                 if not math.isfinite(value):
                     raise self._refuse("this number is too large", span)
-                return Number(value, span=span)
+                return syntax.RealNumber(value, span=span)
             case "TRUE" | "FALSE":
-                return Truth(token.type == "TRUE", span=span)
+                return syntax.TruthConstant(token.type == "TRUE", span=span)
             case "IMG":
-                return Image(span=span)
-        return Name(str(token.value), span=span)
+                return syntax.ImageBox(span=span)
+        return syntax.Name(str(token.value), span=span)
 
-    def _over_time(self, signs: list[Token], operands: list[Expression], span: Span) -> Expression:
-        bounds = Bounds()
+    def _over_time(
+        self, signs: list[Token], operands: list[syntax.Expression], span: syntax.Span
+    ) -> syntax.Expression:
+        bounds = syntax.Bounds()
         if len(signs) == 2:
             lower, upper = re.findall(r"\d+|inf|∞", signs[1].value)
             if max(len(lower), len(upper)) > 9:
                 raise self._refuse("bounds must be below 1,000,000,000 frames", token_span(signs[1]))
-            bounds = Bounds(int(lower), int(upper) if upper.isdigit() else None)
+            bounds = syntax.Bounds(int(lower), int(upper) if upper.isdigit() else None)
             if bounds.upper is not None and bounds.upper < bounds.lower:
                 raise self._refuse(
                     f"bounds must not end before they begin, got {signs[1].value}", token_span(signs[1])
                 )
         operator = signs[0].type
         if operator == "UNTIL":
-            return Until(operands[0], operands[1], bounds, span=span)
+            return syntax.Until(operands[0], operands[1], bounds, span=span)
         if operator == "PREVIOUS":
-            return Previous(operands[0], span=span)
-        return (Always if operator == "ALWAYS" else Eventually)(operands[0], bounds, span=span)
+            return syntax.Previous(operands[0], span=span)
+        return (syntax.Always if operator == "ALWAYS" else syntax.Eventually)(operands[0], bounds, span=span)
 
-    def _quantified(self, parts: list[Any], span: Span) -> Expression:
+    def _quantified(self, parts: list[Any], span: syntax.Span) -> syntax.Expression:
         *quantifiers, body = parts
         made = self.expression(body)
         for tree in reversed(quantifiers):
             sign, name, _, boxes = tree.children
-            inner = Span(tree.meta.start_pos, span.stop)
-            made = Quantified(
+            inner = syntax.Span(tree.meta.start_pos, span.stop)
+            made = syntax.Quantified(
                 "forall" if sign.type == "FORALL" else "exists",
                 str(name.value),
                 self.expression(boxes),
@@ -327,9 +310,9 @@ class _Builder:
         return made
 
     @staticmethod
-    def _projection(text: str, box: Expression, span: Span) -> Projection:
+    def _projection(text: str, box: syntax.Expression, span: syntax.Span) -> syntax.AxisProjection:
         end = re.search(r"(?P<lower>lower|L|\u0332)|upper|U|\u0305", text[len("PROJ") :])
-        return Projection(
+        return syntax.AxisProjection(
             "y" if "y" in text else "x",
             box,
             None if end is None else "lower" if end["lower"] else "upper",
@@ -346,10 +329,10 @@ def _is_token(node: object, kind: str | None = None) -> bool:
     return isinstance(node, Token) and kind in (None, node.type)
 
 
-def token_span(token: Token) -> Span:
+def token_span(token: Token) -> syntax.Span:
     """Return where a token stands in the text."""
     start = token.start_pos or 0
-    return Span(start, start + len(token.value))
+    return syntax.Span(start, start + len(token.value))
 
 
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
@@ -371,7 +354,7 @@ def parse(text: str, *, path: str | None = None) -> Spec:
         >>> parse("case go (true endcase")
         Traceback (most recent call last):
         ...
-        roadworthy.bbsl.problems.SpecificationError: <specification>:1:9: this '(' is never closed
+        roadworthy.bbsl.syntax.SpecificationError: <specification>:1:9: this '(' is never closed
           1 | case go (true endcase
             |         ^
     """
@@ -382,12 +365,16 @@ def parse(text: str, *, path: str | None = None) -> Spec:
         _check_depth(tree)
         spec = build(tree, text, path)
     except UnexpectedInput as error:
-        raise SpecificationError([explained(error, text, grammar().terminals)], text, path) from None
+        raise syntax.SpecificationError([explained(error, text, grammar().terminals)], text, path) from None
     except _Refused as error:
-        raise SpecificationError([error.problem], text, path) from None
+        raise syntax.SpecificationError([error.problem], text, path) from None
     if not spec.case_blocks:
         message = "the specification has no case: expected at least one 'case LABEL … endcase'"
-        raise SpecificationError([Problem(message, Span(len(text.rstrip()), len(text.rstrip())))], text, path)
+        raise syntax.SpecificationError(
+            [syntax.SpecificationProblem(message, syntax.Span(len(text.rstrip()), len(text.rstrip())))],
+            text,
+            path,
+        )
     return spec
 
 
@@ -402,8 +389,8 @@ def load(path: str | PathLike[str]) -> Spec:
 
 
 class _Refused(Exception):  # noqa: N818 - it carries a problem to `parse` and never leaves this module
-    def __init__(self, message: str, span: Span) -> None:
-        self.problem = Problem(message, span)
+    def __init__(self, message: str, span: syntax.Span) -> None:
+        self.problem = syntax.SpecificationProblem(message, span)
 
 
 class _Brackets:
@@ -417,8 +404,10 @@ class _Brackets:
         for token in stream:
             if token.type in _OPENING:
                 opened.append(token)
-                if len(opened) > MAX_DEPTH:
-                    raise _Refused(f"brackets are nested more than {MAX_DEPTH} deep", token_span(token))
+                if len(opened) > syntax.MAX_DEPTH:
+                    raise _Refused(
+                        f"brackets are nested more than {syntax.MAX_DEPTH} deep", token_span(token)
+                    )
             elif token.type in _OPENING.values():
                 if not opened:
                     raise _Refused(f"this {token.value!r} closes nothing", token_span(token))
@@ -462,8 +451,10 @@ def _check_depth(tree: Tree[Token]) -> None:
     from lark import Tree
 
     level: list[Tree[Token]] = [tree]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(syntax.MAX_DEPTH + 1):
         level = [child for one in level for child in one.children if isinstance(child, Tree)]
     if level:
         meta = level[0].meta
-        raise _Refused(f"this is nested more than {MAX_DEPTH} deep", Span(meta.start_pos, meta.end_pos))
+        raise _Refused(
+            f"this is nested more than {syntax.MAX_DEPTH} deep", syntax.Span(meta.start_pos, meta.end_pos)
+        )

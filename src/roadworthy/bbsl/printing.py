@@ -7,33 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from roadworthy.bbsl.specification import Case, Spec
-from roadworthy.bbsl.syntax import (
-    SYMBOLS,
-    Always,
-    And,
-    Bounds,
-    BoxLiteral,
-    Call,
-    Combination,
-    Eventually,
-    Expression,
-    Image,
-    IntervalLiteral,
-    Name,
-    Not,
-    Number,
-    Or,
-    Previous,
-    Projection,
-    Quantified,
-    Ratio,
-    Relation,
-    SetLiteral,
-    Truth,
-    Until,
-    Width,
-)
+from roadworthy.bbsl import syntax
+from roadworthy.bbsl.specification import CaseClause, Spec
 
 _ASCII = {"overlaps": "~", "intersection": "intersect"}
 
@@ -48,7 +23,8 @@ class Printer:
         ascii: Whether symbols are spelled in ASCII.
 
     Example:
-        >>> Printer().expression(Relation("<=", Number(0.5), Ratio(Name("a"), Name("b"))))
+        >>> ratio = syntax.Ratio(syntax.Name("a"), syntax.Name("b"))
+        >>> Printer().expression(syntax.BoxRelation("<=", syntax.RealNumber(0.5), ratio))
         '0.5 ≤ RAT(a, b)'
     """
 
@@ -56,21 +32,21 @@ class Printer:
         self._ascii = ascii
 
     def _sign(self, name: str) -> str:
-        return _ASCII.get(name, name) if self._ascii else SYMBOLS.get(name, name)
+        return _ASCII.get(name, name) if self._ascii else syntax.SYMBOLS.get(name, name)
 
     def label(self, label: str) -> str:
         """Return a label, between quotation marks where it would not be read otherwise."""
         return label if _plain_label().fullmatch(label) else f'"{label}"'
 
-    def needs_brackets(self, outer: Expression, operand: Expression) -> bool:
+    def needs_brackets(self, outer: syntax.Expression, operand: syntax.Expression) -> bool:
         """Whether an operand of and, or must stand in brackets."""
-        return self._level(operand) <= (_OR if isinstance(outer, Or) else _AND)
+        return self._level(operand) <= (_OR if isinstance(outer, syntax.Disjunction) else _AND)
 
-    def quantifiers(self, part: Quantified) -> tuple[str, Expression]:
+    def quantifiers(self, part: syntax.Quantified) -> tuple[str, syntax.Expression]:
         """Return quantifiers that follow each other, up to the dot, and what they are said of."""
         texts = []
-        body: Expression = part
-        while isinstance(body, Quantified):
+        body: syntax.Expression = part
+        while isinstance(body, syntax.Quantified):
             sign = self._sign(body.quantifier)
             # A word is set apart from the name after it; a symbol is not.
             sign += " " if self._ascii else ""
@@ -78,108 +54,110 @@ class Printer:
             body = body.body
         return f"{', '.join(texts)}.", body
 
-    def expression(self, part: Expression) -> str:
+    def expression(self, part: syntax.Expression) -> str:
         """Return an expression in one line."""
         match part:
-            case Number():
+            case syntax.RealNumber():
                 return (
                     str(int(part.value))
                     if part.value.is_integer() and abs(part.value) < 1e15
                     else repr(part.value)
                 )
-            case Truth():
+            case syntax.TruthConstant():
                 return "true" if part.value else "false"
-            case Name():
+            case syntax.Name():
                 return part.name
-            case Image():
+            case syntax.ImageBox():
                 return "IMG"
-            case Call():
+            case syntax.FunctionCall():
                 return f"{part.function}({self._list(*part.arguments)})"
-            case IntervalLiteral():
+            case syntax.IntervalLiteral():
                 return f"[{self._list(part.lower, part.upper)}]"
-            case BoxLiteral():
+            case syntax.BoxLiteral():
                 return f"({self._list(part.x, part.y)})"
-            case SetLiteral():
+            case syntax.SetLiteral():
                 return f"{{{self._list(*part.boxes)}}}"
-            case Projection():
+            case syntax.AxisProjection():
                 end = f".{part.end}" if part.end else ""
                 return f"PROJ_{part.axis}{end}({self.expression(part.box)})"
-            case Width():
+            case syntax.Width():
                 return f"w({self.expression(part.interval)})"
-            case Ratio():
+            case syntax.Ratio():
                 return f"RAT({self._list(part.part, part.whole)})"
-            case Combination():
+            case syntax.Combination():
                 level = _UNION if part.operator == "union" else _INTERSECTION
                 left, right = self._at(part.left, level), self._at(part.right, level + 1)
                 return f"{left} {self._sign(part.operator)} {right}"
-            case Relation():
+            case syntax.BoxRelation():
                 left, right = self._at(part.left, _UNION), self._at(part.right, _UNION)
                 text = f"{left} {self._sign(part.operator)} {right}"
                 return f"({text})" if self._ends_lets(part) else text
         return self._condition(part)
 
-    def _condition(self, part: Expression) -> str:
+    def _condition(self, part: syntax.Expression) -> str:
         match part:
-            case And():
+            case syntax.And():
                 return " and ".join(self._at(one, _UNTIL) for one in part.operands)
-            case Or():
+            case syntax.Disjunction():
                 return " or ".join(self._at(one, _AND) for one in part.operands)
-            case Quantified():
+            case syntax.Quantified():
                 prefix, body = self.quantifiers(part)
                 return f"{prefix} ({self.expression(body)})"
-            case Not():
+            case syntax.Not():
                 return f"not {self._said_of(part.operand)}"
-            case Previous():
+            case syntax.Previous():
                 return f"previous {self._said_of(part.operand)}"
-            case Always():
+            case syntax.Always():
                 return f"always{_bounds(part.bounds)} {self._after_bounds(part.operand)}"
-            case Eventually():
+            case syntax.Eventually():
                 return f"eventually{_bounds(part.bounds)} {self._after_bounds(part.operand)}"
-            case Until():
+            case syntax.Until():
                 right = self._at(part.right, _UNTIL)
                 right = f"({right})" if right.startswith("[") else right
                 return f"{self._at(part.left, _UNARY)} until{_bounds(part.bounds)} {right}"
         raise TypeError(f"expected an expression, got {type(part).__name__}")
 
-    def _said_of(self, operand: Expression) -> str:
+    def _said_of(self, operand: syntax.Expression) -> str:
         """Return what not, always, eventually or previous is said of; a relation stands in brackets."""
         text = self.expression(operand)
         return f"({text})" if self._level(operand) not in (_UNARY, _ATOM) else text
 
-    def _after_bounds(self, operand: Expression) -> str:
+    def _after_bounds(self, operand: syntax.Expression) -> str:
         text = self._said_of(operand)
         return f"({text})" if text.startswith("[") else text
 
-    def _list(self, *parts: Expression) -> str:
+    def _list(self, *parts: syntax.Expression) -> str:
         return ", ".join(map(self.expression, parts))
 
-    def _at(self, part: Expression, level: int) -> str:
+    def _at(self, part: syntax.Expression, level: int) -> str:
         text = self.expression(part)
         return f"({text})" if self._level(part) < level else text
 
-    def _ends_lets(self, part: Relation) -> bool:
+    def _ends_lets(self, part: syntax.BoxRelation) -> bool:
         """Whether a relation is spelled with the word that also ends the bindings of let: it has brackets."""
         return self._ascii and part.operator == "in"
 
-    def _level(self, part: Expression) -> int:
+    def _level(self, part: syntax.Expression) -> int:
         match part:
-            case Or():
+            case syntax.Disjunction():
                 return _OR
-            case And():
+            case syntax.And():
                 return _AND
-            case Until():
+            case syntax.Until():
                 return _UNTIL
-            case Not() | Always() | Eventually() | Previous() | Quantified():
+            case (
+                syntax.Not() | syntax.Always() | syntax.Eventually() | syntax.Previous() | syntax.Quantified()
+            ):
                 return _UNARY
-            case Relation():
+            case syntax.BoxRelation():
                 return _ATOM if self._ends_lets(part) else _RELATION
-            case Combination():
+            case syntax.Combination():
                 return _UNION if part.operator == "union" else _INTERSECTION
         return _ATOM
 
 
-def _bounds(bounds: Bounds) -> str:
-    if bounds == Bounds():
+def _bounds(bounds: syntax.Bounds) -> str:
+    if bounds == syntax.Bounds():
         return ""
     return f"[{bounds.lower}, {'inf' if bounds.upper is None else bounds.upper}]"
 
@@ -277,7 +255,7 @@ class _Page:
             self._put(f"{opening}{line.text}{closing}", line.offset)
         self._end("endprecondition", self._found("end(pre)?condition", header=True))
 
-    def _case(self, case: Case) -> None:
+    def _case(self, case: CaseClause) -> None:
         self._begin(f"case {self._printer.label(case.label)}", self._found("case"))
         for index, let in enumerate(case.lets):
             opening = "  let " if index == 0 else "      "
@@ -288,14 +266,14 @@ class _Page:
             self._put(f"  {line.text}", line.offset)
         self._end("endcase", self._found("endcase"))
 
-    def _layout(self, part: Expression, width: int, broken: bool = False) -> list[_Line]:
+    def _layout(self, part: syntax.Expression, width: int, broken: bool = False) -> list[_Line]:
         """Return the lines of an expression: one if it fits, else one for each operand."""
         whole = self._printer.expression(part)
         if len(whole) <= width and not broken:
             return [_Line(part.span.start, whole)]
         match part:
-            case And() | Or():
-                word = "and " if isinstance(part, And) else "or "
+            case syntax.And() | syntax.Disjunction():
+                word = "and " if isinstance(part, syntax.And) else "or "
                 lines = []
                 for index, operand in enumerate(part.operands):
                     before = word if index else ""
@@ -303,27 +281,27 @@ class _Page:
                     lines.append(inner[0].moved("", before))
                     lines += inner[1:]
                 return lines
-            case Not():
+            case syntax.Not():
                 return self._bracketed("not (", part.operand, part.span.start, width)
-            case Quantified():
+            case syntax.Quantified():
                 prefix, body = self._printer.quantifiers(part)
                 return self._bracketed(f"{prefix} (", body, part.span.start, width)
         return [_Line(part.span.start, whole)]
 
-    def _operand(self, outer: Expression, operand: Expression, width: int) -> list[_Line]:
+    def _operand(self, outer: syntax.Expression, operand: syntax.Expression, width: int) -> list[_Line]:
         if not self._printer.needs_brackets(outer, operand):
             return self._layout(operand, width)
         if len(self._printer.expression(operand)) + 2 <= width:
             return [_Line(operand.span.start, f"({self._printer.expression(operand)})")]
         return self._bracketed("(", operand, operand.span.start, width)
 
-    def _bracketed(self, opening: str, inner: Expression, offset: int, width: int) -> list[_Line]:
+    def _bracketed(self, opening: str, inner: syntax.Expression, offset: int, width: int) -> list[_Line]:
         lines = [line.moved("  ") for line in self._layout(inner, width - 2)]
         return [_Line(offset, opening), *lines, _Line(lines[-1].offset, ")")]
 
-    def _interrupted(self, part: Expression) -> bool:
+    def _interrupted(self, part: syntax.Expression) -> bool:
         """Whether a comment stands between operands, so that they must stand on lines of their own."""
-        if not isinstance(part, (And, Or)):
+        if not isinstance(part, (syntax.And, syntax.Disjunction)):
             return False
         last = part.operands[-1].span.start
         return any(part.span.start < one.start < last for one in self._comments)

@@ -16,7 +16,7 @@ from roadworthy.bbsl.syntax import NOWHERE, Expression, Span, Type, is_temporal
 if TYPE_CHECKING:
     from roadworthy.bbsl.batches import Outcomes
     from roadworthy.bbsl.checking import CheckResult
-    from roadworthy.bbsl.evaluation import Outcome, Prepared
+    from roadworthy.bbsl.evaluation import Prepared, SpecificationOutcome
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Let:
 
 
 @dataclass(frozen=True)
-class Case:
+class CaseClause:
     """A reaction, and when the system should react so."""
 
     label: str
@@ -81,7 +81,7 @@ class Spec:
 
     functions: tuple[ExternalFunction, ...]
     precondition: Expression | None
-    case_blocks: tuple[Case, ...]
+    case_blocks: tuple[CaseClause, ...]
     source: str = field(default="", compare=False, repr=False, kw_only=True)
     path: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -124,7 +124,7 @@ class Spec:
             >>> parse("case go vehicle() ~ IMG endcase").check_types()
             Traceback (most recent call last):
             ...
-            roadworthy.bbsl.problems.SpecificationError: <specification>:1:9: no external function is ...
+            roadworthy.bbsl.syntax.SpecificationError: <specification>:1:9: no external function is ...
               1 | case go vehicle() ~ IMG endcase
                 |         ^^^^^^^^^
         """
@@ -153,7 +153,7 @@ class Spec:
 
     def evaluate(
         self, bindings: Mapping[str, Any], *, height: float | None = None, width: float | None = None
-    ) -> Outcome:
+    ) -> SpecificationOutcome:
         """Say whether the specification applies to one frame, and of each case whether it holds.
 
         Arguments and errors are those of `cases`.

@@ -1,4 +1,4 @@
-"""The expressions of BBSL: what conditions are made of, with the place of every part in its text.
+"""The syntax tree of BBSL, and what is wrong in a text, with the words underlined.
 
 Two trees are equal when they say the same: places take no part in comparison. Trees are at most `MAX_DEPTH`
 levels deep (the parser refuses deeper ones), so that walking one by recursion is safe. What the parts mean is
@@ -7,10 +7,13 @@ defined in `roadworthy.bbsl.evaluation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Literal
+
+from roadworthy.errors import InputError, excerpt
 
 MAX_DEPTH = 100
 """How many levels a tree may have: evaluation, printing and comparison recurse."""
@@ -67,14 +70,14 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Number(Expression):
+class RealNumber(Expression):
     """A real number: ``0.3``."""
 
     value: float
 
 
 @dataclass(frozen=True)
-class Truth(Expression):
+class TruthConstant(Expression):
     """``true`` or ``false``."""
 
     value: bool
@@ -88,12 +91,12 @@ class Name(Expression):
 
 
 @dataclass(frozen=True)
-class Image(Expression):
+class ImageBox(Expression):
     """``IMG``: the box of the whole image."""
 
 
 @dataclass(frozen=True)
-class Call(Expression):
+class FunctionCall(Expression):
     """The value of an external function: ``stoppingDistance()``, ``laneAt(x)``."""
 
     function: str
@@ -124,7 +127,7 @@ class SetLiteral(Expression):
 
 
 @dataclass(frozen=True)
-class Projection(Expression):
+class AxisProjection(Expression):
     """``PROJ_x(box)``, or an end of it, which is a point interval: ``PROJ_y.lower(box)`` (Definition 7)."""
 
     axis: Literal["x", "y"]
@@ -157,7 +160,7 @@ class Combination(Expression):
 
 
 @dataclass(frozen=True)
-class Relation(Expression):
+class BoxRelation(Expression):
     """Two values compared: ``PROJ_y(a) ≈ stoppingDistance``."""
 
     operator: Operator
@@ -180,7 +183,7 @@ class And(Expression):
 
 
 @dataclass(frozen=True)
-class Or(Expression):
+class Disjunction(Expression):
     """``a or b or c``: two operands or more."""
 
     operands: tuple[Expression, ...]
@@ -240,8 +243,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     """Return the expressions directly inside another, in the order of the text.
 
     Example:
-        >>> children(Relation("<", Number(1), Number(2)))
-        (Number(value=1), Number(value=2))
+        >>> children(BoxRelation("<", RealNumber(1), RealNumber(2)))
+        (RealNumber(value=1), RealNumber(value=2))
     """
     found: list[Expression] = []
     for one in fields(expression):
@@ -256,8 +259,8 @@ def walk(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and everything inside it, outer before inner, left before right.
 
     Example:
-        >>> [type(part).__name__ for part in walk(Not(Truth(True)))]
-        ['Not', 'Truth']
+        >>> [type(part).__name__ for part in walk(Not(TruthConstant(True)))]
+        ['Not', 'TruthConstant']
     """
     waiting = [expression]
     while waiting:
@@ -270,7 +273,84 @@ def is_temporal(expression: Expression) -> bool:
     """Whether an expression speaks of other frames than the one at hand.
 
     Example:
-        >>> is_temporal(Not(Previous(Truth(True))))
+        >>> is_temporal(Not(Previous(TruthConstant(True))))
         True
     """
     return any(isinstance(part, (Always, Eventually, Until, Previous)) for part in walk(expression))
+
+
+_MOST = 50
+
+
+@dataclass(frozen=True)
+class SpecificationProblem:
+    """One thing that is wrong, and where.
+
+    Attributes:
+        message: What was expected, what came, and what to do.
+        span: The characters of the text that are at fault.
+    """
+
+    message: str
+    span: Span
+
+
+class SpecificationError(InputError):
+    r"""A specification is wrong in one place or several; the first 50 are shown, with their lines underlined.
+
+    Args:
+        problems: What is wrong, at least one.
+        source: The text of the specification.
+        path: The file it came from.
+
+    Example:
+        >>> text = "case stop\n  vehicel() ≈ IMG\nendcase"
+        >>> problem = SpecificationProblem("no function is called 'vehicel'", Span(12, 19))
+        >>> print(SpecificationError([problem], text))
+        <specification>:2:3: no function is called 'vehicel'
+          2 |   vehicel() ≈ IMG
+            |   ^^^^^^^
+    """
+
+    def __init__(
+        self, problems: Iterable[SpecificationProblem], source: str, path: str | None = None
+    ) -> None:
+        self.problems = tuple(problems)
+        self.source = source
+        self.path = path
+        shown = [self._shown(problem) for problem in self.problems[:_MOST]]
+        if len(self.problems) > _MOST:
+            shown.append(f"… and {len(self.problems) - _MOST} more")
+        super().__init__("\n".join(shown))
+
+    def _shown(self, problem: SpecificationProblem) -> str:
+        line, column = place(self.source, problem.span.start)
+        begins = problem.span.start - (column - 1)
+        text = self.source[begins:].partition("\n")[0].rstrip("\r")
+        width = problem.span.stop - problem.span.start
+        return excerpt(self.path or "<specification>", problem.message, text, line, column, width)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.problems, self.source, self.path)
+
+
+def place(source: str, offset: int) -> tuple[int, int]:
+    r"""Return line and column of a character of a text, both counted from 1.
+
+    Example:
+        >>> place("one\ntwo", 5)
+        (2, 2)
+    """
+    before = source[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name that is most like one that is unknown; nothing where none is.
+
+    Example:
+        >>> nearest("lVehicle", ["Vehicle", "VehicleExists"])
+        "; did you mean 'Vehicle'?"
+    """
+    found = get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+    return f"; did you mean {found[0]!r}?" if found else ""

@@ -22,26 +22,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from roadworthy._files import naming
-from roadworthy.bbsl.evaluation import Evaluator, Outcome
-from roadworthy.bbsl.margins import Context, Margin, Margins, all_of, any_of, opposite
-from roadworthy.bbsl.specification import Case, Spec
-from roadworthy.bbsl.syntax import (
-    Always,
-    And,
-    Bounds,
-    Eventually,
-    Expression,
-    Name,
-    Not,
-    Or,
-    Previous,
-    Quantified,
-    Relation,
-    Type,
-    Until,
-    is_temporal,
-    walk,
-)
+from roadworthy.bbsl import syntax
+from roadworthy.bbsl.evaluation import Evaluator, SpecificationOutcome
+from roadworthy.bbsl.margins import Margin, MarginContext, Margins, all_of, any_of, opposite
+from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.values import Box, Coordinates
 from roadworthy.errors import InputError
 
@@ -59,7 +43,7 @@ class TrackOutcome:
             specification does not apply.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SpecificationOutcome, ...]
     margins: tuple[Mapping[str, Margin], ...]
 
     def __len__(self) -> int:
@@ -73,7 +57,7 @@ class TrackOutcome:
 
 def box_functions(spec: Spec) -> tuple[str, ...]:
     """Return the external functions that give boxes: what a detector's errors move."""
-    return tuple(one.name for one in spec.functions if one.result in (Type.BB, Type.SET_BB))
+    return tuple(one.name for one in spec.functions if one.result in (syntax.Type.BB, syntax.Type.SET_BB))
 
 
 def check_ends(ends: str) -> None:
@@ -125,7 +109,7 @@ def evaluate_track(
     coordinates = Coordinates(height, width)
     evaluators = [Evaluator(spec.prepared, bindings, coordinates) for bindings in frames]
     moved = box_functions(spec) if moving is None else tuple(moving)
-    read = _Frames(evaluators, moved, ends)
+    read = _TrackFrames(evaluators, moved, ends)
     before = _Reading(read, None, exact=True)
     held = {case.label: _Reading(read, case, exact=True) for case in spec.case_blocks}
     by = {case.label: _Reading(read, case, exact=False) for case in spec.case_blocks}
@@ -138,7 +122,7 @@ def evaluate_track(
             for one in spec.case_blocks
         }
         unknown = dict.fromkeys(values)
-        outcomes.append(Outcome(applies, values if applies else unknown))
+        outcomes.append(SpecificationOutcome(applies, values if applies else unknown))
         margins.append(far if applies else unknown)
     return TrackOutcome(tuple(outcomes), tuple(margins))
 
@@ -152,32 +136,32 @@ def _decided(margin: Margin, held: bool | None) -> Margin:
     return 0.0 if margin is None and held is not None else margin
 
 
-class _Frames:
+class _TrackFrames:
     """The frames of a track, and what is read in one of them."""
 
     def __init__(self, evaluators: Sequence[Evaluator], moving: Sequence[str], ends: Ends) -> None:
         self._evaluators = evaluators
         self._margins = [Margins(one, moving) for one in evaluators]
         self._open = ends == "open"
-        self._contexts: dict[tuple[int, int], Context] = {}
+        self._contexts: dict[tuple[int, int], MarginContext] = {}
 
     def __len__(self) -> int:
         return len(self._evaluators)
 
-    def context(self, case: Case | None, now: int) -> Context:
+    def context(self, case: CaseClause | None, now: int) -> MarginContext:
         """Return what the lets of a case bind in a frame; those that speak of time are read where used."""
         key = (id(case), now)
         if key not in self._contexts:
             if case is None:
-                self._contexts[key] = Context()
+                self._contexts[key] = MarginContext()
             else:
                 plain = tuple(one for one in case.lets if one.name not in _lets_of_time(case))
-                known = Case(case.label, plain, case.condition)
+                known = CaseClause(case.label, plain, case.condition)
                 with naming(f"frame {now} of the track"):
                     self._contexts[key] = self._margins[now].context(known)
         return self._contexts[key]
 
-    def leaf(self, part: Expression, now: int, context: Context, *, exact: bool) -> Margin:
+    def leaf(self, part: syntax.Expression, now: int, context: MarginContext, *, exact: bool) -> Margin:
         """Return the reading of a condition that looks at one frame."""
         with naming(f"frame {now} of the track"):
             if not exact:
@@ -185,7 +169,9 @@ class _Frames:
             held = self._evaluators[now].condition(part, context.values)
         return None if held is None else math.inf if held else -math.inf
 
-    def boxes(self, part: Quantified, now: int, context: Context) -> tuple[list[Box], float] | None:
+    def boxes(
+        self, part: syntax.Quantified, now: int, context: MarginContext
+    ) -> tuple[list[Box], float] | None:
         """Return the boxes that a quantifier picks from, and how fast they move."""
         with naming(f"frame {now} of the track"):
             boxes = self._evaluators[now].value(part.boxes, context.values)
@@ -194,7 +180,7 @@ class _Frames:
         rate = self._margins[now].rate(part.boxes, context)
         return [one for one in boxes if isinstance(one, Box)], rate
 
-    def window(self, bounds: Bounds, now: int) -> tuple[range, bool]:
+    def window(self, bounds: syntax.Bounds, now: int) -> tuple[range, bool]:
         """Return the frames that bounds reach, and whether they reach beyond the end of an open track."""
         last = len(self) - 1
         end = last if bounds.upper is None else min(now + bounds.upper, last)
@@ -218,14 +204,14 @@ class _Reading:
     one recursion gives both readings, and at the border the one is still exact.
     """
 
-    def __init__(self, frames: _Frames, case: Case | None, *, exact: bool) -> None:
+    def __init__(self, frames: _TrackFrames, case: CaseClause | None, *, exact: bool) -> None:
         self._frames = frames
         self._case = case
         self._exact = exact
         self._timed = {} if case is None else _lets_of_time(case)
         self._known: dict[tuple[int, int], Margin] = {}
 
-    def at(self, part: Expression, now: int, picked: Picked) -> Margin:
+    def at(self, part: syntax.Expression, now: int, picked: Picked) -> Margin:
         """Return the reading of a condition at a frame."""
         if picked:
             return self._read(part, now, picked)
@@ -234,45 +220,45 @@ class _Reading:
             self._known[key] = self._read(part, now, picked)
         return self._known[key]
 
-    def _read(self, part: Expression, now: int, picked: Picked) -> Margin:
+    def _read(self, part: syntax.Expression, now: int, picked: Picked) -> Margin:
         match part:
-            case Name() if part.name in self._timed:
+            case syntax.Name() if part.name in self._timed:
                 return self.at(self._timed[part.name], now, picked)
-            case Always():
+            case syntax.Always():
                 frames, beyond = self._frames.window(part.bounds, now)
                 seen = [self.at(part.operand, one, picked) for one in frames]
                 return all_of([*seen, *[None] * beyond])
-            case Eventually():
+            case syntax.Eventually():
                 frames, beyond = self._frames.window(part.bounds, now)
                 seen = [self.at(part.operand, one, picked) for one in frames]
                 return any_of([*seen, *[None] * beyond])
-            case Until():
+            case syntax.Until():
                 return self._until(part, now, picked)
-            case Previous():
+            case syntax.Previous():
                 return self.at(part.operand, now - 1, picked) if now else self._frames.before
         if not self._speaks_of_time(part):
             return self._frames.leaf(part, now, self._context(now, picked), exact=self._exact)
         return self._joined(part, now, picked)
 
-    def _joined(self, part: Expression, now: int, picked: Picked) -> Margin:
+    def _joined(self, part: syntax.Expression, now: int, picked: Picked) -> Margin:
         match part:
-            case Not():
+            case syntax.Not():
                 return opposite(self.at(part.operand, now, picked))
-            case And():
+            case syntax.And():
                 return all_of([self.at(one, now, picked) for one in part.operands])
-            case Or():
+            case syntax.Disjunction():
                 return any_of([self.at(one, now, picked) for one in part.operands])
-            case Relation():
+            case syntax.BoxRelation():
                 first, second = self.at(part.left, now, picked), self.at(part.right, now, picked)
                 return any_of([all_of([first, second]), all_of([opposite(first), opposite(second)])])
-        assert isinstance(part, Quantified)  # nothing else holds conditions
+        assert isinstance(part, syntax.Quantified)  # nothing else holds conditions
         boxes = self._frames.boxes(part, now, self._context(now, picked))
         if boxes is None:
             return None
         inside = [self.at(part.body, now, {**picked, part.variable: (box, boxes[1])}) for box in boxes[0]]
         return all_of(inside) if part.quantifier == "forall" else any_of(inside)
 
-    def _until(self, part: Until, now: int, picked: Picked) -> Margin:
+    def _until(self, part: syntax.Until, now: int, picked: Picked) -> Margin:
         frames, beyond = self._frames.window(part.bounds, now)
         ways: list[Margin] = []
         for end in frames:
@@ -283,25 +269,25 @@ class _Reading:
             ways.append(all_of([None, *rest]))
         return any_of(ways)
 
-    def _context(self, now: int, picked: Picked) -> Context:
+    def _context(self, now: int, picked: Picked) -> MarginContext:
         context = self._frames.context(self._case, now)
         for name, (box, rate) in picked.items():
             context = context.with_box(name, box, rate)
         return context
 
-    def _speaks_of_time(self, part: Expression) -> bool:
+    def _speaks_of_time(self, part: syntax.Expression) -> bool:
         return any(
-            isinstance(one, Always | Eventually | Until | Previous)
-            or (isinstance(one, Name) and one.name in self._timed)
-            for one in walk(part)
+            isinstance(one, syntax.Always | syntax.Eventually | syntax.Until | syntax.Previous)
+            or (isinstance(one, syntax.Name) and one.name in self._timed)
+            for one in syntax.walk(part)
         )
 
 
-def _lets_of_time(case: Case) -> dict[str, Expression]:
+def _lets_of_time(case: CaseClause) -> dict[str, syntax.Expression]:
     """Return the lets of a case whose values depend on other frames."""
-    found: dict[str, Expression] = {}
+    found: dict[str, syntax.Expression] = {}
     for let in case.lets:
-        names = {one.name for one in walk(let.value) if isinstance(one, Name)}
-        if is_temporal(let.value) or names & found.keys():
+        names = {one.name for one in syntax.walk(let.value) if isinstance(one, syntax.Name)}
+        if syntax.is_temporal(let.value) or names & found.keys():
             found[let.name] = let.value
     return found

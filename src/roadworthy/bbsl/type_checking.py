@@ -5,35 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from roadworthy.bbsl.problems import Problem, nearest
-from roadworthy.bbsl.specification import Case, Spec
-from roadworthy.bbsl.syntax import (
-    SYMBOLS,
-    Always,
-    And,
-    BoxLiteral,
-    Call,
-    Combination,
-    Eventually,
-    Expression,
-    Image,
-    IntervalLiteral,
-    Name,
-    Not,
-    Number,
-    Or,
-    Previous,
-    Projection,
-    Quantified,
-    Ratio,
-    Relation,
-    SetLiteral,
-    Truth,
-    Type,
-    Until,
-    Width,
-    walk,
-)
+from roadworthy.bbsl import syntax
+from roadworthy.bbsl.specification import CaseClause, Spec
 
 Axis = Literal["x", "y", "both", "open"]
 """``both``: compared with intervals of both axes. ``open``: compared with none."""
@@ -54,7 +27,7 @@ def find_axes(spec: Spec) -> Mapping[Slot, Axis]:
         >>> find_axes(spec)["function", "near"]
         'y'
     """
-    search = _Search(spec)
+    search = _AxisSearch(spec)
     for case in spec.case_blocks:
         search.read_case(case)
     if spec.precondition is not None:
@@ -66,7 +39,7 @@ def find_axes(spec: Spec) -> Mapping[Slot, Axis]:
     return {slot: search.axis(slot) for slot in slots}
 
 
-class _Search:
+class _AxisSearch:
     """Puts together what is compared, then asks on which axis each heap lies."""
 
     def __init__(self, spec: Spec) -> None:
@@ -74,45 +47,45 @@ class _Search:
         self._parameters = {one.name: one.parameters for one in spec.functions}
         self._links: dict[Slot, set[Slot]] = {}
 
-    def read_case(self, case: Case) -> None:
+    def read_case(self, case: CaseClause) -> None:
         """Take in what a case compares."""
         for let in case.lets:
             self.read(let.value, case.label)
             # A real may be an end of a projection, and then what it is compared with lies on that axis too.
-            if let.type in (Type.INTERVAL, Type.REAL):
+            if let.type in (syntax.Type.INTERVAL, syntax.Type.REAL):
                 self._link([("let", case.label, let.name), *self._slots(let.value, case.label)])
         self.read(case.condition, case.label)
 
-    def read(self, expression: Expression, case: str) -> None:
+    def read(self, expression: syntax.Expression, case: str) -> None:
         """Take in what an expression compares."""
-        for part in walk(expression):
+        for part in syntax.walk(expression):
             match part:
-                case Relation():
+                case syntax.BoxRelation():
                     self._link([*self._slots(part.left, case), *self._slots(part.right, case)])
-                case Combination():
+                case syntax.Combination():
                     self._link(self._slots(part, case))
-                case BoxLiteral():
+                case syntax.BoxLiteral():
                     self._link([("axis", "x"), *self._slots(part.x, case)])
                     self._link([("axis", "y"), *self._slots(part.y, case)])
-                case Call():
+                case syntax.FunctionCall():
                     for index, argument in enumerate(part.arguments):
-                        if self._parameters[part.function][index] is Type.INTERVAL:
+                        if self._parameters[part.function][index] is syntax.Type.INTERVAL:
                             self._link(
                                 [("parameter", part.function, str(index)), *self._slots(argument, case)]
                             )
 
-    def _slots(self, expression: Expression, case: str) -> list[Slot]:
+    def _slots(self, expression: syntax.Expression, case: str) -> list[Slot]:
         """Return what must lie on one axis for an expression to mean something."""
         match expression:
-            case Projection():
+            case syntax.AxisProjection():
                 return [("axis", expression.axis)]
-            case Call() if self._results[expression.function] is Type.INTERVAL:
+            case syntax.FunctionCall() if self._results[expression.function] is syntax.Type.INTERVAL:
                 return [("function", expression.function)]
-            case Name():
+            case syntax.Name():
                 return [("let", case, expression.name)]
-            case Combination():
+            case syntax.Combination():
                 return [*self._slots(expression.left, case), *self._slots(expression.right, case)]
-            case IntervalLiteral():
+            case syntax.IntervalLiteral():
                 return [*self._slots(expression.lower, case), *self._slots(expression.upper, case)]
         return []
 
@@ -136,19 +109,21 @@ class _Search:
         return "x" if on_x else "y" if on_y else "open"
 
 
-Scope = Mapping[str, Type | None]
+Scope = Mapping[str, syntax.Type | None]
 """The types of the names that are bound here; None where the type is not known after an earlier mistake."""
 
 _BUILT_IN = ("PROJ_x", "PROJ_y", "RAT", "w", "IMG")
-_COMPARED: dict[str, tuple[Type, ...]] = {
-    "<": (Type.REAL, Type.INTERVAL),
-    ">": (Type.REAL, Type.INTERVAL),
-    "=": (Type.BOOL, Type.REAL, Type.INTERVAL, Type.BB),
-    **dict.fromkeys(("overlaps", "subset", "superset", "subseteq", "superseteq"), (Type.INTERVAL, Type.BB)),
+_COMPARED: dict[str, tuple[syntax.Type, ...]] = {
+    "<": (syntax.Type.REAL, syntax.Type.INTERVAL),
+    ">": (syntax.Type.REAL, syntax.Type.INTERVAL),
+    "=": (syntax.Type.BOOL, syntax.Type.REAL, syntax.Type.INTERVAL, syntax.Type.BB),
+    **dict.fromkeys(
+        ("overlaps", "subset", "superset", "subseteq", "superseteq"), (syntax.Type.INTERVAL, syntax.Type.BB)
+    ),
 }
 
 
-def find_problems(spec: Spec) -> tuple[Problem, ...]:
+def find_problems(spec: Spec) -> tuple[syntax.SpecificationProblem, ...]:
     """Return every name that is not bound and every part with a wrong type, in the order of the text.
 
     Example:
@@ -163,37 +138,41 @@ def find_problems(spec: Spec) -> tuple[Problem, ...]:
 
 class _Checker:
     def __init__(self, spec: Spec) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[syntax.SpecificationProblem] = []
         self._functions = {one.name: one for one in spec.functions}
 
-    def _report(self, message: str, where: Expression) -> None:
-        self.problems.append(Problem(message, where.span))
+    def _report(self, message: str, where: syntax.Expression) -> None:
+        self.problems.append(syntax.SpecificationProblem(message, where.span))
 
     def check(self, spec: Spec) -> None:
         seen: set[str] = set()
         for function in spec.functions:
             if function.name in seen:
-                self.problems.append(Problem(f"{function.name!r} is declared twice", function.span))
+                self.problems.append(
+                    syntax.SpecificationProblem(f"{function.name!r} is declared twice", function.span)
+                )
             if function.name in _BUILT_IN:
                 self.problems.append(
-                    Problem(f"{function.name!r} is built in: choose another name", function.span)
+                    syntax.SpecificationProblem(
+                        f"{function.name!r} is built in: choose another name", function.span
+                    )
                 )
             seen.add(function.name)
         if spec.precondition is not None:
-            self._expect(spec.precondition, Type.BOOL, {}, "the precondition")
+            self._expect(spec.precondition, syntax.Type.BOOL, {}, "the precondition")
         labels: set[str] = set()
         for case in spec.case_blocks:
             if case.label in labels:
                 self.problems.append(
-                    Problem(
+                    syntax.SpecificationProblem(
                         f"there are two cases {case.label!r}: join them with 'or', or rename one", case.span
                     )
                 )
             labels.add(case.label)
             self._case(case)
 
-    def _case(self, case: Case) -> None:
-        scope: dict[str, Type | None] = {}
+    def _case(self, case: CaseClause) -> None:
+        scope: dict[str, syntax.Type | None] = {}
         for let in case.lets:
             self._recursion(let.name, let.value, scope)
             self._expect(
@@ -203,96 +182,98 @@ class _Checker:
                 f"{let.name!r}",
             )
             if let.name in scope:
-                self.problems.append(Problem(f"{let.name!r} is bound twice in this case", let.span))
+                self.problems.append(
+                    syntax.SpecificationProblem(f"{let.name!r} is bound twice in this case", let.span)
+                )
             scope[let.name] = let.type
-        self._expect(case.condition, Type.BOOL, scope, "the condition of a case")
+        self._expect(case.condition, syntax.Type.BOOL, scope, "the condition of a case")
 
-    def _recursion(self, name: str, value: Expression, scope: Scope) -> None:
-        for part in walk(value):
-            if isinstance(part, Name) and part.name == name and name not in scope:
+    def _recursion(self, name: str, value: syntax.Expression, scope: Scope) -> None:
+        for part in syntax.walk(value):
+            if isinstance(part, syntax.Name) and part.name == name and name not in scope:
                 call = f"; did you mean {name}()?" if name in self._functions else ""
                 self._report(f"{name!r} is defined by itself{call}", part)
 
-    def _expect(self, part: Expression, wanted: Type, scope: Scope, what: str) -> None:
+    def _expect(self, part: syntax.Expression, wanted: syntax.Type, scope: Scope, what: str) -> None:
         """Check a part, and that it is or turns into the type that its place asks for."""
         found = self.infer(part, scope)
-        if found in (None, wanted) or (wanted is Type.REAL and _is_end(part)):
+        if found in (None, wanted) or (wanted is syntax.Type.REAL and _is_end(part)):
             return
         hint = ""
-        if wanted is Type.SET_BB and found is Type.BB:
+        if wanted is syntax.Type.SET_BB and found is syntax.Type.BB:
             hint = ": put it in braces, {…}"
-        elif wanted is Type.INTERVAL and found is Type.BB:
+        elif wanted is syntax.Type.INTERVAL and found is syntax.Type.BB:
             hint = ": project it with PROJ_x(…) or PROJ_y(…)"
-        elif wanted is Type.INTERVAL and found is Type.REAL:
+        elif wanted is syntax.Type.INTERVAL and found is syntax.Type.REAL:
             hint = ": write [r, r]"
-        elif wanted is Type.REAL and found is Type.INTERVAL:
+        elif wanted is syntax.Type.REAL and found is syntax.Type.INTERVAL:
             hint = ": take its width w(…), or an end such as PROJ_y.lower(…)"
         self._report(f"{what} must be {wanted}, got {found}{hint}", part)
 
-    def infer(self, part: Expression, scope: Scope) -> Type | None:
+    def infer(self, part: syntax.Expression, scope: Scope) -> syntax.Type | None:
         """Return the type of a part; None where a mistake inside, which is reported, leaves it open."""
         match part:
-            case Number():
-                return Type.REAL
-            case Truth():
-                return Type.BOOL
-            case Image():
-                return Type.BB
-            case Name():
+            case syntax.RealNumber():
+                return syntax.Type.REAL
+            case syntax.TruthConstant():
+                return syntax.Type.BOOL
+            case syntax.ImageBox():
+                return syntax.Type.BB
+            case syntax.Name():
                 return self._name(part, scope)
-            case Call():
+            case syntax.FunctionCall():
                 return self._call(part, scope)
-            case Projection():
-                self._expect(part.box, Type.BB, scope, f"the box that PROJ_{part.axis} projects")
-                return Type.INTERVAL
-            case Width():
-                self._expect(part.interval, Type.INTERVAL, scope, "what w measures")
-                return Type.REAL
-            case Ratio():
-                self._expect(part.part, Type.SET_BB, scope, "the first argument of RAT")
-                self._expect(part.whole, Type.SET_BB, scope, "the second argument of RAT")
-                return Type.REAL
-            case IntervalLiteral():
+            case syntax.AxisProjection():
+                self._expect(part.box, syntax.Type.BB, scope, f"the box that PROJ_{part.axis} projects")
+                return syntax.Type.INTERVAL
+            case syntax.Width():
+                self._expect(part.interval, syntax.Type.INTERVAL, scope, "what w measures")
+                return syntax.Type.REAL
+            case syntax.Ratio():
+                self._expect(part.part, syntax.Type.SET_BB, scope, "the first argument of RAT")
+                self._expect(part.whole, syntax.Type.SET_BB, scope, "the second argument of RAT")
+                return syntax.Type.REAL
+            case syntax.IntervalLiteral():
                 self._interval(part, scope)
-                return Type.INTERVAL
-            case BoxLiteral():
-                self._expect(part.x, Type.INTERVAL, scope, "the x side of a box")
-                self._expect(part.y, Type.INTERVAL, scope, "the y side of a box")
-                return Type.BB
-            case SetLiteral():
+                return syntax.Type.INTERVAL
+            case syntax.BoxLiteral():
+                self._expect(part.x, syntax.Type.INTERVAL, scope, "the x side of a box")
+                self._expect(part.y, syntax.Type.INTERVAL, scope, "the y side of a box")
+                return syntax.Type.BB
+            case syntax.SetLiteral():
                 for box in part.boxes:
-                    self._expect(box, Type.BB, scope, "an element of a set")
-                return Type.SET_BB
-            case Combination():
+                    self._expect(box, syntax.Type.BB, scope, "an element of a set")
+                return syntax.Type.SET_BB
+            case syntax.Combination():
                 return self._combination(part, scope)
-            case Relation():
+            case syntax.BoxRelation():
                 self._relation(part, scope)
-            case Quantified():
+            case syntax.Quantified():
                 self._quantified(part, scope)
-            case Not() | Always() | Eventually() | Previous():
+            case syntax.Not() | syntax.Always() | syntax.Eventually() | syntax.Previous():
                 word = type(part).__name__.lower()
-                self._expect(part.operand, Type.BOOL, scope, f"what '{word}' is said of")
-            case And() | Or():
+                self._expect(part.operand, syntax.Type.BOOL, scope, f"what '{word}' is said of")
+            case syntax.And() | syntax.Disjunction():
                 word = type(part).__name__.lower()
                 for operand in part.operands:
-                    self._expect(operand, Type.BOOL, scope, f"what '{word}' joins")
-            case Until():
-                self._expect(part.left, Type.BOOL, scope, "what holds before 'until'")
-                self._expect(part.right, Type.BOOL, scope, "what 'until' waits for")
-        return Type.BOOL
+                    self._expect(operand, syntax.Type.BOOL, scope, f"what '{word}' joins")
+            case syntax.Until():
+                self._expect(part.left, syntax.Type.BOOL, scope, "what holds before 'until'")
+                self._expect(part.right, syntax.Type.BOOL, scope, "what 'until' waits for")
+        return syntax.Type.BOOL
 
-    def _name(self, part: Name, scope: Scope) -> Type | None:
+    def _name(self, part: syntax.Name, scope: Scope) -> syntax.Type | None:
         if part.name in scope:
             return scope[part.name]
         message = f"no let or quantifier binds {part.name!r} here"
         if part.name in self._functions:
             message += f": write {part.name}(), or bind it with let"
         else:
-            message += nearest(part.name, [*scope, *(f"{name}()" for name in self._functions)])
+            message += syntax.nearest(part.name, [*scope, *(f"{name}()" for name in self._functions)])
         self._report(message, part)
         return None
 
-    def _call(self, part: Call, scope: Scope) -> Type | None:
+    def _call(self, part: syntax.FunctionCall, scope: Scope) -> syntax.Type | None:
         function = self._functions.get(part.function)
         if function is None:
             for argument in part.arguments:
@@ -301,7 +282,7 @@ class _Checker:
                 message = f"{part.function!r} is a name and no function: leave the parentheses out"
             else:
                 message = f"no external function is called {part.function!r}"
-                message += nearest(part.function, [*self._functions, *_BUILT_IN])
+                message += syntax.nearest(part.function, [*self._functions, *_BUILT_IN])
             self._report(message, part)
             return None
         expected, got = len(function.parameters), len(part.arguments)
@@ -315,12 +296,12 @@ class _Checker:
                 self.infer(argument, scope)
         return function.result
 
-    def _interval(self, part: IntervalLiteral, scope: Scope) -> None:
-        self._expect(part.lower, Type.REAL, scope, "the lower end of an interval")
-        self._expect(part.upper, Type.REAL, scope, "the upper end of an interval")
+    def _interval(self, part: syntax.IntervalLiteral, scope: Scope) -> None:
+        self._expect(part.lower, syntax.Type.REAL, scope, "the lower end of an interval")
+        self._expect(part.upper, syntax.Type.REAL, scope, "the upper end of an interval")
         if (
-            isinstance(part.lower, Number)
-            and isinstance(part.upper, Number)
+            isinstance(part.lower, syntax.RealNumber)
+            and isinstance(part.upper, syntax.RealNumber)
             and part.lower.value > part.upper.value
         ):
             self._report(
@@ -329,13 +310,15 @@ class _Checker:
                 part,
             )
 
-    def _combination(self, part: Combination, scope: Scope) -> Type | None:
+    def _combination(self, part: syntax.Combination, scope: Scope) -> syntax.Type | None:
         left, right = self.infer(part.left, scope), self.infer(part.right, scope)
-        allowed = (Type.SET_BB,) if part.operator == "union" else (Type.SET_BB, Type.INTERVAL)
-        sign = SYMBOLS[part.operator]
+        allowed = (
+            (syntax.Type.SET_BB,) if part.operator == "union" else (syntax.Type.SET_BB, syntax.Type.INTERVAL)
+        )
+        sign = syntax.SYMBOLS[part.operator]
         for side, found in ((part.left, left), (part.right, right)):
             if found is not None and found not in allowed:
-                hint = ": put it in braces, {…}" if found is Type.BB else ""
+                hint = ": put it in braces, {…}" if found is syntax.Type.BB else ""
                 self._report(f"{sign} joins {' or '.join(allowed)}, got {found}{hint}", side)
                 return None
         if left is not None and right is not None and left is not right:
@@ -343,49 +326,55 @@ class _Checker:
             return None
         return left or right
 
-    def _relation(self, part: Relation, scope: Scope) -> None:
+    def _relation(self, part: syntax.BoxRelation, scope: Scope) -> None:
         if part.operator == "in":
-            self._expect(part.left, Type.REAL, scope, "what lies in an interval")
-            self._expect(part.right, Type.INTERVAL, scope, "what a real lies in")
+            self._expect(part.left, syntax.Type.REAL, scope, "what lies in an interval")
+            self._expect(part.right, syntax.Type.INTERVAL, scope, "what a real lies in")
             return
         left, right = self.infer(part.left, scope), self.infer(part.right, scope)
         if left is None or right is None:
             return
         if part.operator in ("<=", ">="):
-            ends = (_is_end(part.left) or left is Type.REAL, _is_end(part.right) or right is Type.REAL)
+            ends = (
+                _is_end(part.left) or left is syntax.Type.REAL,
+                _is_end(part.right) or right is syntax.Type.REAL,
+            )
             if not all(ends):
                 self._report(f"{_sign(part)} compares two reals, got {left} and {right}", part)
             return
         kind = left if left is right else None
-        if {left, right} == {Type.REAL, Type.INTERVAL}:
-            kind = Type.INTERVAL
+        if {left, right} == {syntax.Type.REAL, syntax.Type.INTERVAL}:
+            kind = syntax.Type.INTERVAL
         if kind is None:
             hint = ""
-            if {left, right} == {Type.BB, Type.SET_BB}:
+            if {left, right} == {syntax.Type.BB, syntax.Type.SET_BB}:
                 hint = ": speak of its boxes with forall or exists"
-            elif {left, right} == {Type.BB, Type.INTERVAL}:
+            elif {left, right} == {syntax.Type.BB, syntax.Type.INTERVAL}:
                 hint = ": project the box with PROJ_x(…) or PROJ_y(…)"
             self._report(f"{_sign(part)} compares two values of one type, got {left} and {right}{hint}", part)
         elif kind not in _COMPARED[part.operator]:
             allowed = " or ".join(f"two {name}s" for name in _COMPARED[part.operator])
-            hint = ": speak of its boxes with forall or exists" if kind is Type.SET_BB else ""
+            hint = ": speak of its boxes with forall or exists" if kind is syntax.Type.SET_BB else ""
             self._report(f"{_sign(part)} compares {allowed}, got two {kind}s{hint}", part)
 
-    def _quantified(self, part: Quantified, scope: Scope) -> None:
-        self._expect(part.boxes, Type.SET_BB, scope, f"what {part.variable!r} is taken from")
+    def _quantified(self, part: syntax.Quantified, scope: Scope) -> None:
+        self._expect(part.boxes, syntax.Type.SET_BB, scope, f"what {part.variable!r} is taken from")
         if part.variable in scope:
             self._report(f"{part.variable!r} is bound already: choose another name", part)
         self._expect(
-            part.body, Type.BOOL, {**scope, part.variable: Type.BB}, f"what '{part.quantifier}' is said of"
+            part.body,
+            syntax.Type.BOOL,
+            {**scope, part.variable: syntax.Type.BB},
+            f"what '{part.quantifier}' is said of",
         )
 
 
-def _is_end(part: Expression) -> bool:
-    return isinstance(part, Projection) and part.end is not None
+def _is_end(part: syntax.Expression) -> bool:
+    return isinstance(part, syntax.AxisProjection) and part.end is not None
 
 
-def _sign(part: Relation) -> str:
-    return f"'{SYMBOLS.get(part.operator, part.operator)}'"
+def _sign(part: syntax.BoxRelation) -> str:
+    return f"'{syntax.SYMBOLS.get(part.operator, part.operator)}'"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -5,7 +5,7 @@ Every method is the same sentence::
     requirement → cases → predictions → verdicts → evidence
 
 1. ``Method.cases`` turns a :class:`Requirement` and a :class:`Dataset` lazily into :class:`Case` objects.
-   A case names what it asks of the system under test (:class:`Predict`, :class:`Drive`); frames are
+   A case names what it asks of the system under test (:class:`Predict`, :class:`RecordDrive`); frames are
    made later, in the process that runs the case.
 2. A runner makes the frames, asks the system in batches and pairs each ask with its answer: :class:`Answers`.
 3. ``Method.judge`` turns a case and its answers into a :class:`Verdict` with its margin.
@@ -39,9 +39,9 @@ from roadworthy.cases.requirements import (
     Ask,
     AwaitVerdicts,
     Case,
-    Drive,
     FrameSource,
     Predict,
+    RecordDrive,
     Requirement,
     Scalar,
     Severity,
@@ -66,7 +66,7 @@ __all__ = [
     "Case",
     "ClassScores",
     "Dataset",
-    "Drive",
+    "RecordDrive",
     "Driven",
     "Feedback",
     "FrameSource",

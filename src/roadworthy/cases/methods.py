@@ -144,7 +144,7 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Driven:
-    """The answer to :class:`~roadworthy.cases.Drive`: the drive as the simulator recorded it."""
+    """The answer to :class:`~roadworthy.cases.RecordDrive`: the drive as the simulator recorded it."""
 
     drive: object
 

@@ -206,17 +206,17 @@ class Predict:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drive:
+class RecordDrive:
     """Asks for a recorded drive of the system under test through a scenario in a simulator.
 
-    Like a frame, one ``Drive`` object that several cases of a batch hold (one per road sector, say) is
+    Like a frame, one ``RecordDrive`` object that several cases of a batch hold (one per road sector, say) is
     driven once.
     """
 
     scenario: object
 
 
-Ask: TypeAlias = Predict | Drive
+Ask: TypeAlias = Predict | RecordDrive
 """What a case may ask of the system under test."""
 
 
@@ -252,8 +252,10 @@ class Case:
         if not self.asks:
             raise InputError(f"case {self.id!r} must ask something of the system under test, got no asks")
         for ask in self.asks:
-            if not isinstance(ask, Predict | Drive):
-                raise InputError(f"case {self.id!r} must ask Predict or Drive, got {type(ask).__name__}")
+            if not isinstance(ask, Predict | RecordDrive):
+                raise InputError(
+                    f"case {self.id!r} must ask Predict or RecordDrive, not {type(ask).__name__}"
+                )
         object.__setattr__(
             self, "parameters", as_scalars(f"the parameters of case {self.id!r}", self.parameters)
         )

@@ -116,8 +116,8 @@ class Verdict:
             clue: What a search needs beyond scalars.
 
         Example:
-            >>> from roadworthy.cases import Drive
-            >>> case = Case("lap 1", "R1", (Drive("oval"),))
+            >>> from roadworthy.cases import RecordDrive
+            >>> case = Case("lap 1", "R1", (RecordDrive("oval"),))
             >>> Verdict.from_margin(case, 0.0).status.value
             'passed'
             >>> Verdict.from_margin(case, 0.0, strict=True).status.value

@@ -11,7 +11,7 @@ from roadworthy.cli._console import console, examples, plain_table, print_json
 from roadworthy.errors import InputError, UnknownNameError, suggest
 
 if TYPE_CHECKING:
-    from roadworthy.registry import Entry, Failure, Registry
+    from roadworthy.registry import Entry, PluginFailure, Registry
 
 
 _MANY = 50  # of one kind, that are listed only when it is asked for
@@ -115,7 +115,7 @@ def _add_entry(table: Any, entry: Entry[Any]) -> None:
     table.add_row(Text(entry.name, style="cyan"), about, Text(entry.source, style="dim"))
 
 
-def _add_failure(table: Any, failure: Failure) -> None:
+def _add_failure(table: Any, failure: PluginFailure) -> None:
     from rich.text import Text
 
     about = Text(f"could not be loaded: {failure.error}", style="red")

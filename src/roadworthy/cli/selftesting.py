@@ -12,7 +12,7 @@ from roadworthy.cli._console import console, examples, make_folder, plain_table,
 from roadworthy.cli._datasets import AsJson
 
 if TYPE_CHECKING:
-    from roadworthy.selftest import Report, Result
+    from roadworthy.selftest import FaultResult, Report
 
 
 EXAMPLES = examples(
@@ -75,7 +75,7 @@ def self_test(
 def _print(report: Report) -> None:
     from rich.text import Text
 
-    from roadworthy.selftest import Standing, sentence
+    from roadworthy.selftest import FaultStanding, sentence
 
     shell = console()
     method = ""
@@ -95,15 +95,15 @@ def _print(report: Report) -> None:
     for one in report.results:
         for line in _told(one):
             shell.print(line, soft_wrap=True, markup=False, style="red")
-    for one in report.of(Standing.KNOWN):
+    for one in report.of(FaultStanding.KNOWN):
         shell.print(f"{one.fault.id}: {one.fault.limitation}", soft_wrap=True, markup=False, style="dim")
-    for one in report.of(Standing.NOT_RUN):
+    for one in report.of(FaultStanding.NOT_RUN):
         shell.print(f"{one.fault.id} was not tried: {one.trouble}", soft_wrap=True, markup=False)
     shell.print()
     shell.print(sentence(report), style="bold" if report.passed else "bold red", soft_wrap=True)
 
 
-def _from(result: Result) -> str:
+def _from(result: FaultResult) -> str:
     """Return the smallest size that was found; nothing for a fault that is there or not."""
     if result.limit is None or not result.fault.unit:
         return ""
@@ -111,7 +111,7 @@ def _from(result: Result) -> str:
     return f"{at_most}{result.fault.told(result.limit)}"
 
 
-def _told(result: Result) -> list[str]:
+def _told(result: FaultResult) -> list[str]:
     """Return what is wrong with a result, with what the tool said."""
     name, fault = result.fault.id, result.fault
     if result.good:

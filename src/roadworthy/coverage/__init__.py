@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from roadworthy.coverage.activations import (
     COUNTINGS,
+    ActivationRecorder,
     Activations,
     Counting,
     Layer,
-    Recorder,
     counting_named,
     join,
 )
@@ -33,7 +33,7 @@ __all__ = [
     "Layer",
     "Observed",
     "OperatingDomain",
-    "Recorder",
+    "ActivationRecorder",
     "counting_named",
     "join",
     "observable",

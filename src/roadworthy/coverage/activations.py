@@ -204,7 +204,7 @@ def join(batches: Iterable[Activations]) -> Activations:
     )
 
 
-class Recorder(Protocol):
+class ActivationRecorder(Protocol):
     """Runs a network and tells what its neurons answered."""
 
     def run(self, images: NDArray[Any], frames: Sequence[str] = ()) -> tuple[Arrays, Activations]:

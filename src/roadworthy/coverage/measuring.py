@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from roadworthy._files import parse_json, replacing
 from roadworthy._frozen import read_npz
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.coverage.criteria import Ranges, Reference, learn_ranges, learn_reference
-from roadworthy.coverage.criteria._cells import Cells, Counted
+from roadworthy.coverage.criteria import Ranges, SurpriseReference, learn_ranges, learn_reference
 from roadworthy.coverage.criteria.named import CriterionChoice
+from roadworthy.coverage.criteria.neurons import Cells, Counted
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed
 from roadworthy.errors import InputError
@@ -105,7 +105,7 @@ class Covered(Counted):
 
 
 @dataclass(eq=False)
-class Measured:
+class CoverageMeasurement:
     """What some images cover, ready to be shown, stored, and put together with what others cover.
 
     Attributes:
@@ -130,7 +130,7 @@ class Measured:
         found = {name: one.value for name, one in self.criteria.items()}
         return found if self.functional is None else {**found, "functional": self.functional.value}
 
-    def merge(self, other: Measured) -> None:
+    def merge(self, other: CoverageMeasurement) -> None:
         """Add what other images cover, as if they had been measured here.
 
         Raises:
@@ -185,7 +185,7 @@ class Measured:
             np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
 
     @classmethod
-    def load(cls, path: Path, domain: OperatingDomain | None = None) -> Measured:
+    def load(cls, path: Path, domain: OperatingDomain | None = None) -> CoverageMeasurement:
         """Read what `save` wrote; nothing in the file can run.
 
         Args:
@@ -268,10 +268,10 @@ class Measuring:
         self._observed = observed
         self._choices = tuple(criteria)
         self._ranges: Ranges | None = None
-        self._reference: Reference | None = None
+        self._reference: SurpriseReference | None = None
         self._made: dict[str, Cells] = {}
         known = observed is not None and bool(criteria)
-        self._result = Measured(
+        self._result = CoverageMeasurement(
             model=observed.name if known and observed else "",
             counting=counting if known else "",
             functional=functional,
@@ -334,7 +334,7 @@ class Measuring:
             )
 
     @property
-    def result(self) -> Measured:
+    def result(self) -> CoverageMeasurement:
         """What was measured so far.
 
         Raises:

@@ -29,11 +29,18 @@ from roadworthy.cases import (
     conclude_rate,
 )
 from roadworthy.coverage.activations import Activations
-from roadworthy.coverage.criteria import Ranges, Reference
-from roadworthy.coverage.search.originals import Originals
-from roadworthy.coverage.search.remade import case_id
-from roadworthy.coverage.search.settings import Settings
-from roadworthy.coverage.search.trials import ChangedFrame, Image, Maker, Search, Seen, Trial
+from roadworthy.coverage.criteria import Ranges, SurpriseReference
+from roadworthy.coverage.search.findings import OriginalFrames
+from roadworthy.coverage.search.settings import SearchSettings
+from roadworthy.coverage.search.trials import (
+    ChangedFrame,
+    Maker,
+    SearchImage,
+    SearchStrategy,
+    SearchTrial,
+    TrialResult,
+    case_id,
+)
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import SignalUnits
 from roadworthy.seeding import rng_for
@@ -51,10 +58,10 @@ class CoverageMethod(BaseMethod):
     do counts as covered. Then a search tries changed images until its budget is spent. All squared errors and
     margins are in the data set's own unit.
 
-    The parameters of a requirement are those of :class:`~roadworthy.coverage.search.settings.Settings`. The
+    A requirement has the parameters of :class:`~roadworthy.coverage.search.settings.SearchSettings`. The
     system under test must be observed (:class:`~roadworthy.coverage.Observed`). A row holds the number of the
     original (``place``) and its id (``frame``), the try that made what was changed (``parent``, empty for an
-    original) and the ``transform``; with them :class:`~roadworthy.coverage.search.remade.Replay` makes the
+    original) and the ``transform``; with them :class:`~roadworthy.coverage.search.trials.Replay` makes the
     image again. Its measures are label, prediction and error, the gain in coverage and coverage after it, and
     a fingerprint of the network's last hidden layer, by which failures are clustered.
 
@@ -83,7 +90,7 @@ class CoverageMethod(BaseMethod):
         self,
         *,
         ranges: Ranges | None = None,
-        reference: Reference | None = None,
+        reference: SurpriseReference | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.ranges = ranges
@@ -91,9 +98,9 @@ class CoverageMethod(BaseMethod):
         self.evaluated = 0
         self._clock = clock
         self._stored: Mapping[str, Any] | None = None
-        self._settings = Settings()
-        self._search: Search | None = None
-        self._open: dict[str, Trial] = {}
+        self._settings = SearchSettings()
+        self._search: SearchStrategy | None = None
+        self._open: dict[str, SearchTrial] = {}
         self._tries = 0
         self._spent = 0.0
         self._started = 0.0
@@ -107,10 +114,10 @@ class CoverageMethod(BaseMethod):
             InputError: A parameter cannot be used, or the frames have no labels.
             SystemUnderTestError: No original could be answered.
         """
-        settings = self._settings = Settings.from_parameters(requirement.parameters)
+        settings = self._settings = SearchSettings.from_parameters(requirement.parameters)
         seed = int(rng.integers(2**62))
         units = getattr(data, "units", None) or SignalUnits()
-        self.originals = Originals(settings, units, self.ranges, self.reference)
+        self.originals = OriginalFrames(settings, units, self.ranges, self.reference)
         self._search, self._open, self._tries, self.evaluated = None, {}, 0, 0
         scale = float(getattr(units, f"encode_{settings.output}")(1.0))
         maker = Maker(data, settings.space(), seed)
@@ -123,7 +130,7 @@ class CoverageMethod(BaseMethod):
         if not len(data):
             raise InputError(f"{data.name} has no frames, and a search needs some to change")
         for place in range(len(data)):
-            frame = maker.frame(Image(place))
+            frame = maker.frame(SearchImage(place))
             facts: dict[str, Scalar] = {**common, "place": place, "frame": frame.id}
             id = self.originals.expect(place, frame)
             yield Case(id, requirement.id, (Predict((frame,), observed=True),), facts)
@@ -144,7 +151,9 @@ class CoverageMethod(BaseMethod):
                 yield case
             yield AWAIT_VERDICTS
 
-    def _case(self, trial: Trial, requirement_id: str, maker: Maker, common: Mapping[str, Scalar]) -> Case:
+    def _case(
+        self, trial: SearchTrial, requirement_id: str, maker: Maker, common: Mapping[str, Scalar]
+    ) -> Case:
         parent = trial.image.made[-1].number if trial.image.made else None
         facts: dict[str, Scalar] = {
             **common,
@@ -189,19 +198,19 @@ class CoverageMethod(BaseMethod):
         self.evaluated += 1
         clue = verdict.clue
         if not isinstance(clue, Activations):
-            return None if self._told(trial, Seen(0.0)) else TAKE_BACK
+            return None if self._told(trial, TrialResult(0.0)) else TAKE_BACK
         criterion = self.originals.criterion
         gain = criterion.gain(clue)
         fingerprint = self.originals.fingerprint(clue)
         failed = verdict.status is Status.VIOLATED
         error = float(verdict.measures["error"])  # type: ignore[arg-type]
-        seen = Seen(gain, failed, self.originals.behaviour(fingerprint, error))
+        seen = TrialResult(gain, failed, self.originals.behaviour(fingerprint, error))
         if not self._told(trial, seen):
             return TAKE_BACK
         criterion.update(clue)
         return {**fingerprint, "gain": gain, "coverage": criterion.value}
 
-    def _told(self, trial: Trial, seen: Seen) -> bool:
+    def _told(self, trial: SearchTrial, seen: TrialResult) -> bool:
         assert self._search is not None
         counts = self._search.tell(trial, seen)
         self._tries += counts
@@ -231,7 +240,7 @@ class CoverageMethod(BaseMethod):
         outcome = conclude_rate(requirement, read())
         if not reached:
             return outcome
-        settings = Settings.from_parameters(requirement.parameters)
+        settings = SearchSettings.from_parameters(requirement.parameters)
         found: dict[str, Scalar] = {"coverage_of_originals": reached[0], "coverage": reached[-1]}
         text = f"{settings.criterion} coverage went from {reached[0]:.1%} to {reached[-1]:.1%}"
         status = outcome.status
@@ -271,7 +280,7 @@ class CoverageMethod(BaseMethod):
         Raises:
             InputError: The state is of other settings; names one that differs.
         """
-        wanted = Settings.from_parameters(requirement.parameters).fixed()
+        wanted = SearchSettings.from_parameters(requirement.parameters).fixed()
         for name, value in state.get("settings", {}).items():
             if wanted.get(name) != value:
                 raise InputError(
@@ -280,7 +289,7 @@ class CoverageMethod(BaseMethod):
                 )
         self._stored = state if state else None
 
-    def _go_on(self, search: Search, stored: Mapping[str, Any]) -> None:
+    def _go_on(self, search: SearchStrategy, stored: Mapping[str, Any]) -> None:
         bound, cells = self.originals.bound, self.originals.criterion.total
         if stored["cells"] != cells or not math.isclose(stored["bound"], bound, rel_tol=1e-6):
             raise InputError(

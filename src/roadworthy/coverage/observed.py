@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from numpy.typing import NDArray
 
 from roadworthy.cases import Prediction
-from roadworthy.coverage.activations import Activations, Counting, Recorder, counting_named, join
+from roadworthy.coverage.activations import ActivationRecorder, Activations, Counting, counting_named, join
 from roadworthy.errors import InputError, MissingExtraError, RoadworthyError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, SystemUnderTest
@@ -30,7 +30,7 @@ def recorder(
     counting: str | Counting = "distinct",
     *,
     axes: str = "nchw",
-) -> Recorder:
+) -> ActivationRecorder:
     """Return what runs a network and tells what its neurons answered.
 
     An ONNX file has no dropout layers. Where the counting wants them and the file is of a network of the zoo,
@@ -74,13 +74,13 @@ def recorder(
     return _torch(source, how, axes, None)
 
 
-def _torch(module: torch.nn.Module, counting: Counting, axes: str, device: str | None) -> Recorder:
+def _torch(module: torch.nn.Module, counting: Counting, axes: str, device: str | None) -> ActivationRecorder:
     from roadworthy.coverage._torch import TorchRecorder
 
     return TorchRecorder(module, counting, device=device, axes=axes)
 
 
-def _onnx(runtime: OnnxRuntime, counting: Counting, axes: str) -> Recorder:
+def _onnx(runtime: OnnxRuntime, counting: Counting, axes: str) -> ActivationRecorder:
     from roadworthy.coverage._onnx import OnnxRecorder, has_dropout, read_graph
 
     whole = None
@@ -101,7 +101,7 @@ def _with_dropout(runtime: OnnxRuntime) -> Any:
         raise
     except RoadworthyError:
         return None
-    from roadworthy.coverage._dropout import graph_with_dropout
+    from roadworthy.coverage._torch import graph_with_dropout
 
     taken = runtime.input
     assert taken is not None
@@ -167,7 +167,7 @@ class Observed(Generic[P]):
 class _Watched:
     """A runtime that keeps what the neurons of another one's network answered."""
 
-    def __init__(self, network: Network[Any], recorder: Recorder) -> None:
+    def __init__(self, network: Network[Any], recorder: ActivationRecorder) -> None:
         self.input: Tensor | None = network.runtime.input
         self.outputs = network.runtime.outputs
         self.files = network.runtime.files

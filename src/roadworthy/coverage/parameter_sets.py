@@ -29,7 +29,7 @@ GROUPS = {"simple": SIMPLE, "composite": COMPOSITE, "deeptest": (*SIMPLE, *COMPO
 _LEVELS = 10
 
 
-class Choice(NamedTuple):
+class ParameterChoice(NamedTuple):
     """A parameter and the transformation with it.
 
     Attributes:
@@ -59,7 +59,7 @@ class ParameterSet:
     """
 
     name: str
-    choices: tuple[Choice, ...]
+    choices: tuple[ParameterChoice, ...]
 
     def __post_init__(self) -> None:
         if not self.choices:
@@ -70,10 +70,10 @@ class ParameterSet:
     def __len__(self) -> int:
         return len(self.choices)
 
-    def __getitem__(self, index: int) -> Choice:
+    def __getitem__(self, index: int) -> ParameterChoice:
         return self.choices[index]
 
-    def __iter__(self) -> Iterator[Choice]:
+    def __iter__(self) -> Iterator[ParameterChoice]:
         return iter(self.choices)
 
 
@@ -105,7 +105,7 @@ def parameter_sets(words: Sequence[str] = ("simple",)) -> tuple[ParameterSet, ..
             f"expected the names of transformations, such as simple, or rotation and rain, got {words!r}"
         )
     whole: dict[str, ParameterSet] = {}
-    single: dict[str, list[Choice]] = {}
+    single: dict[str, list[ParameterChoice]] = {}
     for word in words:
         named = word.strip()
         if named in GROUPS:
@@ -113,7 +113,7 @@ def parameter_sets(words: Sequence[str] = ("simple",)) -> tuple[ParameterSet, ..
                 whole.setdefault(name, _named(name))
         elif any(mark in named for mark in ":(+"):
             transform = parse_transform(named)
-            single.setdefault(transform.name, []).append(Choice(str(transform), transform))
+            single.setdefault(transform.name, []).append(ParameterChoice(str(transform), transform))
         else:
             found = _named(named)
             whole.setdefault(found.name, found)
@@ -133,20 +133,22 @@ def _named(name: str) -> ParameterSet:
     if presets:
         made = [make_transform(f"{name}:{one}") for one in presets]
         # Table 4 prints the smallest Gaussian kernel twice; once is meant, so that there are ten blurs.
-        return ParameterSet(kind.name, tuple(Choice(_strength(one), one) for one in dict.fromkeys(made)))
+        return ParameterSet(
+            kind.name, tuple(ParameterChoice(_strength(one), one) for one in dict.fromkeys(made))
+        )
     if not kind.has_amount():
         raise InputError(
             f"{name} has no amount to be tried at: give it with its parameters, such as "
             f"{name}({', '.join(f'{one.name}=…' for one in kind.parameters())})"
         )
     amounts = [level / _LEVELS for level in range(1, _LEVELS + 1)]
-    return ParameterSet(kind.name, tuple(Choice(amount, kind.at(amount)) for amount in amounts))
+    return ParameterSet(kind.name, tuple(ParameterChoice(amount, kind.at(amount)) for amount in amounts))
 
 
 def _blur() -> ParameterSet:
     """Return the four filters of Table 4, which are one transformation there."""
     choices = [
-        Choice((one.name.removesuffix("-blur"), *_numbers(choice.parameter)), one)
+        ParameterChoice((one.name.removesuffix("-blur"), *_numbers(choice.parameter)), one)
         for name in ("averaging-blur", "gaussian-blur", "median-blur", "bilateral-blur")
         for choice in _named(name)
         for one in [choice.transform]

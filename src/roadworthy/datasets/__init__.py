@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 from roadworthy._options import Option, options_of
-from roadworthy.datasets._annotations import CLIPPED
-from roadworthy.datasets._base import BaseDataset, OnError
+from roadworthy.datasets._base import CLIPPED, BaseDataset, OnError
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
 from roadworthy.datasets._load import (
     ChosenFrames,

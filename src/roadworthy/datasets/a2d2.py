@@ -26,14 +26,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import naming, read_json
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._annotations import (
-    ClassNames,
-    Color,
-    UnknownColors,
-    classes_by_color,
-    read_label_map,
-)
-from roadworthy.datasets._base import BaseDataset, OnError, existing_folder, image_names
+from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image
@@ -41,7 +34,7 @@ from roadworthy.registry import datasets
 
 Camera = Literal["frontcenter", "frontleft", "frontright", "sideleft", "sideright", "rearcenter", "all"]
 
-CLASSES: ClassNames = FrozenDict(
+CLASSES: _base.ClassNames = FrozenDict(
     {
         **{f"Car {number}": "vehicle" for number in range(1, 5)},
         **{f"Bicycle {number}": "bicyclist" for number in range(1, 5)},
@@ -98,7 +91,7 @@ _PAPER_SIZE = (320, 160)
 
 
 @datasets.register("a2d2", summary="A2D2: label maps in colours, steering and speed from the bus")
-class A2D2Dataset(BaseDataset):
+class A2D2Dataset(_base.BaseDataset):
     """Images with label maps and signals, as far as their files are there.
 
     Args:
@@ -128,24 +121,24 @@ class A2D2Dataset(BaseDataset):
         bus: Path | None = None,
         prepare: Literal["none", "paper"] = "none",
         steering_ratio: float = 14.4,
-        class_names: ClassNames | str | None = None,
-        unknown_colors: UnknownColors = "error",
-        on_error: OnError = "raise",
+        class_names: _base.ClassNames | str | None = None,
+        unknown_colors: _base.UnknownColors = "error",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """List the files; no image and no signal is read yet."""
-        root = existing_folder(path, "the A2D2 data set")
+        root = _base.existing_folder(path, "the A2D2 data set")
         self.units = SignalUnits("km/h", steering_positive="left", steering_ratio=steering_ratio)
         self._root = root
         self._prepare = prepare
-        self._unknown_colors: UnknownColors = unknown_colors
+        self._unknown_colors: _base.UnknownColors = unknown_colors
         self._files = _found(root, camera)
         ids = sorted(self._files["camera"].keys() | self._files["label"].keys())
         if not ids:
             raise InputError(f"{root} holds no images of A2D2: expected names such as {_EXAMPLE}")
-        self._classes: dict[Color, str | None] = {}
+        self._classes: dict[_base.Color, str | None] = {}
         if self._files["label"]:
             self._classes = _classes(root, class_names)
-        place = root if bus is None else existing_folder(bus, "the bus signals of A2D2")
+        place = root if bus is None else _base.existing_folder(bus, "the bus signals of A2D2")
         # By the time at which the drive began, with which the names of its frames begin too.
         self._bus = {file.name.split("_")[0]: file for file in sorted(place.rglob("*_bus_signals.json"))}
         super().__init__(f"a2d2:{path}", ids, on_error=on_error)
@@ -159,7 +152,7 @@ class A2D2Dataset(BaseDataset):
         label_map = None
         if self._files["label"]:
             label_file = self._root / self._files["label"].get(id, _file_name("label", id))
-            label_map = read_label_map(label_file, self._classes, self._unknown_colors)
+            label_map = _base.read_label_map(label_file, self._classes, self._unknown_colors)
             if label_map.shape != image.shape[:2]:
                 raise FrameError(
                     f"{label_file}: the label map must have the shape {image.shape[:2]} of its image, "
@@ -189,7 +182,7 @@ class A2D2Dataset(BaseDataset):
 def _found(root: Path, camera: Camera) -> dict[str, dict[str, str]]:
     """Return images and label maps by the id of their frame: time of the drive, camera and number."""
     found: dict[str, dict[str, str]] = {"camera": {}, "label": {}}
-    for name in image_names(root, recursive=True):
+    for name in _base.image_names(root, recursive=True):
         if (match := _NAME.fullmatch(name.rpartition("/")[2])) and camera in (match[3], "all"):
             found[match[2]][f"{match[1]}_{match[3]}_{match[4]}"] = name
     return found
@@ -200,7 +193,7 @@ def _file_name(kind: Literal["camera", "label"], id: str) -> str:
     return f"{drive}_{kind}_{rest}.png"
 
 
-def _classes(root: Path, given: ClassNames | str | None) -> dict[Color, str | None]:
+def _classes(root: Path, given: _base.ClassNames | str | None) -> dict[_base.Color, str | None]:
     path = root / "class_list.json"
     names = read_json(path)
     try:
@@ -212,7 +205,7 @@ def _classes(root: Path, given: ClassNames | str | None) -> dict[Color, str | No
         raise InputError(
             f"{path}: expected colours and classes, such as '#ff0000': 'Car 1': {error}"
         ) from error
-    return classes_by_color(path, colors, CLASSES, given)
+    return _base.classes_by_color(path, colors, CLASSES, given)
 
 
 def _as_in_the_paper(

@@ -17,15 +17,7 @@ import numpy as np
 
 from roadworthy._files import is_file, naming, read_json
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._annotations import (
-    ClassNames,
-    OnUnknown,
-    Outside,
-    class_names_of,
-    named_meaning,
-    placed,
-)
-from roadworthy.datasets._base import BaseDataset, OnError, existing_folder
+from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError, OntologyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.images import read_ids, read_image
@@ -85,7 +77,7 @@ MASK_CLASSES = (
 
 
 @datasets.register("bdd100k", summary="BDD100K: a label JSON file of either release, or the folder bdd100k")
-class Bdd100kDataset(BaseDataset):
+class Bdd100kDataset(_base.BaseDataset):
     """Frames of BDD100K with boxes, weather, time of day and place; with masks also label maps.
 
     Metadata has ``weather`` and ``time`` in words of the ontology and ``place`` as BDD100K's scene; what is
@@ -109,19 +101,19 @@ class Bdd100kDataset(BaseDataset):
         split: str = "val",
         images: Path | None = None,
         masks: Path | None = None,
-        class_names: ClassNames | str | None = None,
-        on_unknown: OnUnknown = "error",
-        outside: Outside = "error",
-        on_error: OnError = "raise",
+        class_names: _base.ClassNames | str | None = None,
+        on_unknown: _base.OnUnknown = "error",
+        outside: _base.Outside = "error",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """Read the label file; no image is opened yet."""
         self._file = _label_file(Path(path), split)
         self._entries = _entries(self._file)
         self._folder = _image_folder(self._file, images, self._entries)
-        self._masks = None if masks is None else existing_folder(masks, "masks of BDD100K")
-        self._class_names: ClassNames = class_names_of(class_names)
-        self._on_unknown: OnUnknown = on_unknown
-        self._outside: Outside = outside
+        self._masks = None if masks is None else _base.existing_folder(masks, "masks of BDD100K")
+        self._class_names: _base.ClassNames = _base.class_names_of(class_names)
+        self._on_unknown: _base.OnUnknown = on_unknown
+        self._outside: _base.Outside = outside
         ids = [Path(one["name"]).stem for one in self._entries]
         super().__init__(f"bdd100k:{path}", ids, on_error=on_error)
 
@@ -131,7 +123,7 @@ class Bdd100kDataset(BaseDataset):
         with naming(f"{self._file}: {entry['name']}"):
             image = read_image(self._folder / entry["name"])
             height, width = image.shape[:2]
-            boxes, counted = placed(self._boxes(entry), width, height, self._outside)
+            boxes, counted = _base.placed(self._boxes(entry), width, height, self._outside)
             frame = Frame(
                 id,
                 image,
@@ -179,7 +171,7 @@ class Bdd100kDataset(BaseDataset):
         if not isinstance(name, str):
             raise FrameError(f"{where} must have a 'category', got {name!r}")
         try:
-            return named_meaning(name, self._class_names, CATEGORIES)
+            return _base.named_meaning(name, self._class_names, CATEGORIES)
         except OntologyError as error:
             if self._on_unknown == "skip":
                 return None
@@ -246,7 +238,7 @@ def _mappings(what: str, given: Any) -> list[dict[str, Any]]:
 
 def _image_folder(file: Path, given: Path | None, entries: list[dict[str, Any]]) -> Path:
     if given is not None:
-        return existing_folder(given, "images of BDD100K")
+        return _base.existing_folder(given, "images of BDD100K")
     split = file.stem.rpartition("_")[2]
     tried = [root / "images" / part / split for root in (*file.parents[1:4],) for part in ("100k", "10k", "")]
     tried.append(file.parent)

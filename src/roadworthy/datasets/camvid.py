@@ -12,27 +12,13 @@ from pathlib import Path
 from roadworthy._files import naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._tables import Table
-from roadworthy.datasets._annotations import (
-    ClassNames,
-    Color,
-    UnknownColors,
-    classes_by_color,
-    read_label_map,
-)
-from roadworthy.datasets._base import (
-    BaseDataset,
-    OnError,
-    by_stem,
-    existing_folder,
-    image_names,
-    natural_order,
-)
+from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-CLASSES: ClassNames = FrozenDict(
+CLASSES: _base.ClassNames = FrozenDict(
     {
         "Animal": None,
         "Archway": "building",
@@ -74,7 +60,7 @@ _LABEL = "_L"  # 0001TP_006690.jpg has the label map 0001TP_006690_L.png
 
 
 @datasets.register("camvid", summary="CamVid: street scenes with label maps in 32 colours")
-class CamVidDataset(BaseDataset):
+class CamVidDataset(_base.BaseDataset):
     """Street scenes with label maps. Label maps are in a folder beside that of the images, if there are any.
 
     Args:
@@ -95,23 +81,23 @@ class CamVidDataset(BaseDataset):
         *,
         images: str = "images",
         labels: str = "labels",
-        class_names: ClassNames | str | None = None,
-        unknown_colors: UnknownColors = "error",
-        on_error: OnError = "raise",
+        class_names: _base.ClassNames | str | None = None,
+        unknown_colors: _base.UnknownColors = "error",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """List the files; no image is read yet."""
-        root = existing_folder(path, "the CamVid data set")
-        self._images = existing_folder(root / images, "the images of CamVid")
+        root = _base.existing_folder(path, "the CamVid data set")
+        self._images = _base.existing_folder(root / images, "the images of CamVid")
         self._labels = root / labels
-        self._unknown_colors: UnknownColors = unknown_colors
-        self._image_names = by_stem(image_names(self._images))
+        self._unknown_colors: _base.UnknownColors = unknown_colors
+        self._image_names = _base.by_stem(_base.image_names(self._images))
         self._label_names: dict[str, str] = {}
-        self._classes: dict[Color, str | None] = {}
+        self._classes: dict[_base.Color, str | None] = {}
         if self._labels.is_dir():
-            found = by_stem(image_names(self._labels))
+            found = _base.by_stem(_base.image_names(self._labels))
             self._label_names = {stem.removesuffix(_LABEL): name for stem, name in found.items()}
             self._classes = _classes(root / "class_dict.csv", class_names)
-        ids = sorted(self._image_names.keys() | self._label_names.keys(), key=natural_order)
+        ids = sorted(self._image_names.keys() | self._label_names.keys(), key=_base.natural_order)
         if not ids:
             raise InputError(f"{self._images} holds no image")
         super().__init__(f"camvid:{path}", ids, on_error=on_error)
@@ -123,15 +109,15 @@ class CamVidDataset(BaseDataset):
         if not self._label_names:
             return Frame(id, image)
         file = self._labels / self._label_names.get(id, f"{id}{_LABEL}.png")
-        label_map = read_label_map(file, self._classes, self._unknown_colors)
+        label_map = _base.read_label_map(file, self._classes, self._unknown_colors)
         with naming(file):
             return Frame(id, image, labels=label_map)
 
 
-def _classes(path: Path, given: ClassNames | str | None) -> dict[Color, str | None]:
+def _classes(path: Path, given: _base.ClassNames | str | None) -> dict[_base.Color, str | None]:
     table = Table.read(path)
     table.require("name", "r", "g", "b")
-    colors: dict[Color, str] = {}
+    colors: dict[_base.Color, str] = {}
     for index, row in enumerate(table.rows):
         red, green, blue = (table.number(index, channel) for channel in "rgb")
         color = (int(red), int(green), int(blue))
@@ -141,4 +127,4 @@ def _classes(path: Path, given: ClassNames | str | None) -> dict[Color, str | No
                 f"got {(red, green, blue)}"
             )
         colors[color] = table.text(index, "name")
-    return classes_by_color(path, colors, CLASSES, given)
+    return _base.classes_by_color(path, colors, CLASSES, given)

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import is_file, is_folder, naming, read_json
-from roadworthy.datasets._annotations import (
+from roadworthy.datasets._base import (
+    BaseDataset,
     ClassNames,
+    OnError,
     OnUnknown,
     Outside,
     class_names_of,
     placed,
 )
-from roadworthy.datasets._base import BaseDataset, OnError
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image

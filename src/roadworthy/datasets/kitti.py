@@ -21,15 +21,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import naming, read_text
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
-from roadworthy.datasets._base import (
-    BaseDataset,
-    OnError,
-    by_stem,
-    existing_folder,
-    image_names,
-    natural_order,
-)
+from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
@@ -39,7 +31,7 @@ _SHAPES = {12: (3, 4), 9: (3, 3)}
 
 
 @datasets.register("kitti", summary="KITTI object detection: images with boxes and calibration")
-class KittiDataset(BaseDataset):
+class KittiDataset(_base.BaseDataset):
     """Images with boxes. Metadata holds the projection P2 of the camera and the regions without labels.
 
     Args:
@@ -63,27 +55,29 @@ class KittiDataset(BaseDataset):
         path: str,
         *,
         results: Path | None = None,
-        class_names: ClassNames | str | None = None,
-        on_unknown: OnUnknown = "error",
-        on_invalid: OnUnknown = "error",
-        outside: Outside = "error",
-        on_error: OnError = "raise",
+        class_names: _base.ClassNames | str | None = None,
+        on_unknown: _base.OnUnknown = "error",
+        on_invalid: _base.OnUnknown = "error",
+        outside: _base.Outside = "error",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """List the files; none is read yet."""
-        self._folder = existing_folder(path, "the KITTI data set")
-        self._class_names: ClassNames = class_names_of(class_names)
-        self._on_unknown: OnUnknown = on_unknown
-        self._on_invalid: OnUnknown = on_invalid
-        self._outside: Outside = outside
+        self._folder = _base.existing_folder(path, "the KITTI data set")
+        self._class_names: _base.ClassNames = _base.class_names_of(class_names)
+        self._on_unknown: _base.OnUnknown = on_unknown
+        self._on_invalid: _base.OnUnknown = on_invalid
+        self._outside: _base.Outside = outside
         images = self._folder / "image_2"
-        self._images = by_stem(image_names(images)) if images.is_dir() else {}
+        self._images = _base.by_stem(_base.image_names(images)) if images.is_dir() else {}
         self._has = {name: (self._folder / name).is_dir() for name in ("label_2", "calib")}
-        ids = sorted(self._images.keys() | _stems(self._folder / "label_2"), key=natural_order)
+        ids = sorted(self._images.keys() | _stems(self._folder / "label_2"), key=_base.natural_order)
         if not ids:
             raise InputError(
                 f"{self._folder} holds no frames: expected images in image_2 or labels in label_2"
             )
-        self._results = None if results is None else existing_folder(results, "the results of a detector")
+        self._results = (
+            None if results is None else _base.existing_folder(results, "the results of a detector")
+        )
         super().__init__(f"kitti:{path}", ids, on_error=on_error)
         if self._results is not None and on_error == "raise":
             _check_results(self._results, set(ids), self._folder)
@@ -105,7 +99,7 @@ class KittiDataset(BaseDataset):
         regions = self._dont_care(number).tolist()
         metadata["dont_care"] = tuple(tuple(region) for region in regions)
         with naming(self._file("label_2", number)):
-            boxes, counted = placed(self._boxes(number), image.shape[1], image.shape[0], self._outside)
+            boxes, counted = _base.placed(self._boxes(number), image.shape[1], image.shape[0], self._outside)
             return Frame(id, image, boxes=boxes, metadata={**metadata, **counted})
 
     def boxes(self, index: SupportsIndex) -> Boxes:
@@ -207,7 +201,7 @@ def _nested(matrix: NDArray[np.float64] | None, file: Path) -> tuple[tuple[float
 
 
 def _check_results(results: Path, ids: set[str], folder: Path) -> None:
-    unknown = sorted(_stems(results) - ids, key=natural_order)
+    unknown = sorted(_stems(results) - ids, key=_base.natural_order)
     if unknown:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise InputError(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import is_file, naming
-from roadworthy._tables import Row, Table, csv_file, read_rows
+from roadworthy._tables import CsvRow, Table, csv_file, read_rows
 from roadworthy.datasets._base import BaseDataset, OnError, by_stem, image_names, stem_of
 from roadworthy.errors import FrameError, InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame, Signals, SignalUnits
@@ -244,7 +244,7 @@ def _log(path: Path) -> Table:
     return table
 
 
-def _is_header(row: Row) -> bool:
+def _is_header(row: CsvRow) -> bool:
     return "steering" in (cell.lower() for cell in row.cells) or "center" in row.cells
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import is_file, is_folder, naming, read_text
-from roadworthy.datasets._annotations import ClassNames, OnUnknown, Outside, class_names_of, placed
-from roadworthy.datasets._base import IMAGE_ENDINGS, BaseDataset, OnError, image_files
+from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError, suggest
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
@@ -27,7 +26,7 @@ _MOST = 2.0  # a coordinate above this is no share of an image, whatever leaves 
 
 
 @datasets.register("yolo", summary="YOLO: a dataset YAML file, or a folder with images/, labels/ and names")
-class YoloDataset(BaseDataset):
+class YoloDataset(_base.BaseDataset):
     """Images with boxes in YOLO's format.
 
     The id of a frame is the path of its image below the data set, without the folder images and the ending.
@@ -51,11 +50,11 @@ class YoloDataset(BaseDataset):
         *,
         split: str | None = None,
         names: str | Sequence[str] | None = None,
-        class_names: ClassNames | str | None = None,
-        on_unknown: OnUnknown = "error",
-        on_invalid: OnUnknown = "error",
-        outside: Outside = "error",
-        on_error: OnError = "raise",
+        class_names: _base.ClassNames | str | None = None,
+        on_unknown: _base.OnUnknown = "error",
+        on_invalid: _base.OnUnknown = "error",
+        outside: _base.Outside = "error",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """Find the images and the class names; no image is opened yet."""
         given = None if names is None else _given_names(names)
@@ -71,10 +70,10 @@ class YoloDataset(BaseDataset):
         self._labels = {folder: _label_folder(folder) for folder in folders}
         self._labelled = {folder: labels.is_dir() for folder, labels in self._labels.items()}
         prefixes = {folder: _prefix(folder, root) for folder in folders}
-        self._class_names: ClassNames = class_names_of(class_names)
-        self._on_unknown: OnUnknown = on_unknown
-        self._on_invalid: OnUnknown = on_invalid
-        self._outside: Outside = outside
+        self._class_names: _base.ClassNames = _base.class_names_of(class_names)
+        self._on_unknown: _base.OnUnknown = on_unknown
+        self._on_invalid: _base.OnUnknown = on_invalid
+        self._outside: _base.Outside = outside
         ids = [f"{prefixes[file.parent]}{file.stem}" for file in self._files]
         super().__init__(f"yolo:{path}", ids, on_error=on_error)
 
@@ -98,7 +97,7 @@ class YoloDataset(BaseDataset):
                 on_unknown=self._on_unknown,
                 on_invalid=self._on_invalid,
             )
-            boxes, counted = placed(boxes, width, height, self._outside)
+            boxes, counted = _base.placed(boxes, width, height, self._outside)
         return Frame(self.all_ids[number], image, boxes=boxes, metadata=counted)
 
 
@@ -165,10 +164,10 @@ def _split_files(root: Path, split: str, given: object) -> list[Path]:
             raise InputError(
                 f"the images of {split!r} must be a folder or a text file, found none at {root / one}"
             )
-        found = image_files(place, recursive=True) if place.is_dir() else _image_list(place, root)
+        found = _base.image_files(place, recursive=True) if place.is_dir() else _image_list(place, root)
         if not found:
             raise InputError(
-                f"{place} has no images for {split!r}: expected files ending in {', '.join(IMAGE_ENDINGS)}"
+                f"{place} has no images for {split!r}: expected {', '.join(_base.IMAGE_ENDINGS)}"
             )
         files += found
     return files
@@ -222,13 +221,13 @@ def _from_folder(
     if split is not None and split not in splits:
         raise InputError(f"{images} has no split {split!r}: {suggest(split, splits)}")
     if split is not None:
-        files = image_files(images / split, recursive=True)
+        files = _base.image_files(images / split, recursive=True)
     else:
         # One listing per split, so that train comes before val whatever the alphabet says.
-        files = [one for name in splits for one in image_files(images / name, recursive=True)]
-        files += image_files(images)
+        files = [one for name in splits for one in _base.image_files(images / name, recursive=True)]
+        files += _base.image_files(images)
     if not files:
-        raise InputError(f"{images} has no images: expected files ending in {', '.join(IMAGE_ENDINGS)}")
+        raise InputError(f"{images} has no images: expected files ending in {', '.join(_base.IMAGE_ENDINGS)}")
     return files, names or _names_file(folder)
 
 

@@ -18,7 +18,7 @@ from roadworthy.cases import (
     Scalar,
     Verdict,
 )
-from roadworthy.cases import Drive as Ask
+from roadworthy.cases import RecordDrive as Ask
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricTable, compute
@@ -74,10 +74,10 @@ class DrivingMethod(BaseMethod):
 
     Example:
         >>> from roadworthy.driving.requirements import Thresholds
-        >>> from roadworthy.driving.simulators import Limits, ScenarioDriver
+        >>> from roadworthy.driving.simulators import DriveLimits, ScenarioDriver
         >>> from roadworthy.models import Truth
         >>> from roadworthy.runs import run
-        >>> start = Scenario("world:meadow", {"traffic": 0, "fps": 5.0}, Limits(metres=250))
+        >>> start = Scenario("world:meadow", {"traffic": 0, "fps": 5.0}, DriveLimits(metres=250))
         >>> asked = DrivingQuality(Thresholds({"Max(LP)": 0.5}), (start,)).requirement("R1")
         >>> result = run(DrivingMethod(), asked, NO_FRAMES, Truth(), simulator=ScenarioDriver())
         >>> {status.value: count for status, count in result.counts.items() if count}

@@ -2,8 +2,7 @@
 
 from roadworthy.frames.boxes import Boxes
 from roadworthy.frames.formats.maite import MaiteTarget
-from roadworthy.frames.frame import Frame
+from roadworthy.frames.frame import Frame, Signals, SignalUnits
 from roadworthy.frames.labels import LabelMap
-from roadworthy.frames.signals import Signals, SignalUnits
 
 __all__ = ["Boxes", "Frame", "LabelMap", "MaiteTarget", "SignalUnits", "Signals"]

@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset, Outcome
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.reliability.checking import Pairs
-from roadworthy.reliability.human.answers import HumanAnswer, bins_of
-from roadworthy.reliability.human.bins import WIDTH, Bins, Originals
-from roadworthy.reliability.human.rules import ThresholdRule, rule_named
-from roadworthy.reliability.human.thresholds import Threshold, estimate_threshold
-from roadworthy.reliability.measures import Measure
+from roadworthy.reliability.human.answers import WIDTH, Bins, HumanAnswer, UnchangedAccuracy, bins_of
+from roadworthy.reliability.human.thresholds import Threshold, ThresholdRule, estimate_threshold, rule_named
+from roadworthy.reliability.measures import TaskMeasure
 from roadworthy.reliability.method import collected
-from roadworthy.reliability.sampling import Changed, Sampling, changed_frames
+from roadworthy.reliability.sampling import SampledFrame, Sampling, changed_frames
 from roadworthy.reliability.transformations import Transformation
 from roadworthy.report.reliability import ReliabilityReport
 from roadworthy.result_tables import ResultTable
@@ -136,7 +134,7 @@ def study_levels(
 def _changes(
     data: Dataset, transformation: Transformation, limit: float, versions: int, seed: int, sampling: Sampling
 ) -> Values:
-    made: Iterable[Changed] = (
+    made: Iterable[SampledFrame] = (
         changed
         for _, _, _, changed in changed_frames(
             data,
@@ -240,7 +238,7 @@ def ranked(
     ]
 
 
-def benchmark_value(pairs: Pairs, measure: Measure, *, changed: bool = True) -> float | None:
+def benchmark_value(pairs: Pairs, measure: TaskMeasure, *, changed: bool = True) -> float | None:
     """Return the performance on all changed images together, or on all originals; None without the truth.
 
     Example:
@@ -308,7 +306,7 @@ def study_bins(
     bins: Bins,
     *,
     rule: ThresholdRule | str = "imagenet",
-    originals: Originals | None = None,
+    originals: UnchangedAccuracy | None = None,
     share: float = SHARE,
     pairs: int = 10,
     seed: int = 0,
@@ -380,7 +378,7 @@ def _studied(
     bins: Bins,
     subsets: Iterator[Bins],
     rule: ThresholdRule | str,
-    originals: Originals | None,
+    originals: UnchangedAccuracy | None,
     share: float,
     drawn: Drawn,
 ) -> SubsetStudy:

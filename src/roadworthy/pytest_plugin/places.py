@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from roadworthy._excerpts import excerpt
 from roadworthy._files import read_text
-from roadworthy.errors import RuleError
+from roadworthy.errors import RuleError, excerpt
 from roadworthy.rules.files import WrittenRule
 
 

@@ -8,11 +8,11 @@ Components" (ICSE 2022)::
     result.outcome.measures["distance"], result.outcome.measures["bound"]
 """
 
-from roadworthy.reliability.checking import Bootstrap, Estimate, Pairs, Reliability, check
-from roadworthy.reliability.measures import Accuracy, Measure, SignalWithin, measures_for, read_measure
+from roadworthy.reliability.checking import Bootstrap, MeasureEstimate, Pairs, Reliability, check
+from roadworthy.reliability.measures import Accuracy, SignalWithin, TaskMeasure, measures_for, read_measure
 from roadworthy.reliability.method import ReliabilityMethod
 from roadworthy.reliability.requirements import Preservation
-from roadworthy.reliability.sampling import Changed, Strengths
+from roadworthy.reliability.sampling import SampledFrame, Strengths
 from roadworthy.reliability.scenes import BoxPrecision, MapOverlap
 from roadworthy.reliability.transformations import (
     PAPER_TRANSFORMATIONS,
@@ -29,11 +29,11 @@ __all__ = [
     "Accuracy",
     "Bootstrap",
     "BoxPrecision",
-    "Changed",
-    "Estimate",
+    "SampledFrame",
+    "MeasureEstimate",
     "Hazard",
     "MapOverlap",
-    "Measure",
+    "TaskMeasure",
     "Pairs",
     "Preservation",
     "Reliability",

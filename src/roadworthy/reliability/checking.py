@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.measures import Batches, Indices, Measure, Record, means
+from roadworthy.reliability.measures import Batches, Indices, Record, TaskMeasure, means
 from roadworthy.seeding import rng_for
 from roadworthy.visual_change.tolerance import Preserved
 
@@ -119,14 +119,14 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeasureEstimate:
     """Mean and standard deviation of a measure over batches."""
 
     mean: float
     deviation: float
 
     @classmethod
-    def of(cls, values: NDArray[np.float64]) -> Estimate:
+    def of(cls, values: NDArray[np.float64]) -> MeasureEstimate:
         """Estimate from the values of batches; a batch in which nothing can be measured does not count."""
         known = values[~np.isnan(values)]
         if len(known) < 2:
@@ -157,8 +157,8 @@ class Reliability:
     """
 
     preserve: Preserved
-    required: Estimate
-    reached: Estimate
+    required: MeasureEstimate
+    reached: MeasureEstimate
     z: float
     mean_bound: float
     other: tuple[float, float]
@@ -218,7 +218,7 @@ def z_value(confidence: float) -> float:
 def check(
     pairs: Pairs,
     preserve: Preserved,
-    measure: Measure,
+    measure: TaskMeasure,
     bootstrap: Bootstrap | None = None,
     limit: float = 1.0,
 ) -> Reliability:
@@ -256,7 +256,7 @@ def check(
     z = z_value(asked.confidence)
     first, second = (
         tuple(
-            Estimate.of(values)
+            MeasureEstimate.of(values)
             for values in measured.batches(asked.batches, batch, rng_for(asked.seed, "batches", which))
         )
         for which in _SEEDS
@@ -264,7 +264,7 @@ def check(
     distance = second[0].mean - second[1].mean
     other = (distance, distance + z * math.hypot(second[0].deviation, second[1].deviation))
     whole = measured.batches(asked.batches, pairs.images, rng_for(asked.seed, "whole"), whole=True)
-    gaps = Estimate.of(whole[0] - whole[1])
+    gaps = MeasureEstimate.of(whole[0] - whole[1])
     tenths = np.clip((pairs.change / limit * 10).astype(int), 0, 9)
     return Reliability(
         preserve,
@@ -309,7 +309,7 @@ class _Measured:
         return self.required(hardly), self.reached(chosen)
 
 
-def _measured(pairs: Pairs, measure: Measure, epsilon: float | None) -> _Measured:
+def _measured(pairs: Pairs, measure: TaskMeasure, epsilon: float | None) -> _Measured:
     if epsilon is None:
         return _Measured(pairs, measure.batches(pairs.before), measure.batches(pairs.after), None)
     likeness = means(np.asarray(pairs.similarity, np.float64))

@@ -43,16 +43,16 @@ Values: TypeAlias = NDArray[np.float64]
 Batches: TypeAlias = Callable[[Indices], Values]
 """From batches of records, n × k of their numbers, to the value of each batch."""
 
-_KINDS: dict[str, type[Measure]] = {}
+_KINDS: dict[str, type[TaskMeasure]] = {}
 
 
-def registered(kind: type[Measure]) -> type[Measure]:
+def registered(kind: type[TaskMeasure]) -> type[TaskMeasure]:
     """Let a measure be read from text."""
     _KINDS[kind.word] = kind
     return kind
 
 
-class Measure(ABC):
+class TaskMeasure(ABC):
     """How the answers to one task are measured; a frozen dataclass of its settings.
 
     Class attributes:
@@ -122,7 +122,7 @@ def expected(answer: Prediction, kind: type) -> SystemUnderTestError:
 
 @registered
 @dataclass(frozen=True)
-class Accuracy(Measure):
+class Accuracy(TaskMeasure):
     """The share of images whose class is right; similarity is whether the class stays.
 
     Attributes:
@@ -184,7 +184,7 @@ class Accuracy(Measure):
 
 @registered
 @dataclass(frozen=True)
-class SignalWithin(Measure):
+class SignalWithin(TaskMeasure):
     """The share of frames whose speed or steering is within a tolerance: of the truth, or the other answer.
 
     An error has no natural scale on which 1 is perfect and 0 is worst, and its mean would let one wild answer
@@ -257,7 +257,7 @@ class SignalWithin(Measure):
 _TOLERANCES: Mapping[str, tuple[float, str]] = {"steering": (1.39, "°"), "speed": (1.0, " m/s")}
 
 
-def measures_for(answer: Prediction) -> list[Measure]:
+def measures_for(answer: Prediction) -> list[TaskMeasure]:
     """Return the measures that suit a model, seen from one of its answers: one for each signal.
 
     Raises:
@@ -281,7 +281,7 @@ _CALL = re.compile(r"\s*(?P<word>[\w-]+)\s*(?:\((?P<inside>.*)\))?\s*")
 _SETTING = re.compile(r"\s*(?P<key>\w+)\s*=\s*(?P<value>[^,=]*?)\s*(?:,|$)")
 
 
-def read_measure(text: str, **usual: object) -> Measure:
+def read_measure(text: str, **usual: object) -> TaskMeasure:
     """Return the measure that a text spells.
 
     Args:

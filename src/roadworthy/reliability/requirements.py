@@ -12,7 +12,7 @@ from roadworthy.models import SystemUnderTest, task_of
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.scorers import answered_classes
 from roadworthy.reliability.checking import Bootstrap
-from roadworthy.reliability.measures import Measure, SignalWithin, measures_for, read_measure
+from roadworthy.reliability.measures import SignalWithin, TaskMeasure, measures_for, read_measure
 from roadworthy.reliability.sampling import Sampling
 from roadworthy.reliability.scenes import BoxPrecision
 from roadworthy.reliability.transformations import Transformation, transformation_named
@@ -54,7 +54,7 @@ class Preservation:
     preserve: Preserved
     transformation: Transformation
     limit: float
-    measure: Measure
+    measure: TaskMeasure
     versions: int = 4
     sampling: Sampling = "even"
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
@@ -82,7 +82,7 @@ class Preservation:
         cls,
         preserve: Preserved,
         transformation: str,
-        measure: Measure,
+        measure: TaskMeasure,
         *,
         study: str = DEFAULT_STUDY,
         limit: float | None = None,
@@ -214,7 +214,7 @@ PRESERVED = {
 """What must be preserved, by what one asks for."""
 
 
-def fitting_measures(system: SystemUnderTest, answer: Prediction, texts: Sequence[str]) -> list[Measure]:
+def fitting_measures(system: SystemUnderTest, answer: Prediction, texts: Sequence[str]) -> list[TaskMeasure]:
     """Return the measures that fit a model as it was opened, of those that are given, or the usual ones.
 
     Args:
@@ -251,7 +251,7 @@ def fitting_measures(system: SystemUnderTest, answer: Prediction, texts: Sequenc
 
 
 def requirements_of(
-    measures: Sequence[Measure],
+    measures: Sequence[TaskMeasure],
     transforms: Sequence[str],
     preserve: str,
     *,

@@ -124,7 +124,7 @@ def _nearest(tried: Tried, target: float, limit: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Changed:
+class SampledFrame:
     """A frame, changed so that its visual change has a place in the tolerated range; made where it is needed.
 
     The frame that is made says in ``metadata["change"]`` which `transform` made it, at which `strength` where
@@ -237,7 +237,7 @@ def changed_frames(
     versions: int,
     rng: np.random.Generator,
     sampling: Sampling = "even",
-) -> Iterator[tuple[str, int, FrameSource, Changed]]:
+) -> Iterator[tuple[str, int, FrameSource, SampledFrame]]:
     """Yield, for every frame and version, the frame's id, the version, the frame and the changed frame.
 
     Args:
@@ -257,4 +257,4 @@ def changed_frames(
         for version in range(versions):
             seed = int(rng_for(key, id, version).integers(2**63))
             share = (version + 0.5) / versions if sampling == "levels" else places[index][version]
-            yield id, version, original, Changed(original, transformation, limit, share, seed, sampling)
+            yield id, version, original, SampledFrame(original, transformation, limit, share, seed, sampling)

@@ -18,14 +18,22 @@ from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.models.average_precision import judged_boxes, matched, parted
 from roadworthy.ontology import VOID
-from roadworthy.reliability.measures import Batches, Indices, Measure, Record, Values, expected, registered
+from roadworthy.reliability.measures import (
+    Batches,
+    Indices,
+    Record,
+    TaskMeasure,
+    Values,
+    expected,
+    registered,
+)
 
 _RECALLS = np.arange(101)
 
 
 @registered
 @dataclass(frozen=True)
-class BoxPrecision(Measure):
+class BoxPrecision(TaskMeasure):
     """The mean over classes of average precision, as `roadworthy.models.average_precision` has it.
 
     Two answers are as like as the boxes of the one find those of the other: F1 = 2 · pairs / (all boxes of
@@ -173,7 +181,7 @@ def _mean_of_known(rows: Sequence[Values], batches: int) -> Values:
 
 @registered
 @dataclass(frozen=True)
-class MapOverlap(Measure):
+class MapOverlap(TaskMeasure):
     """The mean over classes of intersection over union of label maps.
 
     Pixels that are void in truth do not count. Of a batch, pixels are counted over all its images; of two

@@ -21,25 +21,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, TypeVar
 
+from roadworthy import transforms
 from roadworthy._frozen import frozen
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.ontology import normalized
 from roadworthy.registry import Registry
-from roadworthy.transforms import (
-    JPEG,
-    Brightness,
-    ColourJitter,
-    Contrast,
-    DefocusBlur,
-    Frost,
-    GaussianNoise,
-    Keeps,
-    RGBShift,
-    Transform,
-    kind_of,
-)
 
-Path: TypeAlias = Callable[[float], Transform]
+Path: TypeAlias = Callable[[float], transforms.Transform]
 """From a number from 0 to 1 to a transform."""
 Made = TypeVar("Made", bound=Path)
 
@@ -111,7 +99,7 @@ class Transformation:
         return self.at(1.0).random
 
     @property
-    def levels(self) -> tuple[Transform, ...]:
+    def levels(self) -> tuple[transforms.Transform, ...]:
         """The five levels of ImageNet-C, from weak to strong; none where it has no such change."""
         kind = type(self.at(1.0))
         names = [f"imagenet-c-{number}" for number in range(1, LEVELS + 1)]
@@ -183,10 +171,10 @@ def transformation_named(name: str) -> Transformation:
     if word in known:
         return transformations.get(word)()
     try:
-        kind = kind_of(word)
+        kind = transforms.kind_of(word)
     except UnknownNameError:
         return transformations.get(word)()  # its complaint names the transformations
-    if not kind.has_amount() or kind.keeps is not Keeps.LABELS or kind.needs:
+    if not kind.has_amount() or kind.keeps is not transforms.Keeps.LABELS or kind.needs:
         raise InputError(
             f"{word} cannot be sampled by its visual change: expected a transform with an amount that needs "
             f"nothing but the image and keeps the labels true; one of {', '.join(transformations.names())}"
@@ -204,37 +192,39 @@ def _between(low: float, high: float, share: float) -> float:
     return round(low + (high - low) * round(share * 999) / 999, 4)
 
 
-def _published_shift(share: float) -> Transform:
-    return RGBShift(shift=_between(150, 400, share), draw="uniform")
+def _published_shift(share: float) -> transforms.Transform:
+    return transforms.RGBShift(shift=_between(150, 400, share), draw="uniform")
 
 
-def _published_contrast(share: float) -> Transform:
-    return Contrast(gain=_between(0.01, 0.9, share))
+def _published_contrast(share: float) -> transforms.Transform:
+    return transforms.Contrast(gain=_between(0.01, 0.9, share))
 
 
-def _published_blur(share: float) -> Transform:
-    return DefocusBlur(radius=_between(1, 10, share), alias_blur=_between(0, 1, share))
+def _published_blur(share: float) -> transforms.Transform:
+    return transforms.DefocusBlur(radius=_between(1, 10, share), alias_blur=_between(0, 1, share))
 
 
-def _published_brightness(share: float) -> Transform:
-    return Brightness(bias=255 * _between(0, 1, share), space="value")
+def _published_brightness(share: float) -> transforms.Transform:
+    return transforms.Brightness(bias=255 * _between(0, 1, share), space="value")
 
 
-def _published_frost(share: float) -> Transform:
-    return Frost(scale=_between(0.01, 1, share), frost=_between(0.01, 1, share))
+def _published_frost(share: float) -> transforms.Transform:
+    return transforms.Frost(scale=_between(0.01, 1, share), frost=_between(0.01, 1, share))
 
 
-def _published_jitter(share: float) -> Transform:
+def _published_jitter(share: float) -> transforms.Transform:
     each = _between(0.5, 1, share)
-    return ColourJitter(brightness=each, contrast=each, saturation=each, hue=min(each, 0.5), draw="uniform")
+    return transforms.ColourJitter(
+        brightness=each, contrast=each, saturation=each, hue=min(each, 0.5), draw="uniform"
+    )
 
 
-def _published_jpeg(share: float) -> Transform:
-    return JPEG(quality=min(round(_between(1, 1000, share)), 100))
+def _published_jpeg(share: float) -> transforms.Transform:
+    return transforms.JPEG(quality=min(round(_between(1, 1000, share)), 100))
 
 
-def _published_noise(share: float) -> Transform:
-    return GaussianNoise(sigma=_between(0.08, 0.9, share))
+def _published_noise(share: float) -> transforms.Transform:
+    return transforms.GaussianNoise(sigma=_between(0.08, 0.9, share))
 
 
 @transformation(
@@ -245,9 +235,9 @@ def _published_noise(share: float) -> Transform:
     published=_published_shift,
     aliases=("rgb",),
 )
-def rgb_shift(strength: float) -> Transform:
+def rgb_shift(strength: float) -> transforms.Transform:
     """Shift each channel, up or down by lot, by up to 255 levels, where nothing is left."""
-    return RGBShift.at(strength)
+    return transforms.RGBShift.at(strength)
 
 
 @transformation(
@@ -257,9 +247,9 @@ def rgb_shift(strength: float) -> Transform:
     hazards=(Hazard("medium", "transparency", "less"),),
     published=_published_contrast,
 )
-def contrast(strength: float) -> Transform:
+def contrast(strength: float) -> transforms.Transform:
     """Lower the contrast down to one even colour."""
-    return Contrast.at(strength)
+    return transforms.Contrast.at(strength)
 
 
 @transformation(
@@ -270,9 +260,9 @@ def contrast(strength: float) -> Transform:
     published=_published_blur,
     aliases=("defocus",),
 )
-def defocus_blur(strength: float) -> Transform:
+def defocus_blur(strength: float) -> transforms.Transform:
     """Blur by a disc of up to 20 pixels."""
-    return DefocusBlur.at(strength)
+    return transforms.DefocusBlur.at(strength)
 
 
 @transformation(
@@ -282,9 +272,9 @@ def defocus_blur(strength: float) -> Transform:
     hazards=(Hazard("light sources", "intensity", "more"),),
     published=_published_brightness,
 )
-def brightness(strength: float) -> Transform:
+def brightness(strength: float) -> transforms.Transform:
     """Raise the value of HSV by up to 255 levels."""
-    return Brightness.at(strength, space="value")
+    return transforms.Brightness.at(strength, space="value")
 
 
 @transformation(
@@ -294,9 +284,9 @@ def brightness(strength: float) -> Transform:
     hazards=(Hazard("observer: optomechanics", "cleanness of the lens", "less"),),
     published=_published_frost,
 )
-def frost(strength: float) -> Transform:
+def frost(strength: float) -> transforms.Transform:
     """Let the image fade and the frost grow until only frost is left."""
-    return Frost.at(strength)
+    return transforms.Frost.at(strength)
 
 
 @transformation(
@@ -307,9 +297,9 @@ def frost(strength: float) -> Transform:
     published=_published_jitter,
     aliases=("color-jitter", "jitter"),
 )
-def colour_jitter(strength: float) -> Transform:
+def colour_jitter(strength: float) -> transforms.Transform:
     """Change brightness, contrast, saturation and hue together."""
-    return ColourJitter.at(strength)
+    return transforms.ColourJitter.at(strength)
 
 
 @transformation(
@@ -320,9 +310,9 @@ def colour_jitter(strength: float) -> Transform:
     published=_published_jpeg,
     aliases=("jpeg-compression",),
 )
-def jpeg(strength: float) -> Transform:
+def jpeg(strength: float) -> transforms.Transform:
     """Store as JPEG of a quality down to 1."""
-    return JPEG.at(strength)
+    return transforms.JPEG.at(strength)
 
 
 @transformation(
@@ -333,9 +323,9 @@ def jpeg(strength: float) -> Transform:
     published=_published_noise,
     aliases=("noise",),
 )
-def gaussian_noise(strength: float) -> Transform:
+def gaussian_noise(strength: float) -> transforms.Transform:
     """Add normal noise of a deviation up to the whole range from black to white."""
-    return GaussianNoise.at(strength)
+    return transforms.GaussianNoise.at(strength)
 
 
 PAPER_TRANSFORMATIONS = (

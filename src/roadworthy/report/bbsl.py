@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roadworthy.bbsl.checking import Finding, Witness
+from roadworthy.bbsl.checking import CheckFinding, Witness
 from roadworthy.bbsl.checking.models import Value
 from roadworthy.bbsl.checking.results import written
 from roadworthy.bbsl.coverage import SpecCoverage
@@ -61,7 +61,7 @@ def draw_witness(witness: Witness, *, axes_of: dict[str, str] | None = None, tit
 
 
 def draw_findings(
-    findings: Sequence[Finding], *, axes_of: dict[str, str] | None = None, columns: int = 2
+    findings: Sequence[CheckFinding], *, axes_of: dict[str, str] | None = None, columns: int = 2
 ) -> Figure:
     """Return the witnesses of several findings in one picture, at most twelve.
 

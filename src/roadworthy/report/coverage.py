@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roadworthy.coverage.search.findings import Growth
+from roadworthy.coverage.search.findings import CoverageGrowth
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.report._canvas import Image
@@ -83,11 +83,11 @@ class ShownFinding:
     changes: str
 
 
-def draw_growth(searches: Mapping[str, Growth], *, criterion: str = "neuron") -> Figure:
+def draw_growth(searches: Mapping[str, CoverageGrowth], *, criterion: str = "neuron") -> Figure:
     """Return how coverage and the number of failures grew with the tries, a line for each search.
 
     Example:
-        >>> figure = draw_growth({"algorithm-1": Growth([0.2, 0.3, 0.3], [0, 0, 1])})
+        >>> figure = draw_growth({"algorithm-1": CoverageGrowth([0.2, 0.3, 0.3], [0, 0, 1])})
         >>> [axes.get_xlabel() for axes in figure.axes]
         ['tries', 'tries']
     """

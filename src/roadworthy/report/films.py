@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import BROKEN_ZIP, naming, parse_json, read_record, replacing
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
-from roadworthy.driving.simulators import DrivingSimulator, Limits, open_simulator
+from roadworthy.driving.simulators import DriveLimits, DrivingSimulator, open_simulator
 from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
@@ -261,7 +261,7 @@ def _driven_again(drive: Drive, simulator: DrivingSimulator, film: Film) -> Driv
         answers = (next(rows) for _ in frames)
         return [Signals(steering=steering, speed=speed) for steering, speed in answers]
 
-    limits = Limits(laps=None, seconds=max(float(drive.time[-1]), 1e-9), standing=math.inf, events=())
+    limits = DriveLimits(laps=None, seconds=max(float(drive.time[-1]), 1e-9), standing=math.inf, events=())
     try:
         return closed_loop(
             callable_model(answer, name=drive.name),

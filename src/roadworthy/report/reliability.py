@@ -114,14 +114,14 @@ def tolerated_sheet(
         >>> tolerated_sheet(Frame("noise", noise), ["contrast"], places=[0.5, 1.0]).ndim
         3
     """
-    from roadworthy.reliability import Changed, transformation_named
+    from roadworthy.reliability import SampledFrame, transformation_named
     from roadworthy.visual_change.tolerance import tolerance_of
 
     tiles = []
     for name in transformations:
         limit = tolerance_of(name).correctness
         for place in places:
-            made = Changed(frame, transformation_named(name), limit, place, seed)()
+            made = SampledFrame(frame, transformation_named(name), limit, place, seed)()
             told = f"Δv {made.visual_change:.2f}/{limit:g}"
             tiles.append(Tile(draw_frame(made, (), _TILE_WIDTH / frame.width), name, told))
     return contact_sheet(tiles, len(places))

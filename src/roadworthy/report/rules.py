@@ -16,7 +16,7 @@ from roadworthy.report._canvas import Image
 from roadworthy.report.drawing import draw_difference, draw_frame
 from roadworthy.report.sheets import Tile, contact_sheet
 from roadworthy.result_tables import ResultTable
-from roadworthy.rules.generation import Plan
+from roadworthy.rules.generation import RulePlan
 from roadworthy.rules.reading import change_in_brief, reaction_in_brief
 from roadworthy.rules.shrinking import Shrinking, Shrunk, Violation
 from roadworthy.rules.tables import (
@@ -57,7 +57,7 @@ class RulesReport:
         progress: Callable[[Sequence[Any], str], Iterable[Any]] = _quietly,
     ) -> None:
         self.result, self.thresholds, self._progress = result, thresholds, progress
-        self.plans: dict[str, Plan] = {one.requirement.id: one.part.inside for one in result.plan.trials}
+        self.plans: dict[str, RulePlan] = {one.requirement.id: one.part.inside for one in result.plan.trials}
         self.models = list(result.plan.models)
 
     @cached_property
@@ -219,7 +219,7 @@ def _shrunk_document(one: Shrunk) -> dict[str, Any]:
 
 
 def violation_sheet(
-    plan: Plan, rows: Sequence[Mapping[str, Scalar]], images: Path, *, title: str, note: str = ""
+    plan: RulePlan, rows: Sequence[Mapping[str, Scalar]], images: Path, *, title: str, note: str = ""
 ) -> Image:
     """Return a row for each of some violations: the original, its follow-ups, and where the last one differs.
 
@@ -242,7 +242,7 @@ def violation_sheet(
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
 
 
-def shrunk_sheet(plan: Plan, found: Sequence[Shrunk], *, title: str, note: str = "") -> Image:
+def shrunk_sheet(plan: RulePlan, found: Sequence[Shrunk], *, title: str, note: str = "") -> Image:
     """Return a row for each shrunk violation: the original, and the least change that still violates."""
     tiles: list[Tile] = []
     for one in found:
@@ -257,7 +257,7 @@ def shrunk_sheet(plan: Plan, found: Sequence[Shrunk], *, title: str, note: str =
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
 
 
-def _brief(plan: Plan) -> Sequence[str]:
+def _brief(plan: RulePlan) -> Sequence[str]:
     """Return what each follow-up changes, in so few words that they fit below it."""
     blocks = plan.rule.blocks
     if len(blocks) != len(plan.words):
@@ -265,7 +265,7 @@ def _brief(plan: Plan) -> Sequence[str]:
     return [", ".join(change_in_brief(change) for change in block.changes) for block in blocks]
 
 
-def _answers(plan: Plan, row: Mapping[str, Scalar]) -> list[dict[str, float]]:
+def _answers(plan: RulePlan, row: Mapping[str, Scalar]) -> list[dict[str, float]]:
     """Return what the model answered to each of the frames, as far as the rule speaks of it."""
     answers: list[dict[str, float]] = [{} for _ in range(len(plan.scenarios) + 1)]
     for number, expectation in enumerate(plan.expectations, 1):
@@ -277,7 +277,7 @@ def _answers(plan: Plan, row: Mapping[str, Scalar]) -> list[dict[str, float]]:
 
 
 def _tiles(
-    plan: Plan, frames: Sequence[Frame], answers: Sequence[Mapping[str, float]], changes: Sequence[str]
+    plan: RulePlan, frames: Sequence[Frame], answers: Sequence[Mapping[str, float]], changes: Sequence[str]
 ) -> list[Tile]:
     tiles = []
     for place, (frame, answer) in enumerate(zip(frames, answers, strict=True)):

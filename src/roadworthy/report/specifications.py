@@ -8,7 +8,7 @@ from typing import Any
 
 from roadworthy.bbsl import Interval
 from roadworthy.bbsl.method import SpecificationMethod
-from roadworthy.bbsl.testing import Comparison, TestRow, compare, row_of
+from roadworthy.bbsl.testing import IouComparison, TestRow, compare, row_of
 from roadworthy.report.bbsl import draw_cells
 from roadworthy.report.plots import save
 from roadworthy.result_tables import ResultTable
@@ -38,7 +38,7 @@ class SpecificationReport:
         ]
 
     @cached_property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> IouComparison:
         """The specification beside IoU, as Tables 3 and 4 of the paper have it."""
         return compare(self.rows, thresholds=self._thresholds, expectations=self.method.spec.labels)
 

@@ -13,11 +13,11 @@ from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import Expectation
 from roadworthy.rules.files import read_rules
 from roadworthy.rules.language.parser import parse, parse_all
-from roadworthy.rules.reading import Block, Change, Proposition, Rule
+from roadworthy.rules.reading import Block, Proposition, Rule, SceneChange
 
 __all__ = [
     "Block",
-    "Change",
+    "SceneChange",
     "Expectation",
     "Proposition",
     "Rule",

@@ -23,7 +23,7 @@ _MOST_METRES = 100.0  # the transform that adds things places none beyond
 
 
 @dataclass(frozen=True)
-class Moved(Transform):
+class AddedElsewhere(Transform):
     """A thing is added at another distance than it would have: the same thing, on the same side.
 
     Attributes:
@@ -34,7 +34,7 @@ class Moved(Transform):
         >>> from roadworthy.datasets import load
         >>> from roadworthy.transforms import make_transform
         >>> frame, person = load("world:town", count=1)[0], make_transform("add", element="pedestrian")
-        >>> near, far = (one(frame, 1, measure=False) for one in (Moved(person, CLOSER), person))
+        >>> near, far = (one(frame, 1, measure=False) for one in (AddedElsewhere(person, CLOSER), person))
         >>> near.metadata["added"][0]["distance"] < 0.85 * far.metadata["added"][0]["distance"]
         True
     """
@@ -56,7 +56,7 @@ class Moved(Transform):
     @property
     def thing(self) -> Add:
         """What adds the thing, wherever it puts it."""
-        base = self.base.thing if isinstance(self.base, Moved) else self.base
+        base = self.base.thing if isinstance(self.base, AddedElsewhere) else self.base
         assert isinstance(base, Add)
         return base
 
@@ -97,7 +97,7 @@ class Moved(Transform):
     @property
     def times(self) -> float:
         """Times as far away as the thing would have stood, if the first places have room for it."""
-        return self.factors[0] * (self.base.times if isinstance(self.base, Moved) else 1.0)
+        return self.factors[0] * (self.base.times if isinstance(self.base, AddedElsewhere) else 1.0)
 
     def __str__(self) -> str:
         return f"{self.thing}, {self.times:.3g} times as far away"
@@ -153,7 +153,7 @@ class Faded(Transform):
 
 def can_be_moved(change: Transform) -> bool:
     """Return whether a change adds a thing whose distance can be chosen."""
-    return isinstance(change, Add | Moved)
+    return isinstance(change, Add | AddedElsewhere)
 
 
 def scaled(change: Transform, amount: float) -> Transform:
@@ -177,10 +177,10 @@ def scaled(change: Transform, amount: float) -> Transform:
         return change
     if isinstance(change, Composition):
         return compose([scaled(step, amount) for step in change.steps])
-    if isinstance(change, Moved):
-        return Moved(scaled(change.base, amount), change.factors)
+    if isinstance(change, AddedElsewhere):
+        return AddedElsewhere(scaled(change.base, amount), change.factors)
     if can_be_moved(change):
-        return Moved(change, (1 / amount,))
+        return AddedElsewhere(change, (1 / amount,))
     strengths = {
         one.name: round(one.identity + amount * (float(getattr(change, one.name)) - one.identity), _DIGITS)
         for one in change.parameters()

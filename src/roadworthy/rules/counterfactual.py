@@ -13,10 +13,20 @@ import numpy as np
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.amounts import CLOSER, FARTHER
-from roadworthy.rules.reading import Change, Rule, thing_in_words
+from roadworthy.rules.reading import Rule, SceneChange, thing_in_words
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.remove import LEAST_SHARE
-from roadworthy.world import LEVELS, Camera, Scene, Thing, add, classes, remove, replace, with_conditions
+from roadworthy.world import (
+    LEVELS,
+    Camera,
+    Scene,
+    WorldObject,
+    add,
+    classes,
+    remove,
+    replace,
+    with_conditions,
+)
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.raster import rasterise
 from roadworthy.world.scene import KINDS, Details, details_of
@@ -95,7 +105,7 @@ class Spot:
         return True
 
 
-def find_spot(scene: Scene, change: Change, rng: np.random.Generator, camera: Camera) -> Spot:
+def find_spot(scene: Scene, change: SceneChange, rng: np.random.Generator, camera: Camera) -> Spot:
     """Return what a change adds to a scene, and where.
 
     Raises:
@@ -104,7 +114,7 @@ def find_spot(scene: Scene, change: Change, rng: np.random.Generator, camera: Ca
 
     Example:
         >>> from roadworthy.world import make_scene
-        >>> change = Change("add", "traffic sign", {"type": "stop"}, "on", "sidewalk")
+        >>> change = SceneChange("add", "traffic sign", {"type": "stop"}, "on", "sidewalk")
         >>> spot = find_spot(make_scene("meadow", s=100), change, np.random.default_rng(1), Camera())
         >>> spot.element, spot.details["kind"], spot.across
         ('traffic sign', 'stop', 4.5)
@@ -120,13 +130,13 @@ def find_spot(scene: Scene, change: Change, rng: np.random.Generator, camera: Ca
     raise NotApplicable(f"there is no room in view for a {thing_in_words(change.target, change.properties)}")
 
 
-def _details(scene: Scene, change: Change, rng: np.random.Generator) -> Details:
+def _details(scene: Scene, change: SceneChange, rng: np.random.Generator) -> Details:
     """Return the looks of a thing; what the rule does not say is left to chance."""
     said = {key: value for key, value in change.properties.items() if key != "position"}
     details = details_of(change.target, said)
     details["look"] = int(rng.integers(10_000))
     # Refused here, with the world's own words, if there is no such thing.
-    kind = Thing(1, change.target, 0.0, 0.0, **details).kind
+    kind = WorldObject(1, change.target, 0.0, 0.0, **details).kind
     if "kind" not in details:
         kind = str(rng.choice(KINDS[change.target]))
     details["kind"] = kind
@@ -146,7 +156,7 @@ def _facing(element: str, across: float, rng: np.random.Generator) -> float:
     return math.pi if across < 0 and element in ("vehicle", "bicyclist", "building", "pole") else 0.0
 
 
-def _place(scene: Scene, change: Change) -> Draw:
+def _place(scene: Scene, change: SceneChange) -> Draw:
     """Return what draws places that suit a change."""
     element, position, reference = change.target, change.position, change.reference
     side = change.reference_properties.get("position") or change.properties.get("position")
@@ -203,7 +213,7 @@ def _at_crosswalk(scene: Scene, element: str, *, on_it: bool) -> Draw:
     return draw
 
 
-def _near_thing(scene: Scene, change: Change) -> Draw:
+def _near_thing(scene: Scene, change: SceneChange) -> Draw:
     """Draw places near one of the things that a rule refers to, the near ones first."""
     assert change.reference is not None
     known = [
@@ -215,7 +225,7 @@ def _near_thing(scene: Scene, change: Change) -> Draw:
     if not ahead:
         what = thing_in_words(change.reference, change.reference_properties)
         raise NotApplicable(f"there is no {what} ahead")
-    turns: Iterator[tuple[float, Thing]] = iter([one for one in ahead for _ in range(4)])
+    turns: Iterator[tuple[float, WorldObject]] = iter([one for one in ahead for _ in range(4)])
 
     def draw(rng: np.random.Generator) -> tuple[float, float]:
         gap, thing = next(turns, ahead[0])
@@ -231,21 +241,21 @@ def _near_thing(scene: Scene, change: Change) -> Draw:
     return draw
 
 
-def _things_ahead(scene: Scene) -> list[Thing]:
+def _things_ahead(scene: Scene) -> list[WorldObject]:
     gaps = np.mod(scene.scenery.along - scene.s + 10.0, scene.track.length) - 10.0
     standing = [scene.scenery.things[index] for index in np.flatnonzero(gaps < _IN_VIEW).tolist()]
     moving = [one for one in scene.actors if -10.0 < scene.track.ahead(scene.s, one.s) < _IN_VIEW]
     return [*standing, *moving]
 
 
-def _in_view(scene: Scene, thing: Thing, camera: Camera) -> bool:
+def _in_view(scene: Scene, thing: WorldObject, camera: Camera) -> bool:
     place = scene.track.position(thing.s, thing.d).astype(np.float32)
     right, _, forward = scene.view(camera).to_camera(place).tolist()
     slope = math.tan(math.radians(camera.field_of_view) / 2)
     return bool(forward > 2.0 and abs(right) + _extent(thing)[1] / 2 < slope * forward)
 
 
-def _extent(thing: Thing) -> tuple[float, float]:
+def _extent(thing: WorldObject) -> tuple[float, float]:
     """Return the length and width of a thing on the ground."""
     if thing.element == "tree":
         return _TRUNK, _TRUNK
@@ -253,7 +263,7 @@ def _extent(thing: Thing) -> tuple[float, float]:
     return float(length), float(width)
 
 
-def _drives_in_our_lane(thing: Thing) -> bool:
+def _drives_in_our_lane(thing: WorldObject) -> bool:
     return thing.element == "vehicle" and 0 < thing.d < LANE_WIDTH and math.cos(thing.yaw) > 0
 
 
@@ -270,7 +280,7 @@ class _Step:
         spot: For add: what comes, and where.
     """
 
-    change: Change
+    change: SceneChange
     spot: Spot | None = None
 
 
@@ -298,7 +308,7 @@ class Counterfactuals:
         >>> from roadworthy.rules.expectation import Expectation
         >>> from roadworthy.rules.reading import Block
         >>> from roadworthy.world import careful_driver, make_scene
-        >>> walker = Change("add", "pedestrian", {}, "on", "sidewalk")
+        >>> walker = SceneChange("add", "pedestrian", {}, "on", "sidewalk")
         >>> rule = Rule("", (Block((walker,), Expectation("speed", "decrease")),))
         >>> scene = make_scene("meadow", s=100, seed=1)
         >>> (changed,) = Counterfactuals(scene, seed=3).of(rule)
@@ -311,7 +321,7 @@ class Counterfactuals:
         self._seed = seed
         self._camera = camera or Camera()
         self._least = LEAST_SHARE * self._camera.width * self._camera.height
-        self._spots: dict[tuple[Change, int], Spot | NotApplicable] = {}
+        self._spots: dict[tuple[SceneChange, int], Spot | NotApplicable] = {}
         self._seen: dict[tuple[object, ...], _Seen] = {}
         self._made: dict[tuple[object, ...], Scene] = {}
 
@@ -342,7 +352,7 @@ class Counterfactuals:
             scenes.append(self._made[key])
         return tuple(scenes)
 
-    def _resolved(self, change: Change, number: int, earlier: Iterable[_Step]) -> _Step:
+    def _resolved(self, change: SceneChange, number: int, earlier: Iterable[_Step]) -> _Step:
         """Return the step that makes a change, the n-th of its sort in its block."""
         plain = dataclasses.replace(change, comparative=None)
         if change.comparative is None:
@@ -362,7 +372,7 @@ class Counterfactuals:
         what = thing_in_words(change.target, change.properties)
         raise NotApplicable(f"there is no room in view for a {what} that is {change.comparative}")
 
-    def _spot(self, change: Change, number: int) -> Spot:
+    def _spot(self, change: SceneChange, number: int) -> Spot:
         found = self._spots.get((change, number))
         if found is None:
             rng = rng_for(self._seed, "counterfactual", change.target, *change.properties.values(), number)
@@ -378,7 +388,7 @@ class Counterfactuals:
     def _changed(self, steps: Iterable[_Step]) -> Scene:
         """Return the scene after the steps, each of which must be possible and seen."""
         scene = self.scene
-        added: dict[int, Change] = {}
+        added: dict[int, SceneChange] = {}
         for step in steps:
             change = step.change
             if change.target in CONDITIONS:
@@ -401,7 +411,7 @@ class Counterfactuals:
                     raise NotApplicable(f"the {what} that is added is hidden or hardly seen")
         return scene
 
-    def _check_seen(self, change: Change, before: Scene, after: Scene) -> None:
+    def _check_seen(self, change: SceneChange, before: Scene, after: Scene) -> None:
         """Refuse a change of what cannot be seen in the original scene."""
         seen = self._look(self.scene)
         pixels = sum(seen.things.get(number, 0) for number in _other_things(before, after))
@@ -435,7 +445,7 @@ class Counterfactuals:
         return self._seen[key]
 
 
-def _under_other_sky(scene: Scene, change: Change) -> Scene:
+def _under_other_sky(scene: Scene, change: SceneChange) -> Scene:
     now, new = scene.conditions, change.replacement
     if change.op != "replace" or new is None:
         raise InputError(f"weather, time and season can only be replaced, got: {change}")
@@ -452,7 +462,7 @@ def _under_other_sky(scene: Scene, change: Change) -> Scene:
     return with_conditions(scene, weather=new, level=level)
 
 
-def _levelled(change: Change, earlier: Change) -> Change:
+def _levelled(change: SceneChange, earlier: SceneChange) -> SceneChange:
     """Return the weather of an earlier block, heavier or lighter."""
     levels = list(LEVELS)
     level = levels.index(earlier.properties.get("level", "normal"))
@@ -462,7 +472,7 @@ def _levelled(change: Change, earlier: Change) -> Change:
     return dataclasses.replace(earlier, properties={**earlier.properties, "level": levels[level]})
 
 
-def _without_or_replaced(scene: Scene, change: Change) -> Scene:
+def _without_or_replaced(scene: Scene, change: SceneChange) -> Scene:
     if change.chooses:
         raise InputError(f"the world changes all things of a kind, wherever they are; cannot {change}")
     if change.op == "remove":
@@ -485,7 +495,7 @@ def _word(element: str, properties: Mapping[str, str]) -> str:
 
 def _other_things(before: Scene, after: Scene) -> set[int]:
     """Return the ids of the things that are gone or not the same any more."""
-    kept: set[Thing] = set(after.actors)
+    kept: set[WorldObject] = set(after.actors)
     if before.scenery is not after.scenery:
         kept.update(after.scenery.things)
         things = (*before.scenery.things, *before.actors)

@@ -24,14 +24,14 @@ from roadworthy.cases import FrameSource
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
-from roadworthy.rules.amounts import CLOSER, FARTHER, Faded, Moved, can_be_moved, scaled
+from roadworthy.rules.amounts import CLOSER, FARTHER, AddedElsewhere, Faded, can_be_moved, scaled
 from roadworthy.rules.expectation import Expectation, Quantity
-from roadworthy.rules.reading import Change, Rule
+from roadworthy.rules.reading import Rule, SceneChange
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Composition, Engine, Operation, Transform, UserEngine, transform_for
 from roadworthy.transforms.engines import EngineTransform
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
-from roadworthy.transforms.wording import Description
+from roadworthy.transforms.wording import ElementDescription
 
 Traffic: TypeAlias = Literal["right", "left"]
 
@@ -46,7 +46,7 @@ _LAST = ("season", "weather", "time")
 
 
 @dataclass(frozen=True)
-class Scenario(Composition):
+class ChangedScenario(Composition):
     """All that one block of a rule changes, made at the same time.
 
     What is random about a step depends on the seed and on what the step is about, not on the other steps: the
@@ -57,7 +57,7 @@ class Scenario(Composition):
         >>> from roadworthy.transforms import make_transform
         >>> frame, person = load("world:town", count=1)[0], make_transform("add", element="pedestrian")
         >>> by_day, at_night = (
-        ...     Scenario(steps)(frame, 3, measure=False).metadata["added"][0]["box"]
+        ...     ChangedScenario(steps)(frame, 3, measure=False).metadata["added"][0]["box"]
         ...     for steps in ((person,), (person, make_transform("night")))
         ... )
         >>> by_day == at_night
@@ -93,9 +93,9 @@ class Scenario(Composition):
                 frame = step(frame, rng_for(seed, about, seen[about]), measure=False)
         return frame
 
-    def scaled(self, amount: float) -> Scenario:
+    def scaled(self, amount: float) -> ChangedScenario:
         """Return less of all its changes; 1 is all of them."""
-        return Scenario(tuple(scaled(step, amount) for step in self.steps))
+        return ChangedScenario(tuple(scaled(step, amount) for step in self.steps))
 
 
 def _check_seen(changed: Frame, without: Frame) -> None:
@@ -117,13 +117,13 @@ def _about(step: Transform) -> str:
 
 def _whole(step: Transform) -> Transform:
     """Return a step of which there may be less as it was before."""
-    while isinstance(step, Moved | Faded):
+    while isinstance(step, AddedElsewhere | Faded):
         step = step.base
     return step
 
 
 @dataclass(frozen=True)
-class Plan:
+class RulePlan:
     """How a rule is tried: a scenario for each relation that must hold.
 
     Attributes:
@@ -135,7 +135,7 @@ class Plan:
     """
 
     rule: Rule
-    scenarios: tuple[Scenario, ...]
+    scenarios: tuple[ChangedScenario, ...]
     expectations: tuple[Expectation, ...]
     words: tuple[str, ...]
 
@@ -166,7 +166,7 @@ class Plan:
         """
         return (frame, *(scenario(frame, seed) for scenario in self.scenarios))
 
-    def after(self, first: Transform) -> Plan:
+    def after(self, first: Transform) -> RulePlan:
         """Return the plan on top of a change that somebody else makes first (setting II of the paper's RQ4).
 
         That change alone must do what the first block asks for; then comes the rule's own change, made in
@@ -181,15 +181,15 @@ class Plan:
             ['rain(amount=1)', 'rain(amount=1) + add(element=pedestrian)']
         """
         steps = first.steps if isinstance(first, Composition) else (first,)
-        both = (Scenario((*steps, *scenario.steps)) for scenario in self.scenarios)
-        return Plan(
+        both = (ChangedScenario((*steps, *scenario.steps)) for scenario in self.scenarios)
+        return RulePlan(
             self.rule,
-            (Scenario(steps), *both),
+            (ChangedScenario(steps), *both),
             (self.expectations[0], *self.expectations),
             (str(first), *(f"{first} and {words}" for words in self.words)),
         )
 
-    def made_by(self, change: Transform) -> Plan:
+    def made_by(self, change: Transform) -> RulePlan:
         """Return the plan with the rule's one change made by another transform (setting I of RQ4).
 
         Raises:
@@ -201,9 +201,9 @@ class Plan:
                 f"{self.rule.text!r}"
             )
         steps = change.steps if isinstance(change, Composition) else (change,)
-        return Plan(self.rule, (Scenario(steps),), self.expectations, (str(change),))
+        return RulePlan(self.rule, (ChangedScenario(steps),), self.expectations, (str(change),))
 
-    def with_tolerances(self, tolerances: Mapping[str, Quantity]) -> Plan:
+    def with_tolerances(self, tolerances: Mapping[str, Quantity]) -> RulePlan:
         """Return the plan with other δ: how far predictions of an output may differ and still be the same."""
         expectations = tuple(
             one.with_tolerance(tolerances[one.output]) if one.output in tolerances else one
@@ -211,7 +211,7 @@ class Plan:
         )
         return dataclasses.replace(self, expectations=expectations)
 
-    def scaled(self, amount: float) -> Plan:
+    def scaled(self, amount: float) -> RulePlan:
         """Return the plan with less of every change; 1 is all of it."""
         return dataclasses.replace(self, scenarios=tuple(one.scaled(amount) for one in self.scenarios))
 
@@ -227,7 +227,7 @@ class FollowUp:
     """
 
     original: FrameSource
-    scenario: Scenario
+    scenario: ChangedScenario
     seed: int
 
     def __call__(self) -> Frame:
@@ -242,7 +242,7 @@ class FollowUp:
 
 def plan_for(
     rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "shipped", traffic: Traffic = "right"
-) -> Plan:
+) -> RulePlan:
     """Return how a rule is tried.
 
     Args:
@@ -261,7 +261,7 @@ def plan_for(
         >>> [str(scenario) for scenario in plan_for(rule).scenarios]
         ['add(element=pedestrian)', 'add(element=pedestrian), 0.6 times as far away']
     """
-    make = _Maker(tuple(engines), gallery, traffic)
+    make = _TransformFinder(tuple(engines), gallery, traffic)
     blocks: list[list[_Made]] = []
     for block in rule.blocks:
         made: list[_Made] = []
@@ -275,8 +275,8 @@ def plan_for(
                     "are given by --engines FILE"
                 ) from error
         blocks.append(made)
-    scenarios = tuple(Scenario(tuple(one.transform for one in steps)) for steps in blocks)
-    return Plan(
+    scenarios = tuple(ChangedScenario(tuple(one.transform for one in steps)) for steps in blocks)
+    return RulePlan(
         rule,
         scenarios,
         tuple(block.expectation for block in rule.blocks),
@@ -284,7 +284,7 @@ def plan_for(
     )
 
 
-def _order(change: Change) -> int:
+def _order(change: SceneChange) -> int:
     return _LAST.index(change.target) if change.target in _LAST else -1
 
 
@@ -292,23 +292,23 @@ def _order(change: Change) -> int:
 class _Made:
     """A change with its comparative resolved, and the transform that makes it."""
 
-    change: Change
+    change: SceneChange
     transform: Transform
 
-    def is_about(self, change: Change) -> bool:
+    def is_about(self, change: SceneChange) -> bool:
         """Return whether a later change may refer to it."""
         return (self.change.op, self.change.target) == (change.op, change.target)
 
 
 @dataclass(frozen=True)
-class _Maker:
+class _TransformFinder:
     """Finds the transforms that make changes."""
 
     engines: tuple[Engine, ...]
     gallery: str
     traffic: Traffic
 
-    def __call__(self, change: Change, earlier: _Made | None) -> _Made:
+    def __call__(self, change: SceneChange, earlier: _Made | None) -> _Made:
         """Return a change with its transform; `earlier` is what a comparative refers to."""
         if change.comparative is None:
             return self._plain(change)
@@ -318,7 +318,7 @@ class _Maker:
             return self._plain(_levelled(change, earlier.change))
         if can_be_moved(earlier.transform):
             factors = CLOSER if change.comparative == "closer" else FARTHER
-            return _Made(earlier.change, Moved(earlier.transform, factors))
+            return _Made(earlier.change, AddedElsewhere(earlier.transform, factors))
         # Whatever an engine of the user makes can be nearer only if the engine can make that, too.
         operation = operation_of(earlier.change, self.traffic)
         if isinstance(operation, AddOperation):
@@ -328,12 +328,12 @@ class _Maker:
                     return _Made(earlier.change, engine.transform(nearer))
         raise InputError(f"only a thing that is added can be {change.comparative}, and not by every engine")
 
-    def _plain(self, change: Change) -> _Made:
+    def _plain(self, change: SceneChange) -> _Made:
         operation = operation_of(change, self.traffic)
         return _Made(change, transform_for(operation, self.engines, gallery=self.gallery))
 
 
-def _levelled(change: Change, earlier: Change) -> Change:
+def _levelled(change: SceneChange, earlier: SceneChange) -> SceneChange:
     """Return a weather that is heavier or lighter than before."""
     if change.target != "weather":
         raise InputError(f"only weather can be {change.comparative}, got {change.target}")
@@ -346,7 +346,7 @@ def _levelled(change: Change, earlier: Change) -> Change:
     )
 
 
-def operation_of(change: Change, traffic: Traffic = "right") -> Operation:
+def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:
     """Return the operation on images that a change of a rule asks for.
 
     Args:
@@ -357,9 +357,9 @@ def operation_of(change: Change, traffic: Traffic = "right") -> Operation:
         InputError: The change makes no sense, or is one of some things of a kind only.
 
     Example:
-        >>> operation_of(Change("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
+        >>> operation_of(SceneChange("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
         AddOperation(element='stop sign', relation='on', reference='roadside', side='right', distance=0.0)
-        >>> operation_of(Change("replace", "weather", {"level": "heavy"}, replacement="rainy"))
+        >>> operation_of(SceneChange("replace", "weather", {"level": "heavy"}, replacement="rainy"))
         ReplaceOperation(element='weather', by='downpour')
     """
     # All that a camera sees is in front of the ego-vehicle.
@@ -388,7 +388,7 @@ def _is_for_drivers(element: str) -> bool:
     return ontology().is_a(element, "traffic infrastructure")
 
 
-def _place(change: Change, around: Mapping[str, str]) -> tuple[str, str]:
+def _place(change: SceneChange, around: Mapping[str, str]) -> tuple[str, str]:
     """Return where a thing is added, in the words of the transform that adds it."""
     position, reference = change.position, change.reference
     if reference is None:
@@ -407,4 +407,4 @@ def _place(change: Change, around: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _words(element: str, properties: Mapping[str, str]) -> str:
-    return str(Description(element, FrozenDict(properties)))
+    return str(ElementDescription(element, FrozenDict(properties)))

@@ -24,7 +24,7 @@ from roadworthy.cases import (
     originals,
 )
 from roadworthy.frames import Frame
-from roadworthy.rules.generation import Plan, plan_for
+from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Engine
 
@@ -59,11 +59,11 @@ class RulesMethod(BaseMethod):
 
     name = "rules"
 
-    def __init__(self, plans: Mapping[str, Plan] | None = None, engines: Iterable[Engine] = ()) -> None:
-        self._plans: dict[str, Plan] = dict(plans or {})
+    def __init__(self, plans: Mapping[str, RulePlan] | None = None, engines: Iterable[Engine] = ()) -> None:
+        self._plans: dict[str, RulePlan] = dict(plans or {})
         self._engines = tuple(engines)
 
-    def plan(self, requirement: Requirement) -> Plan:
+    def plan(self, requirement: Requirement) -> RulePlan:
         """Return how a requirement is tried.
 
         Raises:
@@ -72,7 +72,7 @@ class RulesMethod(BaseMethod):
         """
         return self._plan(requirement.id, requirement.text)
 
-    def _plan(self, id: str, text: str) -> Plan:
+    def _plan(self, id: str, text: str) -> RulePlan:
         if id not in self._plans:
             from roadworthy.rules import parse
 
@@ -149,7 +149,7 @@ def out_of_reach(frames: int, judged: int) -> str:
     return f"{frames} of {judged} {are} lower than the decrease asked for: no answer could hold there."
 
 
-def _is_out_of_reach(plan: Plan, verdict: Verdict) -> bool:
+def _is_out_of_reach(plan: RulePlan, verdict: Verdict) -> bool:
     """Return whether any relation of a plan could not have held, whatever the answer to the change."""
     return any(
         expectation.relation.is_out_of_reach(before)
@@ -158,7 +158,7 @@ def _is_out_of_reach(plan: Plan, verdict: Verdict) -> bool:
     )
 
 
-def rule_case(plan: Plan, requirement_id: str, frame_id: str, original: FrameSource, seed: int) -> Case:
+def rule_case(plan: RulePlan, requirement_id: str, frame_id: str, original: FrameSource, seed: int) -> Case:
     """Return the case that tries a plan on a frame."""
     told = {f"change.{number}": str(one) for number, one in enumerate(plan.scenarios, 1)}
     told |= {f"output.{number}": one.output for number, one in enumerate(plan.expectations, 1)}
@@ -167,7 +167,7 @@ def rule_case(plan: Plan, requirement_id: str, frame_id: str, original: FrameSou
     return Case(frame_id, requirement_id, asks, known)
 
 
-def judged(plan: Plan, case: Case, answers: Answers) -> Verdict:
+def judged(plan: RulePlan, case: Case, answers: Answers) -> Verdict:
     """Return whether all relations of a plan hold between the answers to its frames.
 
     Raises:

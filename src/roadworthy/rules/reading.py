@@ -19,7 +19,7 @@ _GROUND = ("road", "lane", "sidewalk", "terrain")
 
 
 @dataclass(frozen=True)
-class Change:
+class SceneChange:
     """One change of the scene, as Table 4 of the RMT paper infers it.
 
     Attributes:
@@ -35,7 +35,7 @@ class Change:
         reference_properties: Properties of the reference.
 
     Example:
-        >>> str(Change("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
+        >>> str(SceneChange("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
         'add a stop sign on the sidewalk'
     """
 
@@ -64,9 +64,9 @@ class Change:
         """Whether only some things of a kind go or give way, by where they are: those behind a truck.
 
         Example:
-            >>> Change("remove", "tree", position="beside", reference="building").chooses
+            >>> SceneChange("remove", "tree", position="beside", reference="building").chooses
             True
-            >>> Change("remove", "line", position="on", reference="road").chooses
+            >>> SceneChange("remove", "line", position="on", reference="road").chooses
             False
         """
         if self.op == "add" or self.reference is None:
@@ -110,7 +110,7 @@ class Block:
         notes: Where less is tested than the words say, and what to write instead, a sentence each.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[SceneChange, ...]
     expectation: Expectation
     text: str = field(default="", compare=False)
     propositions: tuple[Proposition, ...] = field(default=(), compare=False)
@@ -187,14 +187,14 @@ def _article(words: str) -> str:
     return f"{'an' if words[:1] in 'aeiou' else 'a'} {words}"
 
 
-def change_in_words(change: Change) -> str:
+def change_in_words(change: SceneChange) -> str:
     """Return a change in plain words.
 
     Example:
-        >>> from roadworthy.rules.reading import Change
-        >>> change_in_words(Change("replace", "weather", {"level": "heavy"}, replacement="rainy"))
+        >>> from roadworthy.rules.reading import SceneChange
+        >>> change_in_words(SceneChange("replace", "weather", {"level": "heavy"}, replacement="rainy"))
         'the weather becomes rainy (heavy)'
-        >>> change_in_words(Change("replace", "building", replacement="tree"))
+        >>> change_in_words(SceneChange("replace", "building", replacement="tree"))
         'replace every building by a tree'
     """
     compared = "" if change.comparative is None else f", {_COMPARED[change.comparative]}"
@@ -214,14 +214,14 @@ def change_in_words(change: Change) -> str:
     return f"replace every {old}{where} by {_article(new)}{compared}"
 
 
-def change_in_brief(change: Change) -> str:
+def change_in_brief(change: SceneChange) -> str:
     """Return a change in a few words, for captions.
 
     Example:
-        >>> from roadworthy.rules.reading import Change
-        >>> change_in_brief(Change("add", "vehicle", {"type": "truck"}, comparative="closer"))
+        >>> from roadworthy.rules.reading import SceneChange
+        >>> change_in_brief(SceneChange("add", "vehicle", {"type": "truck"}, comparative="closer"))
         '+ truck, closer'
-        >>> change_in_brief(Change("replace", "building", replacement="tree"))
+        >>> change_in_brief(SceneChange("replace", "building", replacement="tree"))
         'building → tree'
     """
     compared = "" if change.comparative is None else f", {change.comparative}"

@@ -31,7 +31,7 @@ from roadworthy.cases import (
 )
 from roadworthy.frames import Frame
 from roadworthy.rules.expectation import Expectation
-from roadworthy.rules.generation import Plan
+from roadworthy.rules.generation import RulePlan
 from roadworthy.rules.method import judged, rule_case
 
 _STILL_A_CHANGE = 0.25
@@ -69,7 +69,7 @@ class Shrunk:
     margin: float
 
 
-def least_amount(plan: Plan) -> float:
+def least_amount(plan: RulePlan) -> float:
     """Return the amount below which a rule does not speak of the change any more.
 
     What must stay the same must do so for the smallest change. But no reaction can be asked for to next to
@@ -115,7 +115,7 @@ class Shrinking(BaseMethod):
 
     name = "rules"
 
-    def __init__(self, plan: Plan, violations: Iterable[Violation], *, rounds: int = _ROUNDS) -> None:
+    def __init__(self, plan: RulePlan, violations: Iterable[Violation], *, rounds: int = _ROUNDS) -> None:
         self.smallest: dict[str, Shrunk] = {}
         self._plan = plan
         self._violations = {one.frame_id: one for one in violations}

@@ -12,7 +12,7 @@ from roadworthy.cases import Scalar, Status
 from roadworthy.errors import NotApplicable
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules.expectation import Expectation, Quantity
-from roadworthy.rules.generation import Plan
+from roadworthy.rules.generation import RulePlan
 
 __all__ = [
     "ResultTable",
@@ -104,12 +104,12 @@ def at_threshold(expectation: Expectation, threshold: float) -> Expectation | No
     return expectation.with_tolerance(dataclasses.replace(delta, value=delta.value * threshold / _ONE_DELTA))
 
 
-def is_composed(plan: Plan) -> bool:
+def is_composed(plan: RulePlan) -> bool:
     """Return whether a rule is one of the paper's complicated ones: several blocks, or several changes."""
     return len(plan.rule.blocks) > 1 or len(plan.rule.blocks[0].changes) > 1
 
 
-def read_tally(plan: Plan, rows: Iterable[Row], thresholds: Sequence[float] = ()) -> Tally:
+def read_tally(plan: RulePlan, rows: Iterable[Row], thresholds: Sequence[float] = ()) -> Tally:
     """Count the rows of one rule and one model, at thresholds too if the rule leaves them open.
 
     Nothing is predicted again: rows hold the predictions.
@@ -212,7 +212,7 @@ class Spent:
     evaluating: float
 
 
-def cost_table(plans: Mapping[str, Plan], spent: Mapping[str, Spent], reading: float) -> ResultTable:
+def cost_table(plans: Mapping[str, RulePlan], spent: Mapping[str, Spent], reading: float) -> ResultTable:
     """Return Table 12: seconds for generating and for evaluating; rules with the same images share a row."""
     groups: dict[tuple[object, ...], list[str]] = {}
     for rule, plan in plans.items():

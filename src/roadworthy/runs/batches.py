@@ -14,13 +14,13 @@ from roadworthy.cases import (
     Answers,
     AwaitVerdicts,
     Case,
-    Drive,
     Driven,
     FrameSource,
     Method,
     Predict,
     Predicted,
     Prediction,
+    RecordDrive,
     Status,
     Verdict,
 )
@@ -179,7 +179,7 @@ def group(items: Iterable[Sequence[Case] | AwaitVerdicts], batch_size: int) -> I
             batch, asked = [], {}
             continue
         asks = {
-            key_of(unit): batch_size if isinstance(unit, Drive) else 1
+            key_of(unit): batch_size if isinstance(unit, RecordDrive) else 1
             for case in item
             for unit in _units(case)
         }  # fmt: skip
@@ -259,7 +259,7 @@ def make_frame(source: FrameSource) -> Frame:
     return frame
 
 
-def key_of(source: FrameSource | Drive) -> Hashable:
+def key_of(source: FrameSource | RecordDrive) -> Hashable:
     """Return what a frame source or drive is known by: equal ones are made once.
 
     Example:
@@ -343,7 +343,7 @@ class Answered:
                 return frame
         items: list[Predicted | Driven] = []
         for item in case.asks:
-            answer = self._drive(case, item) if isinstance(item, Drive) else self._predicted(item)
+            answer = self._drive(case, item) if isinstance(item, RecordDrive) else self._predicted(item)
             if isinstance(answer, Failed):
                 return answer
             items.append(answer)
@@ -362,7 +362,7 @@ class Answered:
         internals = tuple(one.internals for one in replies) if item.observed else ()
         return Predicted(tuple(frames), tuple(one.prediction for one in replies), internals)
 
-    def _drive(self, case: Case, item: Drive) -> Driven | Failed:
+    def _drive(self, case: Case, item: RecordDrive) -> Driven | Failed:
         if self.simulator is None:
             raise InputError(f"case {case.id!r} asks for a drive: expected a simulator, got None")
         key = key_of(item)
@@ -395,7 +395,7 @@ def _sources(case: Case) -> Iterator[FrameSource]:
             yield from item.frames
 
 
-def _units(case: Case) -> Iterator[FrameSource | Drive]:
+def _units(case: Case) -> Iterator[FrameSource | RecordDrive]:
     """Yield what a batch is measured by: the frames to predict and the drives to drive."""
     for item in case.asks:
         if isinstance(item, Predict):

@@ -11,8 +11,16 @@ wrong with them, in several sizes, each next to a sound counterpart that must be
 
 from __future__ import annotations
 
-from roadworthy.selftest.faults import Bench, Fault, Malfunction, Result, Seen, Standing
-from roadworthy.selftest.malfunctions import MALFUNCTIONS, METHODS
+from roadworthy.selftest.faults import (
+    MALFUNCTIONS,
+    METHODS,
+    FaultBench,
+    FaultResult,
+    FaultStanding,
+    Malfunction,
+    SeededFault,
+    Sighting,
+)
 from roadworthy.selftest.running import (
     Report,
     as_document,
@@ -27,13 +35,13 @@ from roadworthy.selftest.running import (
 __all__ = [
     "MALFUNCTIONS",
     "METHODS",
-    "Bench",
-    "Fault",
+    "FaultBench",
+    "SeededFault",
     "Malfunction",
     "Report",
-    "Result",
-    "Seen",
-    "Standing",
+    "FaultResult",
+    "Sighting",
+    "FaultStanding",
     "as_document",
     "as_markdown",
     "fault_table",

@@ -7,14 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.binding_files import Exists
-from roadworthy.bbsl.bindings import Bindings
+from roadworthy.bbsl.bindings import Bindings, Exists
 from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
 from roadworthy.cases import Requirement, Status
 from roadworthy.frames import Boxes, Frame
 from roadworthy.runs import RunResult, read_verdicts, run
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Probe, Seen, answering
+from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Probe, SeededFault, Sighting, answering
 
 _HEIGHT, _WIDTH = 160, 320
 _BORDER = 60.0  # rows above the lower edge of the image at which a vehicle begins to be near
@@ -62,7 +61,7 @@ def rows_of_vehicles() -> Frames:
 
 
 def run_detector(
-    bench: Bench,
+    bench: FaultBench,
     detect: Callable[[Frame, int], Boxes],
     text: str = SPECIFICATION,
     data: Frames | None = None,
@@ -77,13 +76,13 @@ def run_detector(
     return run(method, Requirement("S", TEXT, "bbsl"), data, system, seed=bench.seed)
 
 
-def counted(result: RunResult, known: int, size: float) -> Seen:
+def counted(result: RunResult, known: int, size: float) -> Sighting:
     """Compare the number of violations with what is known; nothing may be lost."""
     violated, every = result.counts[Status.VIOLATED], sum(result.counts.values())
     said = f"{violated} of {every} objects violate it, known {known} of {OBJECTS}"
     if size == SOUND:
-        return Seen(violated > 0 or every != OBJECTS, said)
-    return Seen(violated == known and every == OBJECTS, said)
+        return Sighting(violated > 0 or every != OBJECTS, said)
+    return Sighting(violated == known and every == OBJECTS, said)
 
 
 def true_boxes(frame: Frame) -> Boxes:
@@ -92,7 +91,7 @@ def true_boxes(frame: Frame) -> Boxes:
     return frame.boxes.replace(scores=np.full(len(frame.boxes), 0.9, np.float32), track_ids=None)
 
 
-def _shifted(size: float, bench: Bench) -> Seen:
+def _shifted(size: float, bench: FaultBench) -> Sighting:
     def detect(frame: Frame, number: int) -> Boxes:
         del number
         boxes = true_boxes(frame)
@@ -103,7 +102,7 @@ def _shifted(size: float, bench: Bench) -> Seen:
     return counted(run_detector(bench, detect), known, size)
 
 
-def _margins(size: float, bench: Bench) -> Seen:
+def _margins(size: float, bench: FaultBench) -> Sighting:
     """Compare the smallest margin of a good detector with how far the nearest vehicle is from the border."""
     data = Frames("one", [rows_of_vehicles()[OBJECTS // 2 - 1 + round(size / _STEP)]])
     method = method_for(parse(SPECIFICATION), Bindings({}), find_role(parse(SPECIFICATION), ()))
@@ -112,10 +111,10 @@ def _margins(size: float, bench: Bench) -> Seen:
     (verdict,) = read_verdicts(out)
     margin = verdict.margin
     said = f"margin {margin:g} px, known {size:g} px"
-    return Seen(margin != 0 if size == SOUND else margin == size, said)
+    return Sighting(margin != 0 if size == SOUND else margin == size, said)
 
 
-def _missing(size: float, bench: Bench) -> Seen:
+def _missing(size: float, bench: FaultBench) -> Sighting:
     def detect(frame: Frame, number: int) -> Boxes:
         return Boxes.empty() if number < size else true_boxes(frame)
 
@@ -123,7 +122,7 @@ def _missing(size: float, bench: Bench) -> Seen:
 
 
 def _mislabelled(word: str) -> Probe:
-    def probe(size: float, bench: Bench) -> Seen:
+    def probe(size: float, bench: FaultBench) -> Sighting:
         def detect(frame: Frame, number: int) -> Boxes:
             boxes = true_boxes(frame)
             return Boxes(boxes.xyxy, [word], boxes.scores) if number < size else boxes
@@ -136,7 +135,7 @@ def _mislabelled(word: str) -> Probe:
 def _with_more(detected: Callable[[Boxes], Boxes]) -> Probe:
     """Seed detections of what is not there; the test asks only about what is."""
 
-    def probe(size: float, bench: Bench) -> Seen:
+    def probe(size: float, bench: FaultBench) -> Sighting:
         def detect(frame: Frame, number: int) -> Boxes:
             boxes = true_boxes(frame)
             return Boxes.concatenate([boxes, detected(boxes)]) if number < size else boxes
@@ -150,7 +149,7 @@ def _ghost(boxes: Boxes) -> Boxes:
     return boxes.replace(xyxy=np.array([[10, 120, 60, 155]], np.float32))
 
 
-def _ghost_in_empty_road(size: float, bench: Bench) -> Seen:
+def _ghost_in_empty_road(size: float, bench: FaultBench) -> Sighting:
     """Seed the same into frames without vehicles, tested by a specification of whole frames."""
     data = Frames("empty", [frame.replace(boxes=Boxes.empty()) for frame in rows_of_vehicles()])
 
@@ -162,7 +161,7 @@ def _ghost_in_empty_road(size: float, bench: Bench) -> Seen:
     return counted(result, int(size), size)
 
 
-def _flickering(size: float, bench: Bench) -> Seen:
+def _flickering(size: float, bench: FaultBench) -> Sighting:
     """Seed a detector that loses a track for some frames, tested by a specification of several frames."""
 
     def detect(frame: Frame, number: int) -> Boxes:
@@ -170,13 +169,13 @@ def _flickering(size: float, bench: Bench) -> Seen:
 
     result = run_detector(bench, detect, _TRACKED)
     violated = result.counts[Status.VIOLATED]
-    return Seen(violated > 0, f"{violated} of {sum(result.counts.values())} tracks violate it")
+    return Sighting(violated > 0, f"{violated} of {sum(result.counts.values())} tracks violate it")
 
 
 def _proved(written: Callable[[float], str], wrong: str) -> Probe:
     """Seed a flaw into a specification, which the static checks must refute with a witness."""
 
-    def probe(size: float, bench: Bench) -> Seen:
+    def probe(size: float, bench: FaultBench) -> Sighting:
         del bench
         result = parse(written(size)).check()
         refuted = {
@@ -186,9 +185,9 @@ def _proved(written: Callable[[float], str], wrong: str) -> Probe:
         if result.vacuous:
             said = "the precondition can never hold"
         if size == SOUND:
-            return Seen(not result.ok, said)
+            return Sighting(not result.ok, said)
         exactly = result.vacuous if wrong == "vacuous" else [*_refuted(refuted)] == [wrong]
-        return Seen(exactly, said)
+        return Sighting(exactly, said)
 
     return probe
 
@@ -227,8 +226,8 @@ _PIXELS = (0.001, 1.0, 20.0)
 _SOUND_SPEC = "a specification whose cases meet and share nothing"
 _GOOD = "a detector that finds every vehicle where it is"
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
+FAULTS: tuple[SeededFault, ...] = (
+    SeededFault(
         "bbsl/shifted boxes",
         "bbsl/number",
         "a detector whose boxes are too low; exactly the objects whose case changes must be found",
@@ -238,7 +237,7 @@ FAULTS: tuple[Fault, ...] = (
         "px",
         0.5,
     ),
-    Fault(
+    SeededFault(
         "bbsl/margin",
         "bbsl/number",
         "a vehicle at a known distance from the border between two cases, which must be the margin",
@@ -248,7 +247,7 @@ FAULTS: tuple[Fault, ...] = (
         "px",
         0.5,
     ),
-    Fault(
+    SeededFault(
         "bbsl/missing boxes",
         "bbsl/missed",
         "a detector that misses some of the vehicles",
@@ -257,7 +256,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 4.0, 40.0),
         f"{{}} of {OBJECTS} vehicles",
     ),
-    Fault(
+    SeededFault(
         "bbsl/wrong class",
         "bbsl/missed",
         "a detector that takes some of the vehicles for pedestrians",
@@ -266,7 +265,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 4.0, 40.0),
         f"{{}} of {OBJECTS} vehicles",
     ),
-    Fault(
+    SeededFault(
         "bbsl/wrong kind of vehicle",
         "bbsl/missed",
         "a detector that takes some of the cars for trucks",
@@ -277,7 +276,7 @@ FAULTS: tuple[Fault, ...] = (
         None,
         "The specification speaks of vehicles, and a truck is one. Where the kind matters, let it say so.",
     ),
-    Fault(
+    SeededFault(
         "bbsl/flickering track",
         "bbsl/missed",
         "a detector that loses a vehicle for some frames, tested by a specification over several frames",
@@ -286,7 +285,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 2.0, 5.0),
         "frame(s)",
     ),
-    Fault(
+    SeededFault(
         "bbsl/ghost on an empty road",
         "bbsl/missed",
         "a detector that sees a vehicle on an empty road, tested by a specification of whole frames",
@@ -295,7 +294,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 4.0, 40.0),
         f"{{}} of {OBJECTS} frames",
     ),
-    Fault(
+    SeededFault(
         "bbsl/ghost beside a vehicle",
         "bbsl/missed",
         "a detector that sees one vehicle more than there is, tested object by object",
@@ -307,7 +306,7 @@ FAULTS: tuple[Fault, ...] = (
         "A test of single objects asks about those of the ground truth. What else is detected is seen only "
         "by a specification of whole frames, or by the precision that `models evaluate` gives.",
     ),
-    Fault(
+    SeededFault(
         "bbsl/doubled boxes",
         "bbsl/missed",
         "a detector that finds every vehicle twice",
@@ -318,7 +317,7 @@ FAULTS: tuple[Fault, ...] = (
         None,
         "One of the two is matched, and the other is asked about by nobody: as for ghosts.",
     ),
-    Fault(
+    SeededFault(
         "bbsl/gap in a specification",
         "bbsl/specification",
         "a specification with a gap between two cases",
@@ -328,7 +327,7 @@ FAULTS: tuple[Fault, ...] = (
         "px",
         0.001,
     ),
-    Fault(
+    SeededFault(
         "bbsl/overlap in a specification",
         "bbsl/specification",
         "a specification two of whose cases overlap",
@@ -338,7 +337,7 @@ FAULTS: tuple[Fault, ...] = (
         "px",
         0.001,
     ),
-    Fault(
+    SeededFault(
         "bbsl/case that never holds",
         "bbsl/specification",
         "a specification with a case that needs a lower edge below one line and above a higher one",
@@ -348,7 +347,7 @@ FAULTS: tuple[Fault, ...] = (
         "px",
         0.001,
     ),
-    Fault(
+    SeededFault(
         "bbsl/impossible precondition",
         "bbsl/specification",
         "a specification whose precondition admits no box",

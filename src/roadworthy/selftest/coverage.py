@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from roadworthy.cases import Requirement, Status
 from roadworthy.coverage import Observed
 from roadworthy.coverage.criteria.named import parse_criterion
-from roadworthy.coverage.measuring import Measured, Measuring
+from roadworthy.coverage.measuring import CoverageMeasurement, Measuring
 from roadworthy.coverage.method import CoverageMethod
 from roadworthy.coverage.parameter_sets import parameter_sets
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import ImageInput, ModelSpec, Network, RegressionOutput, onnx_model
 from roadworthy.runs import run
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Seen, world_frames
+from roadworthy.selftest.faults import SOUND, FaultBench, Frames, SeededFault, Sighting, world_frames
 
 _NEURONS = 12
 _WIDTH, _HEIGHT = 2 * _NEURONS, 8
@@ -85,7 +85,7 @@ def _columns() -> list[Frame]:
     return frames
 
 
-def _watching(dead: int, path: Path, frames: list[Frame]) -> Measured:
+def _watching(dead: int, path: Path, frames: list[Frame]) -> CoverageMeasurement:
     """Measure a network whose neurons each look at columns of their own; the first ones are dead."""
     weights = np.zeros((_HEIGHT, _WIDTH, _NEURONS))
     for number in range(_NEURONS):
@@ -98,25 +98,25 @@ def _watching(dead: int, path: Path, frames: list[Frame]) -> Measured:
     return measuring.result
 
 
-def _untried(measured: Measured) -> list[int]:
+def _untried(measured: CoverageMeasurement) -> list[int]:
     (covered,) = measured.criteria.values()
     return list(covered.rows()[0].untried)
 
 
-def _dead_neurons(size: float, bench: Bench) -> Seen:
+def _dead_neurons(size: float, bench: FaultBench) -> Sighting:
     untried = _untried(_watching(int(size), bench.folder / "net.onnx", _columns()))
     said = f"{len(untried)} of {_NEURONS} neurons untried: {', '.join(map(str, untried)) or 'none'}"
-    return Seen(bool(untried) if size == SOUND else untried == list(range(int(size))), said)
+    return Sighting(bool(untried) if size == SOUND else untried == list(range(int(size))), said)
 
 
-def _left_out_images(size: float, bench: Bench) -> Seen:
+def _left_out_images(size: float, bench: FaultBench) -> Sighting:
     left_out = int(size)
     untried = _untried(_watching(0, bench.folder / "net.onnx", _columns()[left_out:]))
     said = f"{len(untried)} of {_NEURONS} neurons untried"
-    return Seen(bool(untried) if size == SOUND else untried == list(range(left_out)), said)
+    return Sighting(bool(untried) if size == SOUND else untried == list(range(left_out)), said)
 
 
-def _beyond_training(size: float, bench: Bench) -> Seen:
+def _beyond_training(size: float, bench: FaultBench) -> Sighting:
     """Seed an image on which a neuron answers more than in training, by a share of its range there."""
     count = _HEIGHT * _WIDTH
     network = small_network(bench.folder / "net.onnx", [(np.full((count, 1), 1 / count), [0.0])])
@@ -126,15 +126,15 @@ def _beyond_training(size: float, bench: Bench) -> Seen:
     measuring.learn(lambda: [grey])
     measuring.add([brighter])
     (covered,) = measuring.result.criteria.values()
-    return Seen(covered.covered > 0, f"{covered.covered} of {covered.total} neurons above their range")
+    return Sighting(covered.covered > 0, f"{covered.covered} of {covered.total} neurons above their range")
 
 
-def _labelled(bench: Bench) -> Frames:
+def _labelled(bench: FaultBench) -> Frames:
     frames = [frame.replace(signals=Signals(steering=0.0)) for frame in world_frames(6, bench.seed, "96x32")]
     return Frames("town", frames)
 
 
-def _searched(bench: Bench, data: Frames, looks: NDArray[np.float64], above: float) -> Seen:
+def _searched(bench: FaultBench, data: Frames, looks: NDArray[np.float64], above: float) -> Sighting:
     """Search for a failure of a network that is wrong where what it looks for is above a level."""
     layers = [(looks.reshape(-1, 1), [-above]), ([[1000.0]], [0.5])]
     asked = Requirement(
@@ -145,7 +145,7 @@ def _searched(bench: Bench, data: Frames, looks: NDArray[np.float64], above: flo
     )
     system = Observed(small_network(bench.folder / "net.onnx", layers))
     result = run(CoverageMethod(), asked, data, system, seed=bench.seed)
-    return Seen(result.counts[Status.VIOLATED] > 0, result.outcome.summary.partition("; ")[2])
+    return Sighting(result.counts[Status.VIOLATED] > 0, result.outcome.summary.partition("; ")[2])
 
 
 def _sides() -> NDArray[np.float64]:
@@ -158,7 +158,7 @@ def _sides() -> NDArray[np.float64]:
 @lru_cache(maxsize=2)
 def _differences(seed: int) -> tuple[float, ...]:
     """Return that of every single change of every frame, the greatest first."""
-    bench = Bench(Path(), seed)
+    bench = FaultBench(Path(), seed)
     images = [frame.image for frame in _labelled(bench)]
     images += [
         choice.transform.on_image(image, seed)
@@ -172,7 +172,7 @@ def _differences(seed: int) -> tuple[float, ...]:
     return tuple(sorted(found, reverse=True))
 
 
-def _breaks_under_a_change(size: float, bench: Bench) -> Seen:
+def _breaks_under_a_change(size: float, bench: FaultBench) -> Sighting:
     """Seed a network that breaks under exactly so many of all single changes of all frames.
 
     It is wrong where the left of an image is brighter than the right by more than a level, and the level is
@@ -183,15 +183,15 @@ def _breaks_under_a_change(size: float, bench: Bench) -> Seen:
     return _searched(bench, _labelled(bench), _sides(), above)
 
 
-def _backdoor(size: float, bench: Bench) -> Seen:
+def _backdoor(size: float, bench: FaultBench) -> Sighting:
     looks = np.zeros((_HEIGHT, _WIDTH))
     # White beside black beside white: no change of the whole image makes that of a road.
     looks[0, :4] = (1, -1, 1, -1)
     return _searched(bench, _labelled(bench), looks, 100.0 if size == SOUND else 1.5)
 
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
+FAULTS: tuple[SeededFault, ...] = (
+    SeededFault(
         "coverage/dead neurons",
         "coverage/number",
         "a network with neurons that never answer; exactly these must be named",
@@ -201,7 +201,7 @@ FAULTS: tuple[Fault, ...] = (
         f"{{}} of {_NEURONS} neurons",
         1.0,
     ),
-    Fault(
+    SeededFault(
         "coverage/images left out",
         "coverage/number",
         "a test set that lacks the images for some neurons; exactly these must be named",
@@ -211,7 +211,7 @@ FAULTS: tuple[Fault, ...] = (
         f"{{}} of {_NEURONS} images",
         1.0,
     ),
-    Fault(
+    SeededFault(
         "coverage/beyond training",
         "coverage/missed",
         "an image on which a neuron answers more than on any training image",
@@ -221,7 +221,7 @@ FAULTS: tuple[Fault, ...] = (
         "grey level(s)",
         1.0,
     ),
-    Fault(
+    SeededFault(
         "coverage/breaks under a change",
         "coverage/missed",
         "a network that is wrong when the left of an image is much brighter than the right, which so many of "
@@ -233,7 +233,7 @@ FAULTS: tuple[Fault, ...] = (
         20.0,
         "A search is a sample: what hardly any change shows may be missed within its budget.",
     ),
-    Fault(
+    SeededFault(
         "coverage/backdoor",
         "coverage/missed",
         "a network that steers wrongly when a small pattern of black and white dots is in a corner",

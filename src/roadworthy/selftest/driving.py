@@ -15,10 +15,10 @@ from roadworthy.driving.drives import Drive
 from roadworthy.driving.method import NO_FRAMES, DrivingMethod
 from roadworthy.driving.metrics import compute
 from roadworthy.driving.requirements import DrivingQuality, Thresholds
-from roadworthy.driving.simulators import Limits, Scenario, ScenarioDriver
+from roadworthy.driving.simulators import DriveLimits, Scenario, ScenarioDriver
 from roadworthy.frames import Frame, Signals
 from roadworthy.runs import RunResult, run
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Seen, answering
+from roadworthy.selftest.faults import SOUND, FaultBench, SeededFault, Sighting, answering
 
 _TOLERATED = 0.5  # metres beside the middle of the lane
 _METRES = 250.0
@@ -26,9 +26,9 @@ _FPS = 5.0
 _STEADY = 8.0  # seconds until the vehicle drives as fast as it will
 
 
-def _driven(bench: Bench, steer: Callable[[float, float], float]) -> RunResult:
+def _driven(bench: FaultBench, steer: Callable[[float, float], float]) -> RunResult:
     """Let the careful driver drive, with its steering changed as a function of itself and of time."""
-    start = Scenario("world:meadow", {"traffic": 0, "fps": _FPS}, Limits(metres=_METRES))
+    start = Scenario("world:meadow", {"traffic": 0, "fps": _FPS}, DriveLimits(metres=_METRES))
     oracle = Thresholds({"Max(LP)": _TOLERATED, "Min(LP)": -_TOLERATED}, {"Max(LP)": "up", "Min(LP)": "down"})
     asked = DrivingQuality(oracle, (start,)).requirement("D")
     frames = itertools.count()
@@ -43,25 +43,25 @@ def _driven(bench: Bench, steer: Callable[[float, float], float]) -> RunResult:
     )
 
 
-def _judged(result: RunResult) -> Seen:
+def _judged(result: RunResult) -> Sighting:
     counts = result.counts
     told = f"{counts[Status.VIOLATED]} sectors violated, {counts[Status.PASSED]} passed"
-    return Seen(counts[Status.VIOLATED] + counts[Status.ERROR] > 0, told)
+    return Sighting(counts[Status.VIOLATED] + counts[Status.ERROR] > 0, told)
 
 
-def _pulls(size: float, bench: Bench) -> Seen:
+def _pulls(size: float, bench: FaultBench) -> Sighting:
     return _judged(_driven(bench, lambda steering, _: steering + size))
 
 
-def _swerves(size: float, bench: Bench) -> Seen:
+def _swerves(size: float, bench: FaultBench) -> Sighting:
     return _judged(_driven(bench, lambda steering, at: steering + size * (_STEADY < at <= _STEADY + 1)))
 
 
-def _backwards(size: float, bench: Bench) -> Seen:
+def _backwards(size: float, bench: FaultBench) -> Sighting:
     return _judged(_driven(bench, lambda steering, _: steering if size == SOUND else -steering))
 
 
-def _sine(size: float, bench: Bench) -> Seen:
+def _sine(size: float, bench: FaultBench) -> Sighting:
     """Compare metrics of a drive that swings by a known amplitude with what a sine has."""
     del bench
     time = np.arange(0, 10, 0.01)
@@ -70,24 +70,24 @@ def _sine(size: float, bench: Bench) -> Seen:
     largest, deviation = (float(found[name][0]) for name in ("Max(LP)", "SD(LP)"))
     said = f"Max(LP) {largest:.4g}, SD(LP) {deviation:.4g}, known {size:g} and {size / math.sqrt(2):.4g}"
     if size == SOUND:
-        return Seen(largest != 0 or deviation != 0, said)
+        return Sighting(largest != 0 or deviation != 0, said)
     right = math.isclose(largest, size, rel_tol=1e-3) and math.isclose(
         deviation, size / math.sqrt(2), rel_tol=1e-3
     )
-    return Seen(right, said)
+    return Sighting(right, said)
 
 
-def _oracle(size: float, bench: Bench) -> Seen:
+def _oracle(size: float, bench: FaultBench) -> Sighting:
     """Fit thresholds to good sectors and to bad ones of which so many are beyond all good ones."""
     del bench
     good = np.linspace(0.1, 0.3, 21)
     bad = np.where(np.arange(20) < size, 0.5, 0.2)
     found = fit_oracle({"SD(LP)": good}, {"SD(LP)": bad})
     said = f"{found.alarms} alarms of {found.sectors}, known {size:g}"
-    return Seen(found.alarms > 0 if size == SOUND else found.alarms == size and found.optimal, said)
+    return Sighting(found.alarms > 0 if size == SOUND else found.alarms == size and found.optimal, said)
 
 
-def _other_answers(size: float, bench: Bench) -> Seen:
+def _other_answers(size: float, bench: FaultBench) -> Sighting:
     """Compare a network with one whose answers are off by a known number."""
     import torch
 
@@ -100,10 +100,10 @@ def _other_answers(size: float, bench: Bench) -> Seen:
     with torch.no_grad():
         other.bias.add_(size)
     alike, difference = same(original, other, torch.rand(16, 8))
-    return Seen(not alike, f"{'equivalent' if alike else 'not equivalent'}, differs by {difference:.3g}")
+    return Sighting(not alike, f"{'equivalent' if alike else 'not equivalent'}, differs by {difference:.3g}")
 
 
-def _mutated_weights(size: float, bench: Bench) -> Seen:
+def _mutated_weights(size: float, bench: FaultBench) -> Sighting:
     """Count the weights that a mutation says it changed, and those that it did."""
     import torch
 
@@ -121,13 +121,13 @@ def _mutated_weights(size: float, bench: Bench) -> Seen:
     changed = sum(int((one != two).sum()) for (name, one), two in pairs if name.endswith("weight"))
     known = round(size / 100 * weights)
     said = f"{changed} of {weights} weights changed, known {known}"
-    return Seen(changed > 0 if size == SOUND else changed == known, said)
+    return Sighting(changed > 0 if size == SOUND else changed == known, said)
 
 
 _CAREFUL = "the careful driver, who keeps to the middle of the lane"
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
+FAULTS: tuple[SeededFault, ...] = (
+    SeededFault(
         "driving/pulls to one side",
         "driving/missed",
         f"a model that always steers too far to the right; {_TOLERATED} m beside the middle are tolerated",
@@ -139,7 +139,7 @@ FAULTS: tuple[Fault, ...] = (
         "A driver corrects what it sees, so a small error moves the vehicle by less than is tolerated. What "
         "is found depends on the thresholds of the oracle.",
     ),
-    Fault(
+    SeededFault(
         "driving/swerves once",
         "driving/missed",
         "a model that steers to the right for one second, once",
@@ -150,14 +150,14 @@ FAULTS: tuple[Fault, ...] = (
         5.0,
         "As above: a swerve that stays inside the tolerated part of the lane is no violation.",
     ),
-    Fault(
+    SeededFault(
         "driving/steers the wrong way",
         "driving/missed",
         "a model that mistakes left for right",
         _CAREFUL,
         _backwards,
     ),
-    Fault(
+    SeededFault(
         "driving/metrics",
         "driving/number",
         "a recorded drive that swings to and fro by a known amplitude, of which two metrics are known",
@@ -167,7 +167,7 @@ FAULTS: tuple[Fault, ...] = (
         "m",
         0.001,
     ),
-    Fault(
+    SeededFault(
         "driving/oracle",
         "driving/number",
         "bad drives, so many of which are worse than any good one: as many alarms must the best oracle raise",
@@ -176,7 +176,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 5.0, 20.0),
         "{} of 20 sectors",
     ),
-    Fault(
+    SeededFault(
         "driving/mutant or copy",
         "driving/missed",
         "a mutant whose answers are off by a known number of degrees",
@@ -189,7 +189,7 @@ FAULTS: tuple[Fault, ...] = (
         "no more.",
         extra="torch",
     ),
-    Fault(
+    SeededFault(
         "driving/mutated weights",
         "driving/number",
         "a mutation of a known share of the weights; as many must be changed",

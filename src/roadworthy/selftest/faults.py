@@ -1,14 +1,15 @@
-"""Seeded faults: what is broken on purpose, in how many sizes, into what, and what the tool said."""
+"""Faults that are seeded into the tool, what it says about them, and the malfunctions they stand for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from roadworthy._frozen import FrozenDict
 from roadworthy.cases import Prediction
 from roadworthy.datasets import BaseDataset, load
 from roadworthy.errors import InputError
@@ -43,7 +44,7 @@ class Malfunction:
 
 
 @dataclass(frozen=True)
-class Bench:
+class FaultBench:
     """Where faults are seeded.
 
     Attributes:
@@ -58,7 +59,7 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Sighting:
     """What the tool said.
 
     Attributes:
@@ -70,12 +71,12 @@ class Seen:
     said: str
 
 
-Probe: TypeAlias = Callable[[float, Bench], Seen]
+Probe: TypeAlias = Callable[[float, FaultBench], Sighting]
 """Seeds a fault of a size and asks the tool; of size `SOUND` it seeds nothing."""
 
 
 @dataclass(frozen=True)
-class Fault:
+class SeededFault:
     """A fault that is seeded, and its sound counterpart.
 
     Attributes:
@@ -96,7 +97,8 @@ class Fault:
         InputError: The sizes do not grow, or nothing says why a fault is not found.
 
     Example:
-        >>> Fault("f", "m", "broken", "whole", lambda size, bench: Seen(size > 1, ""), (1.0, 2.0), "px", 2.0)
+        >>> look = lambda size, bench: Sighting(size > 1, "")
+        >>> SeededFault("f", "m", "broken", "whole", look, (1.0, 2.0), "px", 2.0)
         Traceback (most recent call last):
         ...
         roadworthy.errors.InputError: fault f: sizes below 2.0 need not be found, so say why (limitation)
@@ -135,7 +137,7 @@ class Fault:
         """Return a size in words.
 
         Example:
-            >>> one = Fault("f", "m", "shifted", "in place", lambda *_: Seen(True, ""), unit="px")
+            >>> one = SeededFault("f", "m", "shifted", "in place", lambda *_: Sighting(True, ""), unit="px")
             >>> one.told(2.0), one.told(SOUND)
             ('2 px', 'none')
         """
@@ -147,7 +149,7 @@ class Fault:
         return unit.format(f"{size:g}") if "{}" in unit else f"{size:g} {unit}"
 
 
-class Standing(StrEnum):
+class FaultStanding(StrEnum):
     """What became of a seeded fault, the worst first."""
 
     CRASHED = "failed"
@@ -160,7 +162,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Result:
+class FaultResult:
     """What the tool said about one fault in all its sizes.
 
     Attributes:
@@ -172,39 +174,40 @@ class Result:
         crashed: Whether that is an error of ours, and not something that is not installed.
     """
 
-    fault: Fault
-    sound: Seen | None
-    seen: dict[float, Seen]
+    fault: SeededFault
+    sound: Sighting | None
+    seen: dict[float, Sighting]
     seconds: float = 0.0
     trouble: str = ""
     crashed: bool = False
 
     @cached_property
-    def standing(self) -> Standing:
+    def standing(self) -> FaultStanding:
         """What became of it."""
         if self.trouble:
-            return Standing.CRASHED if self.crashed else Standing.NOT_RUN
+            return FaultStanding.CRASHED if self.crashed else FaultStanding.NOT_RUN
         if self.sound is not None and self.sound.found:
-            return Standing.FALSE_ALARM
+            return FaultStanding.FALSE_ALARM
         expected = self.fault.expected
         if expected is None:
-            return Standing.BETTER if self.limit is not None else Standing.KNOWN
+            return FaultStanding.BETTER if self.limit is not None else FaultStanding.KNOWN
         must = [one.found for size, one in self.seen.items() if size >= expected]
-        return Standing.FOUND if all(must) else Standing.MISSED
+        return FaultStanding.FOUND if all(must) else FaultStanding.MISSED
 
     @property
     def good(self) -> bool:
         """Whether the tool did what is claimed of it; a fault that could not be tried is not held against."""
-        return self.standing not in (Standing.CRASHED, Standing.FALSE_ALARM, Standing.MISSED)
+        return self.standing not in (FaultStanding.CRASHED, FaultStanding.FALSE_ALARM, FaultStanding.MISSED)
 
     @property
     def limit(self) -> float | None:
         """The detection limit: the smallest size from which on all were found; None if the largest was not.
 
         Example:
-            >>> fault = Fault("f", "m", "shifted", "in place", lambda *_: Seen(True, ""), (1.0, 2.0, 4.0))
-            >>> said = {1.0: Seen(True, ""), 2.0: Seen(False, ""), 4.0: Seen(True, "")}
-            >>> Result(fault, Seen(False, ""), said).limit
+            >>> look = lambda *_: Sighting(True, "")
+            >>> fault = SeededFault("f", "m", "shifted", "in place", look, (1.0, 2.0, 4.0))
+            >>> said = {1.0: Sighting(True, ""), 2.0: Sighting(False, ""), 4.0: Sighting(True, "")}
+            >>> FaultResult(fault, Sighting(False, ""), said).limit
             4.0
         """
         found = None
@@ -254,3 +257,162 @@ def answering(answer: Callable[[Frame], Prediction]) -> FrameFunction:
         8.0
     """
     return FrameFunction("seeded", lambda frames: [answer(frame) for frame in frames])
+
+
+METHODS = ("rules", "coverage", "reliability", "bbsl", "driving", "labels", "runs", "evidence")
+"""The parts of the tool that are tested."""
+
+_MISSED = "An unsafe system is taken for a safe one."
+_NUMBER = "A rate, bound or margin in the safety case is wrong."
+_LOST = "Failures are missing from the evidence, and rates are too low."
+_SPECIFIED = "Something else is tested than what was meant, and passes."
+_FALSE = "Work is spent on what is no fault; worse, people stop believing alarms."
+
+_FALSE_ALARMS: Mapping[str, str] = {
+    "rules": "A rule is reported as violated though the relation holds.",
+    "coverage": "Neurons are reported as untried that were tried, or changes as failures that are none.",
+    "reliability": "A model is reported as unreliable though it is right as long as people are.",
+    "bbsl": "An object is reported as wrongly judged though the detections lead to the right case; a sound "
+    "specification is refuted.",
+    "driving": "A sector is reported as badly driven though it is not; a copy is reported as a mutant.",
+    "labels": "Labels that can be used are refused.",
+    "runs": "Cases are reported as errors though the model answered; the same model is reported as worse; a "
+    "good suite is refused.",
+    "evidence": "Evidence is reported as changed though it is as it was.",
+}
+
+
+def false_alarm_of(method: str) -> str:
+    """Return the id of the malfunction that the sound counterparts of a method try.
+
+    Example:
+        >>> false_alarm_of("rules")
+        'rules/false alarm'
+    """
+    return f"{method}/false alarm"
+
+
+_ALL = (
+    Malfunction("rules/missed", "rules", "misses a fault", "A violated rule is reported as kept.", _MISSED),
+    Malfunction(
+        "rules/number",
+        "rules",
+        "reports a wrong number",
+        "The number of frames that violate a rule is wrong, or frames are lost.",
+        _NUMBER,
+    ),
+    Malfunction(
+        "rules/specification", "rules", "misses a fault", "A rule is read as something else.", _SPECIFIED
+    ),
+    Malfunction(
+        "coverage/missed",
+        "coverage",
+        "misses a fault",
+        "A change that makes the network fail, or a new behaviour of a neuron, is not noticed.",
+        _MISSED,
+    ),
+    Malfunction(
+        "coverage/number",
+        "coverage",
+        "reports a wrong number",
+        "Neurons count as covered that are not.",
+        "Tests are ended too early.",
+    ),
+    Malfunction(
+        "reliability/missed",
+        "reliability",
+        "misses a fault",
+        "A model that fails where people do not is reported as reliable.",
+        _MISSED,
+    ),
+    Malfunction(
+        "reliability/number",
+        "reliability",
+        "reports a wrong number",
+        "The reliability distance or the threshold of people is wrong.",
+        _NUMBER,
+    ),
+    Malfunction(
+        "bbsl/missed",
+        "bbsl",
+        "misses a fault",
+        "A detection that leads to the wrong reaction is reported as right.",
+        _MISSED,
+    ),
+    Malfunction(
+        "bbsl/number",
+        "bbsl",
+        "reports a wrong number",
+        "The number of wrong objects or the margin in pixels is wrong, or objects are lost.",
+        _NUMBER,
+    ),
+    Malfunction(
+        "bbsl/specification",
+        "bbsl",
+        "misses a fault",
+        "A specification with a gap, an overlap or a dead case is proved sound.",
+        _SPECIFIED,
+    ),
+    Malfunction(
+        "driving/missed",
+        "driving",
+        "misses a fault",
+        "Bad driving, or a changed network, is not noticed.",
+        _MISSED,
+    ),
+    Malfunction(
+        "driving/number",
+        "driving",
+        "reports a wrong number",
+        "A metric, an oracle or the extent of a mutation is wrong.",
+        _NUMBER,
+    ),
+    Malfunction(
+        "labels/reading",
+        "labels",
+        "misses a fault",
+        "Labels that cannot be right are read without a word.",
+        "Systems are judged by wrong truth.",
+    ),
+    Malfunction(
+        "labels/second opinion",
+        "labels",
+        "misses a fault",
+        "Labels that can be right but are not agree with a system that is right.",
+        "Systems are judged by wrong truth.",
+    ),
+    Malfunction(
+        "runs/lost",
+        "runs",
+        "loses cases",
+        "Cases are lost when a system crashes, hangs or is stopped.",
+        _LOST,
+    ),
+    Malfunction(
+        "runs/number", "runs", "reports a wrong number", "The confidence bound of a rate is wrong.", _NUMBER
+    ),
+    Malfunction(
+        "runs/regression",
+        "runs",
+        "misses a fault",
+        "An update that is worse is reported as no worse.",
+        _MISSED,
+    ),
+    Malfunction(
+        "runs/specification", "runs", "misses a fault", "A mistake in a suite goes unnoticed.", _SPECIFIED
+    ),
+    Malfunction(
+        "evidence/missed",
+        "evidence",
+        "misses a fault",
+        "Evidence that was changed after the run is reported as genuine.",
+        "The safety case rests on what nobody measured.",
+    ),
+    *(
+        Malfunction(false_alarm_of(method), method, "reports a fault that is none", text, _FALSE)
+        for method, text in _FALSE_ALARMS.items()
+    ),
+)
+
+MALFUNCTIONS: Mapping[str, Malfunction] = FrozenDict({one.id: one for one in _ALL})
+"""All of them by their ids. Those of false alarms are tried by the sound counterpart of every fault."""

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from roadworthy.bbsl.binding_files import Exists
-from roadworthy.bbsl.bindings import Bindings
+from roadworthy.bbsl.bindings import Bindings, Exists
 from roadworthy.cases import Status
 from roadworthy.datasets import export, load
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import write_image
 from roadworthy.selftest.bbsl import OBJECTS, PRESENT, counted, rows_of_vehicles, run_detector, true_boxes
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Probe, Seen
+from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Probe, SeededFault, Sighting
 
 _COLOURS = {"Road": (128, 64, 128), "Sky": (128, 128, 128)}
 
@@ -32,15 +31,15 @@ def _complaints(reference: str) -> list[str]:
     return list(data.skipped.values())  # type: ignore[attr-defined]
 
 
-def _told(complaints: list[str], folder: Path) -> Seen:
+def _told(complaints: list[str], folder: Path) -> Sighting:
     said = complaints[0].replace(f"{folder}/", "") if complaints else "every frame can be read"
-    return Seen(bool(complaints), said)
+    return Sighting(bool(complaints), said)
 
 
 def _kitti(seed: Callable[[Path, float], None]) -> Probe:
     """Write three frames as KITTI, seed a fault into the files of the second, and read them."""
 
-    def probe(size: float, bench: Bench) -> Seen:
+    def probe(size: float, bench: FaultBench) -> Sighting:
         data = Frames("rows", list(rows_of_vehicles()[:3]))
         folder = export(data, bench.folder / "kitti", "kitti").folder
         if size != SOUND:
@@ -79,7 +78,7 @@ def _cut_short(folder: Path, size: float) -> None:
 def _camvid(seed: Callable[[Path, float], None]) -> Probe:
     """Write two frames as CamVid: the upper half is sky, the lower half road."""
 
-    def probe(size: float, bench: Bench) -> Seen:
+    def probe(size: float, bench: FaultBench) -> Sighting:
         folder = bench.folder / "camvid"
         for name in ("images", "labels"):
             (folder / name).mkdir(parents=True)
@@ -114,7 +113,7 @@ def _swapped_classes(file: Path, size: float) -> None:
     write_image(file, colours)
 
 
-def _second_opinion(bench: Bench, relabelled: Callable[[int, Boxes], Boxes]) -> Seen:
+def _second_opinion(bench: FaultBench, relabelled: Callable[[int, Boxes], Boxes]) -> Sighting:
     """Change the ground truth frame by frame, and test a detector on it that finds all where it really is."""
     true = rows_of_vehicles()
     wrong = [
@@ -123,21 +122,21 @@ def _second_opinion(bench: Bench, relabelled: Callable[[int, Boxes], Boxes]) -> 
     ]
     result = run_detector(bench, lambda _, number: true_boxes(true[number]), data=Frames("labels", wrong))
     violated, every = result.counts[Status.VIOLATED], sum(result.counts.values())
-    return Seen(violated > 0, f"{violated} of {every} objects disagree")
+    return Sighting(violated > 0, f"{violated} of {every} objects disagree")
 
 
-def _shifted(size: float, bench: Bench) -> Seen:
+def _shifted(size: float, bench: FaultBench) -> Sighting:
     down = np.array([0, size, 0, size], np.float32)
     return _second_opinion(bench, lambda _, boxes: boxes.replace(xyxy=boxes.xyxy + down))
 
 
-def _as_pedestrians(size: float, bench: Bench) -> Seen:
+def _as_pedestrians(size: float, bench: FaultBench) -> Sighting:
     return _second_opinion(
         bench, lambda number, boxes: Boxes(boxes.xyxy, ["pedestrian"]) if number < size else boxes
     )
 
 
-def _missing(size: float, bench: Bench) -> Seen:
+def _missing(size: float, bench: FaultBench) -> Sighting:
     """Seed frames without their label, and test a good detector by a specification of whole frames."""
     true = rows_of_vehicles()
     wrong: list[Frame] = [
@@ -156,8 +155,8 @@ def _missing(size: float, bench: Bench) -> Seen:
 _WRITTEN = "the files as they were written"
 _ALIKE = "labels that are right"
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
+FAULTS: tuple[SeededFault, ...] = (
+    SeededFault(
         "labels/box beyond the image",
         "labels/reading",
         "a KITTI label whose box reaches beyond the right edge of its image",
@@ -168,42 +167,42 @@ FAULTS: tuple[Fault, ...] = (
         1.5,
         "Up to one pixel is taken for rounding.",
     ),
-    Fault(
+    SeededFault(
         "labels/corners in the wrong order",
         "labels/reading",
         "a KITTI label whose right edge is left of its left edge",
         _WRITTEN,
         _in_labels(r"140\.00 (\S+) 170\.00", r"170.00 \1 140.00"),
     ),
-    Fault(
+    SeededFault(
         "labels/misspelt class",
         "labels/reading",
         "a KITTI label of class “Carr”",
         _WRITTEN,
         _in_labels(r"^Car\b", "Carr"),
     ),
-    Fault(
+    SeededFault(
         "labels/missing column",
         "labels/reading",
         "a KITTI label with a column too few",
         _WRITTEN,
         _in_labels(r" \S+\n", "\n"),
     ),
-    Fault(
+    SeededFault(
         "labels/no number",
         "labels/reading",
         "a KITTI label with a word where a number belongs",
         _WRITTEN,
         _in_labels(r"140\.00", "wide"),
     ),
-    Fault(
+    SeededFault(
         "labels/missing file",
         "labels/reading",
         "a KITTI image without its label file",
         _WRITTEN,
         _kitti(lambda folder, _: (folder / "label_2" / "000001.txt").unlink()),
     ),
-    Fault(
+    SeededFault(
         "labels/image cut short",
         "labels/reading",
         "an image file whose end is missing",
@@ -213,7 +212,7 @@ FAULTS: tuple[Fault, ...] = (
         "{}% of the file",
         10.0,
     ),
-    Fault(
+    SeededFault(
         "labels/unknown colour",
         "labels/reading",
         "a CamVid label map with pixels in a colour that no class has",
@@ -222,7 +221,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 20.0),
         "pixel(s)",
     ),
-    Fault(
+    SeededFault(
         "labels/map of another size",
         "labels/reading",
         "a CamVid label map that is wider than its image",
@@ -231,7 +230,7 @@ FAULTS: tuple[Fault, ...] = (
         (1.0, 12.0),
         "column(s)",
     ),
-    Fault(
+    SeededFault(
         "labels/swapped classes of a map",
         "labels/reading",
         "a CamVid label map in which sky and road are exchanged",
@@ -243,7 +242,7 @@ FAULTS: tuple[Fault, ...] = (
         "Reading tells whether labels can be labels, not whether they are true. Look at them (`data show`), "
         "or compare them with the answers of a model.",
     ),
-    Fault(
+    SeededFault(
         "labels/shifted box",
         "labels/second opinion",
         "true boxes that are recorded too low, tested with a detector that is right",
@@ -254,7 +253,7 @@ FAULTS: tuple[Fault, ...] = (
         0.5,
         "Seen only where the case of the specification changes: here vehicles stand half a pixel apart.",
     ),
-    Fault(
+    SeededFault(
         "labels/vehicle labelled as pedestrian",
         "labels/second opinion",
         "vehicles that are recorded as pedestrians, tested object by object with a detector that is right",
@@ -266,7 +265,7 @@ FAULTS: tuple[Fault, ...] = (
         "The test asks about vehicles of the ground truth, so what is labelled as something else is not "
         "asked about. Only the number of cases tells; the confusions of `models evaluate` name the classes.",
     ),
-    Fault(
+    SeededFault(
         "labels/missing box",
         "labels/second opinion",
         "vehicles that nobody labelled, tested with a detector that is right, frame by frame",

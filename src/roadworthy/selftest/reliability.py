@@ -12,7 +12,15 @@ from roadworthy.reliability import Accuracy, Preservation, ReliabilityMethod, tr
 from roadworthy.reliability.human.simulated import SimulatedHumans
 from roadworthy.reliability.human.thresholds import estimate_threshold
 from roadworthy.runs import run
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Frames, Seen, answering, world_frames
+from roadworthy.selftest.faults import (
+    SOUND,
+    FaultBench,
+    Frames,
+    SeededFault,
+    Sighting,
+    answering,
+    world_frames,
+)
 from roadworthy.visual_change import visual_change
 
 _LIMIT = 0.8  # of the visual change up to which people are right
@@ -49,22 +57,22 @@ def _checked(seed: int, quick: bool, breaks_at: float) -> Outcome:
     return run(ReliabilityMethod(), asked.requirement("R"), data, answering(answer), seed=seed).outcome
 
 
-def _breaks_early(size: float, bench: Bench) -> Seen:
+def _breaks_early(size: float, bench: FaultBench) -> Sighting:
     found = _checked(bench.seed, bench.quick, _LIMIT - size)
-    return Seen(found.status is not OutcomeStatus.PASSED, f"{found.status.value}: {found.summary}")
+    return Sighting(found.status is not OutcomeStatus.PASSED, f"{found.status.value}: {found.summary}")
 
 
-def _distance(size: float, bench: Bench) -> Seen:
+def _distance(size: float, bench: FaultBench) -> Sighting:
     """Compare the reliability distance with the share of the range in which the model is wrong."""
     distance = float(str(_checked(bench.seed, bench.quick, _LIMIT - size).measures["distance"]))
     known = size / _LIMIT
     said = f"reliability distance {distance:.3f}, known {known:.3f}"
     if size == SOUND:
-        return Seen(distance != 0, said)
-    return Seen(abs(distance - known) <= _TOLERANCE, said)
+        return Sighting(distance != 0, said)
+    return Sighting(abs(distance - known) <= _TOLERANCE, said)
 
 
-def _people(size: float, bench: Bench) -> Seen:
+def _people(size: float, bench: FaultBench) -> Sighting:
     """Ask simulated people, whose right answers begin to fall at a known visual change."""
     originals = 0.97
     people = SimulatedHumans(_FROM, originals, originals - size / 100)
@@ -72,20 +80,20 @@ def _people(size: float, bench: Bench) -> Seen:
     assert found.interval is not None
     low, high = found.interval
     said = f"drop from {low:.2f} to {high:.2f}" if found.found else "no drop"
-    return Seen(found.found and (size == SOUND or low <= _FROM <= high), said)
+    return Sighting(found.found and (size == SOUND or low <= _FROM <= high), said)
 
 
-def _wrong_alike(size: float, bench: Bench) -> Seen:
+def _wrong_alike(size: float, bench: FaultBench) -> Sighting:
     """Seed a model that is wrong about the originals as well, so that no change makes it worse."""
     data = _things(bench.seed, bench.quick)
     asked = Preservation("prediction", transformation_named("contrast"), _LIMIT, Accuracy(), versions=6)
     system = answering(lambda _: _answer(size == SOUND))
     found = run(ReliabilityMethod(), asked.requirement("R"), data, system, seed=bench.seed).outcome
-    return Seen(found.status is not OutcomeStatus.PASSED, f"{found.status.value}: {found.summary}")
+    return Sighting(found.status is not OutcomeStatus.PASSED, f"{found.status.value}: {found.summary}")
 
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
+FAULTS: tuple[SeededFault, ...] = (
+    SeededFault(
         "reliability/breaks too early",
         "reliability/missed",
         f"a classifier that is wrong from a Δv on at which people are right, who are up to {_LIMIT}",
@@ -96,7 +104,7 @@ FAULTS: tuple[Fault, ...] = (
         0.05,
         "Changed images are a sample of the range: where none of them lies, nothing is seen.",
     ),
-    Fault(
+    SeededFault(
         "reliability/distance",
         "reliability/number",
         "the same classifier; its reliability distance is known: the share of the range in which it is wrong",
@@ -106,7 +114,7 @@ FAULTS: tuple[Fault, ...] = (
         "of Δv too early",
         0.1,
     ),
-    Fault(
+    SeededFault(
         "reliability/people",
         "reliability/number",
         f"people whose right answers fall from Δv = {_FROM} on; the interval must hold it",
@@ -117,7 +125,7 @@ FAULTS: tuple[Fault, ...] = (
         20.0,
         "How small a drop is seen depends on the number of answers; here there are 5,000.",
     ),
-    Fault(
+    SeededFault(
         "reliability/wrong alike",
         "reliability/missed",
         "a classifier that is wrong about every image, changed or not, tested for prediction-preservation",

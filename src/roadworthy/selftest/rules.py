@@ -13,7 +13,7 @@ from roadworthy.papers.truth_matrix import CAREFUL, TruthMatrix, truth_matrix
 from roadworthy.rules import RuleError, parse
 from roadworthy.rules.method import RulesMethod
 from roadworthy.runs import RunResult, run
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Probe, Seen
+from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting
 from roadworthy.world.simulation import FAULTS as DRIVERS
 
 _RULE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."
@@ -29,7 +29,7 @@ def _matrix(seed: int, quick: bool) -> TruthMatrix:
 def _driver(fault: str) -> Probe:
     """Seed a driver of the built-in world that lacks one ability; its counterpart is the careful one."""
 
-    def probe(size: float, bench: Bench) -> Seen:
+    def probe(size: float, bench: FaultBench) -> Sighting:
         matrix = _matrix(bench.seed, bench.quick)
         name = CAREFUL if size == SOUND else fault
         rows = [row for row in matrix.rows if fault in row.rule.caught and row.qualify]
@@ -37,18 +37,18 @@ def _driver(fault: str) -> Probe:
         others = matrix.false_alarms(name)[0]
         said = ", ".join(f"{id} {rate:.0%}" for id, rate in caught.items())
         if others:
-            return Seen(size == SOUND, f"wrong rules are violated {others} times; {said}")
+            return Sighting(size == SOUND, f"wrong rules are violated {others} times; {said}")
         found = any(caught.values()) if size == SOUND else bool(caught) and min(caught.values()) >= 0.99
-        return Seen(found, said)
+        return Sighting(found, said)
 
     return probe
 
 
-def _frames(bench: Bench) -> WorldDataset:
+def _frames(bench: FaultBench) -> WorldDataset:
     return WorldDataset("town", count=8 if bench.quick else _FRAMES, size="160x80", seed=bench.seed)
 
 
-def _tried(bench: Bench, answer: Callable[[Frame, bool], Signals]) -> RunResult:
+def _tried(bench: FaultBench, answer: Callable[[Frame, bool], Signals]) -> RunResult:
     """Run the rule on a model that is told whether a pedestrian was added to the frame."""
 
     def answers(frames: list[Frame]) -> list[Signals]:
@@ -58,13 +58,13 @@ def _tried(bench: Bench, answer: Callable[[Frame, bool], Signals]) -> RunResult:
     return run(RulesMethod(), asked, _frames(bench), FrameFunction("seeded", answers), seed=bench.seed)
 
 
-def _brakes_too_little(size: float, bench: Bench) -> Seen:
+def _brakes_too_little(size: float, bench: FaultBench) -> Sighting:
     slower = _SPEED * (0.70 + size / 100)
     result = _tried(bench, lambda _, added: Signals(speed=slower if added else _SPEED))
-    return Seen(result.outcome.status is OutcomeStatus.VIOLATED, result.outcome.summary)
+    return Sighting(result.outcome.status is OutcomeStatus.VIOLATED, result.outcome.summary)
 
 
-def _in_some_frames(size: float, bench: Bench) -> Seen:
+def _in_some_frames(size: float, bench: FaultBench) -> Sighting:
     """Seed a model that is blind in some frames, of which the rule must report exactly the number."""
     frames = _frames(bench)
     blind = frames.ids[: int(size)]
@@ -79,25 +79,25 @@ def _in_some_frames(size: float, bench: Bench) -> Seen:
     said = f"{counts[Status.VIOLATED]} violated, {counts[Status.PASSED]} passed of {len(frames)}"
     whole = sum(counts.values()) == len(frames)
     if size == SOUND:
-        return Seen(counts[Status.VIOLATED] > 0 or not whole, said)
-    return Seen(counts[Status.VIOLATED] == size and whole, said)
+        return Sighting(counts[Status.VIOLATED] > 0 or not whole, said)
+    return Sighting(counts[Status.VIOLATED] == size and whole, said)
 
 
 def _unreadable(good: str, bad: str) -> Probe:
     """Seed a mistake in a rule that makes it none."""
 
-    def probe(size: float, bench: Bench) -> Seen:
+    def probe(size: float, bench: FaultBench) -> Sighting:
         del bench
         try:
             rule = parse(good if size == SOUND else bad)
         except RuleError as error:
-            return Seen(True, str(error).splitlines()[0])
-        return Seen(False, f"read as {rule.blocks[0].expectation}")
+            return Sighting(True, str(error).splitlines()[0])
+        return Sighting(False, f"read as {rule.blocks[0].expectation}")
 
     return probe
 
 
-def _too_lax(size: float, bench: Bench) -> Seen:
+def _too_lax(size: float, bench: FaultBench) -> Sighting:
     """Seed a rule that asks for less braking than was meant; the model brakes by as much less."""
     text = _RULE.replace("30%", f"{30 - size:g}%")
     asked = Requirement("R", text, "rules")
@@ -107,12 +107,12 @@ def _too_lax(size: float, bench: Bench) -> Seen:
         return [Signals(speed=slow if frame.metadata.get("added") else _SPEED) for frame in frames]
 
     result = run(RulesMethod(), asked, _frames(bench), FrameFunction("seeded", answers), seed=bench.seed)
-    return Seen(result.outcome.status is not OutcomeStatus.PASSED, result.outcome.summary)
+    return Sighting(result.outcome.status is not OutcomeStatus.PASSED, result.outcome.summary)
 
 
-FAULTS: tuple[Fault, ...] = (
+FAULTS: tuple[SeededFault, ...] = (
     *(
-        Fault(
+        SeededFault(
             f"rules/{one.name}",
             "rules/missed",
             f"a driver that {one.summary}",
@@ -121,7 +121,7 @@ FAULTS: tuple[Fault, ...] = (
         )
         for one in DRIVERS.values()
     ),
-    Fault(
+    SeededFault(
         "rules/brakes too little",
         "rules/missed",
         "a model that slows down for a pedestrian, but by less than the 30% that the rule asks for",
@@ -131,7 +131,7 @@ FAULTS: tuple[Fault, ...] = (
         "percentage point(s) too little",
         0.001,
     ),
-    Fault(
+    SeededFault(
         "rules/blind in some frames",
         "rules/number",
         "a model that does not see the pedestrian in some of the frames; the number must be reported",
@@ -141,28 +141,28 @@ FAULTS: tuple[Fault, ...] = (
         "frame(s)",
         1.0,
     ),
-    Fault(
+    SeededFault(
         "rules/misspelt thing",
         "rules/specification",
         "a rule about a “pedestrain”",
         "the same rule about a pedestrian",
         _unreadable(_RULE, _RULE.replace("pedestrian", "pedestrain")),
     ),
-    Fault(
+    SeededFault(
         "rules/no outcome",
         "rules/specification",
         "a rule that says what happens and not what the vehicle should do",
         "the same rule with its outcome",
         _unreadable(_RULE, _RULE.partition(",")[0] + "."),
     ),
-    Fault(
+    SeededFault(
         "rules/impossible amount",
         "rules/specification",
         "a rule by which a vehicle should slow down by more than it drives",
         "the same rule with 30%",
         _unreadable(_RULE, _RULE.replace("30%", "130%")),
     ),
-    Fault(
+    SeededFault(
         "rules/too lax a rule",
         "rules/specification",
         "a rule that asks for less braking than its author meant, by a slip of the pen",

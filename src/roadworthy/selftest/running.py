@@ -15,10 +15,21 @@ from roadworthy._version import __version__
 from roadworthy.errors import InputError, MissingExtraError, suggest
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs.store.manifest import host, libraries
-from roadworthy.selftest.faults import SOUND, Bench, Fault, Result, Seen, Standing
-from roadworthy.selftest.malfunctions import MALFUNCTIONS, METHODS, false_alarm_of
+from roadworthy.selftest.faults import (
+    MALFUNCTIONS,
+    METHODS,
+    SOUND,
+    FaultBench,
+    FaultResult,
+    FaultStanding,
+    SeededFault,
+    Sighting,
+    false_alarm_of,
+)
 
-Progress = Callable[[Sequence[Fault]], Iterable[Fault]]
+_HOME = {"evidence": "runs"}  # modules of methods that have none of their own
+
+Progress = Callable[[Sequence[SeededFault]], Iterable[SeededFault]]
 
 
 @dataclass(frozen=True)
@@ -32,7 +43,7 @@ class Report:
         seconds: How long it took.
     """
 
-    results: tuple[Result, ...]
+    results: tuple[FaultResult, ...]
     seed: int
     quick: bool
     seconds: float
@@ -45,14 +56,14 @@ class Report:
     @property
     def complete(self) -> bool:
         """Whether every fault of the whole self-test was tried."""
-        return not self.quick and not self.of(Standing.NOT_RUN)
+        return not self.quick and not self.of(FaultStanding.NOT_RUN)
 
-    def of(self, standing: Standing) -> tuple[Result, ...]:
+    def of(self, standing: FaultStanding) -> tuple[FaultResult, ...]:
         """Return the results that stand like this."""
         return tuple(one for one in self.results if one.standing is standing)
 
 
-def faults_of(only: Sequence[str] = (), *, quick: bool = False) -> tuple[Fault, ...]:
+def faults_of(only: Sequence[str] = (), *, quick: bool = False) -> tuple[SeededFault, ...]:
     """Return the faults that are seeded.
 
     Args:
@@ -69,11 +80,12 @@ def faults_of(only: Sequence[str] = (), *, quick: bool = False) -> tuple[Fault, 
     for name in only:
         if name not in METHODS:
             raise InputError(f"there is no method {name!r} to test: {suggest(name, METHODS)}")
-    found: list[Fault] = []
+    found: list[SeededFault] = []
     for name in METHODS:
         if not only or name in only:
             # Each loads what it tests: one method alone starts sooner.
-            found += import_module(f"roadworthy.selftest.{name}").FAULTS
+            module = import_module(f"roadworthy.selftest.{_HOME.get(name, name)}")
+            found += module.EVIDENCE_FAULTS if name == "evidence" else module.FAULTS
     return tuple(one for one in found if one.quick or not quick)
 
 
@@ -97,7 +109,7 @@ def selftest(
 
     Example:
         >>> report = selftest(["evidence"], quick=True)
-        >>> report.passed, report.of(Standing.KNOWN)[0].fault.id
+        >>> report.passed, report.of(FaultStanding.KNOWN)[0].fault.id
         (True, 'evidence/forged run')
     """
     started = time.monotonic()
@@ -105,9 +117,9 @@ def selftest(
     return Report(results, seed, quick, time.monotonic() - started)
 
 
-def _tried(fault: Fault, seed: int, quick: bool) -> Result:
+def _tried(fault: SeededFault, seed: int, quick: bool) -> FaultResult:
     started = time.monotonic()
-    seen: dict[float, Seen] = {}
+    seen: dict[float, Sighting] = {}
     sound = None
     trouble, crashed = "", False
     try:
@@ -119,23 +131,23 @@ def _tried(fault: Fault, seed: int, quick: bool) -> Result:
     except Exception as error:
         # Whatever it is, the tool did something that nobody expects of it, and that must not stop the rest.
         crashed, trouble = True, f"{type(error).__name__}: {error}"
-    return Result(fault, sound, seen, time.monotonic() - started, trouble, crashed)
+    return FaultResult(fault, sound, seen, time.monotonic() - started, trouble, crashed)
 
 
-def _sizes(fault: Fault, quick: bool) -> Iterator[float]:
+def _sizes(fault: SeededFault, quick: bool) -> Iterator[float]:
     if quick:
         yield fault.sizes[-1] if fault.expected is None else fault.expected
     else:
         yield from fault.sizes
 
 
-def _asked(fault: Fault, size: float, seed: int, quick: bool) -> Seen:
+def _asked(fault: SeededFault, size: float, seed: int, quick: bool) -> Sighting:
     if fault.extra == "torch":
         from roadworthy.models.torch_module import imported_torch
 
         imported_torch(f"seed the fault {fault.id!r}")
     with TemporaryDirectory(prefix="roadworthy-selftest-") as folder:
-        return fault.probe(size, Bench(Path(folder), seed, quick))
+        return fault.probe(size, FaultBench(Path(folder), seed, quick))
 
 
 def sentence(report: Report) -> str:
@@ -147,19 +159,21 @@ def sentence(report: Report) -> str:
         'The self-test passed'
     """
     results = report.results
-    must = [one for one in results if one.fault.expected is not None and one.standing is not Standing.NOT_RUN]
-    found = [one for one in must if one.standing is Standing.FOUND]
+    must = [
+        one for one in results if one.fault.expected is not None and one.standing is not FaultStanding.NOT_RUN
+    ]
+    found = [one for one in must if one.standing is FaultStanding.FOUND]
     sound = [one for one in results if one.sound is not None]
     alarms = [one for one in sound if one.sound is not None and one.sound.found]
-    known = report.of(Standing.KNOWN)
+    known = report.of(FaultStanding.KNOWN)
     text = (
         f"The self-test {'passed' if report.passed else 'failed'}: {len(found)} of {len(must)} kinds of "
         f"faults that must be found are found, {len(alarms)} false alarms on {len(sound)} sound counterparts"
         f"; {len(known)} {'kind is' if len(known) == 1 else 'kinds are'} known not to be found"
     )
-    if crashed := report.of(Standing.CRASHED):
+    if crashed := report.of(FaultStanding.CRASHED):
         text += f"; {len(crashed)} could not be tried because of an error of the tool"
-    if missing := report.of(Standing.NOT_RUN):
+    if missing := report.of(FaultStanding.NOT_RUN):
         text += f"; {len(missing)} were not tried because something is not installed"
     return f"{text}."
 
@@ -180,11 +194,11 @@ def fault_table(report: Report) -> ResultTable:
     return ResultTable("Seeded faults", columns, rows, name="faults")
 
 
-def _limit(result: Result) -> str:
+def _limit(result: FaultResult) -> str:
     return "-" if result.limit is None else result.fault.told(result.limit)
 
 
-def _reporting_tried(result: Result) -> str:
+def _reporting_tried(result: FaultResult) -> str:
     sizes = [result.fault.told(size) for size in sorted(result.seen)]
     return sizes[0] if len(sizes) == 1 else " to ".join((sizes[0], sizes[-1])) if sizes else "-"
 
@@ -228,7 +242,7 @@ def as_document(report: Report) -> dict[str, Any]:
     }
 
 
-def _document(result: Result) -> dict[str, Any]:
+def _document(result: FaultResult) -> dict[str, Any]:
     fault = result.fault
     return {
         "id": fault.id,
@@ -291,7 +305,7 @@ def as_markdown(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _answers(result: Result) -> list[str]:
+def _answers(result: FaultResult) -> list[str]:
     if result.trouble:
         return [f"{result.standing.value}: {result.trouble}"]
     said = [] if result.sound is None else [("sound", result.sound)]

@@ -18,11 +18,18 @@ from roadworthy.transforms.blur import (
     MotionBlur,
     ZoomBlur,
 )
-from roadworthy.transforms.digital import JPEG, Elastic, Pixelate
 from roadworthy.transforms.engines import UserEngine, read_engines
 from roadworthy.transforms.lens import Frost, Spatter
 from roadworthy.transforms.making import Composition, compose, kind_of, make_transform, parse_transform
-from roadworthy.transforms.noise import GaussianNoise, ImpulseNoise, ShotNoise, SpeckleNoise
+from roadworthy.transforms.noise import (
+    JPEG,
+    Elastic,
+    GaussianNoise,
+    ImpulseNoise,
+    Pixelate,
+    ShotNoise,
+    SpeckleNoise,
+)
 from roadworthy.transforms.objects import Add, CutOut, Gallery, ObjectEdit, Remove, Replace, harvest
 from roadworthy.transforms.operations import (
     AddOperation,

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.transforms._fields import normal_noise, smooth_noise
+from roadworthy.transforms.noise import normal_noise, smooth_noise
 from roadworthy.transforms.transform import Image, ImageTransform, Presets, choice, number, register
 
 Plane = NDArray[np.float32]

@@ -20,7 +20,7 @@ from roadworthy.errors import InputError
 from roadworthy.ontology import CONDITIONS
 from roadworthy.transforms.making import make_transform
 from roadworthy.transforms.transform import Transform
-from roadworthy.transforms.wording import Description, described
+from roadworthy.transforms.wording import ElementDescription, described
 
 _MADE_BY: Mapping[str, str] = {
     "rainy": "rain",
@@ -44,7 +44,7 @@ class _OnElement:
         described(self.element)
 
     @property
-    def what(self) -> Description:
+    def what(self) -> ElementDescription:
         """What comes, goes or gives way."""
         return described(self.element)
 
@@ -119,7 +119,7 @@ class ReplaceOperation(_OnElement):
             )
 
     @property
-    def new(self) -> Description:
+    def new(self) -> ElementDescription:
         """What comes."""
         return described(self.by)
 
@@ -198,7 +198,7 @@ def transform_for(
     )
 
 
-def _condition(what: Description) -> Transform | None:
+def _condition(what: ElementDescription) -> Transform | None:
     """Return the transform that makes a weather, a time of day or a season; None for things."""
     if what.condition is None:
         return None

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame
 from roadworthy.registry import transforms
-from roadworthy.transforms.notes import without_places
-from roadworthy.visual_change import Reference, Tolerance, known_tolerance
+from roadworthy.transforms.wording import without_places
+from roadworthy.visual_change import ReferenceImage, Tolerance, known_tolerance
 
 _KEY = "parameter"
 
@@ -460,9 +460,9 @@ def register(name: str, *, summary: str, aliases: tuple[str, ...] = ()) -> Calla
 
 # One frame is changed in many ways one after another, and half of the work is about the original alone.
 @lru_cache(maxsize=4)
-def reference_of(frame: Frame) -> Reference:
+def reference_of(frame: Frame) -> ReferenceImage:
     """Return a frame as what changes are measured from; those of the last few frames are kept."""
-    return Reference(frame.image)
+    return ReferenceImage(frame.image)
 
 
 def _text(value: float | int | str) -> str:

@@ -1,20 +1,26 @@
-"""What users call things: an element of the ontology with properties, in a few words."""
+"""Words for elements of the ontology, and notes on what was done to a frame.
+
+A note must stay true: where the image moves, the place in it is left out; where a thing goes or gets another
+look, its note goes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import OntologyError
+from roadworthy.frames import Frame
 from roadworthy.ontology import Element, Ontology, normalized, ontology
 
 _ARTICLES = ("a", "an", "the", "all", "every", "any")
 
 
 @dataclass(frozen=True)
-class Description:
+class ElementDescription:
     """An element of the ontology, and what is said about it.
 
     Attributes:
@@ -41,7 +47,7 @@ class Description:
         """
         return ontology().condition_of(self.element)
 
-    def covers(self, other: Description) -> bool:
+    def covers(self, other: ElementDescription) -> bool:
         """Return whether all that `other` means is meant by this one too: "vehicle" covers "red car".
 
         Example:
@@ -60,7 +66,7 @@ class Description:
         return " ".join([*(value for key, value in self.properties.items() if key not in known), word])
 
 
-def described(words: str) -> Description:
+def described(words: str) -> ElementDescription:
     """Return what a few words describe: a word of the ontology, with properties of it before it.
 
     Raises:
@@ -68,7 +74,7 @@ def described(words: str) -> Description:
 
     Example:
         >>> described("red truck")
-        Description(element='vehicle', properties={'type': 'truck', 'color': 'red'}, words='red truck')
+        ElementDescription(element='vehicle', properties={'type': 'truck', 'color': 'red'}, words='red truck')
         >>> dict(described("white dashed lane lines").properties)
         {'type': 'dash', 'color': 'white'}
         >>> described("purple car")
@@ -83,14 +89,14 @@ blue, red, yellow, green, silver, grey, orange, brown)
 
 
 @lru_cache(maxsize=256)
-def _described(words: str, _in_use: Ontology) -> Description:
+def _described(words: str, _in_use: Ontology) -> ElementDescription:
     tokens = normalized(words).split()
     while len(tokens) > 1 and tokens[0] in _ARTICLES:
         del tokens[0]
     plain = " ".join(tokens)
     if plain in ontology():
         element, known = ontology().resolve_with_properties(plain)
-        return Description(element.name, FrozenDict(known), plain)
+        return ElementDescription(element.name, FrozenDict(known), plain)
     for start in range(1, len(tokens)):
         tail = " ".join(tokens[start:])
         if tail in ontology():
@@ -100,7 +106,7 @@ def _described(words: str, _in_use: Ontology) -> Description:
                 if said.setdefault(key, value) != value:
                     raise OntologyError(f"{plain!r} contradicts itself: the {key} is {said[key]} and {value}")
             ordered = {key: said[key] for key in element.properties if key in said}
-            return Description(element.name, FrozenDict(ordered), plain)
+            return ElementDescription(element.name, FrozenDict(ordered), plain)
     ontology().resolve(plain)  # raises, and says what is near
     raise AssertionError
 
@@ -127,3 +133,48 @@ def _properties(element: Element, tokens: list[str], words: str) -> Iterator[tup
                 f"which has {has or 'none'}"
             )
         start = end
+
+
+_KEY = "added"
+_PLACE = ("box", "foot", "side", "mirrored")
+"""What a note says about where a thing is in the image, and which way round."""
+
+
+def metadata_with(frame: Frame, note: Mapping[str, object]) -> dict[str, object]:
+    """Return the metadata of a frame with one more note."""
+    return {**frame.metadata, _KEY: (*_notes(frame), FrozenDict(note))}
+
+
+def metadata_without(frame: Frame, gone: ElementDescription) -> Mapping[str, object]:
+    """Return the metadata of a frame without the notes about things that a description covers.
+
+    Example:
+        >>> import numpy as np
+        >>> from roadworthy.transforms.wording import described
+        >>> frame = Frame("a", np.zeros((2, 2, 3), np.uint8))
+        >>> frame = frame.replace(metadata=metadata_with(frame, {"element": "tree", "properties": {}}))
+        >>> metadata_without(frame, described("tree"))
+        {}
+    """
+    if not (notes := _notes(frame)):
+        return frame.metadata
+    left = [one for one in notes if not gone.covers(ElementDescription(one["element"], one["properties"]))]
+    others = {key: value for key, value in frame.metadata.items() if key != _KEY}
+    return {**others, _KEY: tuple(left)} if left else others
+
+
+def without_places(frame: Frame) -> Frame:
+    """Return a frame that was moved: its notes no longer say where in the image things are."""
+    if not (notes := _notes(frame)):
+        return frame
+    left = (FrozenDict({key: one[key] for key in one if key not in _PLACE}) for one in notes)
+    return frame.replace(metadata={**frame.metadata, _KEY: tuple(left)})
+
+
+def _notes(frame: Frame) -> tuple[Any, ...]:
+    """Return the notes; none where a data set means something else by the word."""
+    found = frame.metadata.get(_KEY)
+    known = isinstance(found, tuple) and all(
+        isinstance(one, Mapping) and {"element", "properties"} <= one.keys() for one in found
+    )
+    return found if known and isinstance(found, tuple) else ()

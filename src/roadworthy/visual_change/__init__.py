@@ -4,13 +4,13 @@
 sees the change (VSNR = ∞) or it improves the image (VIF > 1), else 1 - VIF. The thresholds published with it
 hold for `vif`, the VIF of wavelets; `vif_pixel` is another measure, here for comparison.
 
-One frame is usually changed in many ways. A `Reference` keeps what can be said about the frame alone, which
-is more than half of the work:
+One frame is usually changed in many ways. A `ReferenceImage` keeps what can be said about the frame alone,
+which is more than half of the work:
 
     >>> import numpy as np
-    >>> from roadworthy.visual_change import Reference
+    >>> from roadworthy.visual_change import ReferenceImage
     >>> frame = np.random.default_rng(5).integers(60, 180, (64, 96, 3), dtype=np.uint8)
-    >>> reference = Reference(frame)
+    >>> reference = ReferenceImage(frame)
     >>> [round(reference.visual_change(frame // factor), 2) for factor in (1, 2, 8)]
     [0.0, 0.38, 0.85]
 
@@ -23,7 +23,7 @@ that lie on a GPU are treated there, a batch at a time; the numbers are the same
 """
 
 from roadworthy.visual_change._measures import (
-    Reference,
+    ReferenceImage,
     vif,
     vif_pixel,
     vifs,
@@ -45,7 +45,7 @@ from roadworthy.visual_change.tolerance import (
 
 __all__ = [
     "HumanStudy",
-    "Reference",
+    "ReferenceImage",
     "Tolerance",
     "Viewing",
     "human_studies",

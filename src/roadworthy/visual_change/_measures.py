@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from roadworthy._frozen import described, read_only
 from roadworthy.errors import FrameError, InputError
-from roadworthy.visual_change._fidelity import Scene, pixel_fidelity
-from roadworthy.visual_change._grey import Image, Pixels, checked, grey
+from roadworthy.visual_change._fidelity import Image, Pixels, VifReference, checked, grey, pixel_fidelity
 from roadworthy.visual_change._visibility import Masking, Viewing, deviations, luminance
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class ReferenceImage:
     """An image to compare changed versions with; what depends on it alone is computed once, when needed.
 
     Attributes:
@@ -35,7 +34,7 @@ class Reference:
 
     Example:
         >>> ramp = np.add.outer(np.arange(64), np.arange(80)).astype(np.uint8)
-        >>> reference = Reference(ramp)
+        >>> reference = ReferenceImage(ramp)
         >>> reference.visual_change(ramp)
         0.0
         >>> reference.vif(ramp[:32])
@@ -53,7 +52,7 @@ class Reference:
         object.__setattr__(self, "_grey", grey(checked(self.image, "reference image")))
         object.__setattr__(self, "image", read_only(self.image))
 
-    def __reduce__(self) -> tuple[type[Reference], tuple[Image, Viewing]]:
+    def __reduce__(self) -> tuple[type[ReferenceImage], tuple[Image, Viewing]]:
         # What was computed is larger than the image and made again in less time than it takes to send it.
         return (type(self), (self.image, self.viewing))
 
@@ -83,8 +82,8 @@ class Reference:
         return min(max(1.0 - self._scene.fidelity(pixels), 0.0), 1.0)
 
     @cached_property
-    def _scene(self) -> Scene:
-        return Scene(self._grey)
+    def _scene(self) -> VifReference:
+        return VifReference(self._grey)
 
     @cached_property
     def _masking(self) -> Masking:
@@ -188,21 +187,21 @@ def visual_change(
 
 
 def vifs(
-    references: Reference | Image | Tensor, changes: Image | Tensor, *, threads: int = 1
+    references: ReferenceImage | Image | Tensor, changes: Image | Tensor, *, threads: int = 1
 ) -> NDArray[np.float64]:
     """Return `vif` of each of many changed images; the arguments are those of `visual_changes`."""
     return _many("vif", references, changes, None, threads)
 
 
 def vifs_pixel(
-    references: Reference | Image | Tensor, changes: Image | Tensor, *, threads: int = 1
+    references: ReferenceImage | Image | Tensor, changes: Image | Tensor, *, threads: int = 1
 ) -> NDArray[np.float64]:
     """Return `vif_pixel` of each of many changed images; the arguments are those of `visual_changes`."""
     return _many("vif_pixel", references, changes, None, threads)
 
 
 def vsnrs(
-    references: Reference | Image | Tensor,
+    references: ReferenceImage | Image | Tensor,
     changes: Image | Tensor,
     viewing: Viewing | None = None,
     *,
@@ -213,7 +212,7 @@ def vsnrs(
 
 
 def visual_changes(
-    references: Reference | Image | Tensor,
+    references: ReferenceImage | Image | Tensor,
     changes: Image | Tensor,
     viewing: Viewing | None = None,
     *,
@@ -225,21 +224,21 @@ def visual_changes(
 
     Args:
         references: As many images as there are changed ones, (n, height, width) or (n, height, width, 3); or
-            one for all of them, as a batch of one or as a `Reference`, which saves more than half of the
+            one for all of them, as a batch of one or as a `ReferenceImage`, which saves more than half of the
             time.
         changes: The changed images, of the same shape; tensors if the references are.
-        viewing: The conditions of viewing; a `Reference` brings its own.
+        viewing: The conditions of viewing; a `ReferenceImage` brings its own.
         threads: How many arrays to treat at a time.
 
     Raises:
         FrameError: These are no images, or do not fit together.
-        InputError: There are no threads, or there are viewing conditions beside a `Reference`.
+        InputError: There are no threads, or there are viewing conditions beside a `ReferenceImage`.
 
     Example:
         >>> rng = np.random.default_rng(1)
         >>> image = rng.integers(0, 256, (72, 72), dtype=np.uint8)
         >>> changes = np.stack([image, image // 2, image // 4])
-        >>> visual_changes(Reference(image), changes).round(3).tolist()
+        >>> visual_changes(ReferenceImage(image), changes).round(3).tolist()
         [0.0, 0.281, 0.525]
         >>> visual_changes(np.stack([image] * 3), changes, threads=2).round(3).tolist()
         [0.0, 0.281, 0.525]
@@ -253,7 +252,7 @@ def _one(measure: Measure, reference: Any, changed: Any, viewing: Viewing | None
         from roadworthy.visual_change._tensors import measured
 
         return float(measured(measure, reference, changed, viewing or Viewing(), batch=False)[0])
-    value: float = getattr(Reference(reference, viewing or Viewing()), measure)(changed)
+    value: float = getattr(ReferenceImage(reference, viewing or Viewing()), measure)(changed)
     return value
 
 
@@ -263,10 +262,10 @@ def _many(
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}")
     references, changes = _array_if_here(references), _array_if_here(changes)
-    if isinstance(references, Reference):
+    if isinstance(references, ReferenceImage):
         if viewing is not None:
             raise InputError(
-                "viewing conditions belong to the Reference: make it with Reference(image, viewing)"
+                "viewing conditions belong to the Reference: make it with ReferenceImage(image, viewing)"
             )
         if _is_tensor(changes):
             raise InputError(
@@ -283,9 +282,9 @@ def _many(
 
 def _each_reference(
     references: Any, changes: Image, viewing: Viewing | None
-) -> Reference | Callable[[int], Reference]:
+) -> ReferenceImage | Callable[[int], ReferenceImage]:
     """Return the reference of all, or what makes the one of each changed image when its turn comes."""
-    if isinstance(references, Reference):
+    if isinstance(references, ReferenceImage):
         return references
     _check_batch(references, "reference images")
     if references.shape[1:] != changes.shape[1:] or len(references) not in (1, len(changes)):
@@ -294,13 +293,13 @@ def _each_reference(
         )
     conditions = viewing or Viewing()
     if len(references) == 1:
-        return Reference(references[0], conditions)
-    return lambda index: Reference(references[index], conditions)
+        return ReferenceImage(references[0], conditions)
+    return lambda index: ReferenceImage(references[index], conditions)
 
 
 def _one_by_one(
     measure: Measure,
-    references: Reference | Callable[[int], Reference],
+    references: ReferenceImage | Callable[[int], ReferenceImage],
     changes: Image,
     threads: int,
 ) -> NDArray[np.float64]:
@@ -308,7 +307,7 @@ def _one_by_one(
 
     def value(index: int) -> float:
         try:
-            reference = references if isinstance(references, Reference) else references(index)
+            reference = references if isinstance(references, ReferenceImage) else references(index)
             found: float = getattr(reference, measure)(changes[index])
         except FrameError as error:
             raise FrameError(f"in image {index}: {error}") from None

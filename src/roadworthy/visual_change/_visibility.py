@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from roadworthy.errors import InputError
-from roadworthy.visual_change._grey import Doubles, Pixels, reflected
+from roadworthy.visual_change._fidelity import Doubles, Pixels, reflected
 
 SCALES = 5
 A0, A1, A2 = 59.8, -0.1258, -0.1087

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roadworthy.coverage.search.remade import Remade, Step
+from roadworthy.coverage.search.trials import Remade, Step
 from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError
 from roadworthy.runs.store import Row, StoredPair, StoredRun

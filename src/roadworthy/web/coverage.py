@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from roadworthy._files import read_json
-from roadworthy.coverage.search.findings import Growth, growth_of
+from roadworthy.coverage.search.findings import CoverageGrowth, growth_of
 from roadworthy.errors import InputError
 from roadworthy.report.html.charts import Chart
 from roadworthy.runs.store import StoredRun
@@ -230,7 +230,7 @@ def _reached(measures: Mapping[str, Any]) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _coverage_chart(growth: Growth) -> Markup:
+def _coverage_chart(growth: CoverageGrowth) -> Markup:
     low, high = min(growth.coverage), max(growth.coverage)
     room = (high - low) * 0.08 or 0.01
     chart = Chart(
@@ -245,7 +245,7 @@ def _coverage_chart(growth: Growth) -> Markup:
     return chart.svg()
 
 
-def _failures_chart(growth: Growth) -> Markup:
+def _failures_chart(growth: CoverageGrowth) -> Markup:
     chart = Chart(
         (0, max(len(growth.failures) - 1, 1)),
         (0, max(growth.failures[-1], 1)),

@@ -10,11 +10,10 @@ from typing import Any
 from roadworthy.errors import InputError, RuleError
 from roadworthy.rules import Rule, parse, parse_all
 from roadworthy.rules.generation import plan_for
-from roadworthy.rules.language.nouns import Thing, is_environment, noun_phrase
-from roadworthy.rules.language.outcome_parts import parts
+from roadworthy.rules.language.nouns import NounReading, Words, analysed, is_environment, noun_phrase
+from roadworthy.rules.language.outcome_phrases import parts
 from roadworthy.rules.language.phrases import prepositional
 from roadworthy.rules.language.quantities import quantities
-from roadworthy.rules.language.words import Words, analysed
 
 _LIKE = 0.7
 
@@ -154,7 +153,7 @@ def _phrase(words: Words, at: int) -> tuple[str, int]:
     return "condition", at + 1
 
 
-def _is_weather(thing: Thing | None) -> bool:
+def _is_weather(thing: NounReading | None) -> bool:
     return thing is not None and is_environment(thing.element)
 
 

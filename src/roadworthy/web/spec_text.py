@@ -10,8 +10,7 @@ from typing import Any
 from roadworthy.bbsl import Box, Interval, Spec, SpecificationError, parse
 from roadworthy.bbsl.checking import CheckResult, Witness
 from roadworthy.bbsl.checking.results import written
-from roadworthy.bbsl.problems import Problem, place
-from roadworthy.bbsl.syntax import Type
+from roadworthy.bbsl.syntax import SpecificationProblem, Type, place
 from roadworthy.bbsl.testing import find_role
 from roadworthy.errors import InputError
 from roadworthy.report.bbsl import interval_axes
@@ -109,7 +108,7 @@ def _marks(text: str) -> Iterator[Mark]:
         yield Mark(found.start(), found.end(), found.lastgroup)
 
 
-def _trouble(text: str, problem: Problem) -> dict[str, Any]:
+def _trouble(text: str, problem: SpecificationProblem) -> dict[str, Any]:
     start, stop = problem.span.start, max(problem.span.stop, problem.span.start + 1)
     line, column = place(text, start)
     ((begin, end),) = [(one.start, one.stop) for one in utf16(text, [Mark(start, stop, "")])]
@@ -120,7 +119,7 @@ def _trouble(text: str, problem: Problem) -> dict[str, Any]:
     return {**trouble.as_dict(), "line": line, "column": column}
 
 
-def _fixes(text: str, problem: Problem) -> Iterator[Fix]:
+def _fixes(text: str, problem: SpecificationProblem) -> Iterator[Fix]:
     """Yield what a message guesses to be meant, put in the place of what is written."""
     guess = _MEANT.search(problem.message)
     if guess is None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human.rules import RULES
+from roadworthy.reliability.human.thresholds import RULES
 from roadworthy.visual_change.tolerance import human_studies
 from roadworthy.web.runs import folder_of
 from roadworthy.web.services import services_of

@@ -13,11 +13,10 @@ from roadworthy.world.conditions import LEVELS, SEASONS, TIMES, WEATHERS, Condit
 from roadworthy.world.driver import Caution, VehicleLimits, VehicleState, advance, careful_driver, cautions
 from roadworthy.world.edits import add, remove, replace, with_conditions
 from roadworthy.world.render import Picture, boxes_of, frame_of, render
-from roadworthy.world.roadside import make_scene
-from roadworthy.world.scene import Marking, Scene, Scenery, Thing
+from roadworthy.world.roadside import make_scene, traffic_after
+from roadworthy.world.scene import Marking, Scene, Scenery, WorldObject
 from roadworthy.world.simulation import Observation, Simulation
 from roadworthy.world.track import HELD_OUT_TRACK_NAMES, TRACK_NAMES, Track, Zone, track
-from roadworthy.world.traffic import traffic_after
 
 __all__ = [
     "LEVELS",
@@ -35,7 +34,7 @@ __all__ = [
     "Scene",
     "Scenery",
     "Simulation",
-    "Thing",
+    "WorldObject",
     "Track",
     "VehicleLimits",
     "VehicleState",

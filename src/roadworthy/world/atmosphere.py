@@ -11,8 +11,7 @@ import cv2
 import numpy as np
 
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, Bytes, Floats, look_up, vector
-from roadworthy.world.camera import Camera
+from roadworthy.world.camera import Array, Bytes, Camera, Floats, look_up, vector
 from roadworthy.world.conditions import Conditions, Light
 from roadworthy.world.raster import Raster
 from roadworthy.world.scene import Scene

@@ -1,24 +1,53 @@
-"""A pinhole camera behind the windscreen."""
+"""The camera of the world, and small helpers for arrays of points."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from roadworthy.errors import SceneError
-from roadworthy.world.arrays import Array, vector
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+Array = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Indices = NDArray[np.intp]
+Ids = NDArray[np.uint16]
+Bytes = NDArray[np.uint8]
+Packed = NDArray[np.uint32]
+"""RGBx colours, one integer each."""
+Flags = NDArray[np.bool_]
+
+
+def look_up(table: NDArray[_Scalar], index: NDArray[Any]) -> NDArray[_Scalar]:
+    """Return the table's entries at an array of indices that are known to lie inside it."""
+    # Wrapping is twice as fast as numpy's check that raises, and faster than clipping.
+    return table.take(index, mode="wrap")
+
+
+def vector(values: ArrayLike) -> Array:
+    """Return numbers, or rows of them, as a float32 array.
+
+    Example:
+        >>> vector([[1, 2], [3, 4]]).dtype
+        dtype('float32')
+    """
+    return np.asarray(values, dtype=np.float32)
 
 
 @dataclass(frozen=True)
-class Projection:
+class PinholeProjection:
     """From camera axes to pixels: a point (x, y, z) is seen at ``centre + focal · (x, y) / z``."""
 
     focal: float
     centre: tuple[float, float]
 
-    def horizon(self, view: View) -> float:
+    def horizon(self, view: CameraView) -> float:
         """Return the row of the horizon."""
         return self.centre[1] + self.focal * math.tan(view.pitch)
 
@@ -58,14 +87,14 @@ class Camera:
         """Focal length in pixels."""
         return self.width / 2 / math.tan(math.radians(self.field_of_view) / 2)
 
-    def projection(self, scale: int = 1) -> Projection:
+    def projection(self, scale: int = 1) -> PinholeProjection:
         """Return how points become pixels of a picture that is ``scale`` times as wide and high."""
         centre = ((self.width * scale - 1) / 2, (self.height * scale - 1) / 2)
-        return Projection(self.focal * scale, centre)
+        return PinholeProjection(self.focal * scale, centre)
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class CameraView:
     """A camera at a place: turns world points into camera axes (right, down, forward)."""
 
     origin: Array
@@ -73,7 +102,7 @@ class View:
     heading: float
 
     @classmethod
-    def at(cls, position: Array, heading: float, pitch: float) -> View:
+    def at(cls, position: Array, heading: float, pitch: float) -> CameraView:
         """Look along ``heading`` (radians counter-clockwise from east), ``pitch`` radians upwards."""
         cos_h, sin_h = math.cos(heading), math.sin(heading)
         cos_p, sin_p = math.cos(pitch), math.sin(pitch)

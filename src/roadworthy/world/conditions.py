@@ -12,7 +12,7 @@ import numpy as np
 from roadworthy.errors import SceneError, suggest
 from roadworthy.ontology import ontology
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, vector
+from roadworthy.world.camera import Array, vector
 from roadworthy.world.mesh import Color
 
 LEAVES: dict[str, tuple[Color, ...]] = {

@@ -11,7 +11,7 @@ import numpy as np
 from roadworthy.errors import SceneError
 from roadworthy.frames import Signals
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.scene import Scene, Thing
+from roadworthy.world.scene import Scene, WorldObject
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, Track
 
 WHEELBASE = 2.7
@@ -106,7 +106,7 @@ def advance(
     )
 
 
-_Cause = tuple[str, float, Thing]
+_Cause = tuple[str, float, WorldObject]
 
 _LATERAL_ACCELERATION = 2.0
 _COMFORTABLE_BRAKING = 1.5
@@ -241,7 +241,7 @@ def _reaction(cause: str, gap: float) -> Caution:
     return Caution(cause, close + (far - close) * gap / reach)
 
 
-def _cause(thing: Thing) -> str | None:
+def _cause(thing: WorldObject) -> str | None:
     """Name the reaction a thing asks for, None when it does not concern us."""
     match thing.element:
         case "pedestrian":

@@ -22,7 +22,7 @@ from roadworthy.world.scene import (
     Marking,
     Scene,
     Scenery,
-    Thing,
+    WorldObject,
     check_details,
     details_of,
 )
@@ -57,7 +57,7 @@ def add(
         place: ``"sidewalk"``, ``"lane"``, ``"oncoming lane"``, ``"road edge"``, ``"kerb"`` or ``"verge"``, or
             metres to the right of the centre line.
         side: ``"right"`` or ``"left"`` of the road, for the named places.
-        details: Further fields of :class:`Thing`, such as ``kind``, ``color``, ``value``, ``yaw``, ``look``.
+        details: Other fields of :class:`WorldObject`: ``kind``, ``color``, ``value``, ``yaw``, ``look``.
 
     Example:
         >>> from roadworthy.world import add, careful_driver, make_scene
@@ -72,7 +72,7 @@ def add(
     used = scene.scenery.ids.union(actor.id for actor in scene.actors)
     number = next(i for i in range(FIRST_ACTOR_ID, LAST_ID + 1) if i not in used)
     s = (scene.s + ahead) % scene.track.length
-    thing = Thing(number, element.name, s, _across(place, side), **fields)
+    thing = WorldObject(number, element.name, s, _across(place, side), **fields)
     return scene.replace(actors=(*scene.actors, thing))
 
 
@@ -104,7 +104,7 @@ def remove(scene: Scene, what: str) -> Scene:
     if not gone:
         raise SceneError(f"the world cannot be without {what!r}")
 
-    def kept(things: tuple[Thing, ...]) -> tuple[Thing, ...]:
+    def kept(things: tuple[WorldObject, ...]) -> tuple[WorldObject, ...]:
         return tuple(t for t in things if not (t.element in gone and t.has(properties)))
 
     markings = tuple(m for m in scene.scenery.markings if _MARKINGS[m.kind] not in gone)
@@ -139,9 +139,9 @@ def replace(scene: Scene, what: str, by: str, **details: Unpack[Details]) -> Sce
     check_details(details)
     new, properties = ontology().resolve_with_properties(by)
     fields: Details = {**details_of(new.name, properties), **details}
-    Thing(1, new.name, 0.0, 0.0, **fields)  # refused even where there is nothing to replace
+    WorldObject(1, new.name, 0.0, 0.0, **fields)  # refused even where there is nothing to replace
 
-    def swapped(thing: Thing) -> Thing:
+    def swapped(thing: WorldObject) -> WorldObject:
         if thing.element not in old or not thing.has(wanted):
             return thing
         if thing.element == new.name:
@@ -149,7 +149,7 @@ def replace(scene: Scene, what: str, by: str, **details: Unpack[Details]) -> Sce
         moves = ontology().is_a(new.name, "dynamic object")
         kept: Details = {"yaw": thing.yaw, "look": thing.look, "speed": thing.speed if moves else 0.0}
         merged: Details = {**kept, **fields}
-        return Thing(thing.id, new.name, thing.s, thing.d, **merged)
+        return WorldObject(thing.id, new.name, thing.s, thing.d, **merged)
 
     scenery = scene.scenery
     return scene.replace(
@@ -174,7 +174,7 @@ def _below(element: Element, names: Iterable[str]) -> set[str]:
     return {name for name in names if ontology().is_a(name, element.name)}
 
 
-def _changed(scenery: Scenery, things: tuple[Thing, ...], markings: tuple[Marking, ...]) -> Scenery:
+def _changed(scenery: Scenery, things: tuple[WorldObject, ...], markings: tuple[Marking, ...]) -> Scenery:
     # What is worked out from scenery is kept by identity, so the same scenery must stay the same object.
     same = things == scenery.things and markings == scenery.markings
     return scenery if same else Scenery(things, markings)

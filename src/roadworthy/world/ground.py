@@ -1,4 +1,4 @@
-"""The ground in view: road, kerbs, sidewalks, verges and everything painted on the road, as flat quads.
+"""The ground and the road on it, and where things stand.
 
 The road is cut into strips across the direction of travel. Strips are painted from far to near, so a crest
 hides what lies behind it. What is painted on the road is a quad of its own, drawn after the strips below it.
@@ -6,17 +6,20 @@ hides what lies behind it. What is painted on the road is a quad of its own, dra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from roadworthy.world.arrays import Array, Flags, Floats, Indices, Ints, vector
+from roadworthy.world.camera import Array, Camera, CameraView, Flags, Floats, Indices, Ints, vector
 from roadworthy.world.classes import CROSSWALK, LINE, ROAD, SIDEWALK, STOP_LINE, TERRAIN
 from roadworthy.world.conditions import grass as grass_in
-from roadworthy.world.mesh import Color, Surface
-from roadworthy.world.scene import Marking
+from roadworthy.world.mesh import Color, Mesh, Surface
+from roadworthy.world.scene import Marking, Scene, Scenery, WorldObject
+from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH, Track
 
 _KERB_HEIGHT, _KERB_WIDTH = 0.12, 0.03
@@ -57,7 +60,7 @@ def height_beside_road(d: Floats) -> Floats:
     return np.where(np.abs(d) > ROAD_HALF_WIDTH, _KERB_HEIGHT * (1 - beyond), 0.0)
 
 
-class _Column:
+class _QuadColumn:
     """Columns of the tables of quads; one table for all, because it is cut and joined in every frame."""
 
     CORNERS = slice(0, 12)
@@ -111,11 +114,11 @@ def ground_faces(
     rows = np.concatenate([piece for piece, _ in pieces])
     shift = np.repeat(vector([shift for _, shift in pieces]), [len(piece) for piece, _ in pieces])
     return GroundFaces(
-        rows[:, _Column.CORNERS].reshape(-1, 4, 3),
-        rows[:, _Column.SURFACE],
-        rows[:, _Column.LABEL].astype(np.int32),
-        rows[:, _Column.KEY] + shift,
-        rows[:, _Column.RANK].astype(np.int32),
+        rows[:, _QuadColumn.CORNERS].reshape(-1, 4, 3),
+        rows[:, _QuadColumn.SURFACE],
+        rows[:, _QuadColumn.LABEL].astype(np.int32),
+        rows[:, _QuadColumn.KEY] + shift,
+        rows[:, _QuadColumn.RANK].astype(np.int32),
     )
 
 
@@ -201,21 +204,21 @@ class _Band:
 
 def _table(bands: Sequence[_Band], key: Floats, step: float, length: float) -> _Table:
     """Interleave bands, so that the quads of one place follow one another."""
-    rows = np.zeros((len(key), len(bands), _Column.COUNT), dtype=np.float32)
+    rows = np.zeros((len(key), len(bands), _QuadColumn.COUNT), dtype=np.float32)
     there = np.empty((len(key), len(bands)), dtype=bool)
-    rows[..., _Column.KEY] = vector(key)[:, None]
+    rows[..., _QuadColumn.KEY] = vector(key)[:, None]
     for k, band in enumerate(bands):
-        rows[:, k, _Column.CORNERS] = band.quads.reshape(-1, 12)
-        surface = rows[:, k, _Column.SURFACE]
+        rows[:, k, _QuadColumn.CORNERS] = band.quads.reshape(-1, 12)
+        surface = rows[:, k, _QuadColumn.SURFACE]
         surface[:, Surface.COLOR] = band.color
         surface[:, Surface.NORMAL] = (0.0, 0.0, 1.0)
         surface[:, Surface.GRAIN] = band.grain
-        rows[:, k, _Column.LABEL] = band.label
-        rows[:, k, _Column.RANK] = band.rank
+        rows[:, k, _QuadColumn.LABEL] = band.label
+        rows[:, k, _QuadColumn.RANK] = band.rank
         there[:, k] = band.there
     first = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
     kept = rows[there]
-    return _Table(kept, kept[:, _Column.KEY].copy(), first, step, length)
+    return _Table(kept, kept[:, _QuadColumn.KEY].copy(), first, step, length)
 
 
 def _level_borders(track: Track) -> list[Floats]:
@@ -325,3 +328,133 @@ def _markings(track: Track, markings: tuple[Marking, ...]) -> _Table:
         keys += [marking.s - 0.02] * len(painted)
     band = _Band(np.concatenate(quads), _PAINT["white"], 0.12, np.array(labels, dtype=np.int32), 3)
     return _table([band], np.array(keys), 0.0, track.length)
+
+
+_THINGS_UNTIL = 115.0  # metres ahead
+_THINGS_FROM = -15.0
+_DETAIL_UNTIL = 32.0  # metres at a focal length of 220 pixels
+_VARIANTS = tuple((near, across) for across in (False, True) for near in (False, True))
+
+
+class Placed(NamedTuple):
+    """A thing in view."""
+
+    thing: WorldObject
+    mesh: Mesh
+    base: Array  # world position of its origin
+    heading: float  # radians counter-clockwise from east
+
+    def to_world(self, local: tuple[float, float, float]) -> tuple[float, float, float]:
+        """Return the world position of a point given as (forward, right, up)."""
+        cos, sin = math.cos(self.heading), math.sin(self.heading)
+        forward, right, up = local
+        x, y, z = self.base.tolist()
+        return x + forward * cos + right * sin, y + forward * sin - right * cos, z + up
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """All things in view. Row t of every table belongs to thing t."""
+
+    things: tuple[Placed, ...]
+    base: Array  # (t, 3) world positions of their origins
+    middle: Array  # (t, 3) the same in camera axes
+    heading: Array
+    gap: Array  # metres ahead along the road
+    size: Array  # (t, 2) length and width on the ground
+    upright: Flags
+
+    @classmethod
+    def of(cls, scene: Scene, camera: Camera, view: CameraView, season: str) -> Placement:
+        """Find the things that a camera may see."""
+        group = _everything(scene.track, scene.scenery, scene.actors, season)
+        length = scene.track.length
+        gap = np.mod(group.along - (scene.s + _THINGS_FROM), length) + _THINGS_FROM
+        rows = np.flatnonzero(gap < _THINGS_UNTIL)
+        base, heading = group.base[rows], group.heading[rows]
+        middle = view.to_camera(base)
+        aside, depth = np.abs(middle[:, 0]), middle[:, 2]
+        near = depth < _DETAIL_UNTIL * camera.focal / 220
+        across = group.turns[rows] & (np.abs(np.sin(heading - np.float32(view.heading))) > 0.6)
+        variant = near + 2 * across
+        reach = group.reach[rows, variant]
+        slope = math.tan(math.radians(camera.field_of_view) / 2)
+        seen = np.flatnonzero((depth >= -reach) & (aside <= slope * np.maximum(depth, 0) + 1.6 * reach + 1.0))
+        rows, variant, base, gap = rows[seen], variant[seen], base[seen], gap[rows[seen]]
+        upright = group.upright[rows]
+        heading = np.where(upright, np.float32(view.heading), heading[seen])
+        things = tuple(
+            Placed(group.things[row], group.meshes[row][kind], place, angle)
+            for row, kind, place, angle in zip(
+                rows.tolist(), variant.tolist(), base, heading.tolist(), strict=True
+            )
+        )
+        return cls(
+            things,
+            base,
+            middle[seen],
+            heading,
+            vector(np.where(gap > length / 2, gap - length, gap)),
+            group.size[rows, variant],
+            upright,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Things with all that does not depend on the view."""
+
+    things: tuple[WorldObject, ...]
+    meshes: tuple[tuple[Mesh, ...], ...]  # of each thing, by variant
+    along: Floats
+    base: Array
+    heading: Array
+    turns: Flags  # looks different from the side
+    upright: Flags
+    reach: Array  # of each thing, by variant
+    size: Array
+
+
+# Scenery and tracks are told apart by identity, which is much faster to look up than hundreds of things.
+@lru_cache(maxsize=64)
+def _everything(track: Track, scenery: Scenery, actors: tuple[WorldObject, ...], season: str) -> _Group:
+    one, other = _scenery_group(track, scenery, season), _group(track, actors, season)
+    return _Group(
+        one.things + other.things,
+        one.meshes + other.meshes,
+        np.concatenate([one.along, other.along]),
+        np.concatenate([one.base, other.base]),
+        np.concatenate([one.heading, other.heading]),
+        np.concatenate([one.turns, other.turns]),
+        np.concatenate([one.upright, other.upright]),
+        np.concatenate([one.reach, other.reach]),
+        np.concatenate([one.size, other.size]),
+    )
+
+
+@lru_cache(maxsize=64)
+def _scenery_group(track: Track, scenery: Scenery, season: str) -> _Group:
+    return _group(track, scenery.things, season)
+
+
+def _group(track: Track, things: tuple[WorldObject, ...], season: str) -> _Group:
+    s, d, yaw = (np.array([getattr(t, name) for t in things], dtype=float) for name in ("s", "d", "yaw"))
+    base = track.position(s, d)
+    built_up = np.array([zone.built_up for zone in track.zones])[track.zone_index(s)]
+    base[:, 2] += np.where(built_up, height_beside_road(d), 0.0)
+    turns = [thing.element == "bicyclist" for thing in things]
+    meshes = tuple(
+        tuple(mesh_of(thing, near=near, across=turn and across, season=season) for near, across in _VARIANTS)
+        for thing, turn in zip(things, turns, strict=True)
+    )
+    return _Group(
+        things,
+        meshes,
+        s,
+        vector(base),
+        vector(track.heading(s) - yaw),
+        np.array(turns, dtype=bool),
+        np.array([variants[0].upright for variants in meshes], dtype=bool),
+        vector([[mesh.reach for mesh in variants] for variants in meshes]).reshape(-1, len(_VARIANTS)),
+        vector([[mesh.footprint for mesh in variants] for variants in meshes]).reshape(-1, len(_VARIANTS), 2),
+    )

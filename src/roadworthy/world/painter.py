@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from roadworthy.world.arrays import Array, Flags, Ids, Indices, Ints
-from roadworthy.world.camera import Projection
+from roadworthy.world.camera import Array, Flags, Ids, Indices, Ints, PinholeProjection
 
 NEAR = 0.4  # metres; nothing nearer is drawn
 _SHIFT = 4  # fractional bits of a corner's position
@@ -76,7 +75,7 @@ def draw(
     ids: Ids,
     faces: Faces,
     order: Ints,
-    projection: Projection,
+    projection: PinholeProjection,
     *,
     offset: int,
     measured: dict[int, tuple[int, int]],
@@ -128,7 +127,7 @@ def _starts(counts: Ints) -> Ints:
     return ends - counts
 
 
-def _project(corners: Array, first: Ints, projection: Projection) -> tuple[Ints, Array, Array]:
+def _project(corners: Array, first: Ints, projection: PinholeProjection) -> tuple[Ints, Array, Array]:
     """Return fixed-point pixel positions of all corners (v, 2), and the bounds of each face, (2, f)."""
     scale = projection.focal / np.maximum(corners[:, 2], NEAR)
     pixel = np.empty((2, len(scale)), dtype=np.float32)

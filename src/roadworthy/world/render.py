@@ -9,8 +9,7 @@ import numpy as np
 
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, Bytes, Ids, look_up
-from roadworthy.world.camera import Camera
+from roadworthy.world.camera import Array, Bytes, Camera, Ids, look_up
 from roadworthy.world.driver import careful_driver
 from roadworthy.world.lamps import Influence
 from roadworthy.world.painter import Silhouette
@@ -86,8 +85,8 @@ def boxes_of(picture: Picture) -> Boxes:
     is the share of its extent that lies outside the picture.
 
     Example:
-        >>> from roadworthy.world import Scene, Thing, boxes_of, render, track
-        >>> ahead = Thing(7, "vehicle", s=115, d=1.75, kind="van", color="red")
+        >>> from roadworthy.world import Scene, WorldObject, boxes_of, render, track
+        >>> ahead = WorldObject(7, "vehicle", s=115, d=1.75, kind="van", color="red")
         >>> boxes = boxes_of(render(Scene(track("meadow"), s=100, actors=(ahead,))))
         >>> boxes.classes, boxes.occlusion, dict(boxes.attributes[0])
         (('vehicle',), array([0.], dtype=float32), {'type': 'van', 'color': 'red'})

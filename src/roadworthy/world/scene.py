@@ -12,8 +12,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from roadworthy.errors import SceneError, suggest
-from roadworthy.world.arrays import Floats, vector
-from roadworthy.world.camera import Camera, View
+from roadworthy.world.camera import Camera, CameraView, Floats, vector
 from roadworthy.world.conditions import Conditions
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.track import LANE_CENTRE, Track, check_line_style
@@ -46,7 +45,7 @@ _FIELDS: dict[str, dict[str, Literal["kind", "color"]]] = {
 
 
 class Details(TypedDict, total=False):
-    """The fields of a :class:`Thing` that have defaults."""
+    """The fields of a :class:`WorldObject` that have defaults."""
 
     kind: str
     yaw: float
@@ -57,7 +56,7 @@ class Details(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Thing:
+class WorldObject:
     """One object of the world.
 
     Args:
@@ -73,7 +72,7 @@ class Thing:
         speed: Metres per second along its own yaw.
 
     Example:
-        >>> Thing(1, "vehicle", s=20, d=1.75, kind="school bus").attributes
+        >>> WorldObject(1, "vehicle", s=20, d=1.75, kind="school bus").attributes
         {'type': 'school bus', 'color': 'yellow'}
     """
 
@@ -120,7 +119,7 @@ class Thing:
         """Return whether it has all these properties.
 
         Example:
-            >>> Thing(1, "traffic light", s=20, d=4.5, kind="green").has({"color": "red"})
+            >>> WorldObject(1, "traffic light", s=20, d=4.5, kind="green").has({"color": "red"})
             False
         """
         return properties.items() <= self.attributes.items()
@@ -134,7 +133,7 @@ def check_details(details: Mapping[str, object]) -> None:
 
 
 def details_of(element: str, properties: Mapping[str, str]) -> Details:
-    """Return the fields that give a thing these properties, the way back from ``Thing.attributes``.
+    """Return the fields that give a thing these properties, the way back from ``WorldObject.attributes``.
 
     Example:
         >>> details_of("traffic light", {"color": "green"})
@@ -171,11 +170,11 @@ class Scenery:
     """What belongs to a track: things that do not move, and markings on the road.
 
     Example:
-        >>> Scenery((Thing(1, "tree", s=20, d=8),), (Marking("crosswalk", s=45.0),)).along
+        >>> Scenery((WorldObject(1, "tree", s=20, d=8),), (Marking("crosswalk", s=45.0),)).along
         array([20.])
     """
 
-    things: tuple[Thing, ...] = ()
+    things: tuple[WorldObject, ...] = ()
     markings: tuple[Marking, ...] = ()
 
     @cached_property
@@ -207,9 +206,9 @@ class Scene:
         seed: Of camera noise, rain drops and snow flakes.
 
     Example:
-        >>> from roadworthy.world import Scene, Thing, render, track
+        >>> from roadworthy.world import Scene, WorldObject, render, track
         >>> empty = Scene(track("meadow"), s=100)
-        >>> crowded = empty.replace(actors=(Thing(1, "pedestrian", s=112, d=4),))
+        >>> crowded = empty.replace(actors=(WorldObject(1, "pedestrian", s=112, d=4),))
         >>> int(render(crowded).instances.max())
         1
     """
@@ -220,7 +219,7 @@ class Scene:
     yaw: float = 0.0
     speed: float = 0.0
     scenery: Scenery = dataclasses.field(default_factory=Scenery)
-    actors: tuple[Thing, ...] = ()
+    actors: tuple[WorldObject, ...] = ()
     conditions: Conditions = dataclasses.field(default_factory=Conditions)
     lines: bool = True
     centre_line: tuple[str, str] | None = None
@@ -259,7 +258,7 @@ class Scene:
         """
         return dataclasses.replace(self, **changes)
 
-    def view(self, camera: Camera) -> View:
+    def view(self, camera: Camera) -> CameraView:
         """Return the camera's place and direction."""
         x, y, z, road_heading, _, grade = self.track.sample(self.s).tolist()
         heading = road_heading - self.yaw
@@ -267,4 +266,4 @@ class Scene:
         y += -self.d * math.cos(road_heading) + camera.forward * math.sin(heading)
         z += camera.mount + camera.forward * grade
         pitch = math.atan(grade) - math.radians(camera.tilt)
-        return View.at(vector([x, y, z]), heading, pitch)
+        return CameraView.at(vector([x, y, z]), heading, pitch)

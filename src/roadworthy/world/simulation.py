@@ -17,12 +17,11 @@ from roadworthy.world.conditions import Conditions
 from roadworthy.world.driver import VehicleLimits, VehicleState, advance, careful_driver, lane_keeping
 from roadworthy.world.edits import remove, with_conditions
 from roadworthy.world.render import frame_of
-from roadworthy.world.roadside import scenery_of
+from roadworthy.world.roadside import scenery_of, traffic_after, traffic_around
 from roadworthy.world.scene import Scene
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 from roadworthy.world.track import track as built_in_track
-from roadworthy.world.traffic import traffic_after, traffic_around
 
 EGO_LENGTH, EGO_HALF_WIDTH = 4.3, 0.9
 """Of the ego-vehicle, in metres."""
@@ -187,7 +186,7 @@ _HASTE = 0.25  # the share of speed that a downpour adds, where the careful driv
 
 
 @dataclass(frozen=True)
-class Fault:
+class DriverFault:
     """One ability that a driver lacks.
 
     Attributes:
@@ -231,26 +230,26 @@ def _faster_in_rain(scene: Scene) -> Signals:
     return dataclasses.replace(dry, speed=dry.speed * (1 + _HASTE * rain))
 
 
-FAULTS: Mapping[str, Fault] = FrozenDict(
+FAULTS: Mapping[str, DriverFault] = FrozenDict(
     {
         fault.name: fault
         for fault in (
-            Fault("pedestrian-blind", "does not see pedestrians", _blind_to("pedestrian")),
-            Fault("sign-blind", "does not see traffic signs", _blind_to("traffic sign")),
-            Fault("night-blind", "drives as fast at night as by day", _as_by_day),
-            Fault(
+            DriverFault("pedestrian-blind", "does not see pedestrians", _blind_to("pedestrian")),
+            DriverFault("sign-blind", "does not see traffic signs", _blind_to("traffic sign")),
+            DriverFault("night-blind", "drives as fast at night as by day", _as_by_day),
+            DriverFault(
                 "lines-only",
                 "steers by the lane lines alone: without them it takes the whole road for its lane",
                 _by_lines_alone,
             ),
-            Fault("rain-hasty", "drives the faster the more it rains", _faster_in_rain),
+            DriverFault("rain-hasty", "drives the faster the more it rains", _faster_in_rain),
         )
     }
 )
 """The faults by their names."""
 
 
-def faulty_driver(fault: str | Fault) -> Driver:
+def faulty_driver(fault: str | DriverFault) -> Driver:
     """Return the driver that has a fault.
 
     Args:
@@ -266,7 +265,7 @@ def faulty_driver(fault: str | Fault) -> Driver:
         >>> blind(with_pedestrian) == blind(scene), blind(scene) == careful_driver(scene)
         (True, True)
     """
-    if isinstance(fault, Fault):
+    if isinstance(fault, DriverFault):
         return fault.driver
     if fault not in FAULTS:
         raise InputError(f"unknown fault {fault!r}: {suggest(fault, FAULTS)}")

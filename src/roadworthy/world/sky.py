@@ -10,8 +10,7 @@ import cv2
 import numpy as np
 
 from roadworthy.world import classes
-from roadworthy.world.arrays import Array, Floats, Ids, Packed, vector
-from roadworthy.world.camera import Camera, Projection, View
+from roadworthy.world.camera import Array, Camera, CameraView, Floats, Ids, Packed, PinholeProjection, vector
 from roadworthy.world.conditions import Conditions, grass
 from roadworthy.world.mesh import Color
 
@@ -153,7 +152,7 @@ class Backdrop:
         return vector([(0, 0, 0), grass((116, 136, 78), season), (104, 122, 112), _FOREST_COLOR[season]])
 
     @staticmethod
-    def planes(view: View, drop: float) -> Array:
+    def planes(view: CameraView, drop: float) -> Array:
         """Inverse-depth planes; the plain lies ``drop`` metres below the camera."""
         planes = np.zeros((3, BACKDROP_FACES), dtype=np.float32)
         planes[:, _PLAIN] = view.rotation[:, 2] / -drop
@@ -179,7 +178,9 @@ def _skyline(name: str) -> Floats:
     return np.stack([hills, np.clip(forest, 0, None)])
 
 
-def draw_backdrop(ids: Ids, camera: Camera, view: View, name: str, projection: Projection) -> None:
+def draw_backdrop(
+    ids: Ids, camera: Camera, view: CameraView, name: str, projection: PinholeProjection
+) -> None:
     """Paint plain, hills and tree line of a track into an empty buffer."""
     focal, centre = projection.focal, projection.centre
     horizon = projection.horizon(view)

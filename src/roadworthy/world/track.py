@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from roadworthy.errors import SceneError, suggest
-from roadworthy.world.arrays import Floats, Indices
+from roadworthy.world.camera import Floats, Indices
 
 LANE_WIDTH = 3.5
 LANE_CENTRE = LANE_WIDTH / 2

@@ -13,9 +13,9 @@ from tests.coverage.search.searching import Drive, Small, digests, network, requ
 from roadworthy.cases import OutcomeStatus, Requirement, ResumableMethod, Status
 from roadworthy.coverage.criteria import NeuronCoverage
 from roadworthy.coverage.method import CoverageMethod
-from roadworthy.coverage.search import SEARCHES, Settings
+from roadworthy.coverage.search import SEARCHES, SearchSettings
 from roadworthy.coverage.search.findings import findings_of, most_different
-from roadworthy.coverage.search.remade import Replay
+from roadworthy.coverage.search.trials import Replay
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import encode_image
@@ -227,9 +227,9 @@ def test_settings_that_cannot_be_used(tmp_path: Path, parameters: dict[str, Any]
 
 
 def test_settings_come_back_from_a_requirement() -> None:
-    settings = Settings(search="random", transforms=("blur", "fog"), seconds=2.0, lam=3.0)
+    settings = SearchSettings(search="random", transforms=("blur", "fog"), seconds=2.0, lam=3.0)
     stored = Requirement("C1", "x", "coverage", settings.parameters()).parameters
-    assert Settings.from_parameters(stored) == settings
+    assert SearchSettings.from_parameters(stored) == settings
 
 
 def test_frames_without_labels_cannot_be_judged(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from tests.coverage.search.searching import Drive, network, searched, tried
 
 from roadworthy.cases import Requirement, Status
 from roadworthy.coverage.method import CoverageMethod
-from roadworthy.coverage.search import SEARCHES, Settings
-from roadworthy.coverage.search.remade import Remade, Step
+from roadworthy.coverage.search import SEARCHES, SearchSettings
+from roadworthy.coverage.search.trials import Remade, Step
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.runs import run
@@ -21,9 +21,9 @@ ONE = Remade("town-000002", 7, 0.5, STEPS)
 
 
 def test_it_is_written_and_read() -> None:
-    settings = Settings(output="speed", only=(ONE,))
-    assert Settings.from_parameters(settings.parameters()) == settings
-    assert "only" not in Settings().parameters()
+    settings = SearchSettings(output="speed", only=(ONE,))
+    assert SearchSettings.from_parameters(settings.parameters()) == settings
+    assert "only" not in SearchSettings().parameters()
     assert "an image that a search made" in settings.text
 
 
@@ -43,7 +43,7 @@ def test_every_failure_of_a_search_comes_out_as_it_was(tmp_path: Path, name: str
     rows = tried(tmp_path / "search")
     failed = [row for row in rows if row["status"] == "violated"]
     assert name.startswith("random") or any(row["param.parent"] for row in failed)
-    settings = Settings(only=tuple(remade(rows, row) for row in failed))
+    settings = SearchSettings(only=tuple(remade(rows, row) for row in failed))
     asked = Requirement("C1", "…", "coverage", settings.parameters())
     result = run(CoverageMethod(), asked, Drive(), network(), out=tmp_path / "again")
     assert result.counts[Status.VIOLATED] == sum(result.counts.values()) == len(failed)
@@ -84,13 +84,13 @@ def test_what_cannot_be_made_again(change: dict[str, Any], said: str) -> None:
 def test_images_of_one_requirement_have_names_of_their_own() -> None:
     other = Remade("town-000001", 8, 0.5, STEPS)
     with pytest.raises(InputError, match="two images of only are called 'try 000017'"):
-        Settings(only=(ONE, other))
+        SearchSettings(only=(ONE, other))
 
 
 @pytest.mark.parametrize("given", [3, None, "try 000017"])
 def test_only_is_a_list(given: object) -> None:
     with pytest.raises(InputError, match="only is a list of images of a search"):
-        Settings.from_parameters({"only": given})
+        SearchSettings.from_parameters({"only": given})
 
 
 def test_a_frame_that_is_not_there() -> None:

@@ -12,28 +12,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.coverage.parameter_sets import parameter_sets
-from roadworthy.coverage.search import Algorithm1, Curious, RandomChoice, Search, Seen, Space, Trial
-from roadworthy.coverage.search.trials import Image, Made, Pick
+from roadworthy.coverage.search import (
+    Algorithm1,
+    Curious,
+    RandomChoice,
+    SearchStrategy,
+    SearchTrial,
+    Space,
+    TrialResult,
+)
+from roadworthy.coverage.search.trials import Composite, Pick, SearchImage
 from roadworthy.errors import InputError
 
 SPACE = Space(parameter_sets(["rotation", "blur", "shear(x=-0.5)"]))
 
-Helps = Callable[[Trial], bool]
+Helps = Callable[[SearchTrial], bool]
 
 
 def helps_by(salt: int, one_in: int) -> Helps:
     """Return a coverage that some changes raise and others do not, the same ones every time."""
 
-    def helps(trial: Trial) -> bool:
+    def helps(trial: SearchTrial) -> bool:
         numbers = [salt, trial.number, *(number for pick in trial.picks for number in pick)]
         return int(np.random.default_rng(numbers).integers(one_in)) == 0
 
     return helps
 
 
-def as_printed(seeds: int, rng: np.random.Generator, most_failed: int, helps: Helps) -> Iterator[Trial]:
+def as_printed(seeds: int, rng: np.random.Generator, most_failed: int, helps: Helps) -> Iterator[SearchTrial]:
     """Algorithm 1 as the paper prints it, with its line numbers."""
-    stack = [Image(seed) for seed in range(seeds)]  # 1
+    stack = [SearchImage(seed) for seed in range(seeds)]  # 1
     number = 0
     while stack:  # 3
         image = stack.pop()  # 4
@@ -47,27 +55,29 @@ def as_printed(seeds: int, rng: np.random.Generator, most_failed: int, helps: He
             p1 = int(rng.integers(len(SPACE.sets[first])))  # 13
             second = int(rng.integers(len(SPACE.sets)))  # 14
             p2 = int(rng.integers(len(SPACE.sets[second])))  # 15
-            trial = Trial(number, image, (Pick(first, p1), Pick(second, p2)))  # 16
+            trial = SearchTrial(number, image, (Pick(first, p1), Pick(second, p2)))  # 16
             yield trial
             number += 1
             if helps(trial):  # 17
                 queue.append(first)  # 18
                 queue.append(second)  # 19
-                stack.append(Image(image.seed, (*image.made, Made(trial.number, trial.picks))))  # 21
+                stack.append(
+                    SearchImage(image.seed, (*image.made, Composite(trial.number, trial.picks)))
+                )  # 21
             else:
                 failed += 1  # 23
 
 
-def course(search: Search, helps: Helps, most: int, count: int) -> list[Trial]:
+def course(search: SearchStrategy, helps: Helps, most: int, count: int) -> list[SearchTrial]:
     """Return what a search tries, looking at so many trials together."""
-    tried: list[Trial] = []
+    tried: list[SearchTrial] = []
     while len(tried) < count:
         proposed = search.propose(min(most, count - len(tried)))
         if not proposed:
             break
         for trial in proposed:
             helped = helps(trial)
-            seen = Seen(0.01 if helped else 0.0, helped, (float(trial.number), 1.0))
+            seen = TrialResult(0.01 if helped else 0.0, helped, (float(trial.number), 1.0))
             if search.tell(trial, seen):
                 tried.append(trial)
     return tried
@@ -84,7 +94,7 @@ def test_algorithm_1_takes_the_course_that_the_paper_prints(
     seeds: int, salt: int, one_in: int, most_failed: int, most: int
 ) -> None:
     helps = helps_by(salt, one_in)
-    printed: list[Trial] = []
+    printed: list[SearchTrial] = []
     for trial in as_printed(seeds, np.random.default_rng(salt), most_failed, helps):
         if len(printed) == 60:
             break
@@ -108,14 +118,16 @@ def test_trials_are_looked_at_together_when_nothing_helps() -> None:
     for _ in range(8):
         proposed = search.propose(32)
         sizes.append(len(proposed))
-        assert all(search.tell(trial, Seen(0.0)) for trial in proposed)
+        assert all(search.tell(trial, TrialResult(0.0)) for trial in proposed)
     assert sizes == [1, 2, 4, 8, 16, 32, 32, 32]
     proposed = search.propose(32)
-    told = [search.tell(trial, Seen(0.1 if place == 4 else 0.0)) for place, trial in enumerate(proposed)]
+    told = [
+        search.tell(trial, TrialResult(0.1 if place == 4 else 0.0)) for place, trial in enumerate(proposed)
+    ]
     assert told == [True] * 5 + [False] * 27, "what was guessed after one that helped is taken back"
 
 
-SEARCHES: dict[str, Callable[[np.random.Generator], Search]] = {
+SEARCHES: dict[str, Callable[[np.random.Generator], SearchStrategy]] = {
     "algorithm-1": lambda rng: Algorithm1(SPACE, 3, rng, again=True),
     "random": lambda rng: RandomChoice(SPACE, 3, rng),
     "random, deep": lambda rng: RandomChoice(SPACE, 3, rng, rounds=4),
@@ -153,7 +165,7 @@ def test_only_known_transformations_and_seeds_are_tried(name: str) -> None:
 
 
 def test_the_curious_one_learns_what_helps() -> None:
-    def helps(trial: Trial) -> bool:
+    def helps(trial: SearchTrial) -> bool:
         return any(pick.transformation == 1 for pick in trial.picks)
 
     tried = course(Curious(SPACE, 3, np.random.default_rng(0)), helps, 8, 400)
@@ -163,10 +175,10 @@ def test_the_curious_one_learns_what_helps() -> None:
 
 def test_the_curious_one_counts_copies_of_a_failure_once() -> None:
     search = Curious(SPACE, 3, np.random.default_rng(0))
-    assert search._is_new(Seen(0.0, True, (1.0, 2.0)))
-    assert not search._is_new(Seen(0.0, True, (1.1, 2.0)))
-    assert not search._is_new(Seen(0.0, False, (9.0, 9.0))), "it passed"
-    assert search._is_new(Seen(0.0, True, (9.0, 9.0)))
+    assert search._is_new(TrialResult(0.0, True, (1.0, 2.0)))
+    assert not search._is_new(TrialResult(0.0, True, (1.1, 2.0)))
+    assert not search._is_new(TrialResult(0.0, False, (9.0, 9.0))), "it passed"
+    assert search._is_new(TrialResult(0.0, True, (9.0, 9.0)))
 
 
 @pytest.mark.parametrize("deepest", [1, 2, 5])
@@ -182,13 +194,13 @@ def test_the_curious_one_goes_no_deeper_than_it_may(deepest: int) -> None:
 def test_the_curious_one_goes_back_less_to_what_was_of_no_use() -> None:
     search = Curious(SPACE, 1, np.random.default_rng(0))
     helpful = search.propose(1)[0]
-    search.tell(helpful, Seen(0.1))
+    search.tell(helpful, TrialResult(0.1))
     share = []
     for _ in range(2):
         tried = [trial for trial in course(search, lambda _: False, 8, 200) if trial.image.made]
         share.append(sum(trial.image == helpful.result for trial in tried) / len(tried))
         # A second image that helped just now is fresh; the first was of no use for 200 tries.
-        search.tell(Trial(10_000, Image(0), helpful.picks), Seen(0.1))
+        search.tell(SearchTrial(10_000, SearchImage(0), helpful.picks), TrialResult(0.1))
     assert share[0] == 1.0
     assert share[1] < 0.4, "evenly it would be a half"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from roadworthy.coverage.parameter_sets import Choice, ParameterSet
+from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import ImageInput, ModelSpec, Network, RegressionOutput, torch_model
 from roadworthy.transforms import make_transform
@@ -58,6 +58,6 @@ def colour() -> Callable[..., Frame]:
 @pytest.fixture
 def sets() -> tuple[ParameterSet, ParameterSet]:
     """Two transformations: brighter by 100 and by 200, and darker by 100."""
-    brighter = [Choice(bias, make_transform("brightness", bias=bias)) for bias in (100, 200)]
-    darker = Choice(100, make_transform("brightness", bias=-100))
+    brighter = [ParameterChoice(bias, make_transform("brightness", bias=bias)) for bias in (100, 200)]
+    darker = ParameterChoice(100, make_transform("brightness", bias=-100))
     return ParameterSet("brightness", tuple(brighter)), ParameterSet("darkness", (darker,))

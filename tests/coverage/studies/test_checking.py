@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import beta
 
-from roadworthy.coverage.clusters import Failure
+from roadworthy.coverage.oracle import BrokenRelation
 from roadworthy.errors import InputError
 from roadworthy.papers.deeptest.checking import (
     Check,
@@ -18,7 +18,7 @@ from roadworthy.papers.deeptest.deviation import Finding
 
 
 def finding(model: str, number: int, transformation: str = "blur") -> Finding:
-    worst = Failure(f"drive/{number}", transformation, ("gaussian", 3), error=0.5, margin=-0.1)
+    worst = BrokenRelation(f"drive/{number}", transformation, ("gaussian", 3), error=0.5, margin=-0.1)
     return Finding(f"{model}-{number:03d}", model, worst, 4, 0.25, 0.3, 0.75, inherited=number == 1)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.coverage.oracle import Answers
+from roadworthy.coverage.oracle import ModelAnswers
 from roadworthy.coverage.parameter_sets import ParameterSet, parameter_sets
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, SignalUnits
@@ -80,7 +80,7 @@ def test_further_images(colours: Network[Any], frames: list[Frame], colour: Any,
         add_images([colours], answers, "guided", [])
 
 
-def answers(**other: Any) -> Answers:
+def answers(**other: Any) -> ModelAnswers:
     """The originals' MSE is (0 + 0 + 0 + 4) / 4 = 1; frame d is wrong to the right by itself."""
     changed = {
         ("blur", 3): [0.0, 0.0, 0.0, 2.0],  # MSE 1: kept by Equation 3
@@ -88,7 +88,7 @@ def answers(**other: Any) -> Answers:
         ("fog", 0.5): [4.0, -4.0, 0.0, 2.5],
     }
     given: dict[str, Any] = {"labels": [0.0] * 4, "originals": [0, 0, 0, 2.0], "changed": changed, **other}
-    return Answers("m", **given, unit="rad", frames=["a", "b", "c", "d"])
+    return ModelAnswers("m", **given, unit="rad", frames=["a", "b", "c", "d"])
 
 
 def test_deviations_by_hand() -> None:
@@ -132,7 +132,7 @@ def test_findings_are_those_of_table_8() -> None:
 
 def test_ten_thousand_copies_are_one_finding() -> None:
     count = 10_000
-    many = Answers(
+    many = ModelAnswers(
         "m",
         np.zeros(count),
         np.full(count, 0.1),

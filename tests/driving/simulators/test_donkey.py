@@ -16,7 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.driving.simulators import Controls, DonkeySimulator, Limits, Recorder, drive, open_simulator
+from roadworthy.driving.simulators import (
+    Controls,
+    DonkeySimulator,
+    DriveLimits,
+    DriveRecorder,
+    drive,
+    open_simulator,
+)
 from roadworthy.driving.simulators._remote import LineClient, _parsed
 from roadworthy.errors import InputError, SimulatorError
 from roadworthy.frames import Signals
@@ -118,9 +125,9 @@ def server() -> Iterator[Server]:
     one.listener.close()
 
 
-def seconds(count: int) -> Limits:
+def seconds(count: int) -> DriveLimits:
     """Return limits after which so many telemetry messages have come, at 20 a second."""
-    return Limits(seconds=(count - 1) / 20 - 0.01, laps=None)
+    return DriveLimits(seconds=(count - 1) / 20 - 0.01, laps=None)
 
 
 def test_a_scene_is_loaded_the_camera_set_and_the_car_driven(server: Server) -> None:
@@ -237,7 +244,7 @@ def test_what_cannot_be_mended_ends_the_drive_and_the_recording_survives(trouble
     simulator = DonkeySimulator(
         server.address, settle=0.0, wait=0.6, stall=0.5 if trouble == "stall" else 10.0
     )
-    recorder = Recorder("lap")
+    recorder = DriveRecorder("lap")
     with pytest.raises(SimulatorError, match=message):
         drive(STEERS, simulator, recorder=recorder)
     simulator.close()

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from roadworthy.cases import BaseMethod, Case, Requirement, Verdict
-from roadworthy.cases import Drive as AskForDrive
+from roadworthy.cases import RecordDrive as AskForDrive
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.simulators import (
     Controls,
+    DriveLimits,
+    DriveRecorder,
     DrivingSimulator,
-    Limits,
-    Recorder,
     Scenario,
     ScenarioDriver,
     Situation,
@@ -68,7 +68,7 @@ STRAIGHT = callable_model(lambda frames: [Signals(steering=1.0) for _ in frames]
 
 def test_a_drive_records_what_was_true_and_what_was_answered() -> None:
     road = Road(lambda n: {"events": {"line crossing": n == 2}})
-    driven = drive(STRAIGHT, road, limits=Limits(seconds=0.5))
+    driven = drive(STRAIGHT, road, limits=DriveLimits(seconds=0.5))
     assert isinstance(road, DrivingSimulator)
     assert (driven.name, driven.ended, len(driven)) == ("straight", "time over", 6)
     assert driven.events["line crossing"].tolist() == [False, False, True, False, False, False]
@@ -81,24 +81,24 @@ def test_a_drive_records_what_was_true_and_what_was_answered() -> None:
 @pytest.mark.parametrize(
     ("change", "limits", "ended", "rows"),
     [
-        (lambda n: {"events": {"crash": n == 3}}, Limits(), "crash", 4),
+        (lambda n: {"events": {"crash": n == 3}}, DriveLimits(), "crash", 4),
         (
             lambda n: {"events": {"line crossing": n == 2}},
-            Limits(events=("line crossing",)),
+            DriveLimits(events=("line crossing",)),
             "line crossing",
             3,
         ),
-        (lambda n: {"laps": n // 4}, Limits(), "lap complete", 5),
-        (lambda n: {"laps": n // 4}, Limits(laps=2), "2 laps complete", 9),
-        (lambda _: {}, Limits(metres=2.5), "distance driven", 4),
-        (lambda _: {"signals": {"speed": 0.0}}, Limits(standing=0.45), "stopped", 6),
-        (lambda _: {"signals": {"speed": 0.0}}, Limits(standing=0.5), "stopped", 7),
-        (lambda n: {"signals": {"speed": 0.0 if n != 3 else 1.0}}, Limits(standing=0.45), "stopped", 9),
-        (lambda n: {"ended": "out of fuel" if n == 1 else ""}, Limits(), "out of fuel", 2),
+        (lambda n: {"laps": n // 4}, DriveLimits(), "lap complete", 5),
+        (lambda n: {"laps": n // 4}, DriveLimits(laps=2), "2 laps complete", 9),
+        (lambda _: {}, DriveLimits(metres=2.5), "distance driven", 4),
+        (lambda _: {"signals": {"speed": 0.0}}, DriveLimits(standing=0.45), "stopped", 6),
+        (lambda _: {"signals": {"speed": 0.0}}, DriveLimits(standing=0.5), "stopped", 7),
+        (lambda n: {"signals": {"speed": 0.0 if n != 3 else 1.0}}, DriveLimits(standing=0.45), "stopped", 9),
+        (lambda n: {"ended": "out of fuel" if n == 1 else ""}, DriveLimits(), "out of fuel", 2),
     ],
 )
 def test_why_drives_end(
-    change: Callable[[int], dict[str, object]], limits: Limits, ended: str, rows: int
+    change: Callable[[int], dict[str, object]], limits: DriveLimits, ended: str, rows: int
 ) -> None:
     driven = drive(STRAIGHT, Road(change), limits=limits)
     assert (driven.ended, len(driven)) == (ended, rows)
@@ -112,7 +112,7 @@ def test_sectors_are_those_of_the_simulator_and_the_last_step_is_no_sector_of_it
 
 
 def test_without_sectors_a_drive_is_cut_every_hundred_metres() -> None:
-    driven = drive(STRAIGHT, Road(lambda _: {"signals": {"speed": 100.0}}), limits=Limits(seconds=2.1))
+    driven = drive(STRAIGHT, Road(lambda _: {"signals": {"speed": 100.0}}), limits=DriveLimits(seconds=2.1))
     assert driven.sector_names == ("0 m", "100 m", "200 m")
     assert np.bincount(driven.sectors).tolist() == [10, 10, 2]
 
@@ -120,14 +120,14 @@ def test_without_sectors_a_drive_is_cut_every_hundred_metres() -> None:
 def test_a_vehicle_whose_speed_is_not_known_for_a_moment_goes_on() -> None:
     speeds = (10.0, math.nan, 10.0, math.nan, math.nan, 10.0)
     road = Road(lambda n: {"signals": {"speed": speeds[n]}})
-    driven = drive(STRAIGHT, road, limits=Limits(seconds=0.5))
+    driven = drive(STRAIGHT, road, limits=DriveLimits(seconds=0.5))
     # Nothing is added where neither of two speeds is known.
     assert driven.signals["distance"] == pytest.approx([0.0, 1.0, 2.0, 3.0, 3.0, 4.0])
 
 
 def test_situations_in_which_time_stands_are_left_out() -> None:
     road = Road(lambda n: {"time": (0.0, 0.1, 0.1, 0.05, 0.2)[n]})
-    driven = drive(STRAIGHT, road, limits=Limits(seconds=0.2))
+    driven = drive(STRAIGHT, road, limits=DriveLimits(seconds=0.2))
     assert driven.time.tolist() == [0.0, 0.1, 0.2]
     assert driven.notes == ("2 situations left out in which time did not go on",)
 
@@ -142,7 +142,7 @@ def test_a_model_that_sees_earlier_frames_gets_them() -> None:
     frames = [Frame(str(n), np.full((4, 8, 3), n, np.uint8)) for n in range(5)]
     spec = ModelSpec(RegressionOutput(("steering",)), ImageInput(width=8, height=4, history=2))
     moving = callable_model(look, spec=spec, name="moving")
-    drive(moving, Road(lambda n: {"frame": frames[n]}), limits=Limits(seconds=0.3))
+    drive(moving, Road(lambda n: {"frame": frames[n]}), limits=DriveLimits(seconds=0.3))
     assert seen == [[0, 0, 0], [0, 0, 1], [0, 1, 2]]
 
 
@@ -170,13 +170,13 @@ def test_what_was_driven_survives_the_model_and_the_simulator() -> None:
             raise SimulatorError("gone")
         return {}
 
-    recorder = Recorder("lap")
+    recorder = DriveRecorder("lap")
     with pytest.raises(SimulatorError, match="gone"):
         drive(STRAIGHT, Road(dies), recorder=recorder)
     driven = recorder.finished("simulator gone", ["it died"])
     assert (len(driven), driven.ended, driven.notes) == (3, "simulator gone", ("it died",))
     with pytest.raises(InputError, match="nothing was driven"):
-        Recorder("empty").finished("")
+        DriveRecorder("empty").finished("")
 
 
 def test_a_wrong_number_of_answers_is_an_error_of_the_model() -> None:
@@ -208,7 +208,7 @@ def test_pedals() -> None:
 )
 def test_limits_that_make_no_sense(given: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Limits(**given)  # type: ignore[arg-type]
+        DriveLimits(**given)  # type: ignore[arg-type]
 
 
 def test_a_runner_asks_for_drives() -> None:
@@ -216,7 +216,7 @@ def test_a_runner_asks_for_drives() -> None:
         name = "keeps lane"
 
         def cases(self, requirement, data, rng):  # type: ignore[no-untyped-def]
-            scenario = Scenario("world:meadow", {"traffic": 0}, Limits(seconds=0.4))
+            scenario = Scenario("world:meadow", {"traffic": 0}, DriveLimits(seconds=0.4))
             yield Case("meadow", requirement.id, (AskForDrive(scenario),))
 
         def judge(self, case, answers):  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from roadworthy.driving.simulators import Limits, MetaDriveSimulator, drive, open_simulator
+from roadworthy.driving.simulators import DriveLimits, MetaDriveSimulator, drive, open_simulator
 from roadworthy.errors import InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model
@@ -125,7 +125,7 @@ def test_a_drive_to_the_destination(metadrive: type[Environment]) -> None:
 
 def test_steering_to_the_right_leaves_the_road_to_the_right(metadrive: type[Environment]) -> None:
     simulator = MetaDriveSimulator(width=8, height=8)
-    driven = drive(steering(20.0), simulator, limits=Limits(seconds=5.0))
+    driven = drive(steering(20.0), simulator, limits=DriveLimits(seconds=5.0))
     assert driven.ended == "crash"
     assert driven.signals["lane_offset"][-1] > 1.75
     assert driven.signals["steering"][-1] == 20.0
@@ -138,14 +138,14 @@ def test_steering_to_the_right_leaves_the_road_to_the_right(metadrive: type[Envi
 
 
 def test_an_episode_that_a_crash_ended_is_not_driven_on(metadrive: type[Environment]) -> None:
-    driven = drive(steering(20.0), MetaDriveSimulator(width=8, height=8), limits=Limits(events=()))
+    driven = drive(steering(20.0), MetaDriveSimulator(width=8, height=8), limits=DriveLimits(events=()))
     assert (driven.ended, driven.events["crash"].sum()) == ("crash", 1)
 
 
 def test_drives_are_as_long_as_their_limits_say(metadrive: type[Environment]) -> None:
     stands = callable_model(lambda frames: [Signals(steering=0.0, speed=0.0) for _ in frames], name="stands")
     simulator = MetaDriveSimulator(width=4, height=4)
-    driven = drive(stands, simulator, limits=Limits(seconds=101.0, standing=200.0))
+    driven = drive(stands, simulator, limits=DriveLimits(seconds=101.0, standing=200.0))
     assert (driven.ended, len(driven)) == ("time over", 1011)
 
 

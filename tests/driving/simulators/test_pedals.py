@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import compute
-from roadworthy.driving.simulators import Controls, Limits, WorldSimulator, drive
+from roadworthy.driving.simulators import Controls, DriveLimits, WorldSimulator, drive
 from roadworthy.driving.simulators.world import Foot
 from roadworthy.frames import Signals
 from roadworthy.models import callable_model
@@ -86,7 +86,7 @@ def test_a_model_that_answers_throttle_has_its_foot_on_the_pedal() -> None:
     full = callable_model(
         lambda frames: [Signals(steering=0.0, speed=3.0, throttle=1.0) for _ in frames], name="full throttle"
     )
-    driven = drive(full, WorldSimulator("meadow", traffic=0), limits=Limits(seconds=1.0))
+    driven = drive(full, WorldSimulator("meadow", traffic=0), limits=DriveLimits(seconds=1.0))
     np.testing.assert_allclose(driven.signals["throttle"][1:], 1.0)
     np.testing.assert_allclose(driven.signals["acceleration"][1:], 2.5)
     np.testing.assert_allclose(np.diff(driven.signals["speed"]), 2.5 / 15)
@@ -96,7 +96,7 @@ def test_the_vehicle_does_what_its_pedals_say() -> None:
     restless = np.random.default_rng(1).normal(9.0, 5.0, 61).tolist()
     wishes = iter(restless)
     model = callable_model(lambda frames: [Signals(speed=next(wishes)) for _ in frames], name="restless")
-    driven = drive(model, WorldSimulator("meadow", traffic=0), limits=Limits(seconds=4.0))
+    driven = drive(model, WorldSimulator("meadow", traffic=0), limits=DriveLimits(seconds=4.0))
     signals = driven.signals
     assert signals["brake"].any()
     np.testing.assert_allclose(np.diff(signals["speed"]) * 15, signals["acceleration"][1:], atol=1e-9)

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from roadworthy.driving.simulators import Controls, Limits, Recorder, UdacitySimulator, drive, open_simulator
+from roadworthy.driving.simulators import (
+    Controls,
+    DriveLimits,
+    DriveRecorder,
+    UdacitySimulator,
+    drive,
+    open_simulator,
+)
 from roadworthy.driving.simulators import _udacity_wire as packets
 from roadworthy.driving.simulators._remote import number
 from roadworthy.driving.simulators.udacity import read_telemetry
@@ -117,9 +124,9 @@ def simulator() -> Iterator[UdacitySimulator]:
     one.close()
 
 
-def rows(count: int) -> Limits:
+def rows(count: int) -> DriveLimits:
     """Return limits after which so many rows are recorded: 10 m/s and 1 m a row in these games."""
-    return Limits(metres=float(count - 1), laps=None)
+    return DriveLimits(metres=float(count - 1), laps=None)
 
 
 def metres(number: int) -> dict[str, str]:
@@ -174,7 +181,7 @@ def test_selforacle_and_thirdeye_tell_sectors_crashes_and_laps(simulator: Udacit
         }
 
     Game(simulator.address, fields)
-    driven = drive(STEERS, simulator, limits=Limits(events=()))
+    driven = drive(STEERS, simulator, limits=DriveLimits(events=()))
     assert driven.ended == "lap complete"
     assert driven.sector_names == ("waypoint 0", "waypoint 1", "waypoint 2", "waypoint 3")
     assert np.flatnonzero(driven.events["crash"]).tolist() == [8]
@@ -288,7 +295,7 @@ def test_what_cannot_be_mended_ends_the_drive_and_the_recording_survives(
     trouble: dict[int, str], message: str
 ) -> None:
     simulator = UdacitySimulator("127.0.0.1:0", wait=1.5, stall=0.5 if trouble == {3: "stall"} else 5.0)
-    recorder = Recorder("lap")
+    recorder = DriveRecorder("lap")
     try:
         Game(simulator.address, metres, trouble=trouble)
         with pytest.raises(SimulatorError, match=message):

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from roadworthy.driving.metrics import CATALOGUE, availability
-from roadworthy.driving.simulators import Controls, Limits, WorldSimulator, drive, world_sectors
+from roadworthy.driving.simulators import Controls, DriveLimits, WorldSimulator, drive, world_sectors
 from roadworthy.errors import InputError, SceneError
 from roadworthy.frames import Signals
 from roadworthy.models import Truth, callable_model
-from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, Thing, track
+from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, WorldObject, track
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.simulation import EGO_HALF_WIDTH
 from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH
 
 
 def test_the_careful_driver_drives_cleanly_through_the_town() -> None:
-    driven = drive(Truth(), WorldSimulator("town"), limits=Limits(seconds=6.0))
+    driven = drive(Truth(), WorldSimulator("town"), limits=DriveLimits(seconds=6.0))
     assert driven.ended == "time over"
     for event in ("crash", "collision", "line crossing"):
         assert not driven.events[event].any()
@@ -33,7 +33,7 @@ def test_the_careful_driver_drives_cleanly_through_the_town() -> None:
 
 def test_nearly_every_metric_can_be_computed() -> None:
     # In traffic 5 somebody is always ahead.
-    driven = drive(Truth(), WorldSimulator("town", traffic=5.0), limits=Limits(seconds=4.0))
+    driven = drive(Truth(), WorldSimulator("town", traffic=5.0), limits=DriveLimits(seconds=4.0))
     missing = {name for name, what in availability(driven).items() if what is not None}
     assert missing == {"RA(LC)", "RT(LC)"}  # there are no signs that ask for a lane change
     assert len(CATALOGUE) == 127
@@ -85,7 +85,7 @@ def test_leaving_the_road_is_a_crash_and_no_collision() -> None:
     assert crossed < crashed == len(driven) - 1
 
 
-def _beside(simulator: WorldSimulator, *actors: Thing) -> None:
+def _beside(simulator: WorldSimulator, *actors: WorldObject) -> None:
     """Put actors into the present scene."""
     now = simulator._now
     assert now is not None
@@ -97,9 +97,9 @@ def _beside(simulator: WorldSimulator, *actors: Thing) -> None:
 def test_headway_is_measured_from_bumper_to_bumper_and_the_lead_speed_is_the_real_one() -> None:
     simulator = WorldSimulator("meadow", traffic=0)
     simulator.reset()
-    _beside(simulator, Thing(60_000, "vehicle", 40.0, 1.75, kind="car", speed=6.0))
+    _beside(simulator, WorldObject(60_000, "vehicle", 40.0, 1.75, kind="car", speed=6.0))
     situation = simulator.step(Controls(0.0, 6.0))
-    lead = Thing(60_000, "vehicle", 40.0, 1.75, kind="car")
+    lead = WorldObject(60_000, "vehicle", 40.0, 1.75, kind="car")
     length = mesh_of(lead, near=True).footprint[0]
     driven = situation.signals["distance"]
     assert situation.signals["headway"] == pytest.approx(40 + 6 / 15 - driven - 3.5 - length / 2, abs=0.02)
@@ -111,8 +111,8 @@ def test_headway_is_measured_from_bumper_to_bumper_and_the_lead_speed_is_the_rea
 def test_the_nearest_vehicle_that_drives_our_way_is_the_lead() -> None:
     simulator = WorldSimulator("meadow", traffic=0)
     assert simulator.reset().signals["lane"] == 2  # from left to right; on the left they come towards us
-    near, far = (Thing(60_000 + s, "vehicle", s, 1.75, kind="car", speed=6.0) for s in (40, 60))
-    oncoming = Thing(60_099, "vehicle", 20.0, 1.75, yaw=math.pi, kind="car", speed=1.0)
+    near, far = (WorldObject(60_000 + s, "vehicle", s, 1.75, kind="car", speed=6.0) for s in (40, 60))
+    oncoming = WorldObject(60_099, "vehicle", 20.0, 1.75, yaw=math.pi, kind="car", speed=1.0)
     headways = []
     for actors in ((near, far), (far, near), (near,), (oncoming, near)):
         simulator.reset()
@@ -136,7 +136,7 @@ def test_the_nearest_vehicle_that_drives_our_way_is_the_lead() -> None:
 def test_a_hazard_is_what_the_careful_driver_slows_down_for(ahead: float, element: str, hazard: bool) -> None:
     simulator = WorldSimulator("meadow", traffic=0)
     simulator.reset()
-    _beside(simulator, Thing(60_000, element, ahead, 1.75, speed=0.0))
+    _beside(simulator, WorldObject(60_000, element, ahead, 1.75, speed=0.0))
     assert simulator.step(Controls(0.0, 8.0)).events["hazard"] == hazard
 
 
@@ -158,7 +158,7 @@ def test_a_sign_is_obeyed_at_the_speed_that_it_leaves() -> None:
 def test_touching_somebody_is_a_collision_and_passing_by_is_none() -> None:
     simulator = WorldSimulator("meadow", traffic=0)
     simulator.reset()
-    _beside(simulator, Thing(60_000, "vehicle", 20.0, -1.75, yaw=math.pi, kind="car", speed=8.0))
+    _beside(simulator, WorldObject(60_000, "vehicle", 20.0, -1.75, yaw=math.pi, kind="car", speed=8.0))
     nearest = math.inf
     for _ in range(30):
         situation = simulator.step(Controls(situation_steering(simulator), 8.0))
@@ -166,7 +166,7 @@ def test_touching_somebody_is_a_collision_and_passing_by_is_none() -> None:
         nearest = min(nearest, situation.signals["vehicle_distance"])
     assert nearest == pytest.approx(3.5 - 1.8, abs=0.25)
     simulator.reset()
-    _beside(simulator, Thing(60_000, "pedestrian", 12.0, 1.75))
+    _beside(simulator, WorldObject(60_000, "pedestrian", 12.0, 1.75))
     for _ in range(40):
         situation = simulator.step(Controls(0.0, 10.0))
         if situation.events["collision"]:
@@ -192,7 +192,7 @@ def test_sectors_are_of_equal_length_near_a_hundred_metres(name: str) -> None:
 def test_drives_of_different_models_have_the_same_sectors() -> None:
     slow = callable_model(lambda frames: [Signals(speed=7.0) for _ in frames], name="slow")
     simulator = WorldSimulator("meadow", traffic=0, fps=3.0)
-    drives = [drive(system, simulator, limits=Limits(metres=250.0)) for system in (Truth(), slow)]
+    drives = [drive(system, simulator, limits=DriveLimits(metres=250.0)) for system in (Truth(), slow)]
     assert drives[0].sector_names == drives[1].sector_names == ("meadow-01", "meadow-02", "meadow-03")
     for one in drives:
         first = one.signals["distance"][np.flatnonzero(one.sectors == 1)[0]]
@@ -223,7 +223,9 @@ def test_a_piece_in_which_the_drive_starts_and_ends_has_two_names(start: float) 
 def test_the_same_seed_drives_the_same_drive() -> None:
     drives = [
         drive(
-            Truth(), WorldSimulator("town", seed=3, weather="rain", time="night"), limits=Limits(seconds=1.0)
+            Truth(),
+            WorldSimulator("town", seed=3, weather="rain", time="night"),
+            limits=DriveLimits(seconds=1.0),
         )
         for _ in range(2)
     ]

@@ -113,7 +113,7 @@ class _Wire:
 
 def _donkey_wire(folder: Path) -> None:
     from roadworthy.driving.simulators.donkey import DonkeySimulator
-    from roadworthy.driving.simulators.protocol import Controls
+    from roadworthy.driving.simulators.loop import Controls
 
     simulator: Any = DonkeySimulator(settle=0.0, half_lane=1.0, max_offset=8.0)
     simulator._client = _Wire((folder / "wire.txt").read_bytes().split(b"\n"))

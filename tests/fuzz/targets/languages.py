@@ -77,13 +77,13 @@ def _bbsl(folder: Path) -> None:
 
 
 def _bindings(folder: Path) -> None:
-    from roadworthy.bbsl.binding_files import load_bindings
+    from roadworthy.bbsl.bindings import load_bindings
 
     load_bindings(folder / "bindings.yaml")
 
 
 def _bbsl_suite(folder: Path) -> None:
-    from roadworthy.bbsl.testing.suites import load_suite
+    from roadworthy.bbsl.testing.tables import load_suite
 
     load_suite(folder / "tests.yaml")
 

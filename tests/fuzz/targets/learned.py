@@ -53,7 +53,7 @@ def _checkpoint(name: str) -> Any:
 
 def _answered(folder: Path) -> None:
     from roadworthy._http import UnusableAnswer
-    from roadworthy.transforms.engines.pictures import Fit
+    from roadworthy.transforms.engines.backend import Fit
     from roadworthy.transforms.engines.services import Service
 
     service = Service("paint", "http://127.0.0.1:9", answer="data.0.b64_json")
@@ -122,7 +122,7 @@ def _vgg19(folder: Path) -> None:
 
 def _pipeline(folder: Path) -> None:
     """Look whether the folder of a diffusion pipeline is whole; opening it is up to diffusers."""
-    from roadworthy.transforms.engines.pipelines import _missing_parts
+    from roadworthy.transforms.engines.commands import _missing_parts
 
     assert "unet" not in _missing_parts(folder)
 

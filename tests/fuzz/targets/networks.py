@@ -62,9 +62,9 @@ def _weights(name: str) -> Any:
 
 
 def _coverage(folder: Path) -> None:
-    from roadworthy.coverage.measuring import Measured
+    from roadworthy.coverage.measuring import CoverageMeasurement
 
-    Measured.load(folder / "state.npz")
+    CoverageMeasurement.load(folder / "state.npz")
 
 
 def _darknet(folder: Path) -> None:

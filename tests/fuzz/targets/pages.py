@@ -82,7 +82,7 @@ def _rules_result(folder: Path) -> None:
 
 def _remade(folder: Path) -> None:
     from roadworthy._files import naming, read_json
-    from roadworthy.coverage.search.remade import Remade
+    from roadworthy.coverage.search.trials import Remade
 
     file = folder / "image.json"
     document = read_json(file)

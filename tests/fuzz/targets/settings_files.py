@@ -43,13 +43,13 @@ def _description(folder: Path) -> None:
 
 
 def _domain(folder: Path) -> None:
-    from roadworthy.coverage.functional.declaration import OperatingDomain
+    from roadworthy.coverage.functional import OperatingDomain
 
     OperatingDomain.load(folder / "domain.yaml")
 
 
 def _metric_settings(folder: Path) -> None:
-    from roadworthy.driving.metrics.settings import MetricSettings
+    from roadworthy.driving.metrics.catalogue import MetricSettings
 
     MetricSettings.load(folder / "settings.yaml")
 

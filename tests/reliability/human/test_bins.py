@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import Bins, Originals, read_bins
+from roadworthy.reliability.human import Bins, UnchangedAccuracy, read_bins
 
 HEADER = "IQA,Accuracy,Count,Num_Accs\n"
 
@@ -111,4 +111,4 @@ def test_wider_intervals() -> None:
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.01, float("nan")])
 def test_bad_shares_on_originals(share: float) -> None:
     with pytest.raises(InputError, match="above 0 and up to 1"):
-        Originals(share)
+        UnchangedAccuracy(share)

@@ -7,7 +7,14 @@ import pytest
 from scipy.stats import binom
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import RULES, Bins, Originals, SimulatedHumans, estimate_threshold, recovery
+from roadworthy.reliability.human import (
+    RULES,
+    Bins,
+    SimulatedHumans,
+    UnchangedAccuracy,
+    estimate_threshold,
+    recovery,
+)
 
 EDGES = np.round(np.arange(1, 101) / 100, 2)
 STEP = float("inf")
@@ -16,7 +23,7 @@ STEP = float("inf")
 def exact(shares: np.ndarray, count: int = 1000, requirement: str = "correctness") -> Bins:
     kept = np.rint(shares * count).astype(int)
     counts = np.full(100, count)
-    return Bins("frost", requirement, EDGES, counts, kept, Originals(0.97))  # type: ignore[arg-type]
+    return Bins("frost", requirement, EDGES, counts, kept, UnchangedAccuracy(0.97))  # type: ignore[arg-type]
 
 
 def test_without_noise_the_threshold_is_where_the_drop_is_significant() -> None:
@@ -106,7 +113,7 @@ def test_an_unstable_threshold_says_so() -> None:
 )
 def test_too_few_intervals(count: int, message: str) -> None:
     bins = Bins(
-        "frost", "correctness", EDGES[:count], np.full(count, 20), np.full(count, 19), Originals(0.97)
+        "frost", "correctness", EDGES[:count], np.full(count, 20), np.full(count, 19), UnchangedAccuracy(0.97)
     )
     with pytest.raises(InputError, match=message):
         estimate_threshold(bins)
@@ -114,7 +121,7 @@ def test_too_few_intervals(count: int, message: str) -> None:
 
 def test_fewer_answers_than_an_interval_needs() -> None:
     changes = np.repeat(EDGES - 0.005, 10)
-    bins = Bins.counted("frost", "correctness", changes, np.ones(1000), Originals(0.97))
+    bins = Bins.counted("frost", "correctness", changes, np.ones(1000), UnchangedAccuracy(0.97))
     with pytest.raises(InputError, match="with more than 10 answers each, got 0"):
         estimate_threshold(bins)
 
@@ -123,7 +130,7 @@ def test_no_originals() -> None:
     bins = dataclasses.replace(exact(np.full(100, 0.97)), originals=None)
     with pytest.raises(InputError, match="give the share, such as"):
         estimate_threshold(bins)
-    assert estimate_threshold(bins, originals=Originals(0.97), samples=0).baseline == 0.97
+    assert estimate_threshold(bins, originals=UnchangedAccuracy(0.97), samples=0).baseline == 0.97
     # t_p is measured against changed images, so it needs none.
     estimate_threshold(dataclasses.replace(bins, requirement="prediction"), samples=0)
 
@@ -139,7 +146,7 @@ def test_bad_settings() -> None:
 def test_one_slip_is_no_drop_where_nobody_was_wrong_about_a_few_originals() -> None:
     kept = np.full(100, 20)
     kept[[30, 31]] = 19
-    bins = Bins("frost", "correctness", EDGES, np.full(100, 20), kept, Originals(1.0, 60))
+    bins = Bins("frost", "correctness", EDGES, np.full(100, 20), kept, UnchangedAccuracy(1.0, 60))
     found = estimate_threshold(bins, samples=100)
     assert found.baseline == pytest.approx(1 - 0.5 / 60)
     assert not found.found

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from roadworthy.errors import RuleError
-from roadworthy.rules.language.outcomes import Outcome, read_outcome
-from roadworthy.rules.language.words import analysed
+from roadworthy.rules.language.nouns import analysed
+from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
 
 
-def read(text: str) -> Outcome:
+def read(text: str) -> ExpectedOutcome:
     return read_outcome(analysed(text))
 
 

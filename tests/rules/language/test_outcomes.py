@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import Expectation, Output, Quantity
+from roadworthy.rules.language.nouns import analysed
 from roadworthy.rules.language.outcome_words import LEXICON, base_form
-from roadworthy.rules.language.outcomes import Outcome, read_outcome
-from roadworthy.rules.language.words import analysed
+from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
 
 
-def read(text: str, **options: object) -> Outcome:
+def read(text: str, **options: object) -> ExpectedOutcome:
     return read_outcome(analysed(text), **options)  # type: ignore[arg-type]
 
 

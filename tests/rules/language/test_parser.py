@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError, RuleError
-from roadworthy.rules import Change, parse, read_rules
-from roadworthy.rules.language.words import analysed
+from roadworthy.rules import SceneChange, parse, read_rules
+from roadworthy.rules.language.nouns import analysed
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "rules"
 CORPUS = Path(__file__).parents[1] / "corpus" / "development.yaml"
 
 
-def change_of(text: str) -> Change:
+def change_of(text: str) -> SceneChange:
     """Return the only change of a condition."""
     (block,) = parse(f"If {text}, the ego-vehicle should slow down.").blocks
     (change,) = block.changes
@@ -29,34 +29,37 @@ def test_the_papers_rules() -> None:
     rules = {one.id: parse(one.text) for one in read_rules(EXAMPLES / "paper.rules")}
     assert set(rules) == {"R1", "R2", "R3", "R4", "R5", "R6", "R7", "CR1", "CR2", "CR3"}
     first = rules["R1"].blocks[0].changes[0]
-    assert first == Change("add", "pedestrian", position="on", reference="sidewalk")
+    assert first == SceneChange("add", "pedestrian", position="on", reference="sidewalk")
     assert rules["R2"].blocks[0].changes[0].properties == {"type": "speed limit"}
     assert rules["R3"].blocks[0].expectation.formula == "(x1 - x2)/x1 >= 30%"
-    assert rules["R4"].blocks[1].changes[0] == Change(
+    assert rules["R4"].blocks[1].changes[0] == SceneChange(
         "add", "pedestrian", position="on", reference="sidewalk", comparative="closer"
     )
-    assert rules["R5"].blocks[0].changes == (Change("remove", "line"),)
+    assert rules["R5"].blocks[0].changes == (SceneChange("remove", "line"),)
     assert rules["R5"].blocks[0].expectation.output == "steering"
-    assert rules["R6"].blocks[0].changes == (Change("replace", "building", replacement="tree"),)
-    assert rules["R7"].blocks[0].changes == (Change("replace", "time", replacement="night"),)
+    assert rules["R6"].blocks[0].changes == (SceneChange("replace", "building", replacement="tree"),)
+    assert rules["R7"].blocks[0].changes == (SceneChange("replace", "time", replacement="night"),)
     assert len(rules["CR2"].blocks[0].changes) == 2
 
 
 @pytest.mark.parametrize(
     ("condition", "change"),
     [
-        ("there is a cyclist", Change("add", "bicyclist")),
-        ("there is a car in front of you", Change("add", "vehicle", {"type": "car"}, "front", "ego-vehicle")),
-        ("the weather changes to rain", Change("replace", "weather", replacement="rainy")),
-        ("a red traffic light appears", Change("add", "traffic light", {"color": "red"})),
-        ("it is a rainy day", Change("replace", "weather", replacement="rainy")),
+        ("there is a cyclist", SceneChange("add", "bicyclist")),
+        (
+            "there is a car in front of you",
+            SceneChange("add", "vehicle", {"type": "car"}, "front", "ego-vehicle"),
+        ),
+        ("the weather changes to rain", SceneChange("replace", "weather", replacement="rainy")),
+        ("a red traffic light appears", SceneChange("add", "traffic light", {"color": "red"})),
+        ("it is a rainy day", SceneChange("replace", "weather", replacement="rainy")),
         (
             "the light turns red",
-            Change("replace", "traffic light", {"color": "red"}, replacement="traffic light"),
+            SceneChange("replace", "traffic light", {"color": "red"}, replacement="traffic light"),
         ),
         (
             "a white car is replaced with a black car",
-            Change(
+            SceneChange(
                 "replace",
                 "vehicle",
                 {"type": "car", "color": "black"},
@@ -66,15 +69,15 @@ def test_the_papers_rules() -> None:
         ),
         (
             "a tram stands in the left lane",
-            Change(
+            SceneChange(
                 "add", "vehicle", {"type": "tram"}, "in", "lane", reference_properties={"position": "left"}
             ),
         ),
-        ("the lane markings are no longer there", Change("remove", "line")),
-        ("it rains heavily", Change("replace", "weather", {"level": "heavy"}, replacement="rainy")),
+        ("the lane markings are no longer there", SceneChange("remove", "line")),
+        ("it rains heavily", SceneChange("replace", "weather", {"level": "heavy"}, replacement="rainy")),
     ],
 )
-def test_conditions(condition: str, change: Change) -> None:
+def test_conditions(condition: str, change: SceneChange) -> None:
     assert change_of(condition) == change
 
 

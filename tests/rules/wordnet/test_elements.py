@@ -6,8 +6,8 @@ import pytest
 from roadworthy.errors import InputError
 from roadworthy.ontology import Ontology, ontology, use_ontology
 from roadworthy.rules.wordnet import ElementMatch, is_kind_of, match_element, nearest, nearest_elements
+from roadworthy.rules.wordnet.elements import ALSO, NEVER, SIDE_MEANINGS, USUAL, WIDE
 from roadworthy.rules.wordnet.lexicon import letter_of, lexicon
-from roadworthy.rules.wordnet.reach import ALSO, NEVER, SIDE_MEANINGS, USUAL, WIDE
 
 REFUSED = "refused"
 

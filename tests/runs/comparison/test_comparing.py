@@ -13,7 +13,16 @@ import pytest
 from scipy.stats import binomtest
 
 from roadworthy._files import file_name
-from roadworthy.cases import Acceptance, Case, Drive, Requirement, Scalar, Status, Verdict, conclude_rate
+from roadworthy.cases import (
+    Acceptance,
+    Case,
+    RecordDrive,
+    Requirement,
+    Scalar,
+    Status,
+    Verdict,
+    conclude_rate,
+)
 from roadworthy.errors import InputError
 from roadworthy.runs.comparison import Comparison, Difference, compare
 from roadworthy.runs.comparison import ComparisonVerdict as Found
@@ -40,7 +49,7 @@ def stored(
         folder / "runs" / id / file_name(system), requirement, system=system, images=folder / "images"
     ) as store:
         for name, judged, parameters in cases:
-            case = Case(name, id, (Drive("-"),), parameters)
+            case = Case(name, id, (RecordDrive("-"),), parameters)
             if isinstance(judged, str):
                 verdict = Verdict(name, id, Status(judged), reason=f"{judged} because")
             else:

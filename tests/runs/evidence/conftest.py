@@ -9,7 +9,7 @@ import pytest
 from roadworthy.cases import (
     Acceptance,
     Case,
-    Drive,
+    RecordDrive,
     Requirement,
     Severity,
     Verdict,
@@ -62,7 +62,7 @@ def stored(make_run: Callable[..., Path]) -> StoredRun:
 def _judged(
     requirement: Requirement, system: str, number: int, rng: np.random.Generator
 ) -> tuple[Case, Verdict, list[np.ndarray]]:
-    asks = (Drive("-"),)
+    asks = (RecordDrive("-"),)
     if requirement is ROTATION:
         angle = 3 * (number % 10 + 1)
         case = Case(f"try {number}", requirement.id, asks, {"transform": f"rotation(angle={angle})"})

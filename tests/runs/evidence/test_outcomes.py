@@ -10,8 +10,8 @@ import pytest
 from roadworthy.cases import (
     Acceptance,
     Case,
-    Drive,
     OutcomeStatus,
+    RecordDrive,
     Requirement,
     Status,
     Verdict,
@@ -27,7 +27,7 @@ def _run(folder: Path, method: str, failing: int, told: OutcomeStatus | None) ->
     requirement = Requirement("R1", "It holds", method, acceptance=Acceptance(0.1))
     with RunStore(folder, requirement, system="net") as store:
         for number in range(40):
-            case = Case(f"f{number}", "R1", (Drive("-"),))
+            case = Case(f"f{number}", "R1", (RecordDrive("-"),))
             store.append(case, Verdict.from_margin(case, -1.0 if number < failing else 1.0))
     outcome = conclude_rate(requirement, read_verdicts(folder))
     store.conclude(outcome if told is None else replace(outcome, status=told))

@@ -5,7 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.cases import Acceptance, Case, Drive, Requirement, Scalar, Severity, Verdict, conclude_rate
+from roadworthy.cases import (
+    Acceptance,
+    Case,
+    RecordDrive,
+    Requirement,
+    Scalar,
+    Severity,
+    Verdict,
+    conclude_rate,
+)
 from roadworthy.runs.store import RunStore, StoredRun, read_verdicts
 
 RAIN = Requirement(
@@ -31,10 +40,12 @@ def stored(tmp_path: Path) -> StoredRun:
             for number in range(9):
                 images = [rng.integers(0, 255, (40, 80, 3), np.uint8) for _ in range(2)]
                 if requirement is RAIN:
-                    case = Case(f"f{number}", "R1", (Drive("-"),), {"change.1": "rain(amount=1)", "seed": 3})
+                    case = Case(
+                        f"f{number}", "R1", (RecordDrive("-"),), {"change.1": "rain(amount=1)", "seed": 3}
+                    )
                     verdict = Verdict.from_margin(case, -1.0 - number if number % 3 == 0 else 1.0)
                 else:
-                    case = Case(f"f#{number}", "S1", (Drive("-"),), {"object": number})
+                    case = Case(f"f#{number}", "S1", (RecordDrive("-"),), {"object": number})
                     corners = {"truth.x1": 8.0, "truth.y1": 10.0, "truth.x2": 24.0, "truth.y2": 30.0}
                     measures: dict[str, Scalar] = {"expected": "stop", **corners}
                     margin = -float("inf") if number == 4 else 2.0

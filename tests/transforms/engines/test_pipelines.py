@@ -16,7 +16,7 @@ import pytest
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import read_engines, transform_for
-from roadworthy.transforms.engines import pipelines
+from roadworthy.transforms.engines import commands as pipelines
 from roadworthy.transforms.operations import ReplaceOperation
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "engines" / "pipeline.yaml"

@@ -20,7 +20,7 @@ from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.transforms import Keeps, make_transform, read_engines, transform_for
 from roadworthy.transforms.learned import LearnedEngine
 from roadworthy.transforms.learned.card import EngineCard, sha256_of
-from roadworthy.transforms.learned.engine import Network
+from roadworthy.transforms.learned.engine import NetworkBackend
 from roadworthy.transforms.learned.network import EngineNetwork, channel_table
 from roadworthy.transforms.operations import (
     AddOperation,
@@ -186,7 +186,7 @@ class TestSynthesis:
         engine = LearnedEngine.open(colours)
         changed = engine.transform(LINES)(road.replace(labels=labels), 1, measure=False)
         assert changed.labels is not None
-        assert isinstance(engine.backend, Network)
+        assert isinstance(engine.backend, NetworkBackend)
         assert engine.backend.unseen(changed.labels) == {"terrain": 64}
         # Void is what it sees as void anyway.
         blank = LabelMap(np.zeros((4, 4), np.uint8), ("void", "road"))

@@ -17,7 +17,7 @@ from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
 from roadworthy.transforms import compose, make_transform, parse_transform
 from roadworthy.transforms.objects import Add, CutOut, Gallery
-from roadworthy.world import Camera, Scene, Thing, frame_of, track
+from roadworthy.world import Camera, Scene, WorldObject, frame_of, track
 
 Street = Callable[..., Frame]
 CAMERA = Camera(320, 160)
@@ -112,7 +112,7 @@ def test_it_is_as_large_as_the_worlds_own(distance: float, known: str) -> None:
     assert np.median(overlaps) > 0.5
 
 
-def _same_person(scene: Scene, note: Mapping[str, Any]) -> Thing:
+def _same_person(scene: Scene, note: Mapping[str, Any]) -> WorldObject:
     left, _, right, bottom = note["box"]
     view, projection = scene.view(CAMERA), CAMERA.projection()
     across = ((left + right) / 2 - 0.5 - projection.centre[0]) / projection.focal
@@ -120,7 +120,7 @@ def _same_person(scene: Scene, note: Mapping[str, Any]) -> Thing:
     ray = np.array([across, down, 1.0]) @ view.rotation
     x, y, _ = view.origin + float(note["distance"]) * ray
     s, d = scene.track.locate(float(x), float(y), near=scene.s)
-    return Thing(30_000, "pedestrian", s, d, look=int(str(note["cut_out"]).rpartition("-")[2]))
+    return WorldObject(30_000, "pedestrian", s, d, look=int(str(note["cut_out"]).rpartition("-")[2]))
 
 
 def _height(mask: np.ndarray) -> float:

@@ -11,8 +11,8 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.transforms import make_transform
 from roadworthy.transforms.objects import CutOut
 from roadworthy.transforms.objects.compositing import composited, haze_of, look_of
-from roadworthy.transforms.objects.placement import Place
-from roadworthy.transforms.objects.surroundings import Surroundings
+from roadworthy.transforms.objects.placement import CutOutPlace
+from roadworthy.transforms.objects.surroundings import GroundSurroundings
 from roadworthy.world import Camera, Conditions, frame_of, make_scene
 
 Street = Callable[..., Frame]
@@ -29,12 +29,12 @@ def cut_out(color: tuple[int, int, int] = (120, 60, 60), **details: object) -> C
 
 def place(
     one: CutOut, window: tuple[int, int, int, int] = (200, 60, 216, 100), distance: float = 10.0
-) -> Place:
-    return Place(one, False, window, (window[0], window[2]), distance, "right")
+) -> CutOutPlace:
+    return CutOutPlace(one, False, window, (window[0], window[2]), distance, "right")
 
 
-def put(frame: Frame, where: Place, seed: int = 0) -> Frame:
-    return composited(Surroundings(frame), where, np.random.default_rng(seed)).frame
+def put(frame: Frame, where: CutOutPlace, seed: int = 0) -> Frame:
+    return composited(GroundSurroundings(frame), where, np.random.default_rng(seed)).frame
 
 
 def changed(before: Frame, after: Frame) -> np.ndarray:
@@ -233,7 +233,7 @@ def test_fog_hides_what_is_added_as_it_hides_the_rest(level: str) -> None:
     scene = make_scene("meadow", s=100, seed=1, conditions=Conditions("foggy", level))
     # Without depth, so that the ground does not hide what is put there at a distance that is not its own.
     frame = frame_of(scene, Camera(480, 240)).replace(depth=None)
-    haze = haze_of(Surroundings(frame))
+    haze = haze_of(GroundSurroundings(frame))
     assert haze is not None
     # The world's own density of the haze.
     assert haze.density == pytest.approx(scene.conditions.light.density, rel=0.5)
@@ -248,8 +248,8 @@ def test_fog_hides_what_is_added_as_it_hides_the_rest(level: str) -> None:
 
 
 def test_clear_frames_have_no_haze(street: Street) -> None:
-    assert haze_of(Surroundings(street())) is None
-    assert haze_of(Surroundings(street().replace(metadata={"weather": "foggy"}))) is None
+    assert haze_of(GroundSurroundings(street())) is None
+    assert haze_of(GroundSurroundings(street().replace(metadata={"weather": "foggy"}))) is None
 
 
 def test_parts_get_their_own_class(street: Street) -> None:

@@ -12,7 +12,7 @@ import pytest
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.objects import Gallery, harvest
-from roadworthy.world import Camera, Conditions, Scene, Thing, frame_of, track
+from roadworthy.world import Camera, Conditions, Scene, WorldObject, frame_of, track
 
 Street = Callable[..., Frame]
 WithThing = Callable[[Frame, str, tuple[int, int, int, int]], Frame]
@@ -20,7 +20,7 @@ WithThing = Callable[[Frame, str, tuple[int, int, int, int]], Frame]
 
 def person_ahead(**known: object) -> Frame:
     """A frame of the world with one person, large and alone, on the road."""
-    person = Thing(77, "pedestrian", s=107.5, d=1.0, look=5)
+    person = WorldObject(77, "pedestrian", s=107.5, d=1.0, look=5)
     scene = Scene(track("meadow"), s=100, actors=(person,), conditions=Conditions("cloudy"))
     return frame_of(scene, Camera(640, 320)).replace(**known)
 

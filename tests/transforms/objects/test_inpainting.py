@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
-from roadworthy.transforms.objects.completion import completed
 from roadworthy.transforms.objects.inpainting import Gap, base_of, filled
+from roadworthy.transforms.objects.remove import completed
 from roadworthy.transforms.perspective import Perspective
 
 CLASSES = ("void", "road", "line", "sky", "building", "sidewalk", "vehicle", "pole", "terrain")

@@ -13,9 +13,9 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.objects import CutOut
-from roadworthy.transforms.objects.placement import Place, Views, find_place
+from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import Draws, Request, allowed_ground, plan_of
-from roadworthy.transforms.objects.surroundings import OCCUPYING, Surroundings
+from roadworthy.transforms.objects.surroundings import OCCUPYING, GroundSurroundings
 from roadworthy.transforms.perspective import ROAD
 
 Street = Callable[..., Frame]
@@ -32,17 +32,17 @@ def thing(element: str = "pedestrian", height: float = 1.7, wide: float = 0.4, *
     return (CutOut(f"{element}-{details}", element, **known),)  # type: ignore[arg-type]
 
 
-def placed(frame: Frame, request: Request, chance: Draws = MIDDLE, *things: Views) -> Place:
-    return find_place(Surroundings(frame), things or (thing(request.element),), request, chance)
+def placed(frame: Frame, request: Request, chance: Draws = MIDDLE, *things: Views) -> CutOutPlace:
+    return find_place(GroundSurroundings(frame), things or (thing(request.element),), request, chance)
 
 
-def classes_under(frame: Frame, place: Place) -> set[str]:
+def classes_under(frame: Frame, place: CutOutPlace) -> set[str]:
     assert frame.labels is not None
     ids = frame.labels.ids[place.window[3] - 1][slice(*place.foot)]
     return {frame.labels.classes[index] for index in np.unique(ids)}
 
 
-def metres_right(place: Place, column: float) -> float:
+def metres_right(place: CutOutPlace, column: float) -> float:
     """How far to the right of the street's middle a column is, in the row of a place."""
     return (column - CENTRE) * CAMERA / (place.window[3] - HORIZON)
 
@@ -203,7 +203,7 @@ def test_people_in_the_world_stand_where_people_can(known: str) -> None:
 
 def test_relations_to_things(street: Street, with_thing: WithThing) -> None:
     frame = with_thing(street(), "vehicle", (130, 80, 190, 106))
-    distance = Surroundings(frame).view.distance(106)
+    distance = GroundSurroundings(frame).view.distance(106)
     before = placed(frame, Request("pedestrian", "in front of", "vehicle"))
     assert before.distance < distance - 0.7
     assert 130 <= sum(before.foot) / 2 <= 190
@@ -251,7 +251,7 @@ def test_on_the_right_hand_side_of_the_road_the_left_lane_is_oncoming(street: St
     across = (columns - 240) * CAMERA / np.maximum(rows - HORIZON, 1e-3) + 1.75
     ids = np.where(rows <= HORIZON, 1, np.where(np.abs(across) < 3.5, 2, 4)).astype(np.uint8)
     moved = frame.replace(labels=LabelMap(ids, frame.labels.classes))
-    site = Surroundings(moved)
+    site = GroundSurroundings(moved)
     assert site.traffic == "right"
     pair = thing("vehicle", 1.5, 1.2, facing="away")[0], thing("vehicle", 1.5, 1.2, facing="toward")[0]
     left = find_place(site, (pair,), Request("vehicle", reference="lane", side="left"), MIDDLE)
@@ -263,12 +263,12 @@ def test_on_the_right_hand_side_of_the_road_the_left_lane_is_oncoming(street: St
         assert (parked.side, parked.cut_out.facing) == ("right", "away")
         assert classes_under(moved, parked) == {"terrain"}
     walled = frame.replace(labels=LabelMap(np.where((ids == 4) & (across > 0), 5, ids), frame.labels.classes))
-    opposite = find_place(Surroundings(walled), (pair,), Request("vehicle"), MIDDLE)
+    opposite = find_place(GroundSurroundings(walled), (pair,), Request("vehicle"), MIDDLE)
     assert (opposite.side, opposite.cut_out.facing) == ("left", "toward")
     assert classes_under(walled, opposite) == {"terrain"}
     walled = frame.replace(labels=LabelMap(np.where(ids == 4, 5, ids), frame.labels.classes))
     with pytest.raises(NotApplicable, match="no ground for a vehicle on the roadside"):
-        find_place(Surroundings(walled), (pair,), Request("vehicle"), MIDDLE)
+        find_place(GroundSurroundings(walled), (pair,), Request("vehicle"), MIDDLE)
 
 
 def test_what_is_parked_hides_nobody(street: Street, with_thing: WithThing) -> None:

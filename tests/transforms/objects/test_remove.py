@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable, OntologyError
 from roadworthy.frames import Boxes, Frame, LabelMap
-from roadworthy.transforms.objects.region import edge_width
+from roadworthy.transforms.objects.inpainting import edge_width
 from roadworthy.transforms.objects.remove import Remove
 from roadworthy.world import Camera, Scene, add, frame_of, make_scene, remove
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.transforms.objects.texture import Foliage, foliage_of, grown, tree_line
+from roadworthy.transforms.objects.replace import Foliage, foliage_of, grown, tree_line
 from roadworthy.transforms.perspective import Perspective
 
 VIEW = Perspective(horizon=60.0, camera_height=1.4, focal=200.0)

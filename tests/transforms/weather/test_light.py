@@ -7,7 +7,7 @@ import pytest
 
 from roadworthy.frames import Frame
 from roadworthy.transforms import make_transform
-from roadworthy.world import Camera, Scene, Thing, frame_of, make_scene, track, with_conditions
+from roadworthy.world import Camera, Scene, WorldObject, frame_of, make_scene, track, with_conditions
 
 
 def brightness(image: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ def test_lamps_and_windows_shine_where_the_renderer_lets_them_shine(scene: Scene
 @pytest.mark.parametrize(("yaw", "white"), [(0.0, False), (np.pi, True)])
 def test_vehicles_ahead_show_red_and_those_that_come_show_white(yaw: float, white: bool) -> None:
     d = 1.75 if not white else -1.75
-    car = Thing(7, "vehicle", s=114, d=d, kind="car", color="white", yaw=yaw)
+    car = WorldObject(7, "vehicle", s=114, d=d, kind="car", color="white", yaw=yaw)
     frame = frame_of(Scene(track("meadow"), s=100, actors=(car,)), Camera(480, 240))
     assert frame.boxes is not None
     left, top, right, bottom = frame.boxes.xyxy[0].astype(int).tolist()

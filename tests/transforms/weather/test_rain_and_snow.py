@@ -5,7 +5,7 @@ import pytest
 
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import make_transform
-from roadworthy.world import Camera, Scene, Thing, frame_of, make_scene, track
+from roadworthy.world import Camera, Scene, WorldObject, frame_of, make_scene, track
 
 DRY = {"wetness": 0, "lens": 0, "haze": 0, "overcast": 0}
 STILL = {"cover": 0, "haze": 0, "overcast": 0}
@@ -103,7 +103,7 @@ def test_snow_lies_beside_the_road_more_than_on_it(known: bool, meadow: Frame) -
 
 
 def test_snow_lies_on_top_of_vehicles() -> None:
-    car = Thing(7, "vehicle", s=112, d=1.75, kind="car", color="black")
+    car = WorldObject(7, "vehicle", s=112, d=1.75, kind="car", color="black")
     frame = frame_of(Scene(track("meadow"), s=100, actors=(car,)), Camera(480, 240))
     assert frame.boxes is not None
     changed = make_transform("snow:heavy", flakes=0, haze=0, overcast=0)(frame, 1, measure=False).image

@@ -10,7 +10,7 @@ import pytest
 
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.transforms.weather._scene import Surroundings, vanishing_row
+from roadworthy.transforms.weather._scene import WeatherScene, vanishing_row
 from roadworthy.world import TRACK_NAMES, Camera, frame_of, make_scene
 
 
@@ -24,9 +24,9 @@ def overlap(one: np.ndarray, other: np.ndarray) -> float:
     return float((one & other).sum() / max((one | other).sum(), 1))
 
 
-def estimates(frames: list[Frame]) -> Iterator[tuple[Frame, Surroundings]]:
+def estimates(frames: list[Frame]) -> Iterator[tuple[Frame, WeatherScene]]:
     for frame in frames:
-        yield frame, Surroundings(Frame("image", frame.image))
+        yield frame, WeatherScene(Frame("image", frame.image))
 
 
 def test_the_sky_is_found_without_labels(frames: list[Frame]) -> None:
@@ -50,7 +50,7 @@ def test_distances_without_depth_are_about_right(frames: list[Frame]) -> None:
         for frame in frames:
             assert frame.labels is not None
             assert frame.depth is not None
-            guess = Surroundings(Frame("image", frame.image, frame.labels if known else None))
+            guess = WeatherScene(Frame("image", frame.image, frame.labels if known else None))
             road = frame.labels.mask("road") & (frame.depth < 60)
             errors.append(np.abs(np.log(guess.distance[road] / frame.depth[road])).mean())
         assert np.mean(errors) < (0.25 if known else 0.4)
@@ -70,13 +70,13 @@ def test_lines_tell_the_horizon_where_they_agree() -> None:
 def test_known_depth_is_taken_as_it_is(frames: list[Frame]) -> None:
     frame = frames[0]
     assert frame.depth is not None
-    assert np.array_equal(Surroundings(frame).distance, np.minimum(frame.depth, 5000))
+    assert np.array_equal(WeatherScene(frame).distance, np.minimum(frame.depth, 5000))
 
 
 def test_depth_alone_tells_the_sky(frames: list[Frame]) -> None:
     frame = frames[0]
     assert frame.labels is not None
-    alone = Surroundings(Frame("image", frame.image, depth=frame.depth))
+    alone = WeatherScene(Frame("image", frame.image, depth=frame.depth))
     assert overlap(alone.sky > 127, frame.labels.mask("sky")) > 0.95
 
 
@@ -87,7 +87,7 @@ def test_holes_between_leaves_are_sky() -> None:
     image[40:] = 90
     ids = np.zeros((64, 64), np.uint8)
     ids[20:40], ids[40:] = 1, 2
-    sky = Surroundings(Frame("tree", image, LabelMap(ids, ("sky", "tree", "road")))).sky
+    sky = WeatherScene(Frame("tree", image, LabelMap(ids, ("sky", "tree", "road")))).sky
     assert sky[26, 31] == 255
     assert sky[34, 31] == 0
 
@@ -96,7 +96,7 @@ def test_classes_of_a_users_own_are_found_by_what_is_above_them() -> None:
     """Label maps may have more than 256 classes, and other ones than ours."""
     ids = np.array([[0, 300], [1, 2]], np.uint16).repeat(8, 0).repeat(8, 1)
     classes = ("sky", "road", "vehicle", *["void"] * 298)
-    scene = Surroundings(Frame("a", np.zeros((16, 16, 3), np.uint8), LabelMap(ids, classes)))
+    scene = WeatherScene(Frame("a", np.zeros((16, 16, 3), np.uint8), LabelMap(ids, classes)))
     mask = scene.mask("object")
     assert mask is not None
     assert (mask[::8, ::8] > 0).tolist() == [[False, False], [False, True]]

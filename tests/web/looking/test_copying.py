@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.web.client import Browser, Client
 from typer.testing import CliRunner
 
-from roadworthy.cases import Case, Drive, OutcomeStatus, Requirement, Verdict
+from roadworthy.cases import Case, OutcomeStatus, RecordDrive, Requirement, Verdict
 from roadworthy.cli import app
 from roadworthy.rules.expectation import Quantity, read_tolerance
 from roadworthy.runs import RunStore
@@ -215,7 +215,7 @@ def test_an_image_of_coverage_search(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def search_of(folder: Path, parameters: dict[str, Any], suite: str) -> Browser:
     """Return a page with a search of one try; what it knows, and how it was asked for, is given."""
     with RunStore(folder / "run", Requirement("R1", "…", "coverage"), system="dave2") as store:
-        case = Case("try 000001", "R1", (Drive("x"),), parameters)
+        case = Case("try 000001", "R1", (RecordDrive("x"),), parameters)
         store.append(case, Verdict.from_margin(case, -1.0))
     begin_manifest(folder / "run", models={}, data={}, settings={"command": "coverage search"})
     (folder / "run" / "suite.yaml").write_text(suite)
@@ -309,7 +309,7 @@ requirements: {blur: {reliability: defocus-blur, preserve: correctness, versions
 )
 def test_what_cannot_be_copied_says_why(tmp_path: Path, method: str, said: str) -> None:
     with RunStore(tmp_path / "run", Requirement("R1", "…", method), system="dave2") as store:
-        case = Case("a", "R1", (Drive("x"),), {"track": 3} if method == "bbsl" else {"frame": "a"})
+        case = Case("a", "R1", (RecordDrive("x"),), {"track": 3} if method == "bbsl" else {"frame": "a"})
         store.append(case, Verdict.from_margin(case, -1.0))
     browser = browser_of(tmp_path / "out", tmp_path / "run")
     (one,) = browser.get("/look/run/cases").json()["cases"]

@@ -10,9 +10,9 @@ from tests.web.client import Browser, Client
 from roadworthy.cases import (
     Acceptance,
     Case,
-    Drive,
     Outcome,
     OutcomeStatus,
+    RecordDrive,
     Requirement,
     Severity,
     Status,
@@ -39,9 +39,9 @@ def store_all(folder: Path) -> None:
         place = folder / "runs" / id / system
         with RunStore(place, requirement, system=system, images=folder / "images") as store:
             for number, margin in enumerate(margins):
-                case = Case(f"{id}-{number}", id, (Drive("x"),), {})
+                case = Case(f"{id}-{number}", id, (RecordDrive("x"),), {})
                 store.append(case, Verdict.from_margin(case, margin))
-            left_out = Case("left out", id, (Drive("x"),), {})
+            left_out = Case("left out", id, (RecordDrive("x"),), {})
             store.append(left_out, Verdict.not_applicable(left_out, "no road"))
             violated = sum(1 for one in margins if one < 0)
             counts = dict.fromkeys(Status, 0) | {
@@ -83,7 +83,7 @@ def test_what_is_more_severe_comes_first_among_its_equals(tmp_path: Path) -> Non
     for id, severity in (("a", Severity.MINOR), ("b", Severity.CRITICAL)):
         requirement = Requirement(id, "…", "rules", severity=severity)
         with RunStore(tmp_path / "runs" / id / "dave2", requirement, system="dave2") as store:
-            case = Case("x", id, (Drive("x"),), {})
+            case = Case("x", id, (RecordDrive("x"),), {})
             store.append(case, Verdict.from_margin(case, -1.0))
     assert [one.requirement.id for one in found_in(tmp_path).groups] == ["b", "a"]
 
@@ -117,7 +117,7 @@ def test_folders_that_are_no_runs_lead_to_what_shows_them(tmp_path: Path) -> Non
     (tmp_path / "covered" / "coverage.json").write_text("{}")
     search = Requirement("S1", "…", "coverage")
     with RunStore(tmp_path / "search" / "runs" / "s1" / "dave2", search, system="dave2") as store:
-        case = Case("try 1", "S1", (Drive("x"),), {})
+        case = Case("try 1", "S1", (RecordDrive("x"),), {})
         store.append(case, Verdict.from_margin(case, -1.0))
     folders = tuple(tmp_path / name for name in ("one", "two", "covered", "empty", "search"))
     browser = Browser(Client(create_app(Settings(tmp_path / "out", folders))))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.cases import Case, Drive, Requirement, Verdict
+from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs import RunStore
 from roadworthy.web.marks import FILE, Mark, add_mark, read_marks
@@ -19,7 +19,7 @@ from roadworthy.web.wall import Selection, Wall, Walls
 
 def verdicts(requirement: str, margins: dict[str, float], change: str) -> Iterator[tuple[Case, Verdict]]:
     for name, margin in margins.items():
-        case = Case(name, requirement, (Drive("x"),), {"change.1": change, "output.1": "speed"})
+        case = Case(name, requirement, (RecordDrive("x"),), {"change.1": change, "output.1": "speed"})
         measures = {"before.1": 8.0, "after.1": 8.0 - margin, "margin.1": margin, "distance.1": 9 - margin}
         judged = Verdict.from_margin(case, margin, measures=measures)
         yield case, replace(judged, visual_change=abs(margin) / 10)
@@ -165,7 +165,7 @@ def stored(folder: Path, id: str, method: str, rows: dict[str, dict[str, float]]
     place = folder / "runs" / id / "dave2"
     with RunStore(place, Requirement(id, "…", method), system="dave2", images=folder / "images") as store:
         for name, measures in rows.items():
-            case = Case(name, id, (Drive("x"),), {})
+            case = Case(name, id, (RecordDrive("x"),), {})
             store.append(case, Verdict.from_margin(case, -1.0, measures=measures))
 
 
@@ -200,7 +200,7 @@ def test_the_answer_that_decides_says_by_how_much_it_deviates(tmp_path: Path) ->
 def test_an_infinite_margin_is_no_end_of_a_range(tmp_path: Path) -> None:
     with RunStore(tmp_path, Requirement("R1", "…", "bbsl"), system="dave2") as store:
         for name, margin in (("a", -math.inf), ("b", -2.0), ("c", 3.0)):
-            case = Case(name, "R1", (Drive("x"),), {})
+            case = Case(name, "R1", (RecordDrive("x"),), {})
             store.append(case, Verdict.from_margin(case, margin))
     wall = Wall(tmp_path)
     assert [(one.name, one.least, one.most) for one in wall.amounts()] == [("margin", -2.0, 3.0)]
@@ -220,7 +220,7 @@ def test_cases_are_chosen_by_what_people_said(folder: Path) -> None:
 def test_numbers_that_json_cannot_hold(tmp_path: Path) -> None:
     requirement = Requirement("R1", "…", "rules")
     with RunStore(tmp_path, requirement, system="dave2") as store:
-        case = Case("a", "R1", (Drive("x"),), {"seed": 2**62})
+        case = Case("a", "R1", (RecordDrive("x"),), {"seed": 2**62})
         store.append(case, Verdict.from_margin(case, -math.inf, measures={"odd": math.nan}))
     (one,) = Wall(tmp_path).window(Selection(), 0, 9)["cases"]
     assert one["margin"] < -1e300
@@ -230,7 +230,7 @@ def test_numbers_that_json_cannot_hold(tmp_path: Path) -> None:
 def test_errors_are_failures_and_come_after_violations(tmp_path: Path) -> None:
     with RunStore(tmp_path, Requirement("R1", "…", "rules"), system="dave2") as store:
         for name, verdict in (("a", None), ("b", -1.0), ("c", 2.0)):
-            case = Case(name, "R1", (Drive("x"),), {})
+            case = Case(name, "R1", (RecordDrive("x"),), {})
             judged = Verdict.error(case, "crashed") if verdict is None else Verdict.from_margin(case, verdict)
             store.append(case, judged)
     wall = Wall(tmp_path)
@@ -244,7 +244,7 @@ def test_errors_are_failures_and_come_after_violations(tmp_path: Path) -> None:
 def test_cases_of_other_kinds_are_chosen_by_their_change(tmp_path: Path, column: str) -> None:
     with RunStore(tmp_path, Requirement("R1", "…", "coverage"), system="dave2") as store:
         for name, change in (("a", "shear"), ("b", "fog"), ("c", "shear")):
-            case = Case(name, "R1", (Drive("x"),), {column: change})
+            case = Case(name, "R1", (RecordDrive("x"),), {column: change})
             store.append(case, Verdict.from_margin(case, -1.0))
     wall = Wall(tmp_path)
     # What fails most comes first.
@@ -256,7 +256,7 @@ def test_of_many_runs_the_walls_looked_at_last_are_kept(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in "abc"]
     for one in folders:
         with RunStore(one, Requirement("R1", "…", "rules"), system="dave2") as store:
-            case = Case("a", "R1", (Drive("x"),), {})
+            case = Case("a", "R1", (RecordDrive("x"),), {})
             store.append(case, Verdict.from_margin(case, -1.0))
     walls = Walls(at_most=2)
     first, second, third = (walls.fresh(one) for one in folders)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.report.runs_for_reports import picture, requirement_of
 
-from roadworthy.cases import Case, Drive, Status, Verdict, conclude_rate
+from roadworthy.cases import Case, RecordDrive, Status, Verdict, conclude_rate
 from roadworthy.driving.rating.clips import Clip
 from roadworthy.driving.rating.files import write_study as write_clips
 from roadworthy.driving.rating.plan import Design as ClipDesign
@@ -38,7 +38,7 @@ def rule_run(
             verdicts = []
             for number in range(passes + violations):
                 margin = 1.0 if number < passes else -1.0
-                case = Case(f"town-{number}", rule, (Drive("-"),), {"output.1": "speed"})
+                case = Case(f"town-{number}", rule, (RecordDrive("-"),), {"output.1": "speed"})
                 status = Status.PASSED if margin > 0 else Status.VIOLATED
                 measures = {"before.1": 10.0, "after.1": 9.0 if margin > 0 else 10.5}
                 verdict = Verdict(case.id, rule, status, margin, measures=measures)

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from roadworthy.bbsl.checking.results import (
     PROPERTIES,
+    CheckFinding,
     CheckResult,
-    Finding,
     ProofStatus,
     Property,
     Witness,
     check,
 )
 
-__all__ = ["PROPERTIES", "CheckResult", "Finding", "ProofStatus", "Property", "Witness", "check"]
+__all__ = ["PROPERTIES", "CheckResult", "CheckFinding", "ProofStatus", "Property", "Witness", "check"]

@@ -7,28 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from roadworthy.bbsl import syntax
-from roadworthy.bbsl.checking.areas import Areas
-from roadworthy.bbsl.checking.symbols import (
-    Formula,
-    Member,
-    Symbolic,
-    SymbolicBool,
-    SymbolicBox,
-    SymbolicInterval,
-    SymbolicReal,
-    SymbolicSet,
-    Term,
-    conjunction,
-    disjunction,
-    intersection,
-    limited,
-    negation,
-    related,
-)
+from roadworthy.bbsl.checking import symbols
 from roadworthy.bbsl.specification import Spec
 from roadworthy.errors import InputError
 
-Scope = Mapping[str, Symbolic]
+Scope = Mapping[str, symbols.Symbolic]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +19,8 @@ class Application:
     """An external function with the arguments that it is called with, and the value that stands for it."""
 
     function: str
-    arguments: tuple[Symbolic, ...]
-    value: Symbolic
+    arguments: tuple[symbols.Symbolic, ...]
+    value: symbols.Symbolic
 
 
 @dataclass(eq=False)
@@ -60,13 +43,13 @@ class Encoding:
 
     spec: Spec
     boxes: Mapping[str, int]
-    areas: Areas
+    areas: symbols.Areas
     image: tuple[float, float] | None = None
-    facts: list[Formula] = field(init=False, default_factory=list)
+    facts: list[symbols.Formula] = field(init=False, default_factory=list)
     applications: list[Application] = field(init=False, default_factory=list)
-    precondition: SymbolicBool = field(init=False)
-    cases: dict[str, SymbolicBool] = field(init=False, default_factory=dict)
-    size: tuple[Term, Term] = field(init=False)
+    precondition: symbols.SymbolicBool = field(init=False)
+    cases: dict[str, symbols.SymbolicBool] = field(init=False, default_factory=dict)
+    size: tuple[symbols.Term, symbols.Term] = field(init=False)
 
     def __post_init__(self) -> None:
         import z3
@@ -82,41 +65,41 @@ class Encoding:
         for function in self.spec.functions:
             # Also those that no condition comes to ask: a picture shows them all.
             if not function.parameters:
-                self._call(syntax.Call(function.name), {})
-        true = SymbolicBool.of(z3.BoolVal(True))
+                self._call(syntax.FunctionCall(function.name), {})
+        true = symbols.SymbolicBool.of(z3.BoolVal(True))
         condition = self.spec.precondition
         self.precondition = true if condition is None else self._truth(condition, {})
         for case in self.spec.case_blocks:
-            scope: dict[str, Symbolic] = {}
+            scope: dict[str, symbols.Symbolic] = {}
             for let in case.lets:
                 scope[let.name] = _as_type(self.value(let.value, scope), let.type)
             holds = self._truth(case.condition, scope)
             earlier = self.cases.get(case.label)
-            self.cases[case.label] = holds if earlier is None else SymbolicBool.some([earlier, holds])
+            self.cases[case.label] = holds if earlier is None else symbols.SymbolicBool.some([earlier, holds])
 
     @property
-    def known(self) -> list[Formula]:
+    def known(self) -> list[symbols.Formula]:
         """Everything that always holds."""
         return [*self.facts, *self.areas.facts]
 
-    def value(self, expression: syntax.Expression, scope: Scope) -> Symbolic:
+    def value(self, expression: syntax.Expression, scope: Scope) -> symbols.Symbolic:
         """Return the value of an expression."""
         match expression:
             case syntax.Name():
                 return self._bound(expression, scope)
-            case syntax.Call():
+            case syntax.FunctionCall():
                 return self._call(expression, scope)
-            case syntax.Relation():
+            case syntax.BoxRelation():
                 return self._relation(expression, scope)
             case syntax.Not():
                 return ~self._truth(expression.operand, scope)
             case syntax.And():
-                return SymbolicBool.every([self._truth(one, scope) for one in expression.operands])
-            case syntax.Or():
-                return SymbolicBool.some([self._truth(one, scope) for one in expression.operands])
+                return symbols.SymbolicBool.every([self._truth(one, scope) for one in expression.operands])
+            case syntax.Disjunction():
+                return symbols.SymbolicBool.some([self._truth(one, scope) for one in expression.operands])
             case syntax.Quantified():
                 return self._quantified(expression, scope)
-            case syntax.Projection():
+            case syntax.AxisProjection():
                 return self._projection(expression, scope)
             case syntax.Width():
                 return self._width(self._interval(expression.interval, scope))
@@ -126,47 +109,47 @@ class Encoding:
                 return self._combination(expression, scope)
             case syntax.BoxLiteral():
                 sides = (self._interval(one, scope) for one in (expression.x, expression.y))
-                return self._cornered(SymbolicBox(*map(_filled, sides)))
+                return self._cornered(symbols.SymbolicBox(*map(_filled, sides)))
             case syntax.SetLiteral():
                 boxes = [self._box(one, scope) for one in expression.boxes]
-                members = tuple(Member(one.filled, one) for one in boxes)
-                return SymbolicSet(members, conjunction(one.defined for one in boxes))
+                members = tuple(symbols.Member(one.filled, one) for one in boxes)
+                return symbols.SymbolicSet(members, symbols.conjunction(one.defined for one in boxes))
             case syntax.IntervalLiteral():
                 return self._interval_of(expression, scope)
             case _:
                 return self._constant(expression)
 
-    def _truth(self, expression: syntax.Expression, scope: Scope) -> SymbolicBool:
+    def _truth(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicBool:
         value = self.value(expression, scope)
-        if not isinstance(value, SymbolicBool):
+        if not isinstance(value, symbols.SymbolicBool):
             raise InputError(f"expected a truth value, got a {type(value).__name__}")
         return value
 
-    def _real(self, expression: syntax.Expression, scope: Scope) -> SymbolicReal:
+    def _real(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicReal:
         value = _as_type(self.value(expression, scope), syntax.Type.REAL)
-        if not isinstance(value, SymbolicReal):
+        if not isinstance(value, symbols.SymbolicReal):
             raise InputError(f"expected a real, got a {type(value).__name__}")
         return value
 
-    def _interval(self, expression: syntax.Expression, scope: Scope) -> SymbolicInterval:
+    def _interval(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicInterval:
         value = self.value(expression, scope)
-        if not isinstance(value, SymbolicInterval):
+        if not isinstance(value, symbols.SymbolicInterval):
             raise InputError(f"expected an interval, got a {type(value).__name__}")
         return value
 
-    def _box(self, expression: syntax.Expression, scope: Scope) -> SymbolicBox:
+    def _box(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicBox:
         value = self.value(expression, scope)
-        if not isinstance(value, SymbolicBox):
+        if not isinstance(value, symbols.SymbolicBox):
             raise InputError(f"expected a box, got a {type(value).__name__}")
         return value
 
-    def _set(self, expression: syntax.Expression, scope: Scope) -> SymbolicSet:
+    def _set(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicSet:
         value = self.value(expression, scope)
-        if not isinstance(value, SymbolicSet):
+        if not isinstance(value, symbols.SymbolicSet):
             raise InputError(f"expected a set of boxes, got a {type(value).__name__}")
         return value
 
-    def _call(self, expression: syntax.Call, scope: Scope) -> Symbolic:
+    def _call(self, expression: syntax.FunctionCall, scope: Scope) -> symbols.Symbolic:
         """Return the value of an external function: unknown, but the same for the same arguments."""
         declared = self._types.get(expression.function)
         if declared is None:
@@ -180,7 +163,7 @@ class Encoding:
             if earlier.function == declared.name and key == tuple(
                 number for one in earlier.arguments for number in _numbers(one)
             ):
-                return limited(earlier.value, conjunction(map(_known, arguments)))
+                return symbols.limited(earlier.value, symbols.conjunction(map(_known, arguments)))
         count = sum(one.function == declared.name for one in self.applications)
         value = self._fresh(
             f"{declared.name}{f'#{count}' if arguments else ''}", declared.name, declared.result
@@ -188,102 +171,106 @@ class Encoding:
         for earlier in self.applications:
             if earlier.function == declared.name:
                 pairs = zip(arguments, earlier.arguments, strict=True)
-                same = conjunction(_same(one, other) for one, other in pairs)
-                self.facts.append(disjunction([negation(same), _same(value, earlier.value)]))
+                same = symbols.conjunction(_same(one, other) for one, other in pairs)
+                self.facts.append(symbols.disjunction([symbols.negation(same), _same(value, earlier.value)]))
         self.applications.append(Application(declared.name, arguments, value))
-        return limited(value, conjunction(map(_known, arguments)))
+        return symbols.limited(value, symbols.conjunction(map(_known, arguments)))
 
-    def _constant(self, expression: syntax.Expression) -> Symbolic:
+    def _constant(self, expression: syntax.Expression) -> symbols.Symbolic:
         """Return a number exactly as it is written, true, false, or the box of the image."""
         import z3
 
         sure = z3.BoolVal(True)
         match expression:
-            case syntax.Number():
-                return SymbolicReal(z3.RealVal(Fraction(str(expression.value))), None, sure)
-            case syntax.Truth():
-                return SymbolicBool.of(z3.BoolVal(expression.value))
-            case syntax.Image():
+            case syntax.RealNumber():
+                return symbols.SymbolicReal(z3.RealVal(Fraction(str(expression.value))), None, sure)
+            case syntax.TruthConstant():
+                return symbols.SymbolicBool.of(z3.BoolVal(expression.value))
+            case syntax.ImageBox():
                 zero, (width, height) = z3.RealVal(0), self.size
-                sides = (SymbolicInterval(zero, end, sure, sure) for end in (width, height))
-                return SymbolicBox(*sides)
+                sides = (symbols.SymbolicInterval(zero, end, sure, sure) for end in (width, height))
+                return symbols.SymbolicBox(*sides)
         raise InputError(f"the static checks cannot read a {type(expression).__name__.lower()}")
 
-    def _fresh(self, name: str, function: str, kind: syntax.Type) -> Symbolic:
+    def _fresh(self, name: str, function: str, kind: syntax.Type) -> symbols.Symbolic:
         import z3
 
         if kind is syntax.Type.BOOL:
-            return SymbolicBool.of(z3.Bool(name))
+            return symbols.SymbolicBool.of(z3.Bool(name))
         if kind is syntax.Type.REAL:
-            return SymbolicReal(z3.Real(name), None, z3.BoolVal(True))
+            return symbols.SymbolicReal(z3.Real(name), None, z3.BoolVal(True))
         if kind is syntax.Type.INTERVAL:
             return self._fresh_interval(name)
         if kind is syntax.Type.BB:
             return self._fresh_box(name)
-        members: list[Member] = []
+        members: list[symbols.Member] = []
         for number in range(self.boxes.get(function, 0)):
             present = z3.Bool(f"{name}[{number}]")
             if members:
                 # Sets have no order: the boxes that are there come first, so that nothing is tried twice.
                 self.facts.append(z3.Implies(present, members[-1].present))
-            members.append(Member(present, self._fresh_box(f"{name}[{number}]")))
-        return SymbolicSet(tuple(members), z3.BoolVal(True))
+            members.append(symbols.Member(present, self._fresh_box(f"{name}[{number}]")))
+        return symbols.SymbolicSet(tuple(members), z3.BoolVal(True))
 
-    def _fresh_interval(self, name: str) -> SymbolicInterval:
+    def _fresh_interval(self, name: str) -> symbols.SymbolicInterval:
         import z3
 
         lower, upper = z3.Real(f"{name}.lower"), z3.Real(f"{name}.upper")
         self.facts.append(lower <= upper)
-        return SymbolicInterval(lower, upper, z3.BoolVal(True), z3.BoolVal(True))
+        return symbols.SymbolicInterval(lower, upper, z3.BoolVal(True), z3.BoolVal(True))
 
-    def _fresh_box(self, name: str) -> SymbolicBox:
+    def _fresh_box(self, name: str) -> symbols.SymbolicBox:
         return self._cornered(
-            SymbolicBox(self._fresh_interval(f"{name}.x"), self._fresh_interval(f"{name}.y"))
+            symbols.SymbolicBox(self._fresh_interval(f"{name}.x"), self._fresh_interval(f"{name}.y"))
         )
 
-    def _cornered(self, box: SymbolicBox) -> SymbolicBox:
+    def _cornered(self, box: symbols.SymbolicBox) -> symbols.SymbolicBox:
         """Tell the areas where a box has its corners."""
         for axis, side in (("x", box.x), ("y", box.y)):
             self.areas.corner(side.lower, axis)
             self.areas.corner(side.upper, axis)
         return box
 
-    def _bound(self, expression: syntax.Name, scope: Scope) -> Symbolic:
+    def _bound(self, expression: syntax.Name, scope: Scope) -> symbols.Symbolic:
         """Return what a let or a quantifier bound."""
         if expression.name not in scope:
             raise InputError(f"the name {expression.name!r} is not bound")
         return scope[expression.name]
 
-    def _interval_of(self, expression: syntax.IntervalLiteral, scope: Scope) -> Symbolic:
+    def _interval_of(self, expression: syntax.IntervalLiteral, scope: Scope) -> symbols.Symbolic:
         """Return an interval of two reals; where they are in the wrong order it has no value."""
         import z3
 
         lower, upper = (self._plain(self._real(one, scope)) for one in (expression.lower, expression.upper))
         defined = [lower.defined, upper.defined, lower.numerator <= upper.numerator]
-        return SymbolicInterval(lower.numerator, upper.numerator, z3.BoolVal(True), conjunction(defined))
+        return symbols.SymbolicInterval(
+            lower.numerator, upper.numerator, z3.BoolVal(True), symbols.conjunction(defined)
+        )
 
-    def _relation(self, expression: syntax.Relation, scope: Scope) -> Symbolic:
+    def _relation(self, expression: syntax.BoxRelation, scope: Scope) -> symbols.Symbolic:
         left, right = (self.value(one, scope) for one in (expression.left, expression.right))
-        if isinstance(left, SymbolicReal) and isinstance(right, SymbolicInterval):
+        if isinstance(left, symbols.SymbolicReal) and isinstance(right, symbols.SymbolicInterval):
             left = self._plain(left)
-        if isinstance(left, SymbolicInterval) and isinstance(right, SymbolicReal):
+        if isinstance(left, symbols.SymbolicInterval) and isinstance(right, symbols.SymbolicReal):
             right = self._plain(right)
         shares = [
-            one for one in (left, right) if isinstance(one, SymbolicReal) and one.denominator is not None
+            one
+            for one in (left, right)
+            if isinstance(one, symbols.SymbolicReal) and one.denominator is not None
         ]
         numbers = [expression.left, expression.right]
-        if shares and not any(isinstance(one, syntax.Number) for one in numbers):
+        if shares and not any(isinstance(one, syntax.RealNumber) for one in numbers):
             self.areas.multiplied = True
-        return related(expression.operator, left, right)
+        return symbols.related(expression.operator, left, right)
 
-    def _width(self, interval: SymbolicInterval) -> Symbolic:
+    def _width(self, interval: symbols.SymbolicInterval) -> symbols.Symbolic:
         import z3
 
         width = interval.upper - interval.lower
         held = width if z3.is_true(interval.filled) else z3.If(interval.filled, width, 0)
-        return SymbolicReal(held, None, interval.defined)
+        return symbols.SymbolicReal(held, None, interval.defined)
 
-    def _plain(self, value: SymbolicReal) -> SymbolicReal:
+    def _plain(self, value: symbols.SymbolicReal) -> symbols.SymbolicReal:
         """Return a real that is no fraction: a quotient becomes a number of its own."""
         import z3
 
@@ -292,122 +279,128 @@ class Encoding:
         self.areas.multiplied = True
         quotient = z3.FreshReal("quotient")
         self.facts.append(z3.Implies(value.defined, quotient * value.denominator == value.numerator))
-        return SymbolicReal(quotient, None, value.defined)
+        return symbols.SymbolicReal(quotient, None, value.defined)
 
-    def _projection(self, expression: syntax.Projection, scope: Scope) -> Symbolic:
+    def _projection(self, expression: syntax.AxisProjection, scope: Scope) -> symbols.Symbolic:
         """Return a side of a box, or an end of it (Definition 7)."""
         box = self._box(expression.box, scope)
         side = box.x if expression.axis == "x" else box.y
         if expression.end is None:
             return side
         end = side.lower if expression.end == "lower" else side.upper
-        return SymbolicInterval(end, end, side.filled, side.defined)
+        return symbols.SymbolicInterval(end, end, side.filled, side.defined)
 
-    def _ratio(self, expression: syntax.Ratio, scope: Scope) -> Symbolic:
+    def _ratio(self, expression: syntax.Ratio, scope: Scope) -> symbols.Symbolic:
         """Return the share of an area; it has no value where there is no area to have a share of."""
         part, whole = (self._set(one, scope) for one in (expression.part, expression.whole))
         below = self.areas.area(whole)
-        return SymbolicReal(
-            self.areas.area(part), below, conjunction([part.defined, whole.defined, below > 0])
+        return symbols.SymbolicReal(
+            self.areas.area(part), below, symbols.conjunction([part.defined, whole.defined, below > 0])
         )
 
-    def _combination(self, expression: syntax.Combination, scope: Scope) -> Symbolic:
+    def _combination(self, expression: syntax.Combination, scope: Scope) -> symbols.Symbolic:
         """Return a union or an intersection."""
         left, right = self.value(expression.left, scope), self.value(expression.right, scope)
-        if isinstance(left, SymbolicInterval) and isinstance(right, SymbolicInterval):
-            return intersection(left, right)
-        if not isinstance(left, SymbolicSet) or not isinstance(right, SymbolicSet):
+        if isinstance(left, symbols.SymbolicInterval) and isinstance(right, symbols.SymbolicInterval):
+            return symbols.intersection(left, right)
+        if not isinstance(left, symbols.SymbolicSet) or not isinstance(right, symbols.SymbolicSet):
             raise InputError(f"the static checks know no {expression.operator} of such values")
-        defined = conjunction([left.defined, right.defined])
+        defined = symbols.conjunction([left.defined, right.defined])
         if expression.operator == "union":
-            return SymbolicSet((*left.members, *right.members), defined, covers=(left, right))
+            return symbols.SymbolicSet((*left.members, *right.members), defined, covers=(left, right))
         shared = tuple(_shared(one, other) for one in left.members for other in right.members)
-        return SymbolicSet(shared, defined, parts=(left, right))
+        return symbols.SymbolicSet(shared, defined, parts=(left, right))
 
-    def _quantified(self, expression: syntax.Quantified, scope: Scope) -> Symbolic:
+    def _quantified(self, expression: syntax.Quantified, scope: Scope) -> symbols.Symbolic:
         """Return whether a condition holds for all boxes of a set, or for one."""
         outcomes = []
         boxes = self._set(expression.boxes, scope)
         for member in boxes.members:
             inside = self._truth(expression.body, {**scope, expression.variable: member.box})
-            absent = negation(member.present)
+            absent = symbols.negation(member.present)
             if expression.quantifier == "forall":
                 outcomes.append(
-                    SymbolicBool(
-                        disjunction([absent, inside.true]), conjunction([member.present, inside.false])
+                    symbols.SymbolicBool(
+                        symbols.disjunction([absent, inside.true]),
+                        symbols.conjunction([member.present, inside.false]),
                     )
                 )
             else:
                 outcomes.append(
-                    SymbolicBool(
-                        conjunction([member.present, inside.true]), disjunction([absent, inside.false])
+                    symbols.SymbolicBool(
+                        symbols.conjunction([member.present, inside.true]),
+                        symbols.disjunction([absent, inside.false]),
                     )
                 )
-        together = SymbolicBool.every if expression.quantifier == "forall" else SymbolicBool.some
-        return limited(together(outcomes), boxes.defined)
+        together = (
+            symbols.SymbolicBool.every if expression.quantifier == "forall" else symbols.SymbolicBool.some
+        )
+        return symbols.limited(together(outcomes), boxes.defined)
 
 
-def _filled(side: SymbolicInterval) -> SymbolicInterval:
+def _filled(side: symbols.SymbolicInterval) -> symbols.SymbolicInterval:
     """Return the side of a box: an empty interval is none, and a box of it has no value."""
     import z3
 
-    defined = conjunction([side.filled, side.defined])
-    return SymbolicInterval(side.lower, side.upper, z3.BoolVal(True), defined)
+    defined = symbols.conjunction([side.filled, side.defined])
+    return symbols.SymbolicInterval(side.lower, side.upper, z3.BoolVal(True), defined)
 
 
-def _known(value: Symbolic) -> Formula:
+def _known(value: symbols.Symbolic) -> symbols.Formula:
     """Return where a value is there, so that a function can be asked about it."""
-    if isinstance(value, SymbolicBool):
-        return disjunction([value.true, value.false])
-    if isinstance(value, SymbolicInterval):
-        return conjunction([value.filled, value.defined])
+    if isinstance(value, symbols.SymbolicBool):
+        return symbols.disjunction([value.true, value.false])
+    if isinstance(value, symbols.SymbolicInterval):
+        return symbols.conjunction([value.filled, value.defined])
     return value.defined
 
 
-def _as_type(value: Symbolic, kind: syntax.Type) -> Symbolic:
+def _as_type(value: symbols.Symbolic, kind: syntax.Type) -> symbols.Symbolic:
     """Return an end of a projection as a number where one is asked for."""
-    return value.end if kind is syntax.Type.REAL and isinstance(value, SymbolicInterval) else value
+    return value.end if kind is syntax.Type.REAL and isinstance(value, symbols.SymbolicInterval) else value
 
 
-def _shared(one: Member, other: Member) -> Member:
-    box = SymbolicBox(intersection(one.box.x, other.box.x), intersection(one.box.y, other.box.y))
-    return Member(conjunction([one.present, other.present, box.filled]), box)
+def _shared(one: symbols.Member, other: symbols.Member) -> symbols.Member:
+    box = symbols.SymbolicBox(
+        symbols.intersection(one.box.x, other.box.x), symbols.intersection(one.box.y, other.box.y)
+    )
+    return symbols.Member(symbols.conjunction([one.present, other.present, box.filled]), box)
 
 
-def _numbers(value: Symbolic) -> tuple[int, ...]:
+def _numbers(value: symbols.Symbolic) -> tuple[int, ...]:
     """Return what tells a symbolic value apart from others: the numbers of z3's terms."""
     return tuple(term.get_id() for term in _terms(value))
 
 
-def _terms(value: Symbolic) -> list[Term]:
-    if isinstance(value, SymbolicBool):
+def _terms(value: symbols.Symbolic) -> list[symbols.Term]:
+    if isinstance(value, symbols.SymbolicBool):
         return [value.true]
-    if isinstance(value, SymbolicReal):
+    if isinstance(value, symbols.SymbolicReal):
         return [value.numerator, *([] if value.denominator is None else [value.denominator])]
-    if isinstance(value, SymbolicInterval):
+    if isinstance(value, symbols.SymbolicInterval):
         return [value.lower, value.upper]
-    if isinstance(value, SymbolicBox):
+    if isinstance(value, symbols.SymbolicBox):
         return [*_terms(value.x), *_terms(value.y)]
     return [term for member in value.members for term in (member.present, *_terms(member.box))]
 
 
-def _same(one: Symbolic, other: Symbolic) -> Formula:
+def _same(one: symbols.Symbolic, other: symbols.Symbolic) -> symbols.Formula:
     """Return whether two values of one type are the same."""
-    if isinstance(one, SymbolicReal) and isinstance(other, SymbolicReal):
-        return related("=", one, other).true
-    if isinstance(one, SymbolicSet) and isinstance(other, SymbolicSet):
-        return conjunction([_included(one, other), _included(other, one)])
+    if isinstance(one, symbols.SymbolicReal) and isinstance(other, symbols.SymbolicReal):
+        return symbols.related("=", one, other).true
+    if isinstance(one, symbols.SymbolicSet) and isinstance(other, symbols.SymbolicSet):
+        return symbols.conjunction([_included(one, other), _included(other, one)])
     pairs = zip(_terms(one), _terms(other), strict=True)
-    return conjunction(first == second for first, second in pairs)
+    return symbols.conjunction(first == second for first, second in pairs)
 
 
-def _included(one: SymbolicSet, other: SymbolicSet) -> Formula:
+def _included(one: symbols.SymbolicSet, other: symbols.SymbolicSet) -> symbols.Formula:
     """Return whether every box of a set is in another."""
-    return conjunction(
-        disjunction(
+    return symbols.conjunction(
+        symbols.disjunction(
             [
-                negation(member.present),
-                *(conjunction([twin.present, _same(member.box, twin.box)]) for twin in other.members),
+                symbols.negation(member.present),
+                *(symbols.conjunction([twin.present, _same(member.box, twin.box)]) for twin in other.members),
             ]
         )
         for member in one.members

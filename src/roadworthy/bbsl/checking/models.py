@@ -10,18 +10,8 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from roadworthy.bbsl.checking import symbols
 from roadworthy.bbsl.checking.encoding import Encoding
-from roadworthy.bbsl.checking.symbols import (
-    Formula,
-    Member,
-    Symbolic,
-    SymbolicBool,
-    SymbolicBox,
-    SymbolicInterval,
-    SymbolicReal,
-    SymbolicSet,
-    Term,
-)
 from roadworthy.bbsl.values import Box, Interval
 
 if TYPE_CHECKING:
@@ -36,7 +26,7 @@ _PATIENCE = 2000  # milliseconds for one wish
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionValue:
     """An external function, what it was called with, and its value."""
 
     function: str
@@ -48,7 +38,7 @@ class Call:
 class Model:
     """Values of the external functions, y upward, and the size of the image."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[FunctionValue, ...]
     width: float
     height: float
 
@@ -73,12 +63,12 @@ def nice_model(solver: z3.Solver, encoding: Encoding, seconds: float) -> Model:
     return _read(found, encoding)
 
 
-def _wishes(encoding: Encoding) -> Iterator[list[Formula]]:
+def _wishes(encoding: Encoding) -> Iterator[list[symbols.Formula]]:
     """Yield what would make a good picture, the best first."""
     inside = _inside(encoding)
     good = [*inside, *_round(encoding, _STEP), *_at_least(encoding, 2 * _STEP)]
     # Few boxes, but one in each set if it can be: an empty picture says little.
-    sets = [one.value for one in encoding.applications if isinstance(one.value, SymbolicSet)]
+    sets = [one.value for one in encoding.applications if isinstance(one.value, symbols.SymbolicSet)]
     filled = [one.members[0].present for one in sets if one.members]
     members = [member for one in sets for member in one.members]
     for count in range(len(filled), len(members) + 1):
@@ -91,50 +81,52 @@ def _wishes(encoding: Encoding) -> Iterator[list[Formula]]:
     yield _round(encoding, 1)
 
 
-def _at_most(members: Sequence[Member], count: int) -> list[Formula]:
+def _at_most(members: Sequence[symbols.Member], count: int) -> list[symbols.Formula]:
     import z3
 
     return [z3.PbLe([(one.present, 1) for one in members], count)] if members else []
 
 
-def _boxes(encoding: Encoding) -> list[SymbolicBox]:
+def _boxes(encoding: Encoding) -> list[symbols.SymbolicBox]:
     values = [one.value for one in encoding.applications]
-    single = [one for one in values if isinstance(one, SymbolicBox)]
+    single = [one for one in values if isinstance(one, symbols.SymbolicBox)]
     return [
         *single,
-        *(member.box for one in values if isinstance(one, SymbolicSet) for member in one.members),
+        *(member.box for one in values if isinstance(one, symbols.SymbolicSet) for member in one.members),
     ]
 
 
-def _intervals(encoding: Encoding) -> list[SymbolicInterval]:
+def _intervals(encoding: Encoding) -> list[symbols.SymbolicInterval]:
     values = [one.value for one in encoding.applications]
-    single = [one for one in values if isinstance(one, SymbolicInterval)]
+    single = [one for one in values if isinstance(one, symbols.SymbolicInterval)]
     return [*single, *(side for box in _boxes(encoding) for side in (box.x, box.y))]
 
 
-def _round(encoding: Encoding, step: int) -> list[Formula]:
+def _round(encoding: Encoding, step: int) -> list[symbols.Formula]:
     """Wish for corners that are multiples of a step, and numbers that are tenths."""
     import z3
 
     ends = [end for one in _intervals(encoding) for end in (one.lower, one.upper)]
-    numbers = [one.value.numerator for one in encoding.applications if isinstance(one.value, SymbolicReal)]
+    numbers = [
+        one.value.numerator for one in encoding.applications if isinstance(one.value, symbols.SymbolicReal)
+    ]
     return [
         *(end == z3.ToReal(z3.FreshInt("multiple")) * step for end in ends),
         *(number * 10 == z3.ToReal(z3.FreshInt("tenths")) for number in numbers),
     ]
 
 
-def _at_least(encoding: Encoding, width: int) -> list[Formula]:
+def _at_least(encoding: Encoding, width: int) -> list[symbols.Formula]:
     """Wish for intervals and boxes that can be seen."""
     return [one.upper - one.lower >= width for one in _intervals(encoding)]
 
 
-def _apart(encoding: Encoding) -> list[Formula]:
+def _apart(encoding: Encoding) -> list[symbols.Formula]:
     """Wish for boxes whose names do not stand on top of each other, and which are wide enough for them."""
     import z3
 
     boxes = _boxes(encoding)
-    wishes: list[Formula] = []
+    wishes: list[symbols.Formula] = []
     for one, other in combinations(boxes, 2):
         tops = one.y.upper - other.y.upper
         lefts = one.x.lower - other.x.lower
@@ -142,21 +134,21 @@ def _apart(encoding: Encoding) -> list[Formula]:
     return [*wishes, *(box.x.upper - box.x.lower >= 8 * _STEP for box in boxes)]
 
 
-def _inside(encoding: Encoding) -> list[Formula]:
+def _inside(encoding: Encoding) -> list[symbols.Formula]:
     """Wish for boxes inside an image of a usual size."""
     width, height = encoding.size
-    wishes: list[Formula] = []
+    wishes: list[symbols.Formula] = []
     if encoding.image is None and not encoding.areas.used:
         wishes += [width == _PICTURE[0], height == _PICTURE[1]]
     for box in _boxes(encoding):
         wishes += [box.x.lower >= 0, box.x.upper <= width, box.y.lower >= 0, box.y.upper <= height]
     for one in encoding.applications:
-        if isinstance(one.value, SymbolicInterval):
+        if isinstance(one.value, symbols.SymbolicInterval):
             wishes += [one.value.lower >= 0, one.value.upper <= height]
     return wishes
 
 
-def number_of(model: z3.ModelRef, term: Term) -> float:
+def number_of(model: z3.ModelRef, term: symbols.Term) -> float:
     """Return the value of a term in a model; of an irrational root twenty places."""
     import z3
 
@@ -169,29 +161,29 @@ def number_of(model: z3.ModelRef, term: Term) -> float:
 def _read(model: z3.ModelRef, encoding: Encoding) -> Model:
     number = partial(number_of, model)
 
-    def value(symbolic: Symbolic) -> Value:
-        if isinstance(symbolic, SymbolicBool):
+    def value(symbolic: symbols.Symbolic) -> Value:
+        if isinstance(symbolic, symbols.SymbolicBool):
             return holds(symbolic.true)
-        if isinstance(symbolic, SymbolicReal):
+        if isinstance(symbolic, symbols.SymbolicReal):
             below = 1.0 if symbolic.denominator is None else number(symbolic.denominator)
             return number(symbolic.numerator) / below if below else float("nan")
-        if isinstance(symbolic, SymbolicInterval):
+        if isinstance(symbolic, symbols.SymbolicInterval):
             return interval(symbolic)
-        if isinstance(symbolic, SymbolicBox):
+        if isinstance(symbolic, symbols.SymbolicBox):
             return box(symbolic)
         return tuple(box(one.box) for one in symbolic.members if holds(one.present))
 
-    def interval(symbolic: SymbolicInterval) -> Interval:
+    def interval(symbolic: symbols.SymbolicInterval) -> Interval:
         return Interval(number(symbolic.lower), number(symbolic.upper))
 
-    def box(symbolic: SymbolicBox) -> Box:
+    def box(symbolic: symbols.SymbolicBox) -> Box:
         return Box(interval(symbolic.x), interval(symbolic.y))
 
-    def holds(formula: Formula) -> bool:
+    def holds(formula: symbols.Formula) -> bool:
         return bool(model.eval(formula, model_completion=True))
 
     calls = [
-        Call(one.function, tuple(map(value, one.arguments)), value(one.value))
+        FunctionValue(one.function, tuple(map(value, one.arguments)), value(one.value))
         for one in encoding.applications
     ]
     width, height = (number(one) for one in encoding.size)

@@ -8,8 +8,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any, Literal
 
-from roadworthy.bbsl.checking.models import Call, Model, Value
-from roadworthy.bbsl.checking.solving import Answer, Limits, Wanted, ask
+from roadworthy.bbsl.checking.models import FunctionValue, Model, Value
+from roadworthy.bbsl.checking.solving import SolverAnswer, SolverLimits, Wanted, ask
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
@@ -45,12 +45,12 @@ class Witness:
 
     Example:
         >>> from roadworthy.bbsl.values import Box, Interval
-        >>> car = Call("vehicle", (), Box(Interval(0, 50), Interval(75, 125)))
+        >>> car = FunctionValue("vehicle", (), Box(Interval(0, 50), Interval(75, 125)))
         >>> Witness((car,), 1242, 375, ("stop",)).pixels
         {'vehicle()': [0, 250, 50, 300]}
     """
 
-    calls: tuple[Call, ...]
+    calls: tuple[FunctionValue, ...]
     width: float
     height: float
     labels: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Witness:
         names = dict.fromkeys(one.function for one in self.calls)
         return {name: self._bound([one for one in self.calls if one.function == name]) for name in names}
 
-    def _bound(self, calls: list[Call]) -> Value | Callable[..., Value]:
+    def _bound(self, calls: list[FunctionValue]) -> Value | Callable[..., Value]:
         if not calls[0].arguments:
             return calls[0].value
         known = {tuple(map(self._outward, one.arguments)): one.value for one in calls}
@@ -119,7 +119,7 @@ def written(value: Value) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """One question that was asked, and the answer.
 
     Attributes:
@@ -183,10 +183,10 @@ class CheckResult:
         vacuous: Whether the precondition can never hold; then the rest says nothing.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     vacuous: bool = False
 
-    def of(self, name: Property) -> tuple[Finding, ...]:
+    def of(self, name: Property) -> tuple[CheckFinding, ...]:
         """Return the findings about one property."""
         return tuple(one for one in self.findings if one.concerns == name)
 
@@ -216,7 +216,7 @@ class CheckResult:
         return not self.vacuous and all(one.ok for one in self.findings)
 
     @property
-    def problems(self) -> tuple[Finding, ...]:
+    def problems(self) -> tuple[CheckFinding, ...]:
         """The findings that speak against the specification, or leave a question open."""
         return tuple(one for one in self.findings if not one.ok)
 
@@ -230,7 +230,7 @@ class CheckResult:
         }
 
 
-def _finding(one: Finding) -> dict[str, Any]:
+def _finding(one: CheckFinding) -> dict[str, Any]:
     document: dict[str, Any] = {
         "property": one.concerns,
         "labels": list(one.labels),
@@ -296,7 +296,7 @@ def check(
         set()
     """
     _check_arguments(spec, boxes, seconds, image)
-    limits = Limits(boxes, seconds, image)
+    limits = SolverLimits(boxes, seconds, image)
     labels = tuple(dict.fromkeys(spec.labels))
     applies = ask(spec, [(None, True)], limits)
     if applies.possible is False and applies.up_to is None:
@@ -329,22 +329,24 @@ def _check_arguments(spec: Spec, boxes: int, seconds: float, image: tuple[float,
         raise InputError(f"image must have a width and a height above 0, got {image}")
 
 
-def _checks_finding(spec: Spec, name: Property, labels: tuple[str, ...], answer: Answer) -> Finding:
+def _checks_finding(
+    spec: Spec, name: Property, labels: tuple[str, ...], answer: SolverAnswer
+) -> CheckFinding:
     if answer.possible is None:
-        return Finding(name, labels, ProofStatus.UNKNOWN, reason=answer.reason)
+        return CheckFinding(name, labels, ProofStatus.UNKNOWN, reason=answer.reason)
     # Of a case one wants to see an input; of the other properties that there is none.
     wanted = name == "non-redundant"
     if answer.model is None:
         status = ProofStatus.REFUTED if wanted else ProofStatus.PROVED
-        return Finding(
+        return CheckFinding(
             name, labels, status if answer.up_to is None else ProofStatus.BOUNDED, up_to=answer.up_to
         )
     witness = _witness(spec, answer.model)
     expected = {"exhaustive": set(), "exclusionary": set(labels), "non-redundant": set(labels)}[name]
     if not (set(witness.labels) == expected if name == "exhaustive" else expected <= set(witness.labels)):
         reason = f"the values that z3 found do not do it when they are evaluated: {witness}"
-        return Finding(name, labels, ProofStatus.UNKNOWN, reason=reason)
-    return Finding(name, labels, ProofStatus.PROVED if wanted else ProofStatus.REFUTED, witness)
+        return CheckFinding(name, labels, ProofStatus.UNKNOWN, reason=reason)
+    return CheckFinding(name, labels, ProofStatus.PROVED if wanted else ProofStatus.REFUTED, witness)
 
 
 def _witness(spec: Spec, model: Model) -> Witness:

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from roadworthy.bbsl import syntax
-from roadworthy.bbsl.checking.areas import Areas, ExactAreas, GridAreas, OpaqueAreas, TooManyBoxes
 from roadworthy.bbsl.checking.encoding import Encoding
-from roadworthy.bbsl.checking.models import Call, Model, Value, nice_model
-from roadworthy.bbsl.checking.symbols import Formula
-from roadworthy.bbsl.specification import Case, Spec
+from roadworthy.bbsl.checking.models import FunctionValue, Model, Value, nice_model
+from roadworthy.bbsl.checking.symbols import Areas, ExactAreas, Formula, GridAreas, OpaqueAreas, TooManyBoxes
+from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.seeding import rng_for
 
@@ -43,7 +42,7 @@ def guess(
         outcome = spec.evaluate(values, width=image[0], height=image[1])
         held = {label: outcome.applies if label is None else outcome.values[label] for label, _ in wanted}
         if all(held[label] is truth for label, truth in wanted):
-            calls = tuple(Call(name, (), value) for name, value in values.items())
+            calls = tuple(FunctionValue(name, (), value) for name, value in values.items())
             return Model(calls, *image)
     return None
 
@@ -69,7 +68,7 @@ def _box(rng: np.random.Generator, image: tuple[float, float]) -> Box:
     return Box(_interval(rng, image[0]), _interval(rng, image[1]))
 
 
-Question = Iterable[tuple[Case | syntax.Expression, bool]]
+Question = Iterable[tuple[CaseClause | syntax.Expression, bool]]
 """Conditions, each with whether it is to be true or false."""
 
 _MOST_BOXES = 8
@@ -117,7 +116,7 @@ def sufficient_sizes(spec: Spec, question: Question) -> dict[str, int] | None:
     try:
         for condition, wanted in question:
             lets: dict[str, syntax.Expression] = {}
-            if isinstance(condition, Case):
+            if isinstance(condition, CaseClause):
                 for let in condition.lets:
                     lets[let.name] = let.value
                 condition = condition.condition
@@ -144,7 +143,7 @@ class _Demands:
         match expression:
             case syntax.Not():
                 self.collect(expression.operand, not wanted, around, lets, bound)
-            case syntax.And() | syntax.Or():
+            case syntax.And() | syntax.Disjunction():
                 for one in expression.operands:
                     self.collect(one, wanted, around, lets, bound)
             case syntax.Quantified():
@@ -178,7 +177,7 @@ class _Demands:
 
     def _add(self, boxes: syntax.Expression, around: Around, lets: Lets) -> None:
         for part in _walk(boxes, lets):
-            if isinstance(part, syntax.Call) and part.function in self.sets:
+            if isinstance(part, syntax.FunctionCall) and part.function in self.sets:
                 self.found.append((part.function, around))
 
     def _add_areas(self, boxes: syntax.Expression, lets: Lets, bound: Bound) -> None:
@@ -218,7 +217,7 @@ class _Demands:
         match boxes:
             case syntax.Name() if boxes.name in lets:
                 return self._count(lets[boxes.name], lets, above)
-            case syntax.Call():
+            case syntax.FunctionCall():
                 return self.size(boxes.function, above)
             case syntax.SetLiteral():
                 return len(boxes.boxes)
@@ -271,7 +270,7 @@ _PICTURE = (1000.0, 300.0)
 
 
 @dataclass(frozen=True)
-class Limits:
+class SolverLimits:
     """How far a question is followed.
 
     Attributes:
@@ -286,7 +285,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class SolverAnswer:
     """What was found out about a question.
 
     Attributes:
@@ -302,7 +301,7 @@ class Answer:
     reason: str = ""
 
 
-def ask(spec: Spec, wanted: Wanted, limits: Limits) -> Answer:
+def ask(spec: Spec, wanted: Wanted, limits: SolverLimits) -> SolverAnswer:
     """Return whether some boxes make these conditions true and those false."""
     clock = _Clock(limits.seconds)
     names = set_functions(spec)
@@ -313,7 +312,7 @@ def ask(spec: Spec, wanted: Wanted, limits: Limits) -> Answer:
     linear = _Attempt(spec, sizes, OpaqueAreas(), limits, wanted)
     outcome = linear.check(clock)
     if outcome is False:
-        return Answer(False, up_to=up_to)
+        return SolverAnswer(False, up_to=up_to)
     if not linear.encoding.areas.used or clock.stopped:
         return linear.answer(outcome, clock)
     if linear.encoding.areas.multiplied:
@@ -325,14 +324,14 @@ def ask(spec: Spec, wanted: Wanted, limits: Limits) -> Answer:
             image=limits.image or _PICTURE,
             seconds=clock.milliseconds / 1000 / 2,  # the other half is for z3
         )
-        return Answer(True, model=model) if model else _exactly(spec, wanted, limits, clock, names)
+        return SolverAnswer(True, model=model) if model else _exactly(spec, wanted, limits, clock, names)
     found = _on_a_grid(spec, wanted, limits, clock, names)
     return found or _exactly(spec, wanted, limits, clock, names)
 
 
 def _on_a_grid(
-    spec: Spec, wanted: Wanted, limits: Limits, clock: _Clock, names: Sequence[str]
-) -> Answer | None:
+    spec: Spec, wanted: Wanted, limits: SolverLimits, clock: _Clock, names: Sequence[str]
+) -> SolverAnswer | None:
     # Few boxes first: a picture with one box says more than one with three.
     for boxes in sorted({1, limits.boxes}) if names else [0]:
         picture = limits.image or _PICTURE
@@ -342,11 +341,13 @@ def _on_a_grid(
         if attempt.check(clock):
             return attempt.answer(True, clock)
         if clock.stopped:
-            return Answer(None, reason=clock.reason)
+            return SolverAnswer(None, reason=clock.reason)
     return None
 
 
-def _exactly(spec: Spec, wanted: Wanted, limits: Limits, clock: _Clock, names: Sequence[str]) -> Answer:
+def _exactly(
+    spec: Spec, wanted: Wanted, limits: SolverLimits, clock: _Clock, names: Sequence[str]
+) -> SolverAnswer:
     # As many boxes as can be written out.
     for boxes in range(limits.boxes, 0, -1):
         try:
@@ -355,9 +356,9 @@ def _exactly(spec: Spec, wanted: Wanted, limits: Limits, clock: _Clock, names: S
             continue
         outcome = attempt.check(clock)
         if outcome is False:
-            return Answer(False, up_to=boxes if names else None)
+            return SolverAnswer(False, up_to=boxes if names else None)
         return attempt.answer(outcome, clock)
-    return Answer(None, reason="areas of unions of so many boxes are too much to write out")
+    return SolverAnswer(None, reason="areas of unions of so many boxes are too much to write out")
 
 
 class _Clock:
@@ -387,7 +388,7 @@ class _Attempt:
     """One encoding of a question."""
 
     def __init__(
-        self, spec: Spec, sizes: dict[str, int], areas: Areas, limits: Limits, wanted: Wanted
+        self, spec: Spec, sizes: dict[str, int], areas: Areas, limits: SolverLimits, wanted: Wanted
     ) -> None:
         self.encoding = Encoding(spec, sizes, areas, limits.image)
         self.goal = [_formula(self.encoding, label, outcome) for label, outcome in wanted]
@@ -402,12 +403,14 @@ class _Attempt:
         outcome = self.solver.check()
         return True if outcome == z3.sat else False if outcome == z3.unsat else None
 
-    def answer(self, outcome: bool | None, clock: _Clock) -> Answer:
+    def answer(self, outcome: bool | None, clock: _Clock) -> SolverAnswer:
         """Return the answer where the question can be satisfied, or nobody knows."""
         if outcome is None or (self.encoding.areas.used and isinstance(self.encoding.areas, OpaqueAreas)):
-            return Answer(None, reason=clock.reason)
+            return SolverAnswer(None, reason=clock.reason)
         # What is shown may be made nicer even where the answer took all the time there was.
-        return Answer(True, model=nice_model(self.solver, self.encoding, max(1.0, clock.milliseconds / 1000)))
+        return SolverAnswer(
+            True, model=nice_model(self.solver, self.encoding, max(1.0, clock.milliseconds / 1000))
+        )
 
 
 def _formula(encoding: Encoding, label: str | None, outcome: bool) -> Formula:
@@ -415,8 +418,8 @@ def _formula(encoding: Encoding, label: str | None, outcome: bool) -> Formula:
     return value.true if outcome else value.false
 
 
-def _conditions(spec: Spec, wanted: Wanted) -> list[tuple[Case | syntax.Expression, bool]]:
-    found: list[tuple[Case | syntax.Expression, bool]] = []
+def _conditions(spec: Spec, wanted: Wanted) -> list[tuple[CaseClause | syntax.Expression, bool]]:
+    found: list[tuple[CaseClause | syntax.Expression, bool]] = []
     for label, outcome in wanted:
         if label is not None:
             found += [(case, outcome) for case in spec.case_blocks if case.label == label]
@@ -435,7 +438,7 @@ def _lines(spec: Spec, image: tuple[float, float]) -> tuple[list[float], list[fl
         for literal in syntax.walk(expression)
         if isinstance(literal, syntax.IntervalLiteral)
         for part in syntax.walk(literal)
-        if isinstance(part, syntax.Number)
+        if isinstance(part, syntax.RealNumber)
     }
     across = {width * step / 10 for step in range(11)} | numbers
     up = {height * step / 12 for step in range(13)} | numbers

@@ -5,26 +5,26 @@ from __future__ import annotations
 from roadworthy.bbsl.testing.judging import (
     MATCHINGS,
     OUTSIDE,
-    Judgement,
+    FrameJudgement,
     Matched,
     Matching,
+    ObjectRole,
     Outside,
     TestRow,
+    find_role,
     judge,
     match,
     row_of,
 )
-from roadworthy.bbsl.testing.labelled import LabelledFrames
-from roadworthy.bbsl.testing.roles import ObjectRole, find_role
-from roadworthy.bbsl.testing.tables import Cell, Comparison, Count, compare
+from roadworthy.bbsl.testing.tables import Cell, Count, IouComparison, LabelledFrames, compare
 
 __all__ = [
     "MATCHINGS",
     "OUTSIDE",
     "Cell",
-    "Comparison",
+    "IouComparison",
     "Count",
-    "Judgement",
+    "FrameJudgement",
     "LabelledFrames",
     "Matched",
     "Matching",

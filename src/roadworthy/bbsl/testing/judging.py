@@ -1,22 +1,124 @@
-"""Matching detections with the ground truth, and the verdict on one test case (Definitions 11 to 13)."""
+"""The verdict of a specification on one labelled frame, and which functions detections answer.
+
+A test over single objects (the paper's) asks the specification about one object at a time: one function
+gives its box, and another may say whether it is there at all.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.bbsl.evaluation import Evaluator, Outcome
-from roadworthy.bbsl.margins import Context, Margin, Margins
+from roadworthy.bbsl.evaluation import Evaluator, SpecificationOutcome
+from roadworthy.bbsl.margins import Margin, MarginContext, Margins
 from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.values import Coordinates
 from roadworthy.cases import Case, Scalar, Status, Verdict
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, suggest
 from roadworthy.frames import Boxes
+from roadworthy.ontology import ontology
+
+
+@dataclass(frozen=True)
+class ObjectRole:
+    """The functions that stand for the object under test.
+
+    Attributes:
+        function: The one that gives its box.
+        exists: Those that say whether it is there: true for an object of the ground truth, and for its
+            detection if there is one.
+        classes: Words of the ontology: which objects are tested. Detections of the same elements are matched
+            with them, whatever their properties: a truck that is detected as a car is detected.
+    """
+
+    function: str
+    exists: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ("vehicle",)
+
+    def __post_init__(self) -> None:
+        for word in self.classes:
+            ontology().resolve(word)
+
+    @property
+    def elements(self) -> tuple[str, ...]:
+        """The elements of the ontology that the classes belong to: "truck" is a vehicle."""
+        return tuple(dict.fromkeys(ontology().resolve(word).name for word in self.classes))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All functions that the role gives values to."""
+        return (self.function, *self.exists)
+
+
+def find_role(
+    spec: Spec, bound: Collection[str], *, function: str = "", classes: Iterable[str] = ("vehicle",)
+) -> ObjectRole | None:
+    """Return the functions that stand for the object under test.
+
+    Args:
+        spec: The specification.
+        bound: The functions that have values already.
+        function: The one that gives the box; when left out, the only one of type bb that is not bound, if
+            there is one.
+        classes: Which objects are tested.
+
+    Returns:
+        None when every function of type bb is bound: then the test is about whole frames.
+
+    Raises:
+        InputError: The function is not declared or gives no box, or several come into question.
+
+    Example:
+        >>> from roadworthy.bbsl import parse
+        >>> spec = parse('''
+        ... exfunction vehicleExists(): bool vehicle(): bb stoppingDistance(): interval endexfunction
+        ... precondition [vehicleExists() = true] endprecondition
+        ... case stop PROJ_y(vehicle()) ~ stoppingDistance() endcase
+        ... ''')
+        >>> find_role(spec, ["stoppingDistance"])
+        ObjectRole(function='vehicle', exists=('vehicleExists',), classes=('vehicle',))
+    """
+    boxes = [one.name for one in spec.functions if one.result is Type.BB and not one.parameters]
+    if function:
+        if function not in boxes:
+            raise InputError(
+                f"the object under test must be an external function of type bb without arguments, "
+                f"got {function!r}: {suggest(function, boxes)}"
+            )
+    else:
+        free = [name for name in boxes if name not in bound]
+        if not free:
+            return None
+        if len(free) > 1:
+            raise InputError(
+                f"the object under test may be {' or '.join(f'{name}()' for name in free)}: say which "
+                "(--object), and bind the others (--set or --bind)"
+            )
+        function = free[0]
+    wanted = f"{function}exists".casefold()
+    exists = tuple(
+        one.name
+        for one in spec.functions
+        if one.result is Type.BOOL and one.name.casefold() == wanted and one.name not in bound
+    )
+    return ObjectRole(function, exists, tuple(classes))
+
+
+def object_values(role: ObjectRole, box: Sequence[float] | None) -> dict[str, Any]:
+    """Return the values of the functions that stand for the object under test; None where there is no box.
+
+    Example:
+        >>> object_values(ObjectRole("vehicle", ("vehicleExists",)), None)
+        {'vehicle': None, 'vehicleExists': False}
+    """
+    return {role.function: box, **dict.fromkeys(role.exists, box is not None)}
+
 
 _NAMES = ("x1", "y1", "x2", "y2")
 _BETWEEN, _NONE = " + ", "(none)"
@@ -83,9 +185,9 @@ def row_of(verdict: Verdict) -> TestRow | None:
     """Return the row that a verdict carries; None when it is an error, which carries none.
 
     Example:
-        >>> from roadworthy.cases import Drive
+        >>> from roadworthy.cases import RecordDrive
         >>> row = TestRow("000007", ("stop",), ("stop",), True, 4.5, 0.8, (0, 0, 2, 2), (0, 0, 2, 3))
-        >>> row_of(row.verdict(Case("000007#0", "R1", (Drive("-"),)))) == row
+        >>> row_of(row.verdict(Case("000007#0", "R1", (RecordDrive("-"),)))) == row
         True
     """
     known = verdict.measures
@@ -238,7 +340,7 @@ _SCOPE = "\0precondition"  # no label of a case
 
 
 @dataclass(frozen=True)
-class Judgement:
+class FrameJudgement:
     """The verdict on one test case.
 
     Attributes:
@@ -276,7 +378,7 @@ def judge(
     width: float | None = None,
     moving: tuple[str, ...] = (),
     outside: Outside = "fail",
-) -> Judgement:
+) -> FrameJudgement:
     """Judge the detections by the ground truth.
 
     Args:
@@ -298,33 +400,33 @@ def judge(
         ... ''')
         >>> truth, found = {"vehicle": [600, 180, 700, 300]}, {"vehicle": [600, 180, 700, 270]}
         >>> judge(spec, truth, found, height=375, moving=("vehicle",))
-        Judgement(passed=False, expected=('stop',), found=('NOT stop',), margin=-5.0, reason='')
+        FrameJudgement(passed=False, expected=('stop',), found=('NOT stop',), margin=-5.0, reason='')
     """
     check_outside(outside)
     outcome = spec.evaluate(truth, height=height, width=width)
     reason = out_of_scope(outcome, "the ground truth")
     if reason:
-        return Judgement(None, (), None, math.nan, reason)
+        return FrameJudgement(None, (), None, math.nan, reason)
     expected = labels_of(outcome)
     outcome = spec.evaluate(detected, height=height, width=width)
     reason = out_of_scope(outcome, "the detections")
     if reason:
-        return Judgement(False if outside == "fail" else None, expected, None, -math.inf, reason)
+        return FrameJudgement(False if outside == "fail" else None, expected, None, -math.inf, reason)
     found = labels_of(outcome)
     margins = _margins(spec, Evaluator(spec.prepared, detected, Coordinates(height, width)), moving)
-    return Judgement(found == expected, expected, found, verdict_margin(expected, found, margins))
+    return FrameJudgement(found == expected, expected, found, verdict_margin(expected, found, margins))
 
 
-def labels_of(outcome: Outcome) -> tuple[str, ...]:
+def labels_of(outcome: SpecificationOutcome) -> tuple[str, ...]:
     """Return the cases that hold, in the order of the specification."""
     return tuple(label for label, value in outcome.values.items() if value)
 
 
-def out_of_scope(outcome: Outcome, boxes: str) -> str:
+def out_of_scope(outcome: SpecificationOutcome, boxes: str) -> str:
     """Return why a specification says nothing of some boxes; empty where it does say something.
 
     Example:
-        >>> out_of_scope(Outcome(False, {"stop": None}), "the detections")
+        >>> out_of_scope(SpecificationOutcome(False, {"stop": None}), "the detections")
         'the precondition does not hold for the detections'
     """
     if outcome.applies is not True:
@@ -339,7 +441,7 @@ def _margins(spec: Spec, evaluator: Evaluator, moving: tuple[str, ...]) -> dict[
     read = Margins(evaluator, moving)
     margins = {case.label: read.case(case) for case in spec.case_blocks}
     if spec.precondition is not None:
-        margins[_SCOPE] = read.condition(spec.precondition, Context())
+        margins[_SCOPE] = read.condition(spec.precondition, MarginContext())
     return margins
 
 

@@ -1,12 +1,146 @@
-"""The tables of the paper: how a specification judges beside IoU at some thresholds."""
+"""Labelled frames, suites of tests, and tables that compare a specification with IoU (Tables 3 and 4).
+
+::
+
+    tests:
+      ID1: {spec: listing1_distance.bbsl, values: {stoppingDistance: [275, 375]}, data: Td1, system: SUT1}
+      ID2: {spec: listing1_distance.bbsl, values: {stoppingDistance: [275, 375]}, data: Td1, system: SUT2}
+
+A suite names data and systems; which they are is said when it is run, so that it knows no folder of
+anybody's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
 
 from roadworthy.bbsl.testing.judging import TestRow
+from roadworthy.errors import InputError, suggest
+from roadworthy.frames import Boxes, Frame
+
+
+class _BoxLabels(Protocol):
+    """A data set that knows the boxes of a frame without its image, such as `KittiDataset`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def ids(self) -> tuple[str, ...]: ...
+
+    def __len__(self) -> int: ...
+
+    def boxes(self, index: int, /) -> Boxes: ...
+
+
+class LabelledFrames:
+    """A data set of black frames with the boxes of another that has no images.
+
+    Args:
+        labels: The data set that knows the boxes.
+        width: The width of the frames.
+        height: Their height. Where y is turned, this is what counts.
+
+    Example:
+        >>> class One:
+        ...     name, ids = "one", ("000007",)
+        ...     def __len__(self) -> int:
+        ...         return 1
+        ...     def boxes(self, index: int) -> Boxes:
+        ...         return Boxes([[1, 2, 3, 4]], ["car"])
+        >>> data = LabelledFrames(One(), 1242, 375)
+        >>> len(data), data[0]
+        (1, Frame('000007', 1242x375, 1 boxes))
+    """
+
+    def __init__(self, labels: _BoxLabels, width: int, height: int) -> None:
+        if width < 1 or height < 1:
+            raise InputError(f"the size of the frames must be 1x1 or more, got {width}x{height}")
+        self._labels = labels
+        # One black pixel that is looked at everywhere: frames without images take no memory.
+        self._black = np.broadcast_to(np.zeros((1, 1, 3), np.uint8), (height, width, 3))
+
+    @property
+    def name(self) -> str:
+        """What the data set is called in rows and reports."""
+        return self._labels.name
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the frames, in order."""
+        return tuple(self._labels.ids)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __getitem__(self, index: int, /) -> Frame:
+        return Frame(self.ids[index], self._black, boxes=self._labels.boxes(index))
+
+    def __iter__(self) -> Iterator[Frame]:
+        return (self[index] for index in range(len(self)))
+
+
+_KEYS = ("spec", "values", "data", "system")
+
+
+@dataclass(frozen=True)
+class SuiteSpecification:
+    """One test of a suite.
+
+    Attributes:
+        id: Its name.
+        spec: The file of the specification.
+        values: The values of external functions, in image pixels.
+        data: The name of the data.
+        system: The name of the system under test.
+    """
+
+    id: str
+    spec: Path
+    values: Mapping[str, Any]
+    data: str
+    system: str
+
+
+def load_suite(path: str | PathLike[str]) -> tuple[SuiteSpecification, ...]:
+    """Read a suite from a YAML file; files of specifications are looked for beside it.
+
+    Raises:
+        InputError: The file cannot be read, or something in it is wrong; says on which line.
+    """
+    from roadworthy._yaml import read_yaml
+
+    file = read_yaml(Path(path), "suite of tests", "'tests:'")
+    for key in file.data:
+        if key != "tests":
+            raise InputError(f"{file.where(str(key))}: unknown key {key!r}: expected 'tests:'")
+    tests = file.data.get("tests")
+    if not isinstance(tests, dict) or not tests:
+        raise InputError(f"{file.where('tests')}: 'tests:' must name at least one test, got {tests!r}")
+    found = []
+    for id, given in tests.items():
+        where = file.where("tests", str(id))
+        if not isinstance(given, dict):
+            raise InputError(f"{where}: a test must have {', '.join(_KEYS)}, got {given!r}")
+        for key in given:
+            if key not in _KEYS:
+                raise InputError(f"{where}: test {id} has no {key!r}; {suggest(str(key), _KEYS)}")
+        for key in ("spec", "data", "system"):
+            if not isinstance(given.get(key), str):
+                raise InputError(f"{where}: test {id} needs a name for {key!r}, got {given.get(key)!r}")
+        values = given.get("values") or {}
+        if not isinstance(values, dict):
+            raise InputError(f"{where}: the values of test {id} must be a mapping, got {values!r}")
+        spec = Path(path).parent / given["spec"]
+        found.append(SuiteSpecification(str(id), spec, dict(values), given["data"], given["system"]))
+    return tuple(found)
+
 
 THRESHOLDS = (0.6, 0.8)
 """The IoU thresholds of the paper's Table 3."""
@@ -59,7 +193,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class IouComparison:
     """A specification beside IoU (Table 3), and where they differ (Table 4).
 
     Attributes:
@@ -112,7 +246,7 @@ def compare(
     *,
     thresholds: Sequence[float] = THRESHOLDS,
     expectations: Sequence[str] = (),
-) -> Comparison:
+) -> IouComparison:
     """Return how a specification judges beside IoU.
 
     Args:
@@ -139,7 +273,7 @@ def compare(
     names = list(dict.fromkeys([*expectations, *sorted({row.expectation for row in judged})]))
     cells = {threshold: _cells(with_iou, threshold, names) for threshold in thresholds} if with_iou else {}
     iou = {threshold: _counted([(row.iou or 0.0) >= threshold for row in with_iou]) for threshold in cells}
-    return Comparison(_counted([bool(row.passed) for row in judged]), iou, cells, apart)
+    return IouComparison(_counted([bool(row.passed) for row in judged]), iou, cells, apart)
 
 
 def _counted(verdicts: Sequence[bool]) -> Count:

@@ -30,7 +30,7 @@ from roadworthy.cli.bbsl._inputs import (
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.bbsl.coverage import Change, SpecCoverage
+    from roadworthy.bbsl.coverage import BorderChange, SpecCoverage
     from roadworthy.cases import Dataset
     from roadworthy.frames import Boxes, Frame
 
@@ -163,7 +163,7 @@ class _Nearest:
         """The objects, case by case, the nearest first."""
         return [one for heap in self._heaps.values() for _, _, one in sorted(heap, reverse=True)]
 
-    def changes(self, one: _Chosen) -> list[Change]:
+    def changes(self, one: _Chosen) -> list[BorderChange]:
         """Return the nearest boxes that lead to other cases."""
         from roadworthy.bbsl.coverage import nearest_changes
 
@@ -175,13 +175,13 @@ class _Nearest:
 
 
 def _take(coverage: SpecCoverage, nearest: _Nearest, subject: Subject, frame: Frame) -> None:
-    from roadworthy.bbsl import View
+    from roadworthy.bbsl import FrameView
     from roadworthy.bbsl.method import corners_of, moving_functions
-    from roadworthy.bbsl.testing.roles import object_values
+    from roadworthy.bbsl.testing.judging import object_values
 
     if frame.boxes is None:
         raise InputError(f"frame {frame.id!r} has no boxes: measure coverage on data with ground truth")
-    known = subject.bindings.values(View.of(frame))
+    known = subject.bindings.values(FrameView.of(frame))
     role, high, wide = subject.role, frame.height, frame.width
     moving = moving_functions(subject.spec, subject.bindings, role)
     if role is None:
@@ -207,7 +207,7 @@ def _draw(coverage: SpecCoverage, subject: Subject, data: Dataset, out: Path) ->
     return path
 
 
-def _boundary(one: _Chosen, change: Change) -> dict[str, Any]:
+def _boundary(one: _Chosen, change: BorderChange) -> dict[str, Any]:
     return {
         "frame": one.frame,
         "object": one.number,
@@ -218,7 +218,7 @@ def _boundary(one: _Chosen, change: Change) -> dict[str, Any]:
     }
 
 
-def _print(coverage: SpecCoverage, changes: Sequence[tuple[_Chosen, Change]]) -> None:
+def _print(coverage: SpecCoverage, changes: Sequence[tuple[_Chosen, BorderChange]]) -> None:
     from roadworthy.bbsl.testing.judging import joined
 
     out = console()

@@ -116,13 +116,12 @@ def _frame_figure(
 
 def _objects(subject: Subject, frame: Frame) -> list[tuple[list[float], str]]:
     """Return the objects of a frame with the cases that they lead to; for whole frames the one case."""
-    from roadworthy.bbsl import View
-    from roadworthy.bbsl.testing.judging import joined, labels_of
-    from roadworthy.bbsl.testing.roles import object_values
+    from roadworthy.bbsl import FrameView
+    from roadworthy.bbsl.testing.judging import joined, labels_of, object_values
 
     if frame.boxes is None:
         raise InputError(f"frame {frame.id!r} has no boxes: draw one of data with ground truth")
-    known = subject.bindings.values(View.of(frame))
+    known = subject.bindings.values(FrameView.of(frame))
     role = subject.role
 
     def name_of(values: Mapping[str, Any]) -> str:

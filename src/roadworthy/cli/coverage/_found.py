@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from roadworthy.cli.coverage._seeds import Seeds
     from roadworthy.coverage import FunctionalCoverage, OperatingDomain
     from roadworthy.coverage.method import CoverageMethod
-    from roadworthy.coverage.search.findings import Finding, Growth
-    from roadworthy.coverage.search.remade import Replay
-    from roadworthy.coverage.search.settings import Settings
+    from roadworthy.coverage.search.findings import CoverageGrowth, FailureGroup
+    from roadworthy.coverage.search.settings import SearchSettings
+    from roadworthy.coverage.search.trials import Replay
     from roadworthy.runs import RunResult
 
 
@@ -27,7 +27,7 @@ class Found:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: SearchSettings,
         seeds: Seeds,
         method: CoverageMethod,
         result: RunResult,
@@ -36,15 +36,15 @@ class Found:
         notes: list[str],
     ) -> None:
         from roadworthy.coverage.search.findings import findings_of, growth_of
-        from roadworthy.coverage.search.remade import Replay
+        from roadworthy.coverage.search.trials import Replay
         from roadworthy.runs import read_rows
 
         self.settings, self.seeds, self.result, self.out = settings, seeds, result, out
         self.method, self.seconds = method, seconds
         rows = list(read_rows(out))
         self.tried = [row for row in rows if row.get("param.transform")]
-        self.findings: list[Finding] = findings_of(self.tried)
-        self.growth: Growth = growth_of(self.tried, method.originals.criterion.value)
+        self.findings: list[FailureGroup] = findings_of(self.tried)
+        self.growth: CoverageGrowth = growth_of(self.tried, method.originals.criterion.value)
         self.replay: Replay = Replay(rows, seeds)
         self.notes = [*notes, *self._own_notes()]
 

@@ -10,14 +10,14 @@ from roadworthy._files import write_json, write_text
 from roadworthy.cli._console import console, make_folder, plain_table
 
 if TYPE_CHECKING:
-    from roadworthy.coverage.measuring import Measured
+    from roadworthy.coverage.measuring import CoverageMeasurement
 
 
 FUNCTIONAL = "functional"
 _SHOWN = 5  # holes of each dimension or cross, and untried neurons of each layer, that are printed
 
 
-def as_document(found: Measured) -> dict[str, Any]:
+def as_document(found: CoverageMeasurement) -> dict[str, Any]:
     """Return all that was measured as plain data."""
     functional = found.functional
     document: dict[str, Any] = {
@@ -58,7 +58,7 @@ def as_document(found: Measured) -> dict[str, Any]:
     return document
 
 
-def write_measured(folder: Path, found: Measured, document: dict[str, Any]) -> None:
+def write_measured(folder: Path, found: CoverageMeasurement, document: dict[str, Any]) -> None:
     """Write the figure, all numbers, and what was never tried."""
     from roadworthy.report.coverage import growth_figure
     from roadworthy.report.plots import save
@@ -71,7 +71,7 @@ def write_measured(folder: Path, found: Measured, document: dict[str, Any]) -> N
         save(growth_figure(found.growth, title=title), folder / "growth.png")
 
 
-def _holes(found: Measured, most: int | None) -> list[str]:
+def _holes(found: CoverageMeasurement, most: int | None) -> list[str]:
     """Return what was never tried, in words; of each layer, dimension or cross at most so many."""
     lines: list[str] = []
     for one in found.criteria.values():
@@ -98,7 +98,7 @@ def _numbers(numbers: Sequence[int], most: int | None) -> str:
     return shown if most is None or len(numbers) <= most else f"{shown}, …"
 
 
-def print_measured(found: Measured, folder: Path | None) -> None:
+def print_measured(found: CoverageMeasurement, folder: Path | None) -> None:
     """Write what was measured for people: tables, and what was never tried."""
     from rich.padding import Padding
     from rich.text import Text

@@ -113,14 +113,14 @@ def measure(
     divided over machines is put together with --state and --merge: the result is that of one run over all.
     """
     from roadworthy.coverage import FunctionalCoverage, Observed, OperatingDomain
-    from roadworthy.coverage.measuring import Measured, Measuring
+    from roadworthy.coverage.measuring import CoverageMeasurement, Measuring
 
     if training is None and (training_option or training_sample is not None):
         raise InputError(
             "--training-option and --training-sample are about training data: add --training DATA"
         )
     domain = OperatingDomain.load(operating_domain)
-    found: Measured | None = None
+    found: CoverageMeasurement | None = None
     if merge and data is None and run is None and (option or sample or criterion or training):
         raise InputError(
             "--merge alone puts stored measurements together: name the images to measure besides by --data "
@@ -152,7 +152,7 @@ def measure(
             measuring.add(batch)
         found = measuring.result
     for path in merge or ():
-        other = Measured.load(path, domain)
+        other = CoverageMeasurement.load(path, domain)
         if found is None:
             found = other
         else:

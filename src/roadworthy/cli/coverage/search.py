@@ -20,9 +20,9 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.cli.coverage._seeds import Seeds
-    from roadworthy.coverage.criteria import Ranges, Reference
+    from roadworthy.coverage.criteria import Ranges, SurpriseReference
     from roadworthy.coverage.observed import Observed
-    from roadworthy.coverage.search.settings import Settings
+    from roadworthy.coverage.search.settings import SearchSettings
 
 
 _BATCH = 32
@@ -134,7 +134,7 @@ def search(
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.coverage import observable
     from roadworthy.coverage.method import CoverageMethod
-    from roadworthy.coverage.search.settings import Settings
+    from roadworthy.coverage.search.settings import SearchSettings
     from roadworthy.datasets import fitting_options
     from roadworthy.models import load_model
     from roadworthy.runs import run
@@ -143,7 +143,7 @@ def search(
 
     if worst < 0:
         raise InputError(f"--worst must be 0 or more, got {worst}")
-    settings = Settings(
+    settings = SearchSettings(
         search=search,
         criterion=criterion,
         transforms=tuple(transform or ["simple"]),
@@ -209,7 +209,7 @@ def search(
     raise typer.Exit(1 if result.outcome.status is OutcomeStatus.VIOLATED else 0)
 
 
-def _entry(settings: Settings, counting: str) -> dict[str, Any]:
+def _entry(settings: SearchSettings, counting: str) -> dict[str, Any]:
     """Return a search as a suite has it."""
     told = settings.parameters()
     return {
@@ -243,8 +243,8 @@ def _domain(path: Path | None) -> Any:
 
 
 def _learned(
-    system: Observed[Any], settings: Settings, data: Dataset | None
-) -> tuple[Ranges | None, Reference | None]:
+    system: Observed[Any], settings: SearchSettings, data: Dataset | None
+) -> tuple[Ranges | None, SurpriseReference | None]:
     """Return what the neurons did on training data, as far as the criterion needs it."""
     from roadworthy.cli._console import tracked
     from roadworthy.coverage.criteria import learn_ranges, learn_reference, parse_mixture

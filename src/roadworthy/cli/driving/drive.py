@@ -29,7 +29,7 @@ from roadworthy.errors import InputError, SimulatorError, SystemUnderTestError
 if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
     from roadworthy.driving.metrics import MetricSettings, MetricTable
-    from roadworthy.driving.simulators import Limits, Recorder, Situation
+    from roadworthy.driving.simulators import DriveLimits, DriveRecorder, Situation
     from roadworthy.report.films import Film
 
 
@@ -98,14 +98,14 @@ def drive(
     whatever happened on the road: a drive is a measurement, and an oracle judges it.
     """
     from roadworthy.driving.metrics import parse_metric
-    from roadworthy.driving.simulators import Limits, Recorder, open_simulator
+    from roadworthy.driving.simulators import DriveLimits, DriveRecorder, open_simulator
     from roadworthy.driving.simulators import drive as closed_loop
     from roadworthy.models import load_model
     from roadworthy.report.films import FILM_ENDINGS, FRAMES_FILE, Film
 
     told = settings_of(settings)
     parse_metric(metric)
-    limits = Limits(
+    limits = DriveLimits(
         laps=laps or None,
         seconds=seconds,
         metres=metres,
@@ -115,7 +115,7 @@ def drive(
         raise InputError(f"--video-format is mp4, webm or gif, got {video_format!r}")
     system = load_model(model, **parse_options(model_option or [], "-m threads=1"))
     place = open_simulator(simulator, **parse_options(option or []))
-    recorder, film = Recorder(system.name), Film()
+    recorder, film = DriveRecorder(system.name), Film()
     folder = make_new_folder(out)
     try:
         with _progress(limits, recorder) as shown:
@@ -147,7 +147,7 @@ def drive(
 
 
 @contextmanager
-def _progress(limits: Limits, recorder: Recorder) -> Iterator[Callable[[Situation], None]]:
+def _progress(limits: DriveLimits, recorder: DriveRecorder) -> Iterator[Callable[[Situation], None]]:
     """Show on a terminal how far the vehicle is."""
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
@@ -164,7 +164,7 @@ def _progress(limits: Limits, recorder: Recorder) -> Iterator[Callable[[Situatio
 
 
 def _keep_what_there_is(
-    recorder: Recorder, notes: tuple[str, ...], error: BaseException, folder: Path
+    recorder: DriveRecorder, notes: tuple[str, ...], error: BaseException, folder: Path
 ) -> None:
     """Write the drive until the failure."""
     from roadworthy.driving.drives.readers import write_drive

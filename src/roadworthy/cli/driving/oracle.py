@@ -17,9 +17,9 @@ from roadworthy.cli.driving._places import drives_in
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.driving.collecting import Collection
     from roadworthy.driving.drives import Drive
     from roadworthy.driving.oracles import Direction, Oracle
+    from roadworthy.driving.requirements import Collection
     from roadworthy.driving.sectors import SectorTable
 
 
@@ -90,7 +90,7 @@ def oracle(
         raise InputError("give drives of the good driver with --nominal and of its mutants with --mutants")
     if bool(test_nominal) != bool(test_mutants):
         raise InputError("give both --test-nominal and --test-mutants, or neither")
-    from roadworthy.driving.collecting import collect
+    from roadworthy.driving.requirements import collect
 
     told = settings_of(settings)
     good, test_good = (
@@ -168,8 +168,8 @@ def _ranking(
 
 
 def _directions(metrics: Sequence[str], up: Sequence[str], down: Sequence[str]) -> dict[str, Direction]:
-    from roadworthy.driving.collecting import usual_direction
     from roadworthy.driving.metrics import parse_metric
+    from roadworthy.driving.requirements import usual_direction
 
     ways = {name: usual_direction(name) for name in metrics}
     risen, fallen = ({str(parse_metric(name)) for name in given} for given in (up, down))

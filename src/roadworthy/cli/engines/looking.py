@@ -15,7 +15,7 @@ from roadworthy.cli.engines._group import FILE, Which, app, opened_engine
 
 if TYPE_CHECKING:
     from roadworthy.transforms import UserEngine
-    from roadworthy.transforms.learned import EngineCard, Metric
+    from roadworthy.transforms.learned import EngineCard, EngineMetric
 
 
 _NEARER = {True: "yes", False: "no", None: "not measured"}
@@ -148,7 +148,7 @@ def _size(size: tuple[int, int] | None) -> str:
     return "any size" if size is None else f"{size[1]}x{size[0]}"
 
 
-def _number(metric: Metric, value: float | None, low: float | None, high: float | None) -> str:
+def _number(metric: EngineMetric, value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
         return "not known"
     text = f"{value:.4g}{' ' + metric.unit if metric.unit else ''}"

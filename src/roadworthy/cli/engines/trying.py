@@ -108,7 +108,7 @@ def _tried(
     engine: LearnedEngine, asked: Mapping[str, Operation], frames: Sequence[Frame], seed: int
 ) -> dict[str, Any]:
     from roadworthy.seeding import rng_for
-    from roadworthy.transforms.learned.engine import Network
+    from roadworthy.transforms.learned.engine import NetworkBackend
 
     rows = []
     for words, operation in asked.items():
@@ -125,7 +125,7 @@ def _tried(
         seconds = median(spent) if spent else None
         rows.append({"operation": words, "changed": len(spent), "seconds": seconds, "reasons": dict(reasons)})
     unseen: Counter[str] = Counter()
-    assert isinstance(engine.backend, Network)
+    assert isinstance(engine.backend, NetworkBackend)
     if engine.card.kind == "synthesis":
         for frame in frames:
             if frame.labels is not None:

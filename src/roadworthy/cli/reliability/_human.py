@@ -13,7 +13,7 @@ from roadworthy.cli._console import console, parse_options, tracked
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.reliability.human import Bins, HumanData, Originals, Threshold
+    from roadworthy.reliability.human import Bins, HumanData, Threshold, UnchangedAccuracy
 
 T = TypeVar("T")
 
@@ -89,11 +89,11 @@ def opened_answers(
     return read_human(path, columns=named, answers=tuple(files or ()), width=width).only(only or ())
 
 
-def given_originals(share: float | None) -> Originals | None:
+def given_originals(share: float | None) -> UnchangedAccuracy | None:
     """Return how people do on originals, as written on the command line."""
-    from roadworthy.reliability.human import Originals
+    from roadworthy.reliability.human import UnchangedAccuracy
 
-    return None if share is None else Originals(share, None, "--originals")
+    return None if share is None else UnchangedAccuracy(share, None, "--originals")
 
 
 def threshold_document(one: Threshold) -> dict[str, object]:

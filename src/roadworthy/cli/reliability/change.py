@@ -39,10 +39,10 @@ def change(
     for them.
     """
     from roadworthy.images import read_image
-    from roadworthy.visual_change import Reference
+    from roadworthy.visual_change import ReferenceImage
     from roadworthy.visual_change.tolerance import human_study, tolerance_of
 
-    before = Reference(read_image(reference))
+    before = ReferenceImage(read_image(reference))
     after = read_image(changed)
     delta, vsnr = before.visual_change(after), before.vsnr(after)
     visible = not (math.isinf(vsnr) and vsnr > 0)

@@ -52,7 +52,7 @@ def plan(
     """
     from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
     from roadworthy.reliability.human import Design, EvenChange, Stimuli, write_experiment
-    from roadworthy.reliability.human.bins import MOST_TOO_FEW
+    from roadworthy.reliability.human.answers import MOST_TOO_FEW
     from roadworthy.reliability.human.experiment import spare_needed
     from roadworthy.reliability.human.stimuli import choices_for, says_whether
 

@@ -31,7 +31,7 @@ from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.papers.reliability import SubsetStudy
-    from roadworthy.reliability.human import Bins, HumanData, Originals
+    from roadworthy.reliability.human import Bins, HumanData, UnchangedAccuracy
 
 
 @studies.command(
@@ -104,7 +104,11 @@ def subsets(
 
 
 def _study(
-    data: HumanData, bins: Bins, draw: str | None, originals: Originals | None, settings: dict[str, Any]
+    data: HumanData,
+    bins: Bins,
+    draw: str | None,
+    originals: UnchangedAccuracy | None,
+    settings: dict[str, Any],
 ) -> SubsetStudy:
     from roadworthy.papers.reliability import Drawn, study_answers, study_bins
 

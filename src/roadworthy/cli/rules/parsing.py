@@ -15,7 +15,7 @@ from roadworthy.errors import InputError, RuleError
 
 if TYPE_CHECKING:
     from roadworthy.rules import Block, Rule
-    from roadworthy.rules.language.words import Words
+    from roadworthy.rules.language.nouns import Words
 
 
 _RULE = '"If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."'
@@ -128,7 +128,7 @@ def _document(rule: Rule) -> dict[str, object]:
 @app.command(cls=Command, epilog=examples(f"roadworthy rules explain {_RULE}"))
 def explain(rule: Sentence, as_json: AsJson = False) -> None:
     """Show the grammar of a rule: which word depends on which, and how."""
-    from roadworthy.rules.language.words import analysed
+    from roadworthy.rules.language.nouns import analysed
 
     words = analysed(rule)
     if as_json:

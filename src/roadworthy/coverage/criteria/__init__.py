@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.criteria._cells import Cells, Criterion, Visits
 from roadworthy.coverage.criteria.named import Mixed, Mixture, parse_mixture
 from roadworthy.coverage.criteria.neurons import (
     BoundaryCoverage,
+    Cells,
+    Criterion,
     MultisectionCoverage,
     NeuronCoverage,
     Ranges,
@@ -13,13 +14,14 @@ from roadworthy.coverage.criteria.neurons import (
     StrongActivationCoverage,
     TopKCoverage,
     TopKPatterns,
+    Visits,
     learn_ranges,
 )
 from roadworthy.coverage.criteria.surprise import (
     Density,
     DistanceSurpriseCoverage,
     LikelihoodSurpriseCoverage,
-    Reference,
+    SurpriseReference,
     learn_reference,
 )
 
@@ -35,7 +37,7 @@ __all__ = [
     "MultisectionCoverage",
     "NeuronCoverage",
     "Ranges",
-    "Reference",
+    "SurpriseReference",
     "Scaling",
     "StrongActivationCoverage",
     "TopKCoverage",

@@ -14,22 +14,12 @@ from numpy.typing import NDArray
 from roadworthy._frozen import frozen
 from roadworthy._options import checked_options
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.coverage.criteria._cells import Cells
-from roadworthy.coverage.criteria.neurons import (
-    BoundaryCoverage,
-    MultisectionCoverage,
-    NeuronCoverage,
-    Ranges,
-    Scaling,
-    StrongActivationCoverage,
-    TopKCoverage,
-    TopKPatterns,
-)
+from roadworthy.coverage.criteria import neurons
 from roadworthy.coverage.criteria.surprise import (
     Density,
     DistanceSurpriseCoverage,
     LikelihoodSurpriseCoverage,
-    Reference,
+    SurpriseReference,
 )
 from roadworthy.errors import InputError, suggest
 
@@ -58,7 +48,7 @@ class Mixed:
 
     name: ClassVar[str] = "mixed"
 
-    def __init__(self, parts: Sequence[Cells], weights: Sequence[float] | None = None) -> None:
+    def __init__(self, parts: Sequence[neurons.Cells], weights: Sequence[float] | None = None) -> None:
         given = [1.0] * len(parts) if weights is None else [float(one) for one in weights]
         if not parts or len(given) != len(parts):
             raise InputError(
@@ -148,8 +138,12 @@ class Mixture:
         return frozenset(one.needs for one in self.choices)
 
     def make(
-        self, layers: tuple[Layer, ...], *, ranges: Ranges | None = None, reference: Reference | None = None
-    ) -> Cells | Mixed:
+        self,
+        layers: tuple[Layer, ...],
+        *,
+        ranges: neurons.Ranges | None = None,
+        reference: SurpriseReference | None = None,
+    ) -> neurons.Cells | Mixed:
         """Return the criterion for a network, a mix where there are several.
 
         Raises:
@@ -196,53 +190,57 @@ _TEXT = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTAL
 
 @dataclass(frozen=True)
 class _Kind:
-    make: Callable[..., Cells]
+    make: Callable[..., neurons.Cells]
     needs: Needs
     per_neuron: bool
 
 
-def _neuron(layers: tuple[Layer, ...], *, threshold: float = 0.2, scaling: Scaling = "outputs") -> Cells:
-    return NeuronCoverage(layers, threshold=threshold, scaling=scaling)
+def _neuron(
+    layers: tuple[Layer, ...], *, threshold: float = 0.2, scaling: neurons.Scaling = "outputs"
+) -> neurons.Cells:
+    return neurons.NeuronCoverage(layers, threshold=threshold, scaling=scaling)
 
 
-def _multisection(ranges: Ranges, *, sections: int = 1000) -> Cells:
-    return MultisectionCoverage(ranges, sections=sections)
+def _multisection(ranges: neurons.Ranges, *, sections: int = 1000) -> neurons.Cells:
+    return neurons.MultisectionCoverage(ranges, sections=sections)
 
 
-def _boundary(ranges: Ranges, *, margin: float = 0.0) -> Cells:
-    return BoundaryCoverage(ranges, margin=margin)
+def _boundary(ranges: neurons.Ranges, *, margin: float = 0.0) -> neurons.Cells:
+    return neurons.BoundaryCoverage(ranges, margin=margin)
 
 
-def _strong(ranges: Ranges, *, margin: float = 0.0) -> Cells:
-    return StrongActivationCoverage(ranges, margin=margin)
+def _strong(ranges: neurons.Ranges, *, margin: float = 0.0) -> neurons.Cells:
+    return neurons.StrongActivationCoverage(ranges, margin=margin)
 
 
-def _top_k(layers: tuple[Layer, ...], *, k: int = 3) -> Cells:
-    return TopKCoverage(layers, k=k)
+def _top_k(layers: tuple[Layer, ...], *, k: int = 3) -> neurons.Cells:
+    return neurons.TopKCoverage(layers, k=k)
 
 
-def _patterns(layers: tuple[Layer, ...], *, k: int = 3, buckets: int = 65_536) -> Cells:
-    return TopKPatterns(layers, k=k, buckets=buckets)
+def _patterns(layers: tuple[Layer, ...], *, k: int = 3, buckets: int = 65_536) -> neurons.Cells:
+    return neurons.TopKPatterns(layers, k=k, buckets=buckets)
 
 
-def _likelihood(reference: Reference, *, density: Density = "kde", buckets: int = 1000) -> Cells:
+def _likelihood(
+    reference: SurpriseReference, *, density: Density = "kde", buckets: int = 1000
+) -> neurons.Cells:
     return LikelihoodSurpriseCoverage(reference, density=density, buckets=buckets)
 
 
 def _distance(
-    reference: Reference, *, groups: Literal["argmax", "none", "sign"] = "none", buckets: int = 1000
-) -> Cells:
+    reference: SurpriseReference, *, groups: Literal["argmax", "none", "sign"] = "none", buckets: int = 1000
+) -> neurons.Cells:
     chosen: Any = {"none": None, "sign": [0.0], "argmax": "argmax"}[groups]
     return DistanceSurpriseCoverage(reference, groups=chosen, buckets=buckets)
 
 
 _KINDS: Mapping[str, _Kind] = {
-    NeuronCoverage.name: _Kind(_neuron, "layers", per_neuron=True),
-    MultisectionCoverage.name: _Kind(_multisection, "ranges", per_neuron=True),
-    BoundaryCoverage.name: _Kind(_boundary, "ranges", per_neuron=True),
-    StrongActivationCoverage.name: _Kind(_strong, "ranges", per_neuron=True),
-    TopKCoverage.name: _Kind(_top_k, "layers", per_neuron=True),
-    TopKPatterns.name: _Kind(_patterns, "layers", per_neuron=False),
+    neurons.NeuronCoverage.name: _Kind(_neuron, "layers", per_neuron=True),
+    neurons.MultisectionCoverage.name: _Kind(_multisection, "ranges", per_neuron=True),
+    neurons.BoundaryCoverage.name: _Kind(_boundary, "ranges", per_neuron=True),
+    neurons.StrongActivationCoverage.name: _Kind(_strong, "ranges", per_neuron=True),
+    neurons.TopKCoverage.name: _Kind(_top_k, "layers", per_neuron=True),
+    neurons.TopKPatterns.name: _Kind(_patterns, "layers", per_neuron=False),
     LikelihoodSurpriseCoverage.name: _Kind(_likelihood, "reference", per_neuron=False),
     DistanceSurpriseCoverage.name: _Kind(_distance, "reference", per_neuron=False),
 }
@@ -282,8 +280,12 @@ class CriterionChoice:
         return CriterionChoice(self.name, frozen({option: value, **self.options}))
 
     def make(
-        self, layers: tuple[Layer, ...], *, ranges: Ranges | None = None, reference: Reference | None = None
-    ) -> Cells:
+        self,
+        layers: tuple[Layer, ...],
+        *,
+        ranges: neurons.Ranges | None = None,
+        reference: SurpriseReference | None = None,
+    ) -> neurons.Cells:
         """Return the criterion for a network.
 
         Args:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.coverage.criteria._cells import Cells, Visits
+from roadworthy.coverage.criteria.neurons import Cells, Visits
 from roadworthy.errors import InputError, suggest
 from roadworthy.seeding import rng_for
 
@@ -27,7 +27,7 @@ _RIDGE = 1e-6  # share of the mean variance that is added to each, so that depen
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class SurpriseReference:
     """What some neurons did on training data: a sample of fixed size.
 
     Attributes:
@@ -50,7 +50,7 @@ def learn_reference(
     size: int = 1000,
     seed: int = 0,
     least_variance: float = 1e-5,
-) -> Reference:
+) -> SurpriseReference:
     """Return a sample of what a network did on training data, which are read once.
 
     Args:
@@ -99,7 +99,7 @@ def learn_reference(
             f"none of the chosen neurons varies by more than {least_variance:g} on the training data: choose "
             "other layers, or a smaller least_variance"
         )
-    return Reference(known, columns, values[:, columns], values[:, -known[-1].neurons :])
+    return SurpriseReference(known, columns, values[:, columns], values[:, -known[-1].neurons :])
 
 
 def _columns(layers: tuple[Layer, ...], names: Sequence[str]) -> NDArray[np.intp]:
@@ -120,7 +120,9 @@ def _columns(layers: tuple[Layer, ...], names: Sequence[str]) -> NDArray[np.intp
 class _Surprise(Cells):
     """A criterion over buckets of surprise."""
 
-    def __init__(self, reference: Reference, buckets: int, limits: tuple[float, float] | None) -> None:
+    def __init__(
+        self, reference: SurpriseReference, buckets: int, limits: tuple[float, float] | None
+    ) -> None:
         if buckets < 1:
             raise InputError(f"buckets must be 1 or more, got {buckets}")
         super().__init__(reference.layers, buckets)
@@ -197,7 +199,7 @@ class LikelihoodSurpriseCoverage(_Surprise):
 
     def __init__(
         self,
-        reference: Reference,
+        reference: SurpriseReference,
         *,
         density: Density = "kde",
         buckets: int = 1000,
@@ -284,7 +286,7 @@ class DistanceSurpriseCoverage(_Surprise):
 
     def __init__(
         self,
-        reference: Reference,
+        reference: SurpriseReference,
         *,
         groups: Literal["argmax"] | Sequence[float] | None = None,
         buckets: int = 1000,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.search.settings import SEARCHES, Settings
+from roadworthy.coverage.search.settings import SEARCHES, SearchSettings
 from roadworthy.coverage.search.strategies import Algorithm1, Curious, RandomChoice
-from roadworthy.coverage.search.trials import Search, Seen, Space, Trial
+from roadworthy.coverage.search.trials import SearchStrategy, SearchTrial, Space, TrialResult
 
 __all__ = [
     "SEARCHES",
     "Algorithm1",
     "Curious",
     "RandomChoice",
-    "Search",
-    "Seen",
-    "Settings",
+    "SearchStrategy",
+    "TrialResult",
+    "SearchSettings",
     "Space",
-    "Trial",
+    "SearchTrial",
 ]

@@ -1,17 +1,225 @@
-"""What a search found: failures that are alike count as one finding."""
+"""What is known about the original frames of a search, and the groups of failures that it found."""
 
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from roadworthy.cases import Scalar
-from roadworthy.coverage.clusters import Failure, cluster
-from roadworthy.coverage.search.originals import FINGERPRINT
+from roadworthy.cases import Case, Scalar, Verdict
+from roadworthy.coverage.activations import Activations, Layer
+from roadworthy.coverage.criteria import (
+    Cells,
+    Mixed,
+    Ranges,
+    SurpriseReference,
+    learn_ranges,
+    learn_reference,
+)
+from roadworthy.coverage.criteria.named import parse_mixture
+from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers, cluster, usual_spread
+from roadworthy.coverage.search.settings import SearchSettings
+from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.frames import Frame, SignalUnits
+from roadworthy.seeding import rng_for
+
+FINGERPRINT = "seen."
+"""What the columns of a fingerprint begin with."""
+
+_NUMBERS = 16  # of a fingerprint
+
+
+class OriginalFrames:
+    """What is known about the original frames, and what is computed from it.
+
+    Args:
+        settings: Of the search.
+        units: Those of the data set.
+        ranges: What the neurons did on the training data; the originals are taken for it when left out.
+        reference: A sample of it, likewise.
+    """
+
+    def __init__(
+        self,
+        settings: SearchSettings,
+        units: SignalUnits,
+        ranges: Ranges | None,
+        reference: SurpriseReference | None,
+    ) -> None:
+        self.settings = settings
+        self.unit = _unit(units, settings.output)
+        self.bound = 0.0
+        self._mixture = parse_mixture(settings.criterion)
+        self._learned = ranges, reference
+        self._labels: dict[str, float] = {}
+        self._frames: dict[str, str] = {}
+        self._answers: dict[str, float] = {}
+        self._errors: list[str] = []
+        self._batches: list[Activations] = []
+        self._hidden: list[NDArray[np.float64]] = []
+        self._extremes: tuple[NDArray[Any], NDArray[Any]] | None = None
+        self._criterion: Cells | Mixed | None = None
+        self._spread: NDArray[np.float64] = np.ones(1)
+
+    @property
+    def criterion(self) -> Cells | Mixed:
+        """What guides the search; it has seen the originals."""
+        assert self._criterion is not None
+        return self._criterion
+
+    def expect(self, place: int, frame: Frame) -> str:
+        """Return the id of the case of an original.
+
+        Raises:
+            InputError: It has no label.
+        """
+        label = getattr(frame.signals, self.settings.output)
+        if label is None:
+            raise InputError(
+                f"frame {frame.id!r} has no label for {self.settings.output}, and Equation 2 compares with "
+                "labels: use a data set that has them, or leave the frame out"
+            )
+        id = _case_id(place)
+        self._frames[id] = frame.id
+        return id
+
+    def frame_id(self, place: int) -> str:
+        """Return the id of an original."""
+        return self._frames[_case_id(place)]
+
+    def tell(self, case: Case, verdict: Verdict) -> Mapping[str, Scalar] | None:
+        """Take note of the answer to an original; return its fingerprint."""
+        clue = verdict.clue
+        if not isinstance(clue, Activations):
+            self._errors.append(verdict.reason)
+            return None
+        self._labels[case.id] = float(verdict.measures["label"])  # type: ignore[arg-type]
+        self._answers[case.id] = float(verdict.measures["prediction"])  # type: ignore[arg-type]
+        lows, highs = self._extremes or (clue.lows[0], clue.highs[0])
+        self._extremes = np.minimum(lows, clue.lows[0]), np.maximum(highs, clue.highs[0])
+        self._hidden.append(_hidden(clue))
+        if self._learns():
+            self._batches.append(clue)
+        else:
+            if self._criterion is None:
+                ranges, reference = self._learned
+                self._criterion = self._mixture.make(clue.layers, ranges=ranges, reference=reference)
+            self._criterion.update(clue)
+        return self.fingerprint(clue)
+
+    def conclude(self) -> float:
+        """Return the bound of Equation 2, once all originals are told.
+
+        Raises:
+            SystemUnderTestError: None could be answered.
+            InputError: Their mean squared error is 0, so that every change would fail.
+        """
+        if not self._answers:
+            raise SystemUnderTestError(
+                f"none of the {len(self._errors)} original frames could be answered, so there is nothing to "
+                f"search; the first: {self._errors[0]}"
+            )
+        if self._criterion is None:
+            ranges, reference = self._learned
+            if "ranges" in self._mixture.needs:
+                ranges = ranges or learn_ranges(self._batches)
+            if "reference" in self._mixture.needs:
+                reference = reference or learn_reference(self._batches)
+            layers = self._batches[0].layers
+            self._criterion = self._mixture.make(layers, ranges=ranges, reference=reference)
+            for batch in self._batches:
+                self._criterion.update(batch)
+            self._batches.clear()
+        ids = list(self._answers)
+        answers = ModelAnswers(
+            "originals",
+            [self._labels[id] for id in ids],
+            [self._answers[id] for id in ids],
+            {},
+            unit=self.unit,
+            frames=[self._frames[id] for id in ids],
+        )
+        self.mse = answers.mse()
+        self.bound = self.settings.lam * answers.reference(self.settings.reference)
+        if self.bound <= 0:
+            raise InputError(
+                "the answers to the originals are exactly their labels, so λ times their error is 0 and any "
+                "change would fail: use frames that the network was not fitted to"
+            )
+        spread = usual_spread(np.stack(self._hidden))
+        self._hidden.clear()
+        # A neuron that is silent on all originals is measured by the others.
+        self._spread = np.where(spread > 0, spread, max(float(spread.mean()), 1e-9))
+        return self.bound
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Why some originals have no answer."""
+        return tuple(self._errors)
+
+    def constant_layers(self) -> tuple[Layer, ...]:
+        """Return the layers that gave one and the same number for every original."""
+        if self._extremes is None:
+            return ()
+        return tuple(
+            layer
+            for layer, low, high in zip(self.criterion.layers, *self._extremes, strict=True)
+            if low == high
+        )
+
+    def fingerprint(self, one: Activations) -> dict[str, Scalar]:
+        """Return what the last hidden layer did for one image: a few numbers, by their columns' names."""
+        return {f"{FINGERPRINT}{place}": float(value) for place, value in enumerate(_hidden(one))}
+
+    def behaviour(self, fingerprint: Mapping[str, Scalar], error: float) -> tuple[float, ...]:
+        """Return fingerprint and error, each in units of what is usual."""
+        numbers = np.array([float(value) for value in fingerprint.values()])  # type: ignore[arg-type]
+        return (*(numbers / self._spread).tolist(), error / self.bound**0.5)
+
+    def covered(self) -> list[str]:
+        """Return which cells were visited, as text."""
+        return [base64.b64encode(np.packbits(one.seen).tobytes()).decode("ascii") for one in self._cells()]
+
+    def restore(self, covered: Sequence[str]) -> None:
+        """Set which cells were visited."""
+        for cells, text in zip(self._cells(), covered, strict=True):
+            packed = np.frombuffer(base64.b64decode(text), np.uint8)
+            cells.seen = np.unpackbits(packed, count=cells.total).astype(np.bool_)
+
+    def _learns(self) -> bool:
+        ranges, reference = self._learned
+        needs = self._mixture.needs
+        return ("ranges" in needs and ranges is None) or ("reference" in needs and reference is None)
+
+    def _cells(self) -> tuple[Cells, ...]:
+        return self.criterion.parts if isinstance(self.criterion, Mixed) else (self.criterion,)
+
+
+def _hidden(one: Activations) -> NDArray[np.float64]:
+    """Return the last hidden layer of one image; of many neurons, as many mixtures of them as are kept."""
+    where = one.slices[max(0, len(one.layers) - 2)]
+    numbers = np.asarray(one.values[0, where], np.float64)
+    if numbers.size <= _NUMBERS:
+        return numbers
+    # Random directions keep distances, nearly (Johnson and Lindenstrauss).
+    directions = rng_for(0, "coverage", "fingerprint", numbers.size).normal(size=(numbers.size, _NUMBERS))
+    return np.asarray(numbers @ directions / _NUMBERS**0.5)
+
+
+def _case_id(place: int) -> str:
+    return f"original {place:06d}"
+
+
+def _unit(units: SignalUnits, output: str) -> str:
+    unit = getattr(units, output)
+    return unit if isinstance(unit, str) else "units of the recording"
+
 
 Row = Mapping[str, Scalar]
 
@@ -22,7 +230,7 @@ _NAME = re.compile(r"([\w-]+)\(")
 
 
 @dataclass(frozen=True)
-class Finding:
+class FailureGroup:
     """Failures that are alike.
 
     Attributes:
@@ -47,7 +255,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Growth:
+class CoverageGrowth:
     """How a search went.
 
     Attributes:
@@ -59,7 +267,7 @@ class Growth:
     failures: Sequence[int]
 
 
-def growth_of(rows: Iterable[Row], reached: float) -> Growth:
+def growth_of(rows: Iterable[Row], reached: float) -> CoverageGrowth:
     """Return how coverage and failures grew with the tries of a search.
 
     Args:
@@ -69,7 +277,7 @@ def growth_of(rows: Iterable[Row], reached: float) -> Growth:
     Example:
         >>> row = {"param.transform": "blur", "status": "violated", "measure.coverage": 0.5}
         >>> growth_of([{**row, "measure.gain": 0.25}, {"param.transform": "rain", "status": "error"}], 0.5)
-        Growth(coverage=[0.25, 0.5, 0.5], failures=[0, 1, 1])
+        CoverageGrowth(coverage=[0.25, 0.5, 0.5], failures=[0, 1, 1])
     """
     coverage: list[float] = []
     failures = [0]
@@ -84,10 +292,10 @@ def growth_of(rows: Iterable[Row], reached: float) -> Growth:
             before = coverage[-1] if coverage else float(after) - float(gain)
             coverage += [before] * missing + [float(after)]
     last = coverage[-1] if coverage else reached
-    return Growth(coverage + [last] * (len(failures) - len(coverage)), failures)
+    return CoverageGrowth(coverage + [last] * (len(failures) - len(coverage)), failures)
 
 
-def failures_of(rows: Iterable[Row]) -> list[tuple[Row, Failure]]:
+def failures_of(rows: Iterable[Row]) -> list[tuple[Row, BrokenRelation]]:
     """Return the rows that violate the requirement, each as a failure to be clustered.
 
     They are told apart by what the network did, its error and its last hidden layer, and not by the names of
@@ -105,16 +313,16 @@ def failures_of(rows: Iterable[Row]) -> list[tuple[Row, Failure]]:
         error, margin = float(str(row["measure.error"])), float(str(row["margin"]))
         if margin < 0:
             numbers = tuple(value for _, value in features)
-            found.append((row, Failure(str(row["case"]), GUIDED, 0, error, margin, numbers)))
+            found.append((row, BrokenRelation(str(row["case"]), GUIDED, 0, error, margin, numbers)))
     return found
 
 
-def findings_of(rows: Iterable[Row], *, radius: float = 1.0) -> list[Finding]:
+def findings_of(rows: Iterable[Row], *, radius: float = 1.0) -> list[FailureGroup]:
     """Return the distinct findings of a search, the one with the worst margin first.
 
     Args:
         rows: The stored rows.
-        radius: How unlike failures of one finding may be; see :func:`~roadworthy.coverage.clusters.cluster`.
+        radius: How unlike failures of one finding may be; see :func:`~roadworthy.coverage.oracle.cluster`.
 
     Example:
         >>> row = {"case": "try 000001", "status": "violated", "margin": -2.0, "measure.error": 1.5,
@@ -132,7 +340,7 @@ def findings_of(rows: Iterable[Row], *, radius: float = 1.0) -> list[Finding]:
         shares = sorted(((name, count / group.size) for name, count in names.items()), key=lambda x: -x[1])
         worst = group.representative
         found.append(
-            Finding(
+            FailureGroup(
                 worst.frame,
                 # Members come worst first, and the first of equals is taken.
                 str(min(members, key=lambda row: int(str(row.get("param.depth") or 0)))["case"]),
@@ -147,7 +355,7 @@ def findings_of(rows: Iterable[Row], *, radius: float = 1.0) -> list[Finding]:
     return found
 
 
-def most_different(findings: Sequence[Finding], count: int) -> list[Finding]:
+def most_different(findings: Sequence[FailureGroup], count: int) -> list[FailureGroup]:
     """Return so many findings that differ most: the worst, then always the one farthest from those chosen."""
     if len(findings) <= count:
         return list(findings)

@@ -12,9 +12,8 @@ import numpy as np
 from roadworthy.coverage.criteria.named import parse_mixture
 from roadworthy.coverage.oracle import Reference, check_lambda
 from roadworthy.coverage.parameter_sets import parameter_sets
-from roadworthy.coverage.search.remade import Remade
 from roadworthy.coverage.search.strategies import DEEPEST, MAX_FAILED_TRIES, Algorithm1, Curious, RandomChoice
-from roadworthy.coverage.search.trials import Search, Space
+from roadworthy.coverage.search.trials import Remade, SearchStrategy, Space
 from roadworthy.errors import InputError, suggest
 
 SearchName = Literal["curious", "algorithm-1", "random", "random-deep"]
@@ -27,7 +26,7 @@ _FREE = ("tries", "seconds", "reach")
 
 
 @dataclass(frozen=True)
-class Settings:
+class SearchSettings:
     """What a search is asked to do.
 
     Args:
@@ -50,7 +49,7 @@ class Settings:
         InputError: One of them cannot be used.
 
     Example:
-        >>> Settings.from_parameters({"lambda": 5, "search": "algorithm-1", "tries": 200}).tries
+        >>> SearchSettings.from_parameters({"lambda": 5, "search": "algorithm-1", "tries": 200}).tries
         200
     """
 
@@ -94,7 +93,7 @@ class Settings:
         self.space()
 
     @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any]) -> Settings:
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> SearchSettings:
         """Return the settings that a requirement's parameters give.
 
         Raises:
@@ -149,7 +148,7 @@ class Settings:
         """Return the transformations to choose from."""
         return Space(parameter_sets(self.transforms))
 
-    def make(self, seeds: int, rng: np.random.Generator) -> Search:
+    def make(self, seeds: int, rng: np.random.Generator) -> SearchStrategy:
         """Return the search, for so many seed images."""
         if self.search == "algorithm-1":
             return Algorithm1(

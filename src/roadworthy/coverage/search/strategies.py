@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.search.trials import (
-    Image,
     Pick,
-    Seen,
+    SearchImage,
+    SearchTrial,
     Space,
-    Trial,
+    TrialResult,
     check_seeds,
     image_from_json,
     image_to_json,
@@ -52,18 +52,18 @@ class RandomChoice:
         self.rounds = rounds
         self._tries = 0
 
-    def propose(self, most: int) -> list[Trial]:
+    def propose(self, most: int) -> list[SearchTrial]:
         """Return as many trials as are wanted."""
         return [self._trial() for _ in range(most)]
 
-    def _trial(self) -> Trial:
-        image = Image(int(self.rng.integers(self.seeds)))
+    def _trial(self) -> SearchTrial:
+        image = SearchImage(int(self.rng.integers(self.seeds)))
         pairs = 1 + int(self.rng.integers(self.rounds))
         picks = tuple(self.space.any_pick(self.rng) for _ in range(2 * pairs))
         self._tries += 1
-        return Trial(self._tries - 1, image, picks)
+        return SearchTrial(self._tries - 1, image, picks)
 
-    def tell(self, trial: Trial, seen: Seen) -> bool:  # noqa: ARG002
+    def tell(self, trial: SearchTrial, seen: TrialResult) -> bool:  # noqa: ARG002
         """Count the trial."""
         return True
 
@@ -122,14 +122,14 @@ class Algorithm1:
         self.seeds = seeds
         self.max_failed_tries = max_failed_tries
         self.again = again
-        self._course = _Course(rng, [Image(seed) for seed in range(seeds)])
-        self._guessed: deque[Trial] = deque()
+        self._course = _Course(rng, [SearchImage(seed) for seed in range(seeds)])
+        self._guessed: deque[SearchTrial] = deque()
         self._width = 1
 
-    def propose(self, most: int) -> list[Trial]:
+    def propose(self, most: int) -> list[SearchTrial]:
         """Return the next trials, on the guess that none of them helps."""
         ghost = copy.deepcopy(self._course)
-        trials: list[Trial] = []
+        trials: list[SearchTrial] = []
         while len(trials) < min(most, self._width):
             trial = self._next(ghost)
             if trial is None:
@@ -139,7 +139,7 @@ class Algorithm1:
         self._guessed = deque(trials)
         return trials
 
-    def tell(self, trial: Trial, seen: Seen) -> bool:
+    def tell(self, trial: SearchTrial, seen: TrialResult) -> bool:
         """Take note; only the trial that comes next in the course of the search counts."""
         if not self._guessed or self._guessed[0] != trial:
             return False
@@ -156,18 +156,18 @@ class Algorithm1:
             self._width *= 2
         return True
 
-    def _next(self, course: _Course) -> Trial | None:
+    def _next(self, course: _Course) -> SearchTrial | None:
         while course.image is None or course.failed > self.max_failed_tries:
             if not course.stack:
                 if not self.again:
                     return None
-                course.stack = [Image(seed) for seed in range(self.seeds)]
+                course.stack = [SearchImage(seed) for seed in range(self.seeds)]
             course.image, course.failed = course.stack.pop(), 0
             course.queue.clear()
         rng = course.rng
         first = self.space.any_pick(rng, course.queue.popleft() if course.queue else None)
         second = self.space.any_pick(rng)
-        return Trial(course.tries, course.image, (first, second))
+        return SearchTrial(course.tries, course.image, (first, second))
 
     def state(self) -> dict[str, Any]:
         """Return stack, queue and generator."""
@@ -197,10 +197,10 @@ class Algorithm1:
 class _Course:
     """Where Algorithm 1 stands; what its variables are called in the paper is said beside them."""
 
-    def __init__(self, rng: np.random.Generator, stack: list[Image]) -> None:
+    def __init__(self, rng: np.random.Generator, stack: list[SearchImage]) -> None:
         self.rng = rng
         self.stack = stack  # S
-        self.image: Image | None = None  # img
+        self.image: SearchImage | None = None  # img
         self.queue: deque[int] = deque()  # Tqueue
         self.failed = 0  # numFailedTries
         self.tries = 0
@@ -212,7 +212,7 @@ class _Course:
         other.failed, other.tries = self.failed, self.tries
         return other
 
-    def told(self, trial: Trial, *, helped: bool) -> None:
+    def told(self, trial: SearchTrial, *, helped: bool) -> None:
         self.tries += 1
         if not helped:
             self.failed += 1
@@ -300,28 +300,28 @@ class Curious:
             "transformations": Arms(len(space.sets)),
             **{f"parameters {place}": Arms(len(one)) for place, one in enumerate(space.sets)},
         }
-        self._kept: list[Image] = []
+        self._kept: list[SearchImage] = []
         self._useless: list[int] = []
         self._faults: list[tuple[float, ...]] = []
-        self._drawn: deque[Trial] = deque()
+        self._drawn: deque[SearchTrial] = deque()
         self._tries = 0
 
-    def propose(self, most: int) -> list[Trial]:
+    def propose(self, most: int) -> list[SearchTrial]:
         """Return the rest of a round, or a new one."""
         if not self._drawn:
             self._drawn.extend(self._trial() for _ in range(_ROUND))
         return [self._drawn.popleft() for _ in range(min(most, len(self._drawn)))]
 
-    def _trial(self) -> Trial:
+    def _trial(self) -> SearchTrial:
         image = self._image()
         length = min(LENGTHS[self._arms["lengths"].draw(self.rng)], self.deepest - image.picks)
-        trial = Trial(self._tries, image, tuple(self._pick() for _ in range(length)))
+        trial = SearchTrial(self._tries, image, tuple(self._pick() for _ in range(length)))
         self._tries += 1
         return trial
 
-    def _image(self) -> Image:
+    def _image(self) -> SearchImage:
         if not self._kept or self.rng.random() < _ORIGINALS:
-            return Image(int(self.rng.integers(self.seeds)))
+            return SearchImage(int(self.rng.integers(self.seeds)))
         energy = 1 / (1 + np.array(self._useless, np.float64))
         return self._kept[int(self.rng.choice(len(energy), p=energy / energy.sum()))]
 
@@ -329,7 +329,7 @@ class Curious:
         transformation = self._arms["transformations"].draw(self.rng)
         return Pick(transformation, self._arms[f"parameters {transformation}"].draw(self.rng))
 
-    def tell(self, trial: Trial, seen: Seen) -> bool:
+    def tell(self, trial: SearchTrial, seen: TrialResult) -> bool:
         """Learn from a trial."""
         helped = self._is_new(seen) or seen.gain > 0
         for arms in self._arms.values():
@@ -345,7 +345,7 @@ class Curious:
             self._useless[self._kept.index(trial.image)] += 1
         return True
 
-    def _is_new(self, seen: Seen) -> bool:
+    def _is_new(self, seen: TrialResult) -> bool:
         """Return whether a failure is unlike all before, and take note of it."""
         if not seen.failed or len(self._faults) >= _FAULTS:
             return False
@@ -356,7 +356,7 @@ class Curious:
         self._faults.append(seen.behaviour)
         return True
 
-    def _keep(self, image: Image) -> None:
+    def _keep(self, image: SearchImage) -> None:
         if image.picks >= self.deepest:
             return
         self._kept.append(image)
@@ -389,7 +389,7 @@ class Curious:
         self._useless = list(state["useless"])
         self._faults = [tuple(one) for one in state["faults"]]
         self._drawn = deque(
-            Trial(number, image_from_json(image), tuple(Pick(*pick) for pick in picks))
+            SearchTrial(number, image_from_json(image), tuple(Pick(*pick) for pick in picks))
             for number, image, picks in state["drawn"]
         )
         self._tries = state["tries"]

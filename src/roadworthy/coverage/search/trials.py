@@ -1,20 +1,21 @@
-"""What a search tries: an image that it has, and the transformations made to it next."""
+"""What a search tries, what came of it, and how an image of a trial is made again."""
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from roadworthy.cases import Dataset
-from roadworthy.coverage.parameter_sets import Choice, ParameterSet
-from roadworthy.errors import InputError
+from roadworthy.cases import Dataset, Scalar
+from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
+from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.seeding import rng_for
-from roadworthy.transforms import Transform, compose
+from roadworthy.transforms import Transform, compose, parse_transform
 
 _REMEMBERED = 2**28  # bytes of images that others are made from
 
@@ -26,14 +27,14 @@ class Pick(NamedTuple):
     parameter: int
 
 
-class Made(NamedTuple):
+class Composite(NamedTuple):
     """Transformations made together, and the number of the try, which seeds what is random in them."""
 
     number: int
     picks: tuple[Pick, ...]
 
 
-class Image(NamedTuple):
+class SearchImage(NamedTuple):
     """An original, or what was made of it.
 
     Attributes:
@@ -42,7 +43,7 @@ class Image(NamedTuple):
     """
 
     seed: int
-    made: tuple[Made, ...] = ()
+    made: tuple[Composite, ...] = ()
 
     @property
     def picks(self) -> int:
@@ -51,7 +52,7 @@ class Image(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trial:
+class SearchTrial:
     """One try of a search.
 
     Attributes:
@@ -61,13 +62,13 @@ class Trial:
     """
 
     number: int
-    image: Image
+    image: SearchImage
     picks: tuple[Pick, ...]
 
     @property
-    def result(self) -> Image:
+    def result(self) -> SearchImage:
         """The image that it makes."""
-        return Image(self.image.seed, (*self.image.made, Made(self.number, self.picks)))
+        return SearchImage(self.image.seed, (*self.image.made, Composite(self.number, self.picks)))
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Space:
         if not self.sets:
             raise InputError("a search needs at least one transformation, got none")
 
-    def choice(self, pick: Pick) -> Choice:
+    def choice(self, pick: Pick) -> ParameterChoice:
         """Return the parameter and transform of a pick."""
         return self.sets[pick.transformation][pick.parameter]
 
@@ -92,7 +93,7 @@ class Space:
         """Return what makes several picks, one after the other."""
         return compose([self.choice(pick).transform for pick in picks])
 
-    def words(self, image: Image) -> str:
+    def words(self, image: SearchImage) -> str:
         """Return everything that was made to an original, in words."""
         return " + ".join(str(self.transform(one.picks)) for one in image.made)
 
@@ -102,7 +103,7 @@ class Space:
         return Pick(chosen, int(rng.integers(len(self.sets[chosen]))))
 
 
-class Seen(NamedTuple):
+class TrialResult(NamedTuple):
     """What came of a trial.
 
     Attributes:
@@ -116,7 +117,7 @@ class Seen(NamedTuple):
     behaviour: tuple[float, ...] = ()
 
 
-class Search(Protocol):
+class SearchStrategy(Protocol):
     """Decides what is tried next.
 
     Everything that is random comes from its own generator, and its course does not depend on how many trials
@@ -125,11 +126,11 @@ class Search(Protocol):
 
     name: str
 
-    def propose(self, most: int) -> list[Trial]:
+    def propose(self, most: int) -> list[SearchTrial]:
         """Return trials to look at together, at most so many or fewer; none when nothing is left to try."""
         ...
 
-    def tell(self, trial: Trial, seen: Seen) -> bool:
+    def tell(self, trial: SearchTrial, seen: TrialResult) -> bool:
         """Take note of what came of a trial; return whether the trial counts.
 
         A trial that was proposed on the guess that those before it would not help does not count when one
@@ -169,30 +170,30 @@ class Maker:
         self.data = data
         self.space = space
         self.seed = seed
-        self._known: OrderedDict[Image, Frame] = OrderedDict()
+        self._known: OrderedDict[SearchImage, Frame] = OrderedDict()
         self._bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what travels to another process: not the images, which are made again where needed."""
         return {**vars(self), "_known": OrderedDict(), "_bytes": 0}
 
-    def frame(self, image: Image) -> Frame:
+    def frame(self, image: SearchImage) -> Frame:
         """Return an image; the same whatever was made before."""
         if not image.made:
             return self._remembered(image)
-        before = self._remembered(Image(image.seed, image.made[:-1]))
+        before = self._remembered(SearchImage(image.seed, image.made[:-1]))
         last = image.made[-1]
         transform = self.space.transform(last.picks)
         changed = transform(before, rng_for(self.seed, "try", last.number), measure=False)
         # The chain of all transforms would make ids of any length.
-        return changed.replace(id=f"{self._remembered(Image(image.seed)).id}~{last.number}")
+        return changed.replace(id=f"{self._remembered(SearchImage(image.seed)).id}~{last.number}")
 
-    def measured(self, image: Image, frame: Frame) -> Frame:
+    def measured(self, image: SearchImage, frame: Frame) -> Frame:
         """Return the frame of an image with its visual change from the original."""
         everything = self.space.transform([pick for one in image.made for pick in one.picks])
-        return everything.measured(self._remembered(Image(image.seed)), frame)
+        return everything.measured(self._remembered(SearchImage(image.seed)), frame)
 
-    def _remembered(self, image: Image) -> Frame:
+    def _remembered(self, image: SearchImage) -> Frame:
         if image not in self._known:
             frame = self._known[image] = self.frame(image) if image.made else self.data[image.seed]
             self._bytes += _size(frame)
@@ -213,7 +214,7 @@ class ChangedFrame:
     """A frame that is made when it is asked for."""
 
     maker: Maker
-    image: Image
+    image: SearchImage
 
     def __call__(self) -> Frame:
         """Return the frame."""
@@ -224,15 +225,17 @@ class ChangedFrame:
         return self.maker.measured(self.image, frame)
 
 
-def image_to_json(image: Image) -> list[Any]:
+def image_to_json(image: SearchImage) -> list[Any]:
     """Return an image as JSON can hold it."""
     return [image.seed, [[one.number, [list(pick) for pick in one.picks]] for one in image.made]]
 
 
-def image_from_json(stored: Sequence[Any]) -> Image:
+def image_from_json(stored: Sequence[Any]) -> SearchImage:
     """Return the image that was stored."""
     seed, made = stored
-    return Image(seed, tuple(Made(number, tuple(Pick(*pick) for pick in picks)) for number, picks in made))
+    return SearchImage(
+        seed, tuple(Composite(number, tuple(Pick(*pick) for pick in picks)) for number, picks in made)
+    )
 
 
 def rng_to_json(rng: np.random.Generator) -> dict[str, Any]:
@@ -243,3 +246,197 @@ def rng_to_json(rng: np.random.Generator) -> dict[str, Any]:
 def rng_from_json(rng: np.random.Generator, stored: dict[str, Any]) -> None:
     """Set a generator to a state that was stored."""
     rng.bit_generator.state = stored
+
+
+def case_id(number: int) -> str:
+    """Return the id of the case of a try.
+
+    Example:
+        >>> case_id(17)
+        'try 000017'
+    """
+    return f"try {number:06d}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change on the way to an image.
+
+    Attributes:
+        number: The number of the try that made it, which seeds what is random in it.
+        transform: What it was, in words.
+    """
+
+    number: int
+    transform: str
+
+
+@dataclass(frozen=True)
+class Remade:
+    """How an image of a search is made again, and the bound that its answer was held to.
+
+    Attributes:
+        frame: The id of the original.
+        seed: Of what is random in the changes.
+        bound: The largest squared error, in the data set's own unit: λ times the error of all originals then.
+        made: What was done to the original, one after the other.
+
+    Raises:
+        InputError: There is no change, or a number or transform cannot be used.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> one = Remade("town-000001", 7, 0.5, (Step(3, "brightness(bias=20)"),))
+        >>> source, known = one.source(load("world:town", count=2))
+        >>> source().id, known["place"], known["transform"]
+        ('town-000001~3', 1, 'brightness(bias=20)')
+    """
+
+    frame: str
+    seed: int
+    bound: float
+    made: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        if not self.made:
+            raise InputError(f"an image of {self.frame!r} needs at least one change, got none")
+        if not (self.bound > 0 and math.isfinite(self.bound)):
+            raise InputError(f"the bound of {self.id!r} must be above 0, got {self.bound}")
+        numbers = [one.number for one in self.made]
+        if min(numbers) < 0 or numbers != sorted(set(numbers)):
+            raise InputError(f"the tries of an image must have growing numbers from 0, got {numbers}")
+        self.space()
+
+    @property
+    def id(self) -> str:
+        """The id of its case."""
+        return case_id(self.made[-1].number)
+
+    @classmethod
+    def of(cls, given: object) -> Remade:
+        """Return what the parameters of a requirement say.
+
+        Raises:
+            InputError: They cannot be used.
+        """
+        if not isinstance(given, Mapping) or set(given) != {"frame", "seed", "bound", "made"}:
+            raise InputError(f"an image of a search has frame, seed, bound and made, got {given!r}")
+        try:
+            steps = tuple(Step(int(one["number"]), str(one["transform"])) for one in given["made"])
+            return cls(str(given["frame"]), int(given["seed"]), float(given["bound"]), steps)
+        except (TypeError, KeyError, ValueError, OverflowError) as error:
+            raise InputError(f"an image of a search cannot be made from {dict(given)}: {error}") from error
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as the parameters of a requirement have it."""
+        made = [{"number": one.number, "transform": one.transform} for one in self.made]
+        return {"frame": self.frame, "seed": self.seed, "bound": self.bound, "made": made}
+
+    def space(self) -> Space:
+        """Return the changes, each the only choice of its place.
+
+        Raises:
+            InputError: There is no such transform.
+        """
+        made = [parse_transform(one.transform) for one in self.made]
+        return Space(tuple(ParameterSet(str(one), (ParameterChoice(str(one), one),)) for one in made))
+
+    def source(self, data: Dataset) -> tuple[ChangedFrame, dict[str, Scalar]]:
+        """Return what makes the image, and what its row knows of it.
+
+        Raises:
+            InputError: The data does not have the original.
+        """
+        ids: Sequence[str] = getattr(data, "ids", None) or [one.id for one in data]
+        if self.frame not in ids:
+            raise InputError(
+                f"{data.name} has no frame {self.frame!r}, which {self.id} is made of: open the same data"
+            )
+        place = list(ids).index(self.frame)
+        space = self.space()
+        made = tuple(Composite(one.number, (Pick(at, 0),)) for at, one in enumerate(self.made))
+        last = space.transform(made[-1].picks)
+        known: dict[str, Scalar] = {
+            "seed": self.seed,
+            "bound": self.bound,
+            "place": place,
+            "frame": self.frame,
+            "parent": case_id(self.made[-2].number) if len(self.made) > 1 else "",
+            "transform": str(last),
+            "depth": sum(len(getattr(one[0].transform, "steps", " ")) for one in space.sets),
+        }
+        return ChangedFrame(Maker(data, space, self.seed), SearchImage(place, made)), known
+
+
+Row = Mapping[str, Scalar]
+
+_REMADE_REMEMBERED = 64  # images that others are made from
+
+
+class Replay:
+    """Makes the images of a search again, to the byte, and says what was done to each.
+
+    Args:
+        rows: The stored rows of the search.
+        data: The originals that it was given.
+
+    Raises:
+        InputError: The rows are not those of a search.
+
+    Example:
+        >>> rows = [{"case": "try 000003", "param.place": 0, "param.parent": "", "param.seed": 7,
+        ...          "param.transform": "brightness(bias=20)"}]
+        >>> Replay(rows, []).changes("try 000003")
+        'brightness(bias=20)'
+    """
+
+    def __init__(self, rows: Iterable[Row], data: Dataset) -> None:
+        self.data = data
+        self.rows = {str(row["case"]): row for row in rows if row.get("param.transform")}
+        self._known: OrderedDict[str, Frame] = OrderedDict()
+        for case, row in self.rows.items():
+            if row.get("param.parent") and str(row["param.parent"]) not in self.rows:
+                raise InputError(f"{case} was made from {row['param.parent']}, of which there is no row")
+
+    def changes(self, case: str) -> str:
+        """Return everything that was done to the original, in words."""
+        return " + ".join(str(row["param.transform"]) for row in self._line(case))
+
+    def original(self, case: str) -> Frame:
+        """Return the original of an image."""
+        return self.data[int(self.rows[case]["param.place"])]  # type: ignore[arg-type]
+
+    def frame(self, case: str) -> Frame:
+        """Return the changed image of a case."""
+        row = self.rows[case]
+        parent = str(row["param.parent"] or "")
+        before = self._remembered(parent) if parent else self.original(case)
+        number = int(case.rpartition(" ")[2])
+        rng = rng_for(int(row["param.seed"]), "try", number)  # type: ignore[arg-type]
+        changed = parse_transform(str(row["param.transform"]))(before, rng, measure=False)
+        return changed.replace(id=f"{before.id.partition('~')[0]}~{number}")
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield all that could be made, in the order in which they were tried."""
+        for case in self.rows:
+            try:
+                frame = self.frame(case)
+            except NotApplicable:
+                continue
+            yield frame
+
+    def _remembered(self, case: str) -> Frame:
+        if case not in self._known:
+            self._known[case] = self.frame(case)
+            if len(self._known) > _REMADE_REMEMBERED:
+                self._known.popitem(last=False)
+        self._known.move_to_end(case)
+        return self._known[case]
+
+    def _line(self, case: str) -> list[Row]:
+        """Return the rows of an image and of all that it was made from, the first first."""
+        line: list[Row] = []
+        while case:
+            line.append(self.rows[case])
+            case = str(self.rows[case]["param.parent"] or "")
+        return line[::-1]

@@ -9,7 +9,17 @@
 
 from __future__ import annotations
 
-from roadworthy.driving.metrics.catalogue import CATALOGUE, Entry, Metric, Primitive, parse_metric, primitives
+from roadworthy.driving.metrics.catalogue import (
+    CATALOGUE,
+    CatalogueMetric,
+    Metric,
+    MetricSettings,
+    NumberCondition,
+    Primitive,
+    Reaction,
+    parse_metric,
+    primitives,
+)
 from roadworthy.driving.metrics.computing import (
     MetricTable,
     availability,
@@ -18,12 +28,11 @@ from roadworthy.driving.metrics.computing import (
     per_step,
     unit_of,
 )
-from roadworthy.driving.metrics.settings import Condition, MetricSettings, Reaction
 
 __all__ = [
     "CATALOGUE",
-    "Condition",
-    "Entry",
+    "NumberCondition",
+    "CatalogueMetric",
     "Metric",
     "MetricSettings",
     "MetricTable",

@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from roadworthy._frozen import FrozenDict
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import operators
-from roadworthy.driving.metrics.catalogue import CATALOGUE, OPERATORS, Metric, parse_metric, primitives
-from roadworthy.driving.metrics.operators import STATISTICS, Sectors, reactions
-from roadworthy.driving.metrics.quantities import Missing, Quantities
-from roadworthy.driving.metrics.settings import MetricSettings
+from roadworthy.driving.metrics.catalogue import (
+    CATALOGUE,
+    OPERATORS,
+    Metric,
+    MetricSettings,
+    parse_metric,
+    primitives,
+)
+from roadworthy.driving.metrics.operators import STATISTICS, Missing, Quantities, Sectors, reactions
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 from roadworthy.registry import metrics

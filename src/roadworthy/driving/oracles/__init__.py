@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.driving.oracles.fitting import Direction, Oracle, fit_oracle, given_up
-from roadworthy.driving.oracles.smtlib import to_smtlib
+from roadworthy.driving.oracles.fitting import Direction, Oracle, fit_oracle, given_up, to_smtlib
 from roadworthy.driving.oracles.sweeping import OracleRow, OracleTable, sweep_oracles
 
 __all__ = [

@@ -11,10 +11,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from roadworthy._frozen import FrozenDict, frozen
-from roadworthy.driving.collecting import AUTONOMOUS, usual_direction
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric
+from roadworthy.driving.requirements import AUTONOMOUS, usual_direction
 from roadworthy.errors import InputError
 
 Kind: TypeAlias = Literal["good", "poor", "attention"]

@@ -17,10 +17,10 @@ from roadworthy.driving.analysis import (
     summarise,
     variance_scores,
 )
-from roadworthy.driving.collecting import AUTONOMOUS
 from roadworthy.driving.rating.answers import Ratings
 from roadworthy.driving.rating.clips import RATED_METRICS, Clip
 from roadworthy.driving.rating.plan import LABELS, Questionnaire, Study
+from roadworthy.driving.requirements import AUTONOMOUS
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 

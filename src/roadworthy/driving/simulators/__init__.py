@@ -3,7 +3,7 @@
 ::
 
     simulator = open_simulator("world:town", traffic=0)
-    driven = drive(load_model("dave2"), simulator, limits=Limits(laps=1))
+    driven = drive(load_model("dave2"), simulator, limits=DriveLimits(laps=1))
     driven.ended, compute(driven)["SD(LP)"]
 
 `reset` and `step` give a `Situation`: time, camera frame, signals, events, sector. `docs/driving.md` tells
@@ -15,20 +15,18 @@ from __future__ import annotations
 from roadworthy.driving.simulators.donkey import DonkeySimulator
 from roadworthy.driving.simulators.loop import (
     SECTOR_LENGTH,
-    Limits,
-    Recorder,
+    Controls,
+    DriveLimits,
+    DriveRecorder,
+    DrivingSimulator,
     Scenario,
     ScenarioDriver,
-    drive,
-)
-from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
-from roadworthy.driving.simulators.protocol import (
-    Controls,
-    DrivingSimulator,
     Situation,
+    drive,
     open_simulator,
     pedals,
 )
+from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
 from roadworthy.driving.simulators.udacity import UdacitySimulator
 from roadworthy.driving.simulators.world import WorldSimulator, world_sectors
 
@@ -37,9 +35,9 @@ __all__ = [
     "Controls",
     "DonkeySimulator",
     "DrivingSimulator",
-    "Limits",
+    "DriveLimits",
     "MetaDriveSimulator",
-    "Recorder",
+    "DriveRecorder",
     "Scenario",
     "ScenarioDriver",
     "Situation",

@@ -19,7 +19,7 @@ from roadworthy.driving.simulators._remote import (
     decoded_image,
     number,
 )
-from roadworthy.driving.simulators.protocol import Controls, Situation, pedals
+from roadworthy.driving.simulators.loop import Controls, Situation, pedals
 from roadworthy.errors import FrameError, InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.registry import simulators

@@ -1,19 +1,188 @@
-"""The closed loop: a model's answers move the vehicle, and every step is recorded."""
+"""What a simulator has to do, and the loop that lets a model drive in it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from roadworthy._frozen import frozen
+from roadworthy._options import checked_options, takes_path
 from roadworthy.driving.drives import EVENTS, Drive
-from roadworthy.driving.simulators.protocol import Controls, DrivingSimulator, Situation, open_simulator
 from roadworthy.errors import InputError, SystemUnderTestError, suggest
-from roadworthy.frames import Signals
+from roadworthy.frames import Frame, Signals
 from roadworthy.models import SystemUnderTest
 from roadworthy.models.protocols import Driver
+from roadworthy.registry import simulators
+
+
+@dataclass(frozen=True)
+class Controls:
+    """What the vehicle is told to do until the next step.
+
+    Attributes:
+        steering: Degrees at the wheels, positive to the right.
+        speed: The wanted speed in m/s; None leaves it to the simulator.
+        throttle: 0 to 1, below 0 to brake, for a model that says it; None leaves it to the simulator.
+
+    Example:
+        >>> Controls(steering=float("nan"))
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: steering must be a finite number, got nan
+    """
+
+    steering: float
+    speed: float | None = None
+    throttle: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("steering", "speed", "throttle"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise InputError(f"{name} must be a finite number, got {value}")
+
+    def share(self, full_lock: float) -> float:
+        """Return what is steered as a share of the full lock in degrees, from -1 to 1.
+
+        Example:
+            >>> Controls(steering=5.0).share(25.0), Controls(steering=-90.0).share(25.0)
+            (0.2, -1.0)
+        """
+        return max(-1.0, min(1.0, self.steering / full_lock))
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """What is true at one moment of a drive.
+
+    Attributes:
+        time: Seconds since the start.
+        frame: What the camera sees.
+        signals: What is known, by the names and in the units of `roadworthy.driving.drives.SIGNALS`; NaN
+            where it is not known now.
+        events: Whether each event that the simulator can tell goes on, by the names of
+            `roadworthy.driving.drives.EVENTS`.
+        sector: The name of the piece of the track that the vehicle is on; None where there are none.
+        laps: Whole laps driven.
+        ended: Why the simulator ended the drive; empty while it goes on.
+    """
+
+    time: float
+    frame: Frame
+    signals: Mapping[str, float] = field(default_factory=dict)
+    events: Mapping[str, bool] = field(default_factory=dict)
+    sector: str | None = None
+    laps: int = 0
+    ended: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signals", frozen(self.signals))
+        object.__setattr__(self, "events", frozen(self.events))
+
+
+@runtime_checkable
+class DrivingSimulator(Protocol):
+    """Moves a vehicle one step at a time.
+
+    A simulator that dies, stops answering or sends what cannot be used raises a
+    :class:`~roadworthy.errors.SimulatorError` from `reset` or `step`. What it can mend itself, such as one
+    broken image, it mends and tells in `notes`.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called, such as ``"world:town"``."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What went wrong since the last reset and was mended, a sentence each."""
+        ...
+
+    def reset(self) -> Situation:
+        """Put the vehicle at the start and return what is true there."""
+        ...
+
+    def step(self, controls: Controls, /) -> Situation:
+        """Drive one step and return what is true then.
+
+        Raises:
+            InputError: It was not reset before the first step.
+            SimulatorError: It stopped answering, or failed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of sockets and processes; a second call does nothing."""
+        ...
+
+
+def pedals(controls: Controls, steering: float, speed: float, limit: float) -> float:
+    """Return the throttle of the papers' agents for a simulator with pedals: 1 - steer² - (speed/limit)².
+
+    A model that answers throttle gets it; one that answers speed gets that speed as the limit.
+
+    Args:
+        controls: What the model wants.
+        steering: What is steered, as a share of the full lock, from -1 to 1.
+        speed: The present speed in m/s.
+        limit: The speed in m/s that is not passed.
+
+    Returns:
+        From -1, full brake, to 1, full throttle.
+
+    Example:
+        >>> pedals(Controls(0.0), 0.0, 5.0, limit=10.0)
+        0.75
+        >>> pedals(Controls(0.0, speed=4.0), 0.0, 5.0, limit=10.0)
+        -0.5625
+    """
+    if controls.throttle is not None:
+        return max(-1.0, min(1.0, controls.throttle))
+    wanted = limit if controls.speed is None else min(limit, controls.speed)
+    if wanted <= 0:
+        return -1.0
+    return max(-1.0, min(1.0, 1.0 - steering**2 - (speed / wanted) ** 2))
+
+
+def open_simulator(reference: str, /, **options: object) -> DrivingSimulator:
+    """Open a simulator.
+
+    Args:
+        reference: Its name, and after a colon what it opens: ``"world:town"``, ``"udacity:127.0.0.1:4567"``.
+        options: The simulator's options; text is converted to what the option takes.
+
+    Raises:
+        UnknownNameError: No simulator has this name.
+        InputError: What it shall open, or an option, cannot be used.
+
+    Example:
+        >>> open_simulator("world:town", traffic="0").name
+        'world:town'
+        >>> open_simulator("world:twon")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.SceneError: unknown track 'twon': did you mean 'town'?
+    """
+    name, _, path = reference.partition(":")
+    if not name:
+        raise InputError(f"a simulator is written name or name:path, such as 'world:town', got {reference!r}")
+    factory = simulators.get(name)
+    if path and takes_path(factory) == "never":
+        raise InputError(f"{name!r} takes nothing after the colon, got {path!r}: write {name!r} alone")
+    checked = checked_options(name, factory, options)
+    simulator = factory(path, **checked) if path else factory(**checked)
+    if not isinstance(simulator, DrivingSimulator):
+        raise InputError(
+            f"{name!r} must give a simulator with name, notes, reset, step and close, got "
+            f"{type(simulator).__name__}"
+        )
+    return simulator
+
 
 SECTOR_LENGTH = 100.0
 """Metres of a sector where a simulator names none, and about those of the built-in tracks."""
@@ -21,7 +190,7 @@ SECTOR_LENGTH = 100.0
 _ANSWERED = ("answered_steering", "answered_speed")
 
 
-class Recorder:
+class DriveRecorder:
     """Collects the situations of a drive.
 
     Hold on to one when the model or the simulator may fail: `drive` fills it, and `finished` gives what was
@@ -32,7 +201,7 @@ class Recorder:
 
     Example:
         >>> from roadworthy.driving.simulators import WorldSimulator
-        >>> recorder = Recorder("nobody")
+        >>> recorder = DriveRecorder("nobody")
         >>> recorder.add(WorldSimulator("meadow", traffic=0).reset())
         >>> drive = recorder.finished("stopped at once")
         >>> len(drive), drive.ended, drive.sector_names
@@ -126,7 +295,7 @@ _STANDING = 0.1  # m/s
 
 
 @dataclass(frozen=True)
-class Limits:
+class DriveLimits:
     """When a drive ends.
 
     Attributes:
@@ -137,7 +306,7 @@ class Limits:
         events: At the first of these events.
 
     Example:
-        >>> Limits(seconds=0)
+        >>> DriveLimits(seconds=0)
         Traceback (most recent call last):
         ...
         roadworthy.errors.InputError: seconds must be above 0, got 0
@@ -178,8 +347,8 @@ def drive(
     system: SystemUnderTest,
     simulator: DrivingSimulator,
     *,
-    limits: Limits | None = None,
-    recorder: Recorder | None = None,
+    limits: DriveLimits | None = None,
+    recorder: DriveRecorder | None = None,
     watch: Callable[[Situation], None] | None = None,
 ) -> Drive:
     """Let a model drive and return the recorded drive.
@@ -204,12 +373,12 @@ def drive(
     Example:
         >>> from roadworthy.driving.simulators import WorldSimulator
         >>> from roadworthy.models import Truth
-        >>> driven = drive(Truth(), WorldSimulator("meadow", traffic=0), limits=Limits(seconds=2.0))
+        >>> driven = drive(Truth(), WorldSimulator("meadow", traffic=0), limits=DriveLimits(seconds=2.0))
         >>> driven.ended, len(driven), bool(abs(driven.signals["lane_offset"]).max() < 0.2)
         ('time over', 31, True)
     """
-    limits = limits or Limits()
-    recorder = Recorder(system.name) if recorder is None else recorder
+    limits = limits or DriveLimits()
+    recorder = DriveRecorder(system.name) if recorder is None else recorder
     driver = Driver(system)
     situation = simulator.reset()
     recorder.add(situation)
@@ -262,7 +431,7 @@ class Scenario:
 
     simulator: str
     options: Mapping[str, object] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    limits: DriveLimits = field(default_factory=DriveLimits)
 
 
 class ScenarioDriver:
@@ -270,7 +439,7 @@ class ScenarioDriver:
 
     Example:
         >>> from roadworthy.models import Truth
-        >>> scenario = Scenario("world:meadow", {"traffic": 0}, Limits(seconds=0.2))
+        >>> scenario = Scenario("world:meadow", {"traffic": 0}, DriveLimits(seconds=0.2))
         >>> ScenarioDriver().drive(scenario, Truth()).ended
         'time over'
     """

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.driving.simulators._remote import check_above_0
-from roadworthy.driving.simulators.protocol import Controls, Situation, pedals
+from roadworthy.driving.simulators.loop import Controls, Situation, pedals
 from roadworthy.errors import InputError, RoadworthyError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.registry import simulators

@@ -21,7 +21,7 @@ from roadworthy.driving.simulators._remote import (
     number,
 )
 from roadworthy.driving.simulators._udacity_wire import EventServer, Message
-from roadworthy.driving.simulators.protocol import Controls, Situation, pedals
+from roadworthy.driving.simulators.loop import Controls, Situation, pedals
 from roadworthy.errors import FrameError, InputError, SimulatorError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.registry import simulators

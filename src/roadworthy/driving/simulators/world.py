@@ -13,12 +13,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from roadworthy.driving._rectangles import Rectangle, distances
-from roadworthy.driving.simulators.loop import SECTOR_LENGTH
-from roadworthy.driving.simulators.protocol import Controls, Situation
+from roadworthy.driving.drives.drive import Rectangle, distances
+from roadworthy.driving.simulators.loop import SECTOR_LENGTH, Controls, Situation
 from roadworthy.errors import InputError
 from roadworthy.registry import simulators
-from roadworthy.world import Conditions, Observation, Simulation, Thing, Track, VehicleLimits, cautions, track
+from roadworthy.world import (
+    Conditions,
+    Observation,
+    Simulation,
+    Track,
+    VehicleLimits,
+    WorldObject,
+    cautions,
+    track,
+)
 from roadworthy.world.driver import WHEELBASE
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.simulation import EGO_HALF_WIDTH, EGO_LENGTH, REAR_OVERHANG
@@ -114,7 +122,7 @@ _FRONT = EGO_LENGTH - REAR_OVERHANG  # metres from our rear axle to our front
 _WALKING = 8.0  # metres from the centre line; the careful driver slows down for pedestrians within
 
 
-class Surroundings:
+class TrafficAround:
     """The traffic round the ego-vehicle.
 
     Args:
@@ -162,9 +170,9 @@ class Surroundings:
             ),
         }
 
-    def _lead(self) -> tuple[Thing | None, float]:
+    def _lead(self) -> tuple[WorldObject | None, float]:
         """Return the vehicle ahead in our lane, and the metres from our front to its rear."""
-        found: tuple[Thing | None, float] = (None, math.nan)
+        found: tuple[WorldObject | None, float] = (None, math.nan)
         for ahead, actor in self._near:
             mine = actor.element == "vehicle" and abs(actor.d - LANE_CENTRE) < LANE_WIDTH / 2
             if not mine or ahead <= 0 or math.cos(actor.yaw) <= 0:
@@ -174,22 +182,22 @@ class Surroundings:
                 found = (actor, gap)
         return found
 
-    def _pace(self, actor: Thing) -> float:
+    def _pace(self, actor: WorldObject) -> float:
         """Return how fast a vehicle really went; its own speed is what it would like."""
         earlier = self._earlier.get(actor.id)
         return actor.speed if earlier is None else self._track.ahead(earlier, actor.s) / self._dt
 
-    def _nearest(self, actors: Iterator[Thing]) -> float:
+    def _nearest(self, actors: Iterator[WorldObject]) -> float:
         apart = distances(self._ego, [self._rectangle(one) for one in actors])
         return float(apart.min()) if len(apart) else math.nan
 
-    def _rectangle(self, actor: Thing) -> Rectangle:
+    def _rectangle(self, actor: WorldObject) -> Rectangle:
         length, width = mesh_of(actor, near=True).footprint
         centre = self._track.position(actor.s, actor.d)[:2]
         return centre, float(self._track.heading(actor.s)) - actor.yaw, length, width
 
 
-def _half_length(actor: Thing) -> float:
+def _half_length(actor: WorldObject) -> float:
     return mesh_of(actor, near=True).footprint[0] / 2
 
 
@@ -309,7 +317,7 @@ class WorldSimulator:
         """There is nothing to let go of."""
 
     def _situation(self, seen: Observation, before: Observation | None) -> Situation:
-        around = Surroundings(seen, before, self._dt)
+        around = TrafficAround(seen, before, self._dt)
         clearance = self._clearance(seen)
         frame = seen.frame
         target = frame.signals.speed if frame.signals.speed is not None else math.nan

@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roadworthy.errors import FrameError
-from roadworthy.frames.formats._rows import (
-    ClassNames,
-    OnInvalid,
-    OnUnknown,
-    Rows,
-    Vocabulary,
-    by_name,
-    number,
-)
+from roadworthy.frames.formats import _rows
+from roadworthy.frames.formats._rows import number
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
@@ -32,13 +25,13 @@ Categories = Iterable[Mapping[str, Any]] | Mapping[int, str]
 def read(
     annotations: Iterable[Mapping[str, Any]],
     categories: Categories,
-    class_names: ClassNames | None,
-    on_unknown: OnUnknown,
-    on_invalid: OnInvalid,
+    class_names: _rows.ClassNames | None,
+    on_unknown: _rows.OnUnknown,
+    on_invalid: _rows.OnInvalid,
 ) -> Boxes:
     """Return the boxes of the annotations of one image."""
     names = _names(categories)
-    rows = Rows(Vocabulary("COCO", class_names), on_unknown, on_invalid)
+    rows = _rows.Rows(_rows.Vocabulary("COCO", class_names), on_unknown, on_invalid)
     images = set()
     for index, annotation in enumerate(annotations):
         where = f"annotation {index}"
@@ -73,11 +66,11 @@ def read(
 
 
 def write(
-    boxes: Boxes, image_id: int, categories: Categories, first_id: int, class_names: ClassNames | None
+    boxes: Boxes, image_id: int, categories: Categories, first_id: int, class_names: _rows.ClassNames | None
 ) -> list[dict[str, Any]]:
     """Return one annotation per box."""
-    ids = by_name(_names(categories))
-    vocabulary = Vocabulary("COCO", class_names)
+    ids = _rows.by_name(_names(categories))
+    vocabulary = _rows.Vocabulary("COCO", class_names)
     annotations = []
     for index, name in enumerate(vocabulary.names_for(boxes, ids)):
         left, top, right, bottom = boxes.xyxy[index].tolist()

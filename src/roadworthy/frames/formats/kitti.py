@@ -22,16 +22,7 @@ import numpy as np
 
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import FrameError
-from roadworthy.frames.formats._rows import (
-    NAN,
-    ClassNames,
-    OnInvalid,
-    OnUnknown,
-    Rows,
-    Vocabulary,
-    number,
-    text_lines,
-)
+from roadworthy.frames.formats import _rows
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
@@ -49,15 +40,18 @@ TYPES = FrozenDict(
     }
 )
 UNKNOWN_3D = ("-1", "-1", "-1", "-1000", "-1000", "-1000", "-10")
-OCCLUSION = {-1: NAN, 0: 0.0, 1: 0.25, 2: 0.75, 3: NAN}
+OCCLUSION = {-1: _rows.NAN, 0: 0.0, 1: 0.25, 2: 0.75, 3: _rows.NAN}
 
 
 def read(
-    text: str | Iterable[str], class_names: ClassNames | None, on_unknown: OnUnknown, on_invalid: OnInvalid
+    text: str | Iterable[str],
+    class_names: _rows.ClassNames | None,
+    on_unknown: _rows.OnUnknown,
+    on_invalid: _rows.OnInvalid,
 ) -> Boxes:
     """Return the boxes of label or result lines."""
-    rows = Rows(Vocabulary("KITTI", class_names, TYPES), on_unknown, on_invalid)
-    for line, columns in text_lines(text):
+    rows = _rows.Rows(_rows.Vocabulary("KITTI", class_names, TYPES), on_unknown, on_invalid)
+    for line, columns in _rows.text_lines(text):
         where = f"line {line}"
         if len(columns) not in (15, 16):
             raise FrameError(
@@ -67,28 +61,28 @@ def read(
         name = columns[0]
         if name == "DontCare":
             continue
-        values = [number(where, f"column {index}", value) for index, value in enumerate(columns[1:], 2)]
+        values = [_rows.number(where, f"column {index}", value) for index, value in enumerate(columns[1:], 2)]
         if values[1] not in OCCLUSION:
             raise FrameError(f"{where}: occlusion must be 0, 1, 2, 3 or -1, got {columns[2]}")
         rows.add(
             where,
             name,
             (values[3], values[4], values[5], values[6]),
-            truncation=NAN if values[0] < 0 else values[0],
+            truncation=_rows.NAN if values[0] < 0 else values[0],
             occlusion=OCCLUSION[int(values[1])],
             score=values[14] if len(values) == 15 else None,
         )
     return rows.boxes()
 
 
-def write(boxes: Boxes, class_names: ClassNames | None) -> str:
+def write(boxes: Boxes, class_names: _rows.ClassNames | None) -> str:
     """Return label lines, or result lines when there are scores."""
-    names = Vocabulary("KITTI", class_names, TYPES).names_for(boxes, [*(class_names or ()), *TYPES])
+    names = _rows.Vocabulary("KITTI", class_names, TYPES).names_for(boxes, [*(class_names or ()), *TYPES])
     unknown_level = 3 if boxes.scores is None else -1
     lines = []
     for index, name in enumerate(names):
-        truncation = NAN if boxes.truncation is None else float(boxes.truncation[index])
-        occlusion = NAN if boxes.occlusion is None else float(boxes.occlusion[index])
+        truncation = _rows.NAN if boxes.truncation is None else float(boxes.truncation[index])
+        occlusion = _rows.NAN if boxes.occlusion is None else float(boxes.occlusion[index])
         level = unknown_level if np.isnan(occlusion) else int(occlusion >= 0.1) + int(occlusion >= 0.5)
         columns = [
             name,

@@ -14,17 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
-from roadworthy.frames.formats._rows import (
-    ClassNames,
-    Names,
-    OnInvalid,
-    OnUnknown,
-    Rows,
-    Vocabulary,
-    by_name,
-    by_number,
-    named,
-)
+from roadworthy.frames.formats import _rows
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
@@ -60,10 +50,10 @@ class MaiteTarget:
 
 def read(
     target: Target,
-    names: Names,
-    class_names: ClassNames | None,
-    on_unknown: OnUnknown,
-    on_invalid: OnInvalid,
+    names: _rows.Names,
+    class_names: _rows.ClassNames | None,
+    on_unknown: _rows.OnUnknown,
+    on_invalid: _rows.OnInvalid,
 ) -> Boxes:
     """Return the boxes of a target."""
     corners, labels, scores = (as_numpy(getattr(target, key, None), key) for key in _PARTS)
@@ -78,11 +68,11 @@ def read(
         raise FrameError(
             f"scores must have shape ({count},) or ({count}, classes) for {count} labels, got {scores.shape}"
         )
-    known = by_number(names)
-    rows = Rows(Vocabulary("MAITE", class_names), on_unknown, on_invalid)
+    known = _rows.by_number(names)
+    rows = _rows.Rows(_rows.Vocabulary("MAITE", class_names), on_unknown, on_invalid)
     for index, label in enumerate(labels.tolist()):
         where = f"box {index}"
-        name = named(where, "label", known, label)
+        name = _rows.named(where, "label", known, label)
         if scores.ndim == 2 and not 0 <= label < scores.shape[1]:
             raise FrameError(f"{where}: label {label} has no score: scores have shape {scores.shape}")
         score = float(scores[index] if scores.ndim == 1 else scores[index, label])
@@ -91,10 +81,10 @@ def read(
     return rows.boxes()
 
 
-def write(boxes: Boxes, names: Names, class_names: ClassNames | None) -> MaiteTarget:
+def write(boxes: Boxes, names: _rows.Names, class_names: _rows.ClassNames | None) -> MaiteTarget:
     """Return a target with one label and one score per box."""
-    numbers = by_name(names)
-    chosen = Vocabulary("MAITE", class_names).names_for(boxes, numbers)
+    numbers = _rows.by_name(names)
+    chosen = _rows.Vocabulary("MAITE", class_names).names_for(boxes, numbers)
     return MaiteTarget(
         boxes=boxes.xyxy.copy(),
         labels=np.array([numbers[name] for name in chosen], np.int64),

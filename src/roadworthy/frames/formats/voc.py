@@ -20,30 +20,33 @@ from xml.parsers import expat
 import numpy as np
 
 from roadworthy.errors import FrameError
-from roadworthy.frames.formats._rows import NAN, ClassNames, OnInvalid, OnUnknown, Rows, Vocabulary, number
+from roadworthy.frames.formats import _rows
 from roadworthy.ontology import ontology
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
 
-SHARES = {"0": 0.0, "1": 0.5, "Unspecified": NAN}
+SHARES = {"0": 0.0, "1": 0.5, "Unspecified": _rows.NAN}
 FLAGS = {"truncated": ("truncation", 0.15), "occluded": ("occlusion", 0.05)}
 
 
 def read(
-    xml: str | bytes, class_names: ClassNames | None, on_unknown: OnUnknown, on_invalid: OnInvalid
+    xml: str | bytes,
+    class_names: _rows.ClassNames | None,
+    on_unknown: _rows.OnUnknown,
+    on_invalid: _rows.OnInvalid,
 ) -> Boxes:
     """Return the boxes of an annotation file."""
     root = _parse(xml)
     if root.tag != "annotation":
         raise FrameError(f"a VOC file must start with <annotation>, got <{root.tag}>")
-    rows = Rows(Vocabulary("VOC", class_names), on_unknown, on_invalid)
+    rows = _rows.Rows(_rows.Vocabulary("VOC", class_names), on_unknown, on_invalid)
     for index, thing in enumerate(root.findall("object")):
         where = f"object {index}"
         corners = []
         for key in ("xmin", "ymin", "xmax", "ymax"):
             text = thing.findtext(f"bndbox/{key}")
-            corners.append(number(where, f"<{key}>", None if text is None else text.strip()))
+            corners.append(_rows.number(where, f"<{key}>", None if text is None else text.strip()))
         rows.add(
             where,
             (thing.findtext("name") or "").strip(),
@@ -55,7 +58,7 @@ def read(
     return rows.boxes()
 
 
-def write(boxes: Boxes, filename: str, width: int, height: int, class_names: ClassNames | None) -> str:
+def write(boxes: Boxes, filename: str, width: int, height: int, class_names: _rows.ClassNames | None) -> str:
     """Return an annotation file."""
     root = ElementTree.Element("annotation")
     _add(root, "filename", filename)
@@ -63,7 +66,7 @@ def write(boxes: Boxes, filename: str, width: int, height: int, class_names: Cla
     for key, value in (("width", width), ("height", height), ("depth", 3)):
         _add(size, key, str(value))
     words = [ontology().word_for(*pair) for pair in zip(boxes.classes, boxes.attributes, strict=True)]
-    vocabulary = Vocabulary("VOC", class_names)
+    vocabulary = _rows.Vocabulary("VOC", class_names)
     names = vocabulary.names_for(boxes, [*(class_names or ()), *words])
     for index, name in enumerate(names):
         thing = _add(root, "object")

@@ -14,7 +14,7 @@ from roadworthy.cases import Prediction
 from roadworthy.coverage.activations import Activations, Counting, Layer
 from roadworthy.coverage.criteria import NeuronCoverage, Scaling
 from roadworthy.coverage.observed import Observed
-from roadworthy.coverage.parameter_sets import Choice, ParameterSet
+from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import Network, SystemUnderTest
@@ -260,7 +260,7 @@ def observe_changes(
     return [one.activity(how) for one in gathered]
 
 
-def changed_image(frame: Frame, transformation: str, choice: Choice, seed: int) -> Frame:
+def changed_image(frame: Frame, transformation: str, choice: ParameterChoice, seed: int) -> Frame:
     """Return a changed seed image; the same seed, frame and parameter give the same image."""
     rng = rng_for(seed, "study", frame.id, transformation, repr(choice.parameter))
     return choice.transform(frame, rng, measure=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.coverage.oracle import Answers, Pair
+from roadworthy.coverage.oracle import ModelAnswers, Pair
 from roadworthy.coverage.parameter_sets import ParameterSet
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, SignalUnits
@@ -32,7 +32,7 @@ def ask_models(
     seed: int = 0,
     batch: int = 64,
     progress: Progress = silent,
-) -> list[Answers]:
+) -> list[ModelAnswers]:
     """Ask models about seed images and about their changed images, for the oracle.
 
     Changed images are made once for all models and are not kept.
@@ -92,13 +92,13 @@ def ask_models(
 
 def add_images(
     models: Sequence[SystemUnderTest],
-    answers: Sequence[Answers],
+    answers: Sequence[ModelAnswers],
     name: str,
     images: Iterable[tuple[str, Frame]],
     *,
     units: SignalUnits | None = None,
     batch: int = 64,
-) -> list[Answers]:
+) -> list[ModelAnswers]:
     """Ask the models about further images of the same seed images, such as those that a search found.
 
     Args:
@@ -129,7 +129,7 @@ def add_images(
         raise InputError(f"{name}: expected at least one image, got none")
     pair: Pair = (name, "")
     return [
-        Answers(
+        ModelAnswers(
             one.model,
             one.labels,
             one.originals,
@@ -159,9 +159,9 @@ def _answers(
     pairs: Sequence[Pair],
     ids: Sequence[str],
     units: SignalUnits,
-) -> Answers:
+) -> ModelAnswers:
     native = units.encode_steering(numbers.reshape(len(ids), -1))
-    return Answers(
+    return ModelAnswers(
         model,
         units.encode_steering(np.array(labels)),
         native[:, 0],

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, get_args
 from roadworthy._tables import Table, csv_text
 from roadworthy.coverage.oracle import UNFILTERED
 from roadworthy.errors import InputError, suggest
-from roadworthy.intervals import Interval, clopper_pearson_interval, clopper_pearson_upper
+from roadworthy.intervals import ConfidenceInterval, clopper_pearson_interval, clopper_pearson_upper
 from roadworthy.papers.deeptest.deviation import Finding, percent
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
@@ -153,7 +153,7 @@ class FalseAlarmRate:
         return self.false_alarms / self.decided if self.decided else None
 
     @property
-    def interval(self) -> Interval | None:
+    def interval(self) -> ConfidenceInterval | None:
         """The two-sided Clopper-Pearson interval of the rate at 95%; None without a rate."""
         if not self.decided:
             return None

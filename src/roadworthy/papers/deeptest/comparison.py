@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from roadworthy.cases import Scalar
-from roadworthy.coverage.clusters import cluster
 from roadworthy.coverage.criteria import Criterion
 from roadworthy.coverage.observed import Observed
+from roadworthy.coverage.oracle import cluster
 from roadworthy.coverage.parameter_sets import ParameterSet
 from roadworthy.coverage.search.findings import failures_of
 from roadworthy.errors import InputError, NotApplicable

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.coverage.clusters import Failure, cluster
 from roadworthy.coverage.oracle import (
     EPSILONS,
     LAMBDAS,
     UNFILTERED,
-    Answers,
+    BrokenRelation,
+    ModelAnswers,
     Pair,
     Reference,
     Verdicts,
     check_lambda,
+    cluster,
     judge,
 )
 from roadworthy.errors import InputError
@@ -57,7 +58,7 @@ class Counts:
 
 
 def count_by_threshold(
-    models: Sequence[Answers],
+    models: Sequence[ModelAnswers],
     *,
     lambdas: Sequence[float] = LAMBDAS,
     epsilons: Sequence[float] = EPSILONS,
@@ -74,7 +75,7 @@ def count_by_threshold(
 
     Example:
         >>> changed = {("blur", 3): [0.1, 0.5], ("rain", "heavy"): [0.5, 0.2]}
-        >>> answers = Answers("epoch", [0.0, 1.0], [0.1, 0.9], changed, unit="rad")
+        >>> answers = ModelAnswers("epoch", [0.0, 1.0], [0.1, 0.9], changed, unit="rad")
         >>> print(count_by_threshold([answers], lambdas=(5, 30), epsilons=(0.1, 0.2)))
         erroneous behaviours of epoch; λ * MSE of the originals; errors and ε in rad^2
         λ   ε = 0.1  ε = 0.2  rain
@@ -99,7 +100,7 @@ def count_by_threshold(
 
 
 def count_by_model(
-    models: Sequence[Answers],
+    models: Sequence[ModelAnswers],
     *,
     lam: float = 5,
     epsilon: float = 0.03,
@@ -116,7 +117,7 @@ def count_by_model(
 
     Example:
         >>> changed = {("blur", 3): [0.1, 0.85], ("shear", 1): [0.9, 0.1], ("rain", "heavy"): [0.5, 0.2]}
-        >>> answers = Answers("epoch", [0.0, 1.0], [0.1, 0.9], changed, unit="rad")
+        >>> answers = ModelAnswers("epoch", [0.0, 1.0], [0.1, 0.9], changed, unit="rad")
         >>> print(count_by_model([answers], lam=2))
         erroneous behaviours, λ = 2, ε = 0.03; λ * MSE of the originals; errors and ε in rad^2
         transformation  epoch
@@ -140,7 +141,7 @@ def count_by_model(
 
 
 def _violations(
-    chosen: Sequence[tuple[Answers, Sequence[Pair]]], lambdas: Sequence[float], reference: Reference
+    chosen: Sequence[tuple[ModelAnswers, Sequence[Pair]]], lambdas: Sequence[float], reference: Reference
 ) -> list[list[int]]:
     """Return for each λ the violations of each pair."""
     for lam in lambdas:
@@ -155,7 +156,7 @@ def _stated(reference: Reference, unit: str) -> str:
     return f"λ * RMSE of the originals, in {unit}; squared errors and ε in {unit}^2"
 
 
-def _one_unit(models: Sequence[Answers]) -> str:
+def _one_unit(models: Sequence[ModelAnswers]) -> str:
     """Return the unit that all models share."""
     if not models:
         raise InputError("expected the answers of at least one model, got none")
@@ -240,7 +241,7 @@ class Finding:
 
     id: str
     model: str
-    worst: Failure
+    worst: BrokenRelation
     violations: int
     label: float
     original: float
@@ -264,7 +265,7 @@ class DeviationStudy:
             and of their originals.
     """
 
-    answers: tuple[Answers, ...]
+    answers: tuple[ModelAnswers, ...]
     lam: float
     epsilon: float
     reference: Reference
@@ -328,7 +329,7 @@ def _cells(row: Deviation) -> tuple[str, ...]:
 
 
 def study_deviation(
-    answers: Sequence[Answers],
+    answers: Sequence[ModelAnswers],
     *,
     lam: float = 5,
     epsilon: float = 0.03,
@@ -367,7 +368,7 @@ def study_deviation(
     )
 
 
-def _kinds(answers: Answers, epsilon: float, kept: Sequence[Pair]) -> dict[str, list[Pair]]:
+def _kinds(answers: ModelAnswers, epsilon: float, kept: Sequence[Pair]) -> dict[str, list[Pair]]:
     """Return the kinds of changes that are told apart, with their pairs."""
     simple = [pair for pair in answers.changed if pair[0] not in UNFILTERED]
     kinds = {}
@@ -414,7 +415,7 @@ def _inherited(original: Any, changed: Any, bound: float) -> Any:
 class _Alike(NamedTuple):
     """Violations that count as one finding."""
 
-    worst: Failure
+    worst: BrokenRelation
     violations: int
     inherited: bool
 
@@ -423,8 +424,8 @@ def _alike(verdicts: Verdicts, pairs: Sequence[Pair], radius: float) -> list[_Al
     """Return the distinct findings, the worst first."""
     answers = verdicts.answers
     errors = dict(zip(answers.frames, (answers.originals - answers.labels).tolist(), strict=True))
-    own: list[Failure] = []
-    bequeathed: dict[str, list[Failure]] = {}
+    own: list[BrokenRelation] = []
+    bequeathed: dict[str, list[BrokenRelation]] = {}
     for failure in verdicts.failures(pairs):
         if _inherited(errors[failure.frame], failure.error, verdicts.bound):
             bequeathed.setdefault(failure.frame, []).append(failure)

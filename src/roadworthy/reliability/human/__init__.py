@@ -7,17 +7,29 @@
     found.value, found.spread, found.interval       # 0.84, and how far to trust it
 """
 
-from roadworthy.reliability.human.answers import HumanAnswer, bins_of, read_answers, transformations_of
-from roadworthy.reliability.human.bins import Bins, Originals, read_bins
+from roadworthy.reliability.human.answers import (
+    Bins,
+    HumanAnswer,
+    UnchangedAccuracy,
+    bins_of,
+    read_answers,
+    read_bins,
+    transformations_of,
+)
 from roadworthy.reliability.human.collected import Collected, read_collected
 from roadworthy.reliability.human.experiment import Design, Item, Schedule, schedule
 from roadworthy.reliability.human.experiment_files import Experiment, read_experiment, write_experiment
 from roadworthy.reliability.human.reading import HumanData, read_human
-from roadworthy.reliability.human.rules import RULES, ThresholdRule, rule_named
 from roadworthy.reliability.human.simulated import Recovery, SimulatedHumans, recovery
-from roadworthy.reliability.human.spline import SmoothingSpline
 from roadworthy.reliability.human.stimuli import Change, EvenChange, Stimuli, Stimulus
-from roadworthy.reliability.human.thresholds import Threshold, estimate_threshold
+from roadworthy.reliability.human.thresholds import (
+    RULES,
+    SmoothingSpline,
+    Threshold,
+    ThresholdRule,
+    estimate_threshold,
+    rule_named,
+)
 
 __all__ = [
     "RULES",
@@ -30,7 +42,7 @@ __all__ = [
     "HumanAnswer",
     "HumanData",
     "Item",
-    "Originals",
+    "UnchangedAccuracy",
     "Recovery",
     "Schedule",
     "SimulatedHumans",

@@ -1,18 +1,243 @@
-"""Single answers of people about images, as an experiment collects them."""
+"""What people answered, and how well they do in bins of visual change."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from roadworthy._files import naming
 from roadworthy._tables import Table
 from roadworthy.errors import InputError, suggest
-from roadworthy.reliability.human.bins import WIDTH, Bins, Originals, transformation_word
-from roadworthy.visual_change.tolerance import Preserved
+from roadworthy.visual_change.tolerance import Preserved, human_studies, known_tolerance
+
+WIDTH = 0.01
+"""Of the paper's intervals."""
+MOST_TOO_FEW = 10
+"""An interval is kept if it holds more answers than this, as in the paper."""
+
+_CHANGE = ("visual_change", "IQA")
+_COUNT = ("count", "Count")
+_SHARE = {"correctness": ("correct_share", "Accuracy"), "prediction": ("preserved_share", "Preserved")}
+_KEPT = {"correctness": ("correct", "Num_Accs"), "prediction": ("preserved", "Num_Pre")}
+_FILE = re.compile(r"(?P<study>[^_]+)_(?P<kind>[cp])_p_(?P<transformation>.+)")
+
+
+@dataclass(frozen=True)
+class UnchangedAccuracy:
+    """How people do on images without any change.
+
+    Attributes:
+        share: The share of right answers.
+        count: How many answers that is the share of; None where it is not known, and then taken as exact.
+        source: Where it comes from.
+    """
+
+    share: float
+    count: int | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise InputError(
+                f"the share of right answers on originals must be above 0 and up to 1, got {self.share}"
+            )
+        if self.count is not None and self.count < 1:
+            raise InputError(f"there must be at least one answer to an original, got {self.count}")
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Answers to images changed by one transformation, counted in intervals of visual change.
+
+    Intervals with 10 answers or fewer are left out.
+
+    Attributes:
+        transformation: What changed the images.
+        requirement: What is counted: answers that are right, or answers as to the original.
+        edges: The upper ends of the intervals, ascending.
+        counts: How many answers are in each.
+        kept: How many of these are right, or as to the original.
+        originals: How people do on images without a change, where the data says so.
+        source: Where the data comes from.
+        study: The published study that it is the data of; empty where it is none.
+        width: The width of the intervals.
+
+    Example:
+        >>> bins = Bins("frost", "correctness", [0.1, 0.11, 0.5], [20, 5, 30], [19, 5, 21])
+        >>> bins.edges.tolist(), bins.shares.tolist()
+        ([0.1, 0.5], [0.95, 0.7])
+    """
+
+    transformation: str
+    requirement: Preserved
+    edges: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    originals: UnchangedAccuracy | None = None
+    source: str = ""
+    study: str = ""
+    width: float = WIDTH
+
+    def __post_init__(self) -> None:
+        edges, counts, kept = (np.asarray(one, np.float64) for one in (self.edges, self.counts, self.kept))
+        if edges.ndim != 1 or not edges.shape == counts.shape == kept.shape:
+            raise InputError(
+                f"expected as many edges as counts, got {edges.shape}, {counts.shape} and {kept.shape}"
+            )
+        if not (((edges >= 0) & (edges <= 1)).all() and (np.diff(edges) > 0).all()):
+            raise InputError("the intervals of visual change must ascend from 0 to 1, without NaN")
+        whole = (counts == np.rint(counts)) & (kept == np.rint(kept))
+        if not (whole.all() and ((kept >= 0) & (kept <= counts)).all()):
+            raise InputError("counts must be whole numbers, and no more answers can be kept than there are")
+        enough = counts > MOST_TOO_FEW
+        object.__setattr__(self, "transformation", transformation_word(self.transformation))
+        object.__setattr__(self, "edges", edges[enough])
+        object.__setattr__(self, "counts", counts[enough].astype(np.int64))
+        object.__setattr__(self, "kept", kept[enough].astype(np.int64))
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of the answers that is kept, in each interval."""
+        return np.asarray(self.kept / self.counts, np.float64)
+
+    @property
+    def published(self) -> float | None:
+        """The threshold that its study publishes for this; None where there is none."""
+        known = known_tolerance(self.transformation, study=self.study) if self.study else None
+        return None if known is None else known.limit(self.requirement)
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    @classmethod
+    def counted(
+        cls,
+        transformation: str,
+        requirement: Preserved,
+        changes: ArrayLike,
+        kept: ArrayLike,
+        originals: UnchangedAccuracy | None = None,
+        source: str = "",
+        *,
+        width: float = WIDTH,
+    ) -> Bins:
+        """Count single answers in intervals of visual change; no change at all is in the first.
+
+        Raises:
+            InputError: There are no answers, a visual change is not from 0 to 1, or the width is no fraction
+                of 1.
+
+        Example:
+            >>> changes = [0.0, 0.004, 0.01] * 4 + [0.011] * 12
+            >>> bins = Bins.counted("frost", "correctness", changes, [True] * 24)
+            >>> bins.edges.tolist(), bins.counts.tolist()
+            ([0.01, 0.02], [12, 12])
+        """
+        places = np.asarray(changes, np.float64)
+        if places.size == 0:
+            raise InputError(f"there are no answers to images changed by {transformation}")
+        if not ((places >= 0) & (places <= 1)).all():
+            raise InputError("every visual change must be from 0 to 1; NaN is none")
+        if not 0 < width <= 0.25 or abs(1 / width - round(1 / width)) > 1e-6:
+            raise InputError(
+                f"the width of intervals must be a fraction of 1 such as 0.01 or 0.02, got {width}"
+            )
+        # A hundredth that was computed, such as 0.29, may lie a rounding error above its interval.
+        numbers = np.maximum(np.ceil(np.round(places / width, 6)), 1).astype(np.int64)
+        found, inverse = np.unique(numbers, return_inverse=True)
+        counts = np.bincount(inverse)
+        good = np.bincount(inverse[np.asarray(kept, bool)], minlength=len(found))
+        edges = np.round(found * width, 6)
+        return cls(transformation, requirement, edges, counts, good, originals, source, "", width)
+
+
+def transformation_word(text: str) -> str:
+    """Return the name that a transformation has here, where it is known by another.
+
+    Example:
+        >>> transformation_word("Color_jitter"), transformation_word("heavy rain")
+        ('colour-jitter', 'heavy-rain')
+    """
+    known = known_tolerance(text)
+    return known.transformation if known else "-".join(re.split(r"[\s_-]+", text.strip().lower()))
+
+
+def read_bins(path: str | PathLike[str]) -> Bins:
+    """Read a CSV file of binned answers, as the authors of the paper publish them.
+
+    The columns are IQA, the upper end of an interval of visual change; Accuracy or Preserved, the share of
+    the answers; Count, and Num_Accs or Num_Pre. Or, in plain words: visual_change, correct_share or
+    preserved_share, count, and correct or preserved. A name such as imagenet_c_p_frost.csv says which
+    transformation it is, and of which study: how people do on originals is then taken from what is
+    published.
+
+    Raises:
+        InputError: The file cannot be read, a column is missing, or a number is not what it must be; names
+            the line.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"expected a CSV file of binned answers, found none at {file}")
+    table = Table.read(file)
+    requirement = _requirement(table)
+    change, count = _column(table, _CHANGE), _column(table, _COUNT)
+    share, kept = _column(table, _SHARE[requirement]), _column(table, _KEPT[requirement])
+    rows = []
+    last = -1.0
+    for index, row in enumerate(table.rows):
+        with naming(f"{file}: line {row.line}"):
+            edge, part, many, good = (table.number(index, name) for name in (change, share, count, kept))
+            _check(edge > last, f"{change} must ascend from line to line, got {edge:g} after {last:g}")
+            _check(0 <= edge <= 1, f"{change} must be from 0 to 1, got {edge:g}")
+            _check(0 <= part <= 1, f"{share} must be from 0 to 1, got {part:g}")
+            _check(many == int(many) and many > 0, f"{count} must be a whole number above 0, got {many:g}")
+            _check(good == int(good) and 0 <= good <= many, f"{kept} must be 0 to {many:g}, got {good:g}")
+            _check(abs(part - good / many) < 0.5 / many, f"{share} is {part:g}, but {good:g}/{many:g} is not")
+        last = edge
+        rows.append((edge, many, good))
+    if not rows:
+        raise InputError(f"{file} has no intervals: expected a line for each below the names of the columns")
+    named = _FILE.fullmatch(file.stem)
+    word = named["transformation"] if named else file.stem
+    study = named["study"].lower() if named and named["study"].lower() in human_studies() else ""
+    edges, counts, good_ones = np.array(rows).T
+    originals = _published_originals(study) if study else None
+    return Bins(word, requirement, edges, counts, good_ones, originals, file.name, study)
+
+
+def _requirement(table: Table) -> Preserved:
+    for requirement, names in _SHARE.items():
+        if any(name in table.columns for name in names):
+            return "correctness" if requirement == "correctness" else "prediction"
+    expected = " or ".join(name for names in _SHARE.values() for name in reversed(names))
+    raise InputError(f"{table.path}: expected a column {expected}, got {', '.join(table.columns)}")
+
+
+def _column(table: Table, names: Iterable[str]) -> str:
+    for name in names:
+        if name in table.columns:
+            return name
+    raise InputError(f"{table.path}: expected a column {' or '.join(names)}, got {', '.join(table.columns)}")
+
+
+def _check(holds: bool, message: str) -> None:
+    if not holds:
+        raise InputError(message)
+
+
+def _published_originals(study: str) -> UnchangedAccuracy | None:
+    known = human_studies()[study]
+    return (
+        None if known.originals is None else UnchangedAccuracy(known.originals, None, known.originals_source)
+    )
+
 
 ORIGINAL = "original"
 """What is said instead of a transformation where an image is shown as it is."""
@@ -182,7 +407,7 @@ def bins_of(
             raise InputError(
                 "nobody is right about any image without a change: check the column of the truth"
             )
-        known_share = Originals(share, len(originals), "answers to originals")
+        known_share = UnchangedAccuracy(share, len(originals), "answers to originals")
         kept = [one.correct for one in changed]
         changes = [one.visual_change for one in changed]
         return Bins.counted(word, requirement, changes, kept, known_share, source, width=width)

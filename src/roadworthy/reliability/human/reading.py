@@ -10,8 +10,16 @@ from typing import get_args
 
 from roadworthy._tables import Table
 from roadworthy.errors import InputError, suggest
-from roadworthy.reliability.human.answers import HumanAnswer, bins_of, read_answers, transformations_of
-from roadworthy.reliability.human.bins import WIDTH, Bins, read_bins, transformation_word
+from roadworthy.reliability.human.answers import (
+    WIDTH,
+    Bins,
+    HumanAnswer,
+    bins_of,
+    read_answers,
+    read_bins,
+    transformation_word,
+    transformations_of,
+)
 from roadworthy.reliability.human.collected import Collected, read_collected
 from roadworthy.reliability.human.experiment_files import KEY
 from roadworthy.visual_change.tolerance import Preserved

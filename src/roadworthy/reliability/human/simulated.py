@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human.bins import WIDTH, Bins, Originals
+from roadworthy.reliability.human.answers import WIDTH, Bins, UnchangedAccuracy
 from roadworthy.seeding import rng_for
 from roadworthy.visual_change.tolerance import Preserved
 
@@ -68,7 +68,7 @@ class SimulatedHumans:
             chances = rng.beta(chances * total, (1 - chances) * total)
         right = rng.random((self.images, self.raters)) < chances[:, None]
         shown = self.images * self.raters
-        known = Originals(int(rng.binomial(shown, self.originals)) / shown, shown, "simulated")
+        known = UnchangedAccuracy(int(rng.binomial(shown, self.originals)) / shown, shown, "simulated")
         changes = np.repeat(changes, self.raters)
         return Bins.counted("simulated", requirement, changes, right.ravel(), known, "simulated humans")
 

@@ -17,7 +17,7 @@ from roadworthy.frames import Frame
 from roadworthy.models.scorers import true_class
 from roadworthy.ontology import normalized
 from roadworthy.reliability.human.answers import ORIGINAL
-from roadworthy.reliability.sampling import Changed
+from roadworthy.reliability.sampling import SampledFrame
 from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
 
@@ -58,7 +58,7 @@ class EvenChange:
 
     def version(self, frame: Frame, share: float, seed: int) -> tuple[Frame, str]:
         """Return the changed frame and the change as text."""
-        made = Changed(frame, self.transformation, 1.0, share, seed)()
+        made = SampledFrame(frame, self.transformation, 1.0, share, seed)()
         how = made.metadata["change"]
         return made, str(how["transform"]) if isinstance(how, Mapping) else str(how)
 

@@ -1,4 +1,15 @@
-"""The visual change up to which people do as well as without any: t_c and t_p, and how far to trust them.
+"""The largest visual change that people tolerate: rules that decide, smooth curves, and thresholds.
+
+The paper's text, the code that was released with it and its Table 1 do not agree with each other. Each rule
+here has a name, so that a threshold can say how it was found.
+
+A cubic spline that is penalised for its curvature is linear in the data: fitted = H(λ) · y. One
+decomposition of basis and penalty gives H for every λ at once, and the error of the fits without each point
+in turn is known without making them: (y - fitted) / (1 - leverage). So a thousand bootstrapped curves take
+less than a second.
+
+Knots, range of λ and criterion are those of R's `smooth.spline(x, y, w, cv = TRUE)`, with which Hu et al.
+found their thresholds. R goes downhill to a λ with a small error; here the best of a grid is taken.
 
 The procedure of Hu et al., section 5: answers are counted in intervals of visual change, smoothed by a
 spline, and each interval is tested against how people do on the originals (t_c), or on the least changed
@@ -18,18 +29,330 @@ scatter:
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from roadworthy.errors import InputError
-from roadworthy.reliability.human.bins import Bins, Originals
-from roadworthy.reliability.human.rules import ThresholdRule, rule_named
-from roadworthy.reliability.human.spline import FEWEST_POINTS, SmoothingSpline, SplineFit
+from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.reliability.human.answers import Bins, UnchangedAccuracy
 from roadworthy.seeding import rng_for
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ThresholdRule:
+    """How a threshold is found.
+
+    Attributes:
+        name: What users type.
+        summary: Where it comes from and what it gives.
+        weighted: Whether intervals weigh in the spline by their number of answers, or all the same.
+        run: How many intervals in a row must be significant; the upper end of the last of them is the
+            threshold.
+        sides: 1 if only too few kept answers are significant, 2 if too many are as well.
+        lowest: The share of the answers, from those to the smallest changes on, that is the baseline s₀.
+        otherwise: The threshold where no drop is found: the last interval, or the last but one.
+        dispersed: Whether answers that are less independent than coins count as fewer.
+        level: Below which p-value an interval is significant.
+    """
+
+    name: str
+    summary: str
+    weighted: bool
+    run: int
+    sides: Literal[1, 2]
+    lowest: float
+    otherwise: Literal["last", "last but one"]
+    dispersed: bool = False
+    level: float = 0.05
+
+    def significant(
+        self, shares: Floats, counts: NDArray[np.int64], baseline: Floats, dispersion: float = 1.0
+    ) -> NDArray[np.bool_]:
+        """Return which intervals drop, for each column of shares; its baseline is the entry of `baseline`."""
+        return self.p_values(shares, counts, baseline, dispersion) < self.level
+
+    def p_values(
+        self, shares: Floats, counts: NDArray[np.int64], baseline: Floats, dispersion: float = 1.0
+    ) -> Floats:
+        """Return the p-values of binomial tests of smoothed shares against the baseline."""
+        divisor = dispersion if self.dispersed else 1.0
+        trials = np.maximum(np.rint(counts / divisor), 1).astype(np.int64)
+        kept = np.clip(np.rint(trials[:, None] * shares), 0, trials[:, None]).astype(np.int64)
+        sizes, rows = np.unique(trials, return_inverse=True)
+        found = np.empty(shares.shape)
+        levels, columns = np.unique(np.broadcast_to(baseline, shares.shape[1:]), return_inverse=True)
+        for number, level in enumerate(levels):
+            table = _p_value_table(tuple(sizes.tolist()), float(level), self.sides)
+            these = columns == number
+            found[:, these] = table[rows[:, None], kept[:, these]]
+        return found
+
+    def thresholds(self, edges: Floats, significant: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the threshold of each column, and whether a drop was found at all.
+
+        Example:
+            >>> import numpy as np
+            >>> drops = np.array([[0, 1, 0, 1, 1, 1]], bool).T
+            >>> edges = np.arange(6) / 10
+            >>> [RULES[name].thresholds(edges, drops)[0].tolist() for name in ("cifar10", "imagenet")]
+            [[0.1], [0.4]]
+        """
+        runs = significant.copy()
+        for back in range(1, self.run):
+            runs[back:] &= significant[:-back]
+            runs[:back] = False
+        found = np.asarray(runs.any(axis=0))
+        rest = edges[-1] if self.otherwise == "last" else edges[-2]
+        return np.where(found, edges[runs.argmax(axis=0)], rest), found
+
+
+@lru_cache(maxsize=4096)
+def _p_value_table(sizes: tuple[int, ...], chance: float, sides: int) -> Floats:
+    """Return the p-values of all outcomes of so many trials, a row for each number of trials."""
+    from scipy.stats import binom
+
+    trials = np.array(sizes)[:, None]
+    outcomes = np.arange(max(sizes) + 1)[None, :]
+    if sides == 1:
+        return np.asarray(binom.cdf(outcomes, trials, chance))
+    mass = np.asarray(binom.pmf(outcomes, trials, chance))
+    # All outcomes that are no likelier than the one at hand, as R's binom.test; the factor is R's, too.
+    order = np.argsort(mass, axis=1)
+    ranked = np.take_along_axis(mass, order, axis=1)
+    sums = np.cumsum(ranked, axis=1)
+    table = np.empty_like(mass)
+    for row in range(len(sizes)):
+        last = np.searchsorted(ranked[row], mass[row] * (1 + 1e-7), side="right") - 1
+        table[row] = sums[row, last]
+    return np.asarray(np.minimum(table, 1.0), np.float64)
+
+
+def _rules() -> Mapping[str, ThresholdRule]:
+    rules = (
+        ThresholdRule(
+            "imagenet",
+            "weighted spline, two significant intervals in a row: all eight t_c of Table 1 for ImageNet, and "
+            "four of its eight t_p",
+            weighted=True, run=2, sides=2, lowest=0.05, otherwise="last but one",
+        ),
+        ThresholdRule(
+            "cifar10",
+            "weighted spline, first significant interval, baseline from the lower half: all of Table 1 for "
+            "CIFAR-10",
+            weighted=True, run=1, sides=2, lowest=0.5, otherwise="last",
+        ),
+        ThresholdRule(
+            "released",
+            "plain spline, two in a row, baseline from the lower half: the released code for ImageNet, which "
+            "gives five of the eight t_c",
+            weighted=False, run=2, sides=2, lowest=0.5, otherwise="last but one",
+        ),
+        ThresholdRule(
+            "text",
+            "plain spline, first significant interval, one-sided: what the paper's text says, its inverted "
+            "comparison put right",
+            weighted=False, run=1, sides=1, lowest=0.05, otherwise="last",
+        ),
+        ThresholdRule(
+            "careful",
+            "weighted spline, two in a row, one-sided, and answers that depend on each other count as fewer: "
+            "for data of your own",
+            weighted=True, run=2, sides=1, lowest=0.05, otherwise="last", dispersed=True,
+        ),
+    )  # fmt: skip
+    return {rule.name: rule for rule in rules}
+
+
+RULES: Mapping[str, ThresholdRule] = _rules()
+"""The rules by their names."""
+
+
+def rule_named(name: str) -> ThresholdRule:
+    """Return the rule that has a name.
+
+    Raises:
+        UnknownNameError: None has it.
+    """
+    if name not in RULES:
+        raise UnknownNameError(f"there is no rule {name!r} for thresholds: {suggest(name, RULES)}")
+    return RULES[name]
+
+
+FEWEST_POINTS = 4
+ALL_KNOTS = 50
+"""From here on, not every point gets a knot (R's rule)."""
+MOST_POINTS = 200  # R thins the knots by another rule above; a hundred intervals are far below
+SMOOTHNESS = np.linspace(-1.5, 1.5, 301)
+"""R's `spar`: λ grows with 256 to the power of three times it."""
+OVERLAP = 1.39
+"""Half the width of an 83% interval, in standard deviations, as Hu et al. have it: where two such intervals
+just touch, the difference between two means is significant at about 5%."""
+INTERPOLATING = 1 - 1e-7
+"""A curve through a point knows nothing about how it would do without it: such curves are not chosen."""
+
+
+@dataclass(frozen=True)
+class SplineFit:
+    """Splines through columns of data.
+
+    Attributes:
+        values: The fitted values, a column for each column of the data.
+        leverage: How much each point draws the curve to itself; sums to the degrees of freedom.
+        deviation: The standard deviation of a point of weight 1, from the residuals of leaving one out.
+        smoothing: λ, the weight of the curvature, with the places scaled to run from 0 to 1.
+    """
+
+    spline: SmoothingSpline
+    values: Floats
+    leverage: Floats
+    deviation: Floats
+    smoothing: Floats
+    _coefficients: Floats
+
+    @property
+    def degrees(self) -> Floats:
+        """The degrees of freedom that each curve uses: 2 is a straight line."""
+        return np.asarray(self.leverage.sum(axis=0), np.float64)
+
+    @property
+    def band(self) -> Floats:
+        """Half the width of the 83% interval of each fitted value."""
+        return np.asarray(
+            OVERLAP * self.deviation * np.sqrt(self.leverage / self.spline.weights[:, None]), np.float64
+        )
+
+    def at(self, x: ArrayLike) -> Floats:
+        """Return the curves at other places, inside the range of the data."""
+        places = np.clip(np.asarray(x, np.float64), self.spline.x[0], self.spline.x[-1])
+        return np.asarray(self.spline.basis(places) @ self._coefficients, np.float64)
+
+
+class SmoothingSpline:
+    """Smoothing splines through data at fixed places with fixed weights.
+
+    Args:
+        x: The places, ascending.
+        weights: How much each counts; all the same when left out.
+
+    Raises:
+        InputError: There are fewer than four places or more than 200, they do not ascend, or a weight is not
+            above 0.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.linspace(0, 1, 30)
+        >>> noisy = np.sin(6 * x) + np.random.default_rng(1).normal(0, 0.05, 30)
+        >>> fit = SmoothingSpline(x).fit(noisy)
+        >>> bool(np.std(fit.values[:, 0] - np.sin(6 * x)) < 0.05)
+        True
+    """
+
+    def __init__(self, x: ArrayLike, weights: ArrayLike | None = None) -> None:
+        self.x = np.asarray(x, np.float64)
+        self.weights = np.ones_like(self.x) if weights is None else np.asarray(weights, np.float64)
+        if self.x.ndim != 1 or not FEWEST_POINTS <= len(self.x) <= MOST_POINTS:
+            raise InputError(
+                f"a spline needs {FEWEST_POINTS} to {MOST_POINTS} places, got {self.x.size}: "
+                "collect more answers"
+            )
+        if not (np.isfinite(self.x).all() and (np.diff(self.x) > 0).all()):
+            raise InputError("the places of a spline must be finite and ascend")
+        if self.weights.shape != self.x.shape or not (np.isfinite(self.weights) & (self.weights > 0)).all():
+            raise InputError(f"expected {len(self.x)} weights above 0, got {self.weights.tolist()}")
+
+    @cached_property
+    def _knots(self) -> Floats:
+        count = len(self.x)
+        # R: all points below 50, then 2 to the power of a straight line that reaches 100 knots at 200 points.
+        kept = count if count < ALL_KNOTS else int(2 ** (math.log2(50) + (count - 50) / 150))
+        inner = self._unit(self.x)[np.linspace(0, count - 1, kept).astype(int)]
+        return np.concatenate([np.zeros(3), inner, np.ones(3)])
+
+    def _unit(self, x: Floats) -> Floats:
+        return np.asarray((x - self.x[0]) / (self.x[-1] - self.x[0]), np.float64)
+
+    def basis(self, x: Floats) -> Floats:
+        """Return the B-splines of the fits at some places, one in each column."""
+        from scipy.interpolate import BSpline
+
+        return np.asarray(BSpline.design_matrix(self._unit(x), self._knots, 3).toarray(), np.float64)
+
+    @cached_property
+    def _penalty(self) -> Floats:
+        """The integrals of products of second derivatives: exact, for they are piecewise parabolas."""
+        from scipy.interpolate import BSpline
+
+        nodes, parts = np.polynomial.legendre.leggauss(2)
+        ends = np.unique(self._knots)
+        middle, half = (ends[1:] + ends[:-1]) / 2, np.diff(ends) / 2
+        places = (middle[:, None] + half[:, None] * nodes).ravel()
+        second = BSpline(self._knots, np.eye(len(self._knots) - 4), 3).derivative(2)(places)
+        return np.asarray((second.T * (half[:, None] * parts).ravel()) @ second, np.float64)
+
+    @cached_property
+    def _parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """What is the same for all data: in its directions, basis and penalty are both diagonal.
+
+        Returns the directions at the places, the way back to B-splines, and for every λ how much the
+        directions shrink, the leverages, and λ itself.
+        """
+        basis = self.basis(self.x)
+        gram = (basis.T * self.weights) @ basis
+        # R's scale of λ: how large the one is against the other, apart from the ends.
+        inside = slice(2, -3)
+        scale = np.trace(gram[inside, inside]) / np.trace(self._penalty[inside, inside])
+        inverse = np.linalg.inv(np.linalg.cholesky(gram + scale * self._penalty))
+        shares, directions = np.linalg.eigh(inverse @ gram @ inverse.T)
+        shares = np.clip(shares, 0.0, 1.0)
+        back = inverse.T @ directions
+        penalties = 256.0 ** (3 * SMOOTHNESS - 1)
+        shrinking = 1 / (shares + np.outer(penalties, 1 - shares))
+        places = basis @ back
+        return places, back, shrinking, self.weights * (shrinking @ (places**2).T), scale * penalties
+
+    def fit(self, y: ArrayLike) -> SplineFit:
+        """Fit a spline to each column, each with the smoothness that predicts left-out points best.
+
+        Raises:
+            InputError: The data does not have a finite number for each place.
+        """
+        data = np.asarray(y, np.float64)
+        data = data[:, None] if data.ndim == 1 else data
+        if data.ndim != 2 or len(data) != len(self.x) or not np.isfinite(data).all():
+            raise InputError(
+                f"expected {len(self.x)} finite numbers for each curve, got {data.shape[0]} rows"
+                if np.isfinite(data).all()
+                else "a spline cannot go through NaN or infinity"
+            )
+        places, back, shrinking, leverages, penalties = self._parts
+        along = places.T @ (self.weights[:, None] * data)
+        best = np.full(data.shape[1], np.inf)
+        chosen = np.full(data.shape[1], len(shrinking) - 1)
+        for number, (factors, leverage) in enumerate(zip(shrinking, leverages, strict=True)):
+            if leverage.max() > INTERPOLATING:
+                continue
+            error = self._left_out(data - places @ (factors[:, None] * along), leverage[:, None])
+            mean = (error**2).mean(axis=0)
+            better = mean < best
+            best[better], chosen[better] = mean[better], number
+        factors, leverage = shrinking[chosen].T, leverages[chosen].T
+        values = places @ (factors * along)
+        left_out = self._left_out(data - values, leverage)
+        deviation = left_out.std(axis=0, ddof=1)
+        return SplineFit(self, values, leverage, deviation, penalties[chosen], back @ (factors * along))
+
+    def _left_out(self, residuals: Floats, leverage: Floats) -> Floats:
+        """Return the errors of fits without each point, in units of a point of weight 1."""
+        return np.asarray(np.sqrt(self.weights)[:, None] * residuals / (1 - leverage), np.float64)
+
+
 Interval = tuple[float, float]
 
 STABLE = 0.1
@@ -83,7 +406,7 @@ def estimate_threshold(
     bins: Bins,
     *,
     rule: ThresholdRule | str = "imagenet",
-    originals: Originals | None = None,
+    originals: UnchangedAccuracy | None = None,
     samples: int = 1000,
     confidence: float = 0.9,
     seed: int = 0,
@@ -145,7 +468,7 @@ def estimate_threshold(
     )
 
 
-def _originals(bins: Bins, given: Originals | None) -> Originals | None:
+def _originals(bins: Bins, given: UnchangedAccuracy | None) -> UnchangedAccuracy | None:
     known = given or bins.originals
     if known is None and bins.requirement == "correctness":
         raise InputError(
@@ -156,7 +479,7 @@ def _originals(bins: Bins, given: Originals | None) -> Originals | None:
 
 
 def _baseline(
-    bins: Bins, rule: ThresholdRule, originals: Originals | None, kept: NDArray[np.int64]
+    bins: Bins, rule: ThresholdRule, originals: UnchangedAccuracy | None, kept: NDArray[np.int64]
 ) -> Floats:
     """Return m₀, or s₀ for each column: the share that is kept of the answers to the smallest changes."""
     if originals is not None:
@@ -188,7 +511,7 @@ def _dispersion(bins: Bins, fit: SplineFit) -> float:
 class _Repetitions:
     """The same experiment again and again, with people who do exactly as the spline says."""
 
-    def __init__(self, made: Threshold, originals: Originals | None, samples: int, seed: int) -> None:
+    def __init__(self, made: Threshold, originals: UnchangedAccuracy | None, samples: int, seed: int) -> None:
         bins, rule = made.bins, made.rule
         rng = rng_for(seed, "threshold", bins.transformation, bins.requirement)
         kept = _drawn(bins.counts, np.clip(made.fit.values, 0, 1), made.dispersion, samples, rng)

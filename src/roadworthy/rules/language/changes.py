@@ -5,19 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from roadworthy.rules.language.conditions import AND, UNDERSTOOD, Condition, Place, joined
+from roadworthy.rules.language import lexicon
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, joined
 from roadworthy.rules.language.events import EventReader
-from roadworthy.rules.language.lexicon import (
-    ACTORS,
-    ADD_VERBS,
-    NOMINALS,
-    PRESENCE_VERBS,
-    REMOVE_VERBS,
-    REPLACE_VERBS,
-    SEE_VERBS,
-    WEATHER_VERBS,
-)
-from roadworthy.rules.language.nouns import is_environment
+from roadworthy.rules.language.nouns import Words, is_environment
 from roadworthy.rules.language.phrases import (
     VerbGroup,
     after_fillers,
@@ -25,13 +16,12 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
-from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import Change
+from roadworthy.rules.reading import SceneChange
 
-__all__ = ["Condition", "read_condition"]
+__all__ = ["ConditionReading", "read_condition"]
 
 
-def read_condition(words: Words, earlier: Sequence[Sequence[Change]] = ()) -> Condition:
+def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) -> ConditionReading:
     """Read the words of a condition, without the word that opens it.
 
     Args:
@@ -129,7 +119,7 @@ class _ConditionReader(EventReader):
             return True
         if phrase.preposition == "behind":
             self.at = stop
-            self.put("add", phrase.thing, self.tail(), "be", Place("front", "ego-vehicle"))
+            self.put("add", phrase.thing, self.tail(), "be", PlacePhrase("front", "ego-vehicle"))
             return True
         return False
 
@@ -140,7 +130,7 @@ class _ConditionReader(EventReader):
             at += 1
         if at + 1 >= len(self.words) or self.words[at + 1].lower != "of":
             return False
-        op = NOMINALS.get(self.words[at].lower)
+        op = lexicon.NOMINALS.get(self.words[at].lower)
         if op is None:
             return False
         noun = self.words[at : at + 1]
@@ -168,11 +158,11 @@ class _ConditionReader(EventReader):
         self.at += 1
         begin = self.at
         group = self.group("there is nothing after 'there'")
-        if group.lemma in WEATHER_VERBS:
+        if group.lemma in lexicon.WEATHER_VERBS:
             # "There is drizzle": a noun after all.
             self.at = begin + len(group.words) - 1
             group = dataclasses.replace(group, lemma="be", words=group.words[:-1])
-        if group.lemma not in PRESENCE_VERBS:
+        if group.lemma not in lexicon.PRESENCE_VERBS:
             raise group.words.refuse("'there' needs a verb of presence", ["there is", "there appears"])
         self.skip()
         gone = group.negated or group.no_longer
@@ -198,11 +188,18 @@ class _ConditionReader(EventReader):
     def _imperative(self) -> bool:
         """Return whether a verb without a subject stands first: "remove the lane lines"."""
         word = self.words[self.at]
-        if word.lemma not in ADD_VERBS | REMOVE_VERBS | REPLACE_VERBS | SEE_VERBS | {
-            "change",
-            "drive",
-            "turn",
-        }:
+        if (
+            word.lemma
+            not in lexicon.ADD_VERBS
+            | lexicon.REMOVE_VERBS
+            | lexicon.REPLACE_VERBS
+            | lexicon.SEE_VERBS
+            | {
+                "change",
+                "drive",
+                "turn",
+            }
+        ):
             return False
         if word.tag in ("NN", "NNS") and word.dep in ("nsubj", "nsubjpass", "compound"):
             return False
@@ -210,7 +207,7 @@ class _ConditionReader(EventReader):
         return following < len(self.words) and not self.words[following].tag.startswith("VB")
 
     def _with_subject(self) -> None:
-        if self.lower() in ACTORS or (self.lower() == "the" and self.lower(1) in ACTORS):
+        if self.lower() in lexicon.ACTORS or (self.lower() == "the" and self.lower(1) in lexicon.ACTORS):
             self.at += 2 if self.lower() == "the" else 1
             self.done_by_someone(self.group("what happens is not said"))
             return

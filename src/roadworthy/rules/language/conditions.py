@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language.nouns import is_environment
+from roadworthy.rules.language.nouns import Words, is_environment
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, verb_group
-from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import Change, Comparative, Position, Proposition
+from roadworthy.rules.reading import Comparative, Position, Proposition, SceneChange
 
 UNDERSTOOD = ("appears", "is removed", "is replaced with", "changes into", "gets closer")
 """What is suggested where the words of a condition are not understood."""
@@ -88,7 +87,7 @@ class WordStream:
 
 
 @dataclass
-class Condition:
+class ConditionReading:
     """What a condition asks for.
 
     Attributes:
@@ -97,7 +96,7 @@ class Condition:
         inference: The rules of Table 4 that gave the changes.
     """
 
-    changes: list[Change] = field(default_factory=list)
+    changes: list[SceneChange] = field(default_factory=list)
     propositions: list[Proposition] = field(default_factory=list)
     inference: list[str] = field(default_factory=list)
 
@@ -105,7 +104,7 @@ class Condition:
         """Note something that was found in the words."""
         self.propositions.append(Proposition(predicate, arguments))
 
-    def infer(self, change: Change) -> None:
+    def infer(self, change: SceneChange) -> None:
         """Note a change with the rule of Table 4 that gives it."""
         self.changes.append(change)
         if change.op == "add":
@@ -120,7 +119,7 @@ class Condition:
 
 
 @dataclass
-class Place:
+class PlacePhrase:
     """Where something is, and what else the phrases of a clause say."""
 
     position: Position | None = None

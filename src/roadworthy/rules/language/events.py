@@ -6,22 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 
 from roadworthy.ontology import ontology
-from roadworthy.rules.language.conditions import UNDERSTOOD, Place, Tail, joined
-from roadworthy.rules.language.exchanges import ExchangeReader
-from roadworthy.rules.language.lexicon import (
-    ABSENT,
-    ADD_VERBS,
-    CHANGE_VERBS,
-    COMPARATIVES,
-    MOTION_VERBS,
-    PRESENCE_VERBS,
-    REMOVE_VERBS,
-    REPLACE_VERBS,
-    SEE_VERBS,
-    VANISH_VERBS,
-    words_of,
-)
-from roadworthy.rules.language.nouns import SCENE, Thing, is_environment
+from roadworthy.rules.language import lexicon
+from roadworthy.rules.language.conditions import UNDERSTOOD, PlacePhrase, Tail, joined
+from roadworthy.rules.language.nouns import SCENE, NounReading, Words, is_environment
 from roadworthy.rules.language.phrases import (
     Phrase,
     VerbGroup,
@@ -29,10 +16,10 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
-from roadworthy.rules.language.words import Words
+from roadworthy.rules.language.weather import ExchangeReader
 from roadworthy.rules.reading import Op, Position
 
-_MOVES = words_of("get come move go draw drive walk run ride step be back")
+_MOVES = lexicon.words_of("get come move go draw drive walk run ride step be back")
 _THERE = frozenset({"present", "visible", "there", "here", "seen", "located", "parked", "anymore", "longer"})
 
 
@@ -45,7 +32,7 @@ class EventReader(ExchangeReader):
         if at < len(self.words) and self.words[at].lower in ("who", "which", "that"):
             at += 1
             found = verb_group(self.words, at)
-            if found is not None and (found[0].lemma in PRESENCE_VERBS or found[0].passive):
+            if found is not None and (found[0].lemma in lexicon.PRESENCE_VERBS or found[0].passive):
                 self.affirmed(found[0])
                 self.at = found[1]
                 return self.tail()
@@ -53,7 +40,7 @@ class EventReader(ExchangeReader):
         if at >= len(self.words):
             return None
         word = self.words[at]
-        if word.tag not in ("VBG", "VBN") or word.lemma not in PRESENCE_VERBS:
+        if word.tag not in ("VBG", "VBN") or word.lemma not in lexicon.PRESENCE_VERBS:
             found_phrase = prepositional(self.words, at)
             if found_phrase is None:
                 return None
@@ -71,9 +58,9 @@ class EventReader(ExchangeReader):
         lemma = group.lemma
         if lemma in ("get", "come", "move", "go", "draw", "be") and self.comparison(group):
             return
-        if lemma not in SEE_VERBS | {"have"}:
+        if lemma not in lexicon.SEE_VERBS | {"have"}:
             self.affirmed(group)
-        if lemma in MOTION_VERBS and not self._object_follows():
+        if lemma in lexicon.MOTION_VERBS and not self._object_follows():
             tail = self.tail()
             if not tail.phrases:
                 raise group.words.refuse("this does not say what changes in the scene", UNDERSTOOD)
@@ -82,11 +69,11 @@ class EventReader(ExchangeReader):
                 if thing is not None and is_environment(thing.element):
                     self.environment(thing)
                 elif thing is not None and phrase.position == "behind":
-                    self.put("add", thing, Tail(), str(group.words), Place("front", "ego-vehicle"))
+                    self.put("add", thing, Tail(), str(group.words), PlacePhrase("front", "ego-vehicle"))
                 else:
                     raise phrase.words.refuse("where the ego-vehicle drives cannot be changed", UNDERSTOOD)
             return
-        if lemma in REPLACE_VERBS or lemma in (
+        if lemma in lexicon.REPLACE_VERBS or lemma in (
             "change",
             "turn",
             "convert",
@@ -99,11 +86,11 @@ class EventReader(ExchangeReader):
             if things:
                 self._gives_way(things, group)
                 return
-        if lemma == "have" or lemma in ADD_VERBS | SEE_VERBS | REMOVE_VERBS:
+        if lemma == "have" or lemma in lexicon.ADD_VERBS | lexicon.SEE_VERBS | lexicon.REMOVE_VERBS:
             things = self.things()
             if not things:
                 raise self.rest().refuse("what is meant is not said", [f"{group.lemma} a pedestrian"])
-            op: Op = "remove" if lemma in REMOVE_VERBS and lemma not in ADD_VERBS else "add"
+            op: Op = "remove" if lemma in lexicon.REMOVE_VERBS and lemma not in lexicon.ADD_VERBS else "add"
             if group.negated or group.no_longer:
                 op = "remove"
             inner = self.modified()
@@ -114,7 +101,7 @@ class EventReader(ExchangeReader):
                     self.compare(thing, "closer")
                     continue
                 self.result.found("DOBJ", str(thing.words), str(group.words))
-                place = Place("front", "ego-vehicle") if lemma == "follow" else None
+                place = PlacePhrase("front", "ego-vehicle") if lemma == "follow" else None
                 self.put(
                     "remove" if thing.negated else op, thing, joined(inner, tail), str(group.words), place
                 )
@@ -123,7 +110,10 @@ class EventReader(ExchangeReader):
 
     def does(self, group: VerbGroup) -> bool:
         """Return whether someone changes the scene rather than being seen in it."""
-        return group.lemma in ADD_VERBS | REMOVE_VERBS | REPLACE_VERBS and self._object_follows()
+        return (
+            group.lemma in lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS
+            and self._object_follows()
+        )
 
     def _object_follows(self) -> bool:
         self.skip()
@@ -133,14 +123,14 @@ class EventReader(ExchangeReader):
             and self.words[self.at].pos in ("DET", "NOUN", "ADJ", "PROPN")
         )
 
-    def happens(self, things: list[Thing], group: VerbGroup, inner: Tail | None, words: Words) -> None:
+    def happens(self, things: list[NounReading], group: VerbGroup, inner: Tail | None, words: Words) -> None:
         """Read what the things of a subject do, or what is done to them."""
         lemma = group.lemma
         first = things[0]
         environment = all(is_environment(one.element) for one in things if one.element) and bool(
             first.element
         )
-        if first.element == SCENE and lemma in CHANGE_VERBS | REPLACE_VERBS | {"be"}:
+        if first.element == SCENE and lemma in lexicon.CHANGE_VERBS | lexicon.REPLACE_VERBS | {"be"}:
             self._environment_happens(first, group, words)
             return
         if environment:
@@ -172,7 +162,7 @@ class EventReader(ExchangeReader):
             for old in self.things():
                 self.exchange(old, first)
             return
-        if lemma in REPLACE_VERBS or (lemma == "give" and self.lower() == "way"):
+        if lemma in lexicon.REPLACE_VERBS or (lemma == "give" and self.lower() == "way"):
             if lemma == "give":
                 self.at += 1
             self._gives_way(things, group, inner)
@@ -181,21 +171,23 @@ class EventReader(ExchangeReader):
         if lemma == "have":
             self._has(things, group)
             return
-        if lemma == "be" and self.lower() in ABSENT | {"away"}:
+        if lemma == "be" and self.lower() in lexicon.ABSENT | {"away"}:
             self.at += 1
             self._remove(things, group, inner)
             return
         removed = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
         if (
-            lemma in VANISH_VERBS
-            or (removed and lemma in REMOVE_VERBS - {"cut", "clear", "get"})  # not "hides behind a car"
+            lemma in lexicon.VANISH_VERBS
+            or (
+                removed and lemma in lexicon.REMOVE_VERBS - {"cut", "clear", "get"}
+            )  # not "hides behind a car"
             or (lemma == "go" and group.particle == "away")
         ):
             self._remove(things, group, inner)
             return
-        if lemma in CHANGE_VERBS | {"be"} and self._becomes(things, group, inner):
+        if lemma in lexicon.CHANGE_VERBS | {"be"} and self._becomes(things, group, inner):
             return
-        if lemma in CHANGE_VERBS - PRESENCE_VERBS - ADD_VERBS:
+        if lemma in lexicon.CHANGE_VERBS - lexicon.PRESENCE_VERBS - lexicon.ADD_VERBS:
             raise self.words[group.words[0].index - self.words[0].index : self.at].refuse(
                 "into what it changes is not understood", ["changes into", "becomes"]
             )
@@ -210,7 +202,9 @@ class EventReader(ExchangeReader):
         if lemma == "cover" and group.passive:
             self._covered(group)
             return
-        if lemma in PRESENCE_VERBS | ADD_VERBS or (lemma in SEE_VERBS and group.passive):
+        if lemma in lexicon.PRESENCE_VERBS | lexicon.ADD_VERBS or (
+            lemma in lexicon.SEE_VERBS and group.passive
+        ):
             gone = group.negated or group.no_longer
             while self.lower() in _THERE or (self.lower() == "any" and self.lower(1) in ("more", "longer")):
                 gone = gone or self.lower() in ("any", "anymore", "longer")
@@ -230,7 +224,7 @@ class EventReader(ExchangeReader):
                 raise phrase.words.refuse("what covers a thing cannot be changed", ["it snows"])
             self.environment(phrase.thing)
 
-    def _has(self, things: list[Thing], group: VerbGroup) -> None:
+    def _has(self, things: list[NounReading], group: VerbGroup) -> None:
         """Read "the road has no lane lines": the subject is where the object is."""
         subject = things[0]
         if len(things) > 1 or subject.element not in (SCENE, "road", "sidewalk", "lane", "crosswalk"):
@@ -247,7 +241,7 @@ class EventReader(ExchangeReader):
             op: Op = "remove" if gone != thing.negated else "add"
             here = op == "add" and subject.element != SCENE and not tail.phrases
             position: Position = "in" if subject.element == "lane" else "on"
-            place = Place(position, subject.element, subject.properties) if here else None
+            place = PlacePhrase(position, subject.element, subject.properties) if here else None
             self.put(op, thing, tail, str(group.words), place)
 
     def _crossed(self, group: VerbGroup) -> Tail | None:
@@ -267,9 +261,9 @@ class EventReader(ExchangeReader):
         tail.phrases.insert(0, Phrase(group.lemma, position, self.words[begin : self.at], thing))
         return tail
 
-    def _approaches(self, things: list[Thing], group: VerbGroup, inner: Tail | None) -> None:
+    def _approaches(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
-        target: Thing | None = None
+        target: NounReading | None = None
         if not self.over() and prepositional(self.words, self.at) is None:
             target = self.thing()
         known = [thing for thing in things if self.refers(thing)]
@@ -281,10 +275,10 @@ class EventReader(ExchangeReader):
         for thing in things:
             place = None
             if target is not None and not self.is_ego(target):
-                place = Place("beside", target.element, target.properties)
+                place = PlacePhrase("beside", target.element, target.properties)
             self.put("add", thing, joined(inner, tail), str(group.words), place)
 
-    def _remove(self, things: list[Thing], group: VerbGroup, inner: Tail | None) -> None:
+    def _remove(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
         tail = self.tail()
         kept = [one for one in tail.phrases if one.preposition not in ("from", "off", "out of")]
@@ -292,16 +286,16 @@ class EventReader(ExchangeReader):
         for thing in things:
             self.put("remove", thing, joined(inner, tail), str(group.words))
 
-    def comparison(self, group: VerbGroup, things: Sequence[Thing] = ()) -> bool:
+    def comparison(self, group: VerbGroup, things: Sequence[NounReading] = ()) -> bool:
         """Read "gets closer to the ego-vehicle", "moves away", "is farther ahead"."""
         begin = self.at
         self.skip()
         word = self.lower()
         away = group.lemma in _MOVES and (group.particle == "away" or word == "away")
-        kind = COMPARATIVES.get(word)
-        if kind is None and word in ("more", "even", "much", "far") and self.lower(1) in COMPARATIVES:
+        kind = lexicon.COMPARATIVES.get(word)
+        if kind is None and word in ("more", "even", "much", "far") and self.lower(1) in lexicon.COMPARATIVES:
             self.at += 1
-            kind = COMPARATIVES[self.lower()]
+            kind = lexicon.COMPARATIVES[self.lower()]
         if kind in ("heavier", "lighter") and things and not things[0].element:
             self.affirmed(group)
             self.at += 1
@@ -335,7 +329,7 @@ class EventReader(ExchangeReader):
         named = [one for one in (*things, *toward) if not self.is_ego(one) and one.element != SCENE]
         if not named and not things:
             # "If it gets closer": the ego-vehicle to the thing, or the thing to the ego-vehicle.
-            named = [Thing("", group.words, {}, "it")]
+            named = [NounReading("", group.words, {}, "it")]
         for thing in named:
             self.compare(thing, kind or "farther")
         return True

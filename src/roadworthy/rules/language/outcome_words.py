@@ -348,7 +348,7 @@ REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WordMeaning:
     """Words with one meaning.
 
     Attributes:
@@ -365,7 +365,7 @@ class Entry:
 
 
 LEXICON = tuple(
-    Entry(kind, value, output, re.compile(rf"(?:{line.strip()})(?!\S)"))
+    WordMeaning(kind, value, output, re.compile(rf"(?:{line.strip()})(?!\S)"))
     for kind, value, output, lines in ENTRIES
     for line in lines.strip().splitlines()
 )

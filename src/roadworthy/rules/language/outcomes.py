@@ -9,17 +9,19 @@ from typing import cast
 
 from roadworthy.errors import InputError
 from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output
-from roadworthy.rules.language.outcome_parts import EXAMPLES, Part, parts
+from roadworthy.rules.language.nouns import Words
 from roadworthy.rules.language.outcome_phrases import (
+    EXAMPLES,
     FLIPPED,
     UPPER,
     VERBS,
-    Amount,
+    ExpectedAmount,
+    OutcomePart,
+    parts,
     read_amount,
     read_direction,
 )
 from roadworthy.rules.language.outcome_words import REASONS
-from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Proposition
 
 EFFECTS = frozenset({"affect", "influence", "impact", "effect", "cause", "lead to", "result in"})
@@ -27,7 +29,7 @@ MULTIPLES = ("times", "twice", "thrice")
 
 
 @dataclass(frozen=True)
-class Reading:
+class OutcomeReading:
     """One expectation and the words that it was found in.
 
     Attributes:
@@ -45,7 +47,9 @@ class Reading:
     turning: bool = False
 
 
-def read_part(part: Part, previous: Reading | None = None, default_output: Output | None = None) -> Reading:
+def read_part(
+    part: OutcomePart, previous: OutcomeReading | None = None, default_output: Output | None = None
+) -> OutcomeReading:
     """Read the items of one expectation.
 
     Args:
@@ -56,11 +60,13 @@ def read_part(part: Part, previous: Reading | None = None, default_output: Outpu
     Raises:
         RuleError: They are contradictory, or do not say enough.
     """
-    return _Part(part, previous, default_output).read()
+    return _OutcomeClause(part, previous, default_output).read()
 
 
-class _Part:
-    def __init__(self, part: Part, previous: Reading | None, default_output: Output | None) -> None:
+class _OutcomeClause:
+    def __init__(
+        self, part: OutcomePart, previous: OutcomeReading | None, default_output: Output | None
+    ) -> None:
         self.part = part
         self.previous = previous
         self.default_output = default_output
@@ -68,7 +74,7 @@ class _Part:
         self.change, self.heads, self.degree = direction.change, direction.heads, direction.degree
         self.output = self._output()
 
-    def read(self) -> Reading:
+    def read(self) -> OutcomeReading:
         self._check_infinitives()
         self._check_things()
         negated, negation = self._negation()
@@ -76,7 +82,7 @@ class _Part:
         self._check_permission(amount, negated)
         expectation = self._expectation(amount, negated)
         found = amount.found.number if amount and amount.found else None
-        return Reading(expectation, negation, found, self.degree, bool(self.part.of("turn", "side")))
+        return OutcomeReading(expectation, negation, found, self.degree, bool(self.part.of("turn", "side")))
 
     def _check_things(self) -> None:
         """Refuse what the if-part names, unless it is what has the effect: "the rain should not affect …"."""
@@ -84,7 +90,7 @@ class _Part:
         if things and not any(item.text in EFFECTS for item in self.part.items):
             raise self.part.refuse(things, REASONS["other"], ("the ego-vehicle", "the speed", "the steering"))
 
-    def _check_permission(self, amount: Amount | None, negated: bool) -> None:
+    def _check_permission(self, amount: ExpectedAmount | None, negated: bool) -> None:
         """Refuse what is only permitted, unless with a limit: "may vary by up to 2 degrees"."""
         permitted = self.part.of("may")
         limits = ("at most",) if self.change in FLIPPED else UPPER
@@ -177,7 +183,7 @@ class _Part:
 
     # The whole
 
-    def _expectation(self, amount: Amount | None, negated: bool) -> Expectation:
+    def _expectation(self, amount: ExpectedAmount | None, negated: bool) -> Expectation:
         part, change = self.part, self.change
         if amount is None:
             if (
@@ -206,14 +212,14 @@ class _Part:
         except InputError as error:
             raise part.refuse(amount.items, str(error), ("at most 30 km/h", "at least 30%")) from None
 
-    def _check_degree(self, amount: Amount) -> None:
+    def _check_degree(self, amount: ExpectedAmount) -> None:
         if self.degree == "less":
             raise self.part.refuse(
                 (*amount.items, *self.part.of("degree")),
                 "how much less cannot be judged: say less, or how much",
             )
 
-    def _measure(self, amount: Amount) -> Measure:
+    def _measure(self, amount: ExpectedAmount) -> Measure:
         """Say whether a quantity is that of the change or of the new value."""
         changes = self.heads and (self.change != "same" or bool(self.part.of("change")))
         if self.part.of("limit"):
@@ -238,7 +244,7 @@ class _Part:
             return "value" if amount.modifier == reached else "change"
         return "change"
 
-    def _check_prepositions(self, amount: Amount) -> None:
+    def _check_prepositions(self, amount: ExpectedAmount) -> None:
         """Refuse "slow down at 3 m/s" and "accelerate up to 50 km/h", which can mean two things."""
         items = self.part.items
         ahead = [head for head in self.heads if items.index(head) < items.index(amount.items[0])]
@@ -249,7 +255,7 @@ class _Part:
         if at_a_value or (up_to and accelerating):
             raise self.part.refuse(amount.items, "by how much, or to which value?", ("by 3 m/s", "to 3 m/s"))
 
-    def _is_noun(self, amount: Amount) -> bool:
+    def _is_noun(self, amount: ExpectedAmount) -> bool:
         """Say whether the quantity is said of the change itself: "the decrease should be below 30%"."""
         items = self.part.items
         place = items.index(amount.items[0])
@@ -259,7 +265,7 @@ class _Part:
             for number, item in enumerate(between)
         ) or (bool(self.part.of("keep")) and bool(self.heads))
 
-    def _tolerance(self, amount: Amount) -> tuple[ExpectedChange, Modifier | None]:
+    def _tolerance(self, amount: ExpectedAmount) -> tuple[ExpectedChange, Modifier | None]:
         if self.change in FLIPPED:
             raise self.part.refuse(
                 amount.items, "a direction has no tolerance: say 'at most'", ("by at most 30%",)
@@ -270,7 +276,9 @@ class _Part:
             )
         return "same", "at most" if amount.modifier else None
 
-    def _new_value(self, amount: Amount, negated: bool) -> tuple[ExpectedChange | None, Modifier | None]:
+    def _new_value(
+        self, amount: ExpectedAmount, negated: bool
+    ) -> tuple[ExpectedChange | None, Modifier | None]:
         change, modifier, quantity = self.change, amount.modifier, amount.quantity
         if change not in FLIPPED:
             change = None
@@ -298,7 +306,9 @@ class _Part:
                 )
         return change, modifier
 
-    def _check_possible(self, amount: Amount, change: ExpectedChange | None, measure: Measure) -> None:
+    def _check_possible(
+        self, amount: ExpectedAmount, change: ExpectedChange | None, measure: Measure
+    ) -> None:
         ends = [end for end in (amount.quantity, amount.upper) if end is not None and end.relative]
         multiple = amount.text.lower().endswith(MULTIPLES)
         if multiple and measure == "change":
@@ -337,7 +347,7 @@ STANDSTILL = re.compile(r"\b(?:stop|halt|standstill)\b")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExpectedOutcome:
     """What a then-part expects.
 
     Attributes:
@@ -366,7 +376,7 @@ def read_outcome(
     *,
     mentioned: Collection[str] = (),
     other_vehicle: bool = False,
-) -> Outcome:
+) -> ExpectedOutcome:
     """Read the then-part of a rule.
 
     "Decrease more" is a decrease, and "decrease less" an increase, against the block before. Words of
@@ -381,7 +391,7 @@ def read_outcome(
         other_vehicle: Whether the rule speaks of another vehicle, so that "the car" may be that one.
 
     Example:
-        >>> from roadworthy.rules.language.words import analysed
+        >>> from roadworthy.rules.language.nouns import analysed
         >>> outcome = read_outcome(analysed("the car should slow down by at least 5 km/h"))
         >>> outcome.expectation.formula
         'x1 - x2 >= 1.39 m/s'
@@ -401,7 +411,7 @@ def read_outcome(
             "no model predicts this: say what the speed should do",
             ("slow down", "stop"),
         )
-    reading: Reading | None = None
+    reading: OutcomeReading | None = None
     for part in said:
         after = read_part(part, reading, default_output)
         reading = after if reading is None else _joined(part, reading, after)
@@ -412,7 +422,7 @@ def read_outcome(
     return replace(_outcome(reading), notes=tuple(_notes(found, reading.expectation)))
 
 
-def _notes(found: Sequence[Part], expectation: Expectation) -> Iterator[str]:
+def _notes(found: Sequence[OutcomePart], expectation: Expectation) -> Iterator[str]:
     """Yield where less is tested than the words say."""
     stops = [item for part in found for item in part.of("change") if STANDSTILL.search(item.text)]
     if not stops or expectation.quantity is not None:
@@ -429,7 +439,7 @@ def _notes(found: Sequence[Part], expectation: Expectation) -> Iterator[str]:
         )
 
 
-def _joined(part: Part, first: Reading, second: Reading) -> Reading:
+def _joined(part: OutcomePart, first: OutcomeReading, second: OutcomeReading) -> OutcomeReading:
     """Return what two parts mean together, where they speak of the same."""
     one, two = first.expectation, second.expectation
     if one.output != two.output:
@@ -442,7 +452,7 @@ def _joined(part: Part, first: Reading, second: Reading) -> Reading:
     if part.joint == "or":
         if opposite and one.negated and two.negated:
             # Neither up nor down.
-            return Reading(Expectation(one.output, "same"), second.negation, None, None)
+            return OutcomeReading(Expectation(one.output, "same"), second.negation, None, None)
         if one == two:
             return first
     elif one.implies(two):
@@ -459,7 +469,7 @@ def _joined(part: Part, first: Reading, second: Reading) -> Reading:
     raise part.refuse((), "one expectation is needed, and this is a second one", ("a rule for each",))
 
 
-def _outcome(reading: Reading) -> Outcome:
+def _outcome(reading: OutcomeReading) -> ExpectedOutcome:
     expectation, found = reading.expectation, reading.found
     propositions, premises = [], []
     if expectation.change is not None:
@@ -477,4 +487,4 @@ def _outcome(reading: Reading) -> Outcome:
         propositions.append(Proposition("NEGATION", (reading.negation or "not",)))
         premises.append("NEGATION(description)")
     inference = f"{' ∧ '.join(premises)} → {expectation.relation.formula(symbols=True)}"
-    return Outcome(expectation, tuple(propositions), inference, reading.degree)
+    return ExpectedOutcome(expectation, tuple(propositions), inference, reading.degree)

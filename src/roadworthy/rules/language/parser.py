@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import ontology
-from roadworthy.rules.language.changes import Condition, read_condition
+from roadworthy.rules.language.changes import ConditionReading, read_condition
 from roadworthy.rules.language.lexicon import (
     ABSENT,
     ADD_VERBS,
@@ -16,11 +16,11 @@ from roadworthy.rules.language.lexicon import (
     REMOVE_VERBS,
     REPLACE_VERBS,
 )
+from roadworthy.rules.language.nouns import Word, Words, analysed, analysed_all
 from roadworthy.rules.language.outcome_words import VERBS, base_form
-from roadworthy.rules.language.outcomes import Outcome, read_outcome
+from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
 from roadworthy.rules.language.phrases import is_verb, preposition
-from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
-from roadworthy.rules.reading import Block, Change, Rule
+from roadworthy.rules.reading import Block, Rule, SceneChange
 
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
@@ -257,7 +257,7 @@ def _block(piece: Words, earlier: Sequence[Block]) -> Block:
     raise max(errors, key=lambda one: one[0])[1]
 
 
-def _made(piece: Words, halves: tuple[Words, Words], found: Condition, came: Outcome) -> Block:
+def _made(piece: Words, halves: tuple[Words, Words], found: ConditionReading, came: ExpectedOutcome) -> Block:
     return Block(
         tuple(found.changes),
         came.expectation,
@@ -283,10 +283,10 @@ def _runs(words: Words) -> tuple[tuple[int, int], ...]:
 
 def _tried(
     condition: Words, outcome: Words, earlier: Sequence[Block]
-) -> tuple[tuple[Condition, Outcome] | None, tuple[bool, RuleError] | None]:
+) -> tuple[tuple[ConditionReading, ExpectedOutcome] | None, tuple[bool, RuleError] | None]:
     """Read both halves of a block; else return whether one of them was understood, and what is wrong."""
-    came: Outcome | None = None
-    found: Condition | None = None
+    came: ExpectedOutcome | None = None
+    found: ConditionReading | None = None
     trouble: RuleError | None = None
     wrong: RuleError | None = None
     try:
@@ -312,7 +312,7 @@ def _tried(
     return None, (True, failed)
 
 
-def _may_be_called_car(change: Change) -> bool:
+def _may_be_called_car(change: SceneChange) -> bool:
     """Return whether "the car" may be what a change brings in, rather than the ego-vehicle."""
     return change.target == "vehicle" and change.properties.get("type", "car") == "car"
 

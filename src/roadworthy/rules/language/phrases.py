@@ -6,27 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from roadworthy.ontology import ontology
-from roadworthy.rules.language.lexicon import (
-    ABSENT,
-    ADD_VERBS,
-    CHANGE_VERBS,
-    DETERMINERS,
-    FILLERS,
-    HEAVIER_VERBS,
-    LIGHTER_VERBS,
-    ONES,
-    PARTICLES,
-    PREPOSITIONS,
-    PRESENCE_VERBS,
-    REMOVE_VERBS,
-    REPLACE_VERBS,
-    SEE_VERBS,
-    VALUES,
-    VANISH_VERBS,
-    WEATHER_VERBS,
-)
-from roadworthy.rules.language.nouns import SUCH_AS, Thing, is_pronoun, noun_phrase
-from roadworthy.rules.language.words import Word, Words
+from roadworthy.rules.language import lexicon
+from roadworthy.rules.language.nouns import SUCH_AS, NounReading, Word, Words, is_pronoun, noun_phrase
 from roadworthy.rules.reading import Position
 
 _BE = frozenset({"be", "'s", "’s", "s", "is", "are", "was", "were", "been", "being", "am"})
@@ -37,16 +18,20 @@ _OPENERS = frozenset({"start", "begin", "happen", "seem", "tend", "continue", "g
 """Verbs that only say that what comes next happens: "starts to rain"."""
 _NEGATIONS = frozenset({"not", "n't", "n’t", "never", "no"})
 _TRANSITIVE = (
-    ADD_VERBS | REMOVE_VERBS | REPLACE_VERBS | SEE_VERBS | {"change", "locate", "park", "show", "present"}
+    lexicon.ADD_VERBS
+    | lexicon.REMOVE_VERBS
+    | lexicon.REPLACE_VERBS
+    | lexicon.SEE_VERBS
+    | {"change", "locate", "park", "show", "present"}
 )
 _VERBS = (
     _TRANSITIVE
-    | PRESENCE_VERBS
-    | VANISH_VERBS
-    | CHANGE_VERBS
-    | HEAVIER_VERBS
-    | LIGHTER_VERBS
-    | frozenset(WEATHER_VERBS)
+    | lexicon.PRESENCE_VERBS
+    | lexicon.VANISH_VERBS
+    | lexicon.CHANGE_VERBS
+    | lexicon.HEAVIER_VERBS
+    | lexicon.LIGHTER_VERBS
+    | frozenset(lexicon.WEATHER_VERBS)
     | {
         "fall",
         "set",
@@ -110,13 +95,13 @@ class Phrase:
     preposition: str
     position: Position | None
     words: Words
-    thing: Thing | None = None
+    thing: NounReading | None = None
     value: tuple[str, str] | None = None
 
 
 def after_fillers(words: Words, at: int, more: Sequence[str] = ()) -> int:
     """Return the number of the first word from there that has a bearing on the meaning."""
-    while at < len(words) and (words[at].lower in FILLERS or words[at].lower in more):
+    while at < len(words) and (words[at].lower in lexicon.FILLERS or words[at].lower in more):
         at += 1
     return at
 
@@ -183,14 +168,14 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
             last = at + 1
         elif (
             lower in ("to", "about") and last > begin and at + 1 < len(words) and _leads_on(words[at + 1])
-        ) or lower in FILLERS:
+        ) or lower in lexicon.FILLERS:
             pass
         elif _opens(words, at):
             being = being and lower.endswith("ing")
             last = at + 1
         elif lower in ("get", "gets", "got", "getting", "gotten") and _participle(words, at + 1):
             being = True
-        elif lower in ABSENT:
+        elif lower in lexicon.ABSENT:
             break
         elif is_verb(word):
             lemma = word.lemma if word.lemma in _VERBS else _stem(word)
@@ -207,7 +192,12 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
     if lemma == "get" and tuple(word.lower for word in words[last : last + 2]) == ("rid", "of"):
         return VerbGroup("remove", words[begin : last + 2], False, negated, no_longer), last + 2
     particle = ""
-    if lemma and last < len(words) and words[last].lower in PARTICLES and _is_particle(words, last, lemma):
+    if (
+        lemma
+        and last < len(words)
+        and words[last].lower in lexicon.PARTICLES
+        and _is_particle(words, last, lemma)
+    ):
         particle = words[last].lower
         last += 1
     if not lemma:
@@ -267,12 +257,12 @@ def noun_begins(words: Words, at: int) -> bool:
     if at >= len(words):
         return False
     word = words[at]
-    return word.pos in ("DET", "NOUN", "PROPN", "PRON", "ADJ", "NUM") or word.lower in VALUES
+    return word.pos in ("DET", "NOUN", "PROPN", "PRON", "ADJ", "NUM") or word.lower in lexicon.VALUES
 
 
 def preposition(words: Words, at: int) -> tuple[str, Position | None, int] | None:
     """Return the preposition that begins at a word, its position, and where it ends."""
-    for phrase, position in PREPOSITIONS:
+    for phrase, position in lexicon.PREPOSITIONS:
         stop = at + len(phrase)
         if stop <= len(words) and tuple(word.lower for word in words[at:stop]) == phrase:
             return " ".join(phrase), position, stop
@@ -290,7 +280,7 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     for adverb, place in _ADVERB_PLACES.items():
         stop = at + len(adverb)
         if tuple(word.lower for word in words[at:stop]) == adverb and not _goes_on(words, adverb, stop):
-            here = Thing("ego-vehicle", words[at:stop], {}, "the")
+            here = NounReading("ego-vehicle", words[at:stop], {}, "the")
             return Phrase(" ".join(adverb), place, words[begin:stop], here), stop
     found = preposition(words, at)
     if found is None:
@@ -298,10 +288,10 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     text, position, stop = found
     inner = after_fillers(words, stop)
     if inner < len(words) and is_pronoun(words[inner]) and not noun_follows(words, inner):
-        thing = Thing("", words[inner : inner + 1], {}, words[inner].lower)
+        thing = NounReading("", words[inner : inner + 1], {}, words[inner].lower)
         return Phrase(text, position, words[begin : inner + 1], thing), inner + 1
     if inner < len(words) and words[inner].lower in ("us", "you", "me", "yourself", "itself"):
-        thing = Thing("ego-vehicle", words[inner : inner + 1], {}, "the")
+        thing = NounReading("ego-vehicle", words[inner : inner + 1], {}, "the")
         return Phrase(text, position, words[begin : inner + 1], thing), inner + 1
     if text in ("to", "into", "from", "with", "by", "for") and (value := _value(words, inner)) is not None:
         return Phrase(text, position, words[begin : value[1]], value=value[0]), value[1]
@@ -330,7 +320,7 @@ def _goes_on(words: Words, adverb: tuple[str, ...], at: int) -> bool:
     """Return whether an adverb of place is in truth a preposition: "behind the car", "ahead of us"."""
     if at >= len(words):
         return False
-    alone = any(adverb == phrase for phrase, _ in PREPOSITIONS)
+    alone = any(adverb == phrase for phrase, _ in lexicon.PREPOSITIONS)
     return words[at].lower == "of" or (alone and noun_begins(words, at))
 
 
@@ -352,12 +342,12 @@ def noun_follows(words: Words, at: int) -> bool:
 
 def _value(words: Words, at: int) -> tuple[tuple[str, str], int] | None:
     """Return the value of a property that stands by itself: "to red", "a red one", not "a red car"."""
-    if at + 2 < len(words) and words[at].lower in DETERMINERS and words[at + 2].lower in ONES:
+    if at + 2 < len(words) and words[at].lower in lexicon.DETERMINERS and words[at + 2].lower in lexicon.ONES:
         at += 1
-    if at >= len(words) or words[at].lower not in VALUES:
+    if at >= len(words) or words[at].lower not in lexicon.VALUES:
         return None
     following = at + 1
-    if following < len(words) and words[following].lower in ONES:
+    if following < len(words) and words[following].lower in lexicon.ONES:
         following += 1
     elif (
         following < len(words)
@@ -365,4 +355,4 @@ def _value(words: Words, at: int) -> tuple[tuple[str, str], int] | None:
         and words[following].lower not in (",", "and", ".")
     ):
         return None
-    return VALUES[words[at].lower], following
+    return lexicon.VALUES[words[at].lower], following

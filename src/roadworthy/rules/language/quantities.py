@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from roadworthy.rules.expectation import Output, Quantity
-from roadworthy.rules.language.words import Words
+from roadworthy.rules.language.nouns import Words
 
 FRACTIONS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅕": 0.2}
 """Signs that are fractions."""
@@ -49,7 +49,7 @@ def tokens(words: Words) -> list[Token]:
     """Return the tokens of a run, which need not be those of the grammar.
 
     Example:
-        >>> from roadworthy.rules.language.words import analysed
+        >>> from roadworthy.rules.language.nouns import analysed
         >>> [token.text for token in tokens(analysed("the ego-vehicle can't go 20km/h"))]
         ['the', 'ego', 'vehicle', 'can', 'not', 'go', '20', 'km/h']
     """
@@ -120,7 +120,7 @@ PARTS |= {word + "s": value for word, value in PARTS.items() if word not in ("ha
 MULTIPLES = {"twice": 2.0, "thrice": 3.0}
 
 
-class Number(NamedTuple):
+class WordedNumber(NamedTuple):
     """A number among words.
 
     Attributes:
@@ -134,12 +134,12 @@ class Number(NamedTuple):
     stop: int
 
 
-def read_number(words: Sequence[str], start: int) -> Number | None:
+def read_number(words: Sequence[str], start: int) -> WordedNumber | None:
     """Return the number that begins at a word, if there is one.
 
     Example:
         >>> read_number(["by", "two", "thirds", "at", "least"], 1)
-        Number(value=0.6666666666666666, fraction=True, stop=3)
+        WordedNumber(value=0.6666666666666666, fraction=True, stop=3)
 
     Raises:
         ZeroDivisionError: A fraction has nothing below its line.
@@ -151,11 +151,11 @@ def read_number(words: Sequence[str], start: int) -> Number | None:
     text = word(start)
     for table in (FRACTIONS, MULTIPLES, {"half": 0.5}):
         if text in table:
-            return Number(table[text], True, start + 1)
+            return WordedNumber(table[text], True, start + 1)
     if text[:1].isdecimal() or (text[:1] == "." and len(text) > 1):
         value, stop = float(text.replace(",", "")), start + 1
         if word(stop) == "/" and word(stop + 1)[:1].isdecimal():
-            return Number(value / float(word(stop + 1)), True, stop + 2)
+            return WordedNumber(value / float(word(stop + 1)), True, stop + 2)
     elif text in ("a", "an") and word(start + 1) in PARTS:
         value, stop = 1.0, start + 1
     else:
@@ -164,10 +164,10 @@ def read_number(words: Sequence[str], start: int) -> Number | None:
             return None
         value, stop = spelled
     if word(stop) in PARTS:
-        return Number(value / PARTS[word(stop)], True, stop + 1)
+        return WordedNumber(value / PARTS[word(stop)], True, stop + 1)
     if (word(stop), word(stop + 1)) == ("and", "a") and word(stop + 2) in PARTS:
-        return Number(value + 1 / PARTS[word(stop + 2)], False, stop + 3)
-    return Number(value, False, stop)
+        return WordedNumber(value + 1 / PARTS[word(stop + 2)], False, stop + 3)
+    return WordedNumber(value, False, stop)
 
 
 def _spelled(words: Sequence[str], start: int) -> tuple[float, int] | None:
@@ -253,7 +253,7 @@ NO_NUMBERS = frozenset(["nan", "inf", "infinity", "infinite"])
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class QuantityMatch:
     """A quantity in a run of words.
 
     Attributes:
@@ -289,11 +289,11 @@ class Found:
         return Quantity(self.value, relative), upper
 
 
-def quantities(words: Words) -> list[Found]:
+def quantities(words: Words) -> list[QuantityMatch]:
     """Return the quantities in a run of words.
 
     Example:
-        >>> from roadworthy.rules.language.words import analysed
+        >>> from roadworthy.rules.language.nouns import analysed
         >>> (found,) = quantities(analysed("slow down by at least twenty-five percent"))
         >>> found.kind, found.value
         ('share', 0.25)
@@ -301,16 +301,16 @@ def quantities(words: Words) -> list[Found]:
     Raises:
         RuleError: Something looks like a quantity but cannot be read.
     """
-    return [one for one in with_quantities(words) if isinstance(one, Found)]
+    return [one for one in with_quantities(words) if isinstance(one, QuantityMatch)]
 
 
-def with_quantities(words: Words) -> list[Token | Found]:
+def with_quantities(words: Words) -> list[Token | QuantityMatch]:
     """Return the tokens of a run with each quantity as one piece.
 
     Raises:
         RuleError: Something looks like a quantity but cannot be read.
     """
-    return _Reader(words).read()
+    return _QuantityReader(words).read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +324,7 @@ class _Amount:
     stop: int
 
 
-class _Reader:
+class _QuantityReader:
     def __init__(self, words: Words) -> None:
         self.words = words
         self.tokens = tokens(words)
@@ -336,8 +336,8 @@ class _Reader:
     def run(self, start: int, stop: int) -> Words:
         return self.words[self.tokens[start].first : self.tokens[min(stop, len(self.tokens)) - 1].last + 1]
 
-    def read(self) -> list[Token | Found]:
-        pieces: list[Token | Found] = []
+    def read(self) -> list[Token | QuantityMatch]:
+        pieces: list[Token | QuantityMatch] = []
         place = 0
         while place < len(self.tokens):
             found, stop = self.quantity(place)
@@ -378,7 +378,7 @@ class _Reader:
                 return
             raise self.run(start, stop + 1).refuse(reason, ANY)
 
-    def quantity(self, start: int) -> tuple[Found | None, int]:
+    def quantity(self, start: int) -> tuple[QuantityMatch | None, int]:
         """Return the quantity at a token, if there is one, and the token after it."""
         between = self.text(start) == "between"
         place = start + between
@@ -408,7 +408,7 @@ class _Reader:
             )
         return self.found(start, low, high), high.stop
 
-    def found(self, start: int, low: _Amount, high: _Amount) -> Found:
+    def found(self, start: int, low: _Amount, high: _Amount) -> QuantityMatch:
         words = self.run(start, high.stop)
         unit = high if high.kind != "number" else low
         if "number" not in (low.kind, high.kind) and low.kind != high.kind:
@@ -419,8 +419,8 @@ class _Reader:
             raise words.refuse(smaller, ("between 10% and 40%",))
         first, last = self.tokens[start].first, self.tokens[high.stop - 1].last
         if low is high:
-            return Found(words, unit.kind, ends[0], None, low.text, first, last)
-        return Found(words, unit.kind, ends[0], ends[1], f"{low.text} to {high.text}", first, last)
+            return QuantityMatch(words, unit.kind, ends[0], None, low.text, first, last)
+        return QuantityMatch(words, unit.kind, ends[0], ends[1], f"{low.text} to {high.text}", first, last)
 
     def amount(self, start: int) -> _Amount | None:
         """Return a number and its unit."""

@@ -1,38 +1,31 @@
-"""Clauses about the weather, the time of day and the season."""
+"""Weather, time and season that become another, and things that give way to others."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language.conditions import AND, UNDERSTOOD
-from roadworthy.rules.language.lexicon import (
-    ABSENT,
-    ADD_VERBS,
-    CHANGE_VERBS,
-    COMPARATIVES,
-    HEAVIER_VERBS,
-    LEVELS,
-    LIGHTER_VERBS,
-    PRESENCE_VERBS,
-    REMOVE_VERBS,
-    REPLACE_VERBS,
-    SEE_VERBS,
-    VANISH_VERBS,
-    WEATHER_VERBS,
-    words_of,
+from roadworthy.rules.language import lexicon
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail
+from roadworthy.rules.language.nouns import (
+    ASPECTS,
+    SCENE,
+    SUCH_AS,
+    NounReading,
+    Words,
+    is_environment,
+    noun_phrase,
 )
-from roadworthy.rules.language.nouns import SCENE, SUCH_AS, Thing, is_environment, noun_phrase
-from roadworthy.rules.language.phrases import VerbGroup, after_fillers, prepositional, verb_group
+from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
-from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import Comparative
+from roadworthy.rules.reading import Comparative, SceneChange
 
 _SUN_DOWN = frozenset({"set", "fall", "go"})
 _SUN_UP = frozenset({"rise", "break"})
-_COMES = words_of(
+_COMES = lexicon.words_of(
     "fall start begin set roll come arrive appear occur happen be pour shine show cover move exist descend "
     "develop form emerge hang present continue break become"
 )
@@ -49,7 +42,7 @@ def _words_of_the_environment() -> list[str]:
     known = ontology()
     elements = [known.elements[name] for kind in CONDITIONS for name in known.leaves(kind)]
     words = [word for one in elements for word in (one.name, *one.synonyms, *one.kinds)]
-    return [*(word for word in words if " " not in word), *WEATHER_VERBS, "dark"]
+    return [*(word for word in words if " " not in word), *lexicon.WEATHER_VERBS, "dark"]
 
 
 class WeatherReader(Reader):
@@ -61,13 +54,13 @@ class WeatherReader(Reader):
         if found is None:
             return False
         group, stop = found
-        if group.lemma in WEATHER_VERBS or (group.lemma == "stop" and stop < len(self.words)):
+        if group.lemma in lexicon.WEATHER_VERBS or (group.lemma == "stop" and stop < len(self.words)):
             return True
-        if group.lemma not in CHANGE_VERBS | {"be"}:
+        if group.lemma not in lexicon.CHANGE_VERBS | {"be"}:
             return False
         stop = after_fillers(self.words, stop, ("very", "more"))
         if stop < len(self.words) and (
-            self.words[stop].lower in ("dark", "darker") or self.words[stop].lower in LEVELS
+            self.words[stop].lower in ("dark", "darker") or self.words[stop].lower in lexicon.LEVELS
         ):
             return self.words[stop].lower in ("dark", "darker")
         try:
@@ -92,8 +85,8 @@ class WeatherReader(Reader):
         group = self.group()
         if group.negated or group.no_longer or group.lemma == "stop":
             raise self.ended(self._named(), self.words[self.at - len(group.words) :])
-        if group.lemma in WEATHER_VERBS:
-            element, properties = WEATHER_VERBS[group.lemma]
+        if group.lemma in lexicon.WEATHER_VERBS:
+            element, properties = lexicon.WEATHER_VERBS[group.lemma]
             tail = self.tail()
             self.result.found("TRANSFORMATION", group.lemma, "replace")
             level = {"level": tail.level} if tail.level else {}
@@ -122,18 +115,18 @@ class WeatherReader(Reader):
             noun = None
         return noun[0].element if noun is not None and is_environment(noun[0].element) else "weather"
 
-    def _environment_happens(self, thing: Thing, group: VerbGroup, words: Words) -> None:
+    def _environment_happens(self, thing: NounReading, group: VerbGroup, words: Words) -> None:
         """Read what the weather, the time of day or the season does."""
         lemma = group.lemma
         self.result.found("TRANSFORMATION", str(group.words), "replace")
-        if lemma in WEATHER_VERBS and thing.element == "weather":
+        if lemma in lexicon.WEATHER_VERBS and thing.element == "weather":
             # "The sky clouds over."
-            self.become(*WEATHER_VERBS[lemma], None, words)
+            self.become(*lexicon.WEATHER_VERBS[lemma], None, words)
             self.leftover(self.tail())
             return
-        if lemma in HEAVIER_VERBS | LIGHTER_VERBS:
+        if lemma in lexicon.HEAVIER_VERBS | lexicon.LIGHTER_VERBS:
             self.affirmed(group)
-            kind: Comparative = "heavier" if lemma in HEAVIER_VERBS else "lighter"
+            kind: Comparative = "heavier" if lemma in lexicon.HEAVIER_VERBS else "lighter"
             self.leftover(self.tail())
             self.heavier(thing, kind, words)
             return
@@ -141,8 +134,8 @@ class WeatherReader(Reader):
             group.negated
             or group.no_longer
             or thing.negated
-            or (lemma == "be" and self.lower() in ABSENT)
-            or lemma in VANISH_VERBS | {"stop", "clear", "end"} | REMOVE_VERBS - {"get"}
+            or (lemma == "be" and self.lower() in lexicon.ABSENT)
+            or lemma in lexicon.VANISH_VERBS | {"stop", "clear", "end"} | lexicon.REMOVE_VERBS - {"get"}
         ):
             if lemma == "clear" and thing.element == "weather":
                 self.become("sunny", {}, None, words)
@@ -162,14 +155,14 @@ class WeatherReader(Reader):
             return
         while self.lower() in ("very", "quite", "more", "much", "even"):
             self.at += 1
-        kind_of = COMPARATIVES.get(self.lower())
+        kind_of = lexicon.COMPARATIVES.get(self.lower())
         if kind_of in ("heavier", "lighter"):
             self.at += 1
             self.leftover(self.tail())
             self.heavier(thing, kind_of, words)
             return
-        if self.lower() in LEVELS and not self.noun_at(1) and not self.weather_at(1):
-            level = LEVELS[self.lower()]
+        if self.lower() in lexicon.LEVELS and not self.noun_at(1) and not self.weather_at(1):
+            level = lexicon.LEVELS[self.lower()]
             self.at += 1
             self.leftover(self.tail(), allow_environment=True)
             if self.refers(thing) or thing.element not in ("weather", SCENE):
@@ -186,7 +179,7 @@ class WeatherReader(Reader):
         else:
             self._environment_becomes(thing, group, words)
 
-    def _environment_becomes(self, thing: Thing, group: VerbGroup, words: Words) -> None:
+    def _environment_becomes(self, thing: NounReading, group: VerbGroup, words: Words) -> None:
         """Read the noun after the verb, which a condition becomes: "the season becomes winter"."""
         lemma = group.lemma
         noun = noun_phrase(self.words, self.at)
@@ -209,12 +202,12 @@ class WeatherReader(Reader):
             self.exchange_environment(thing, noun[0])
         self.leftover(self.tail(), allow_environment=True)
 
-    def _environment_changes(self, thing: Thing, group: VerbGroup, words: Words) -> None:
+    def _environment_changes(self, thing: NounReading, group: VerbGroup, words: Words) -> None:
         """Read the phrases after the verb: "changes to winter", "comes at night"; or that it just comes."""
         after = self.at
         tail = self.tail()
         before: tuple[str, ...] = _INTO
-        if group.lemma in REPLACE_VERBS | CHANGE_VERBS or thing.element == SCENE:
+        if group.lemma in lexicon.REPLACE_VERBS | lexicon.CHANGE_VERBS or thing.element == SCENE:
             before += _INSTEAD
         if thing.element == SCENE:
             before += _WHEN
@@ -240,18 +233,18 @@ class WeatherReader(Reader):
             raise self.words[self.at : self.at + 1].refuse(
                 f"the {thing.element} cannot become this", self._such_as(thing)
             )
-        if group.lemma in _COMES | PRESENCE_VERBS | ADD_VERBS | SEE_VERBS:
+        if group.lemma in _COMES | lexicon.PRESENCE_VERBS | lexicon.ADD_VERBS | lexicon.SEE_VERBS:
             more = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))
             self.leftover(tail, allow_environment=True, allow_place=True)
             return
         raise group.words.refuse(f"{str(group.words)!r} is not understood of the {thing.element}", UNDERSTOOD)
 
-    def _such_as(self, thing: Thing) -> tuple[str, ...]:
+    def _such_as(self, thing: NounReading) -> tuple[str, ...]:
         """Return what is suggested as what a condition becomes."""
         return SUCH_AS[ontology().condition_of(thing.element) or "weather"]
 
-    def exchange_environment(self, old: Thing, new: Thing) -> None:
+    def exchange_environment(self, old: NounReading, new: NounReading) -> None:
         """Let one weather, time of day or season give way to another."""
         before, after = (
             {ontology().condition_of(name) for name in (one.element, *one.also)} for one in (old, new)
@@ -262,3 +255,188 @@ class WeatherReader(Reader):
         if None in after or not fits:
             raise new.words.refuse(f"{str(new.words)!r} cannot come in the place of {str(old.words)!r}")
         self.environment(new)
+
+
+class ExchangeReader(WeatherReader):
+    """Reads clauses in which things give way to others."""
+
+    def _gives_way(self, things: list[NounReading], group: VerbGroup, inner: Tail | None = None) -> None:
+        """Read "are replaced with trees", "is changed into night", "is swapped for a truck"."""
+        self.affirmed(group)
+        tail = self.tail()
+        new = next(
+            (one for one in tail.phrases if one.preposition in ("with", "by", "to", "into", "for", "in to")),
+            None,
+        )
+        if new is None:
+            value = self._bare_value()
+            if value is None:
+                where = self.words[-1:] if self.over() else self.words[self.at : self.at + 1]
+                raise where.refuse("what comes in its place is not said", ["with trees", "with a black car"])
+            key, words = value
+            place = None if inner is None else self.place(inner.phrases)
+            for thing in things:
+                self._other_value(thing, key, None, words, place)
+            return
+        things = [self._as_it_was(thing, tail) for thing in things]
+        for phrase in tail.phrases:
+            if phrase is new or (phrase.thing is not None and phrase.thing.element in (SCENE, "road")):
+                continue
+            if phrase.preposition == "from" or phrase.position is not None:
+                continue
+            raise phrase.words.refuse("these words are not understood here")
+        self.result.found("TRANSFORMATION", str(group.words), "replace")
+        old = _value_before(tail.phrases)
+        places = [
+            one
+            for one in tail.phrases
+            if one is not new and one.position is not None and one.preposition != "from"
+        ] + ([] if inner is None else inner.phrases)
+        self.environments(places)
+        if new.value is not None:
+            for thing in things:
+                self._other_value(thing, new.value, old, new.words, self.place(places))
+            return
+        assert new.thing is not None
+        given = new.thing
+        # "Trees are substituted for the buildings": what is named first comes.
+        if group.lemma == "substitute" and new.preposition == "for" and len(things) == 1:
+            given, things = things[0], [given]
+        for thing in things:
+            self.exchange(thing, given, self.place(places))
+
+    def _as_it_was(self, thing: NounReading, tail: Tail) -> NounReading:
+        """Return a thing as "from" describes it: "a vehicle changes from a car into a truck"."""
+        for phrase in tail.phrases:
+            if phrase.preposition != "from" or phrase.thing is None or is_environment(phrase.thing.element):
+                continue
+            if phrase.thing.element != thing.element:
+                raise phrase.words.refuse("these words are not understood here")
+            thing = dataclasses.replace(thing, properties={**thing.properties, **phrase.thing.properties})
+        return thing
+
+    def _bare_value(self) -> tuple[tuple[str, str], Words] | None:
+        """Read a value of a property that stands by itself: "turns red", "becomes dashed"."""
+        self.skip()
+        if self.lower() in lexicon.VALUES:
+            begin = self.at
+            self.at += 1
+            if self.lower() in lexicon.ONES:
+                self.at += 1
+            return lexicon.VALUES[self.words[begin].lower], self.words[begin : self.at]
+        return None
+
+    def exchange(self, old: NounReading, new: NounReading, place: PlacePhrase | None = None) -> None:
+        """Replace a thing by another one."""
+        if is_environment(old.element) or is_environment(new.element):
+            self.exchange_environment(old, new)
+            return
+        old = self.resolved(old)
+        new = self.resolved(new)
+        self.check_element(new)
+        self.check_element(old)
+        self.result.found("ONTOLOGY", str(old.words), old.element)
+        self.result.found("PREP", str(new.words), new.element)
+        if old.element == new.element and not new.properties:
+            raise new.words.refuse(f"a {new.element} in the place of a {old.element} changes nothing")
+        self._replace(old, new.element, new.properties, place)
+
+    def _replace(
+        self, old: NounReading, replacement: str, properties: Mapping[str, str], place: PlacePhrase | None
+    ) -> None:
+        where = place or PlacePhrase()
+        self.result.infer(
+            SceneChange(
+                "replace",
+                old.element,
+                properties,
+                where.position,
+                where.reference,
+                replacement,
+                target_properties=old.properties,
+                reference_properties=where.properties,
+            )
+        )
+
+    def _other_value(
+        self,
+        thing: NounReading,
+        value: tuple[str, str],
+        old: tuple[str, str] | None,
+        words: Words,
+        place: PlacePhrase | None,
+    ) -> None:
+        """Give a thing another value of a property: "the light turns red", "is replaced with a red one"."""
+        thing = self.resolved(thing)
+        key, name = value
+        known = ontology().resolve(thing.element).properties
+        same_kind = thing.properties if words[-1].lower in lexicon.ONES else {}
+        if key not in known or name not in known[key]:
+            raise words.refuse(
+                f"a {thing.element} cannot be {name}",
+                [one for values in known.values() for one in values],
+            )
+        self.result.found("AMOD", name, thing.element)
+        target = dict(thing.properties)
+        if old is not None:
+            target[old[0]] = old[1]
+        if target.get(key) == name:
+            raise words.refuse(f"it is {name} before and after: nothing changes")
+        self._replace(
+            dataclasses.replace(thing, properties=target), thing.element, {**same_kind, key: name}, place
+        )
+
+    def _skip_aspect(self) -> None:
+        """Step over "its colour" in "changes its colour from green to red"."""
+        owned = 1 if self.lower() in lexicon.DETERMINERS else 0
+        if self.lower(owned) in ASPECTS and self.lower(owned + 1) in ("from", "to", "into"):
+            self.at += owned + 1
+
+    def _whereabouts(self, inner: Tail | None) -> tuple[tuple[str, str] | None, PlacePhrase]:
+        """Read the end of a clause: the value of a property before, and where the thing is."""
+        after = self.tail().phrases
+        where = [one for one in after if one.value is None] + ([] if inner is None else inner.phrases)
+        self.environments(where)
+        return _value_before(after), self.place(where)
+
+    def _becomes(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> bool:
+        """Read what the subject becomes: "turns red", "changes into a truck", "becomes dashed"."""
+        begin = self.at
+        self._skip_aspect()
+        value = self._bare_value()
+        if value is not None and not (group.lemma == "be" and self.noun_at(0)):
+            self.affirmed(group)
+            old, place = self._whereabouts(inner)
+            for thing in things:
+                self._other_value(thing, value[0], old, value[1], place)
+            return True
+        self.at = begin
+        if group.lemma == "be":
+            return False
+        if group.lemma in ("become", "turn", "get", "go"):
+            noun = (
+                noun_phrase(self.words, self.at)
+                if not self.over() and prepositional(self.words, self.at) is None
+                else None
+            )
+            if noun is not None:
+                self.affirmed(group)
+                self.at = noun[1]
+                _, place = self._whereabouts(inner)
+                for thing in things:
+                    self.exchange(thing, noun[0], place)
+                return True
+        self._skip_aspect()
+        tail_begin = self.at
+        tail = self.tail()
+        if any(one.preposition in ("to", "into", "with", "by", "for") for one in tail.phrases):
+            self.at = tail_begin
+            self._gives_way(things, group, inner)
+            return True
+        self.at = begin
+        return False
+
+
+def _value_before(phrases: Sequence[Phrase]) -> tuple[str, str] | None:
+    """Return the property and value of "from green", where phrases have it."""
+    return next((one.value for one in phrases if one.preposition == "from" and one.value), None)

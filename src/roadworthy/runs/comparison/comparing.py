@@ -188,13 +188,13 @@ def compare(
     Example:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from roadworthy.cases import Case, Drive, Outcome, Verdict, conclude_rate
+        >>> from roadworthy.cases import Case, RecordDrive, Outcome, Verdict, conclude_rate
         >>> from roadworthy.runs.store import RunStore, StoredRun
         >>> requirement = Requirement("R1", "The lane is kept", "lanes")
         >>> def stored(folder, margins):
         ...     with RunStore(Path(folder), requirement, system="dave2") as store:
         ...         for number, margin in enumerate(margins):
-        ...             case = Case(f"lap {number}", "R1", (Drive("oval"),))
+        ...             case = Case(f"lap {number}", "R1", (RecordDrive("oval"),))
         ...             store.append(case, Verdict.from_margin(case, margin))
         ...     return StoredRun.open(folder)
         >>> with tempfile.TemporaryDirectory() as old, tempfile.TemporaryDirectory() as new:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roadworthy.errors import InputError
-from roadworthy.intervals import Interval, clopper_pearson_upper
+from roadworthy.intervals import ConfidenceInterval, clopper_pearson_upper
 
 
 def mcnemar(broken: int, fixed: int) -> float:
@@ -65,7 +65,7 @@ def rate_interval(
     rng: np.random.Generator,
     confidence: float = 0.95,
     resamples: int = 2000,
-) -> Interval:
+) -> ConfidenceInterval:
     """Return an interval for the difference of two failure rates over the same cases.
 
     Cases made of one source frame are not independent, so whole frames are drawn again: a bootstrap of
@@ -96,15 +96,17 @@ def rate_interval(
         raise InputError("an interval needs at least one case, got none")
     if not change.any():
         bound = clopper_pearson_upper(0, frames, (1 + confidence) / 2)
-        return Interval(-bound, bound)
+        return ConfidenceInterval(-bound, bound)
     drawn = rng.multinomial(frames, count / frames, size=resamples)
     rates = (drawn @ change) / (drawn @ size)
     tail = (1 - confidence) / 2
     low, high = np.quantile(rates, [tail, 1 - tail])
-    return Interval(float(low), float(high))
+    return ConfidenceInterval(float(low), float(high))
 
 
-def median_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> tuple[float, Interval | None]:
+def median_interval(
+    values: npt.ArrayLike, *, confidence: float = 0.95
+) -> tuple[float, ConfidenceInterval | None]:
     """Return the median of independent values and an interval for the median of where they come from.
 
     The ends are values themselves, the innermost pair whose ranks hold the median with at least that
@@ -113,7 +115,7 @@ def median_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> tuple
 
     Example:
         >>> median_interval(range(1, 12))
-        (6.0, Interval(lower=2.0, upper=10.0))
+        (6.0, ConfidenceInterval(lower=2.0, upper=10.0))
         >>> median_interval([1.0, 3.0])
         (2.0, None)
     """
@@ -135,7 +137,7 @@ def median_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> tuple
             break
     if rank < 0:
         return middle, None
-    return middle, Interval(float(ordered[rank]), float(ordered[number - 1 - rank]))
+    return middle, ConfidenceInterval(float(ordered[rank]), float(ordered[number - 1 - rank]))
 
 
 def _candidates(number: int, tail: float) -> range:

@@ -96,12 +96,12 @@ def pair_results(run: StoredRun) -> list[PairResult]:
     Example:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from roadworthy.cases import Case, Drive, Verdict
+        >>> from roadworthy.cases import Case, RecordDrive, Verdict
         >>> from roadworthy.runs import RunStore
         >>> with tempfile.TemporaryDirectory() as name:
         ...     requirement = Requirement("R1", "The lane is kept", "lanes")
         ...     with RunStore(Path(name), requirement, system="dave2") as store:
-        ...         case = Case("lap 1", "R1", (Drive("oval"),))
+        ...         case = Case("lap 1", "R1", (RecordDrive("oval"),))
         ...         store.append(case, Verdict.from_margin(case, -0.5))
         ...     [(one.requirement.id, one.system, one.failed) for one in pair_results(StoredRun.open(name))]
         [('R1', 'dave2', 1)]

@@ -37,8 +37,8 @@ class Retention:
         InputError: There is no such kind, or the share is none.
 
     Example:
-        >>> from roadworthy.cases import Drive
-        >>> case = Case("lap 1", "R1", (Drive("oval"),))
+        >>> from roadworthy.cases import RecordDrive
+        >>> case = Case("lap 1", "R1", (RecordDrive("oval"),))
         >>> [Retention(kind).keeps(case, Verdict.from_margin(case, -0.4)) for kind in ("failures", "none")]
         [True, False]
     """

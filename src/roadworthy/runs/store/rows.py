@@ -46,8 +46,8 @@ def row_of(case: Case, verdict: Verdict, system: str, images: Iterable[str]) -> 
         images: The hashes of its images.
 
     Example:
-        >>> from roadworthy.cases import Drive
-        >>> case = Case("lap 1", "R1", (Drive("oval"),), {"speed": 12.5})
+        >>> from roadworthy.cases import RecordDrive
+        >>> case = Case("lap 1", "R1", (RecordDrive("oval"),), {"speed": 12.5})
         >>> row = row_of(case, Verdict.from_margin(case, 0.4), "dave2", [])
         >>> row["system"], row["status"], row["param.speed"]
         ('dave2', 'passed', 12.5)

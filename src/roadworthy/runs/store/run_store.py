@@ -83,10 +83,10 @@ class RunStore:
 
     Example:
         >>> import tempfile
-        >>> from roadworthy.cases import Drive
+        >>> from roadworthy.cases import RecordDrive
         >>> from roadworthy.runs import read_rows
         >>> requirement = Requirement("R1", "The lane is kept", "lanes")
-        >>> case = Case("lap 1", "R1", (Drive("oval"),), {"speed": 12.5})
+        >>> case = Case("lap 1", "R1", (RecordDrive("oval"),), {"speed": 12.5})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with RunStore(Path(folder), requirement, system="dave2") as store:
         ...         store.append(case, Verdict.from_margin(case, 0.4))

@@ -207,13 +207,13 @@ class StoredRun:
 
     Example:
         >>> import tempfile
-        >>> from roadworthy.cases import Case, Drive, Verdict
+        >>> from roadworthy.cases import Case, RecordDrive, Verdict
         >>> from roadworthy.runs import RunStore
         >>> requirement = Requirement("R1", "The lane is kept", "lanes")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with RunStore(Path(folder), requirement, system="dave2") as store:
         ...         for number, margin in enumerate([0.5, -0.25, -2.0]):
-        ...             case = Case(f"lap {number}", "R1", (Drive("oval"),), {"speed": 10 * number})
+        ...             case = Case(f"lap {number}", "R1", (RecordDrive("oval"),), {"speed": 10 * number})
         ...             store.append(case, Verdict.from_margin(case, margin))
         ...     run = StoredRun.open(folder)
         ...     [(row["case"], row["margin"]) for row in run.worst("R1")]

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from roadworthy._yaml import Place, Problem, Span, YamlFile, read_yaml, yaml_text
+from roadworthy._yaml import FileProblem, FileSpan, Place, YamlFile, read_yaml, yaml_text
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.runs.suites.forms import (
     KIND_KEYS,
@@ -104,7 +104,7 @@ def about_rule(file: YamlFile, place: Place, error: RuleError) -> Complaint:
         text = file.line(number)
         start = text.find(words, written.value.column if number == written.value.line else 0)
         if words.strip() and start >= 0:
-            return Complaint(*file.problem(message, Span(number, start, number, start + len(words))))
+            return Complaint(*file.problem(message, FileSpan(number, start, number, start + len(words))))
     return complain(file, place, f"{message}: {words!r}")
 
 
@@ -203,7 +203,7 @@ def read_suite(path: str | PathLike[str], started: Path | None = None) -> Suite:
         >>> suite.name, suite.form.requirements["N1"].rule[:27]
         ('night', 'If the driving time changes')
     """
-    twice: list[Problem] = []
+    twice: list[FileProblem] = []
     file = read_yaml(Path(path), "suite", "'models:' and 'requirements:'", SuiteFileError, twice=twice)
     data, complaints = _text_keys(file, file.data, ())
     complaints += [Complaint(*one) for one in twice]

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
-from roadworthy.intervals import Interval, bootstrap_mean
+from roadworthy.intervals import ConfidenceInterval, bootstrap_mean
 from roadworthy.seeding import rng_for
 from roadworthy.training.engines.pairs import Change, PairSource, pair_of
 from roadworthy.training.engines.pictures import Arrays, prepared
-from roadworthy.transforms.learned.card import APART, Metric
+from roadworthy.transforms.learned.card import APART, EngineMetric
 from roadworthy.transforms.learned.engine import LearnedEngine
 from roadworthy.visual_change.looks import look_distance, ssim
 from roadworthy.world import Camera
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 _CHUNK = 8  # scenes per job
 
 
-def interval(values: Floats) -> Interval:
+def interval(values: Floats) -> ConfidenceInterval:
     """Return the bootstrap interval of a mean at 95%, the same for the same values."""
     return bootstrap_mean(values, rng_for(0, "bootstrap", len(values)))
 
@@ -53,13 +53,13 @@ class Comparison:
         """Whether the engine is nearer to the truth than the classical transform, beyond chance."""
         return interval(self.distances["learned"] - self.distances["classical"])[1] < 0
 
-    def metrics(self) -> list[Metric]:
+    def metrics(self) -> list[EngineMetric]:
         """Return what a card says about it."""
         apart = self.distances["learned"] - self.distances["classical"]
         low, high = interval(apart)
         return [
             self._metric("look distance to the world's truth", self.distances),
-            Metric(
+            EngineMetric(
                 name=APART,
                 value=_rounded(float(apart.mean())),
                 low=_rounded(low),
@@ -70,9 +70,9 @@ class Comparison:
             self._metric("SSIM with the world's truth", self.likeness, better="higher"),
         ]
 
-    def _metric(self, name: str, values: dict[str, Floats], **more: Any) -> Metric:
+    def _metric(self, name: str, values: dict[str, Floats], **more: Any) -> EngineMetric:
         bounds = {key: tuple(map(_rounded, interval(values[key]))) for key in ("learned", "classical")}
-        return Metric(
+        return EngineMetric(
             name=name,
             value=_rounded(float(values["learned"].mean())),
             low=bounds["learned"][0],
@@ -84,7 +84,7 @@ class Comparison:
             **more,
         )
 
-    def _nearer(self) -> Metric:
+    def _nearer(self) -> EngineMetric:
         """Return the share of the unchanged frame's distance that is gone."""
         unchanged = self.distances["unchanged"].mean()
         gone = {key: 1 - self.distances[key] / unchanged for key in ("learned", "classical")}

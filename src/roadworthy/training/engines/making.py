@@ -34,7 +34,7 @@ from roadworthy.training.engines.settings import (
 )
 from roadworthy.training.engines.writing import Purpose, data_notes, training_note, write_engine
 from roadworthy.training.settings import TrainingLog
-from roadworthy.transforms.learned.card import DataNote, EngineCard, Metric
+from roadworthy.transforms.learned.card import EngineCard, EngineData, EngineMetric
 from roadworthy.world import HELD_OUT_TRACK_NAMES
 
 _SEEDS = {"training": 7000, "validation": 7500, "evaluation": 7900}
@@ -303,7 +303,7 @@ class _Maker:
             told = "nearer than the classical one" if found.is_better else "NOT nearer than the classical one"
             self.watcher.line(f"at {at}: {told}")
             metrics = [one.model_copy(update={"name": f"{one.name}, {at}"}) for one in found.metrics()]
-            note = DataNote(
+            note = EngineData(
                 role="evaluation", name=found.name, frames=len(found), license=_LICENSE, source=_SOURCE
             )
             card = EngineCard.read(folder)
@@ -315,7 +315,7 @@ class _Maker:
                 self.watcher.line(_told(one))
 
 
-def _told(metric: Metric) -> str:
+def _told(metric: EngineMetric) -> str:
     """Return a metric in words."""
     beside = ""
     if metric.classical is not None:

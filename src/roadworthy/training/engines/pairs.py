@@ -17,7 +17,7 @@ from roadworthy.frames import Frame
 from roadworthy.training.engines.pictures import Arrays, Pictures, channels_of, prepared
 from roadworthy.transforms import Transform, make_transform
 from roadworthy.transforms.engines import EngineTransform, UserEngine
-from roadworthy.transforms.engines.backend import Backend, Made, Task
+from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask
 from roadworthy.transforms.operations import Operation, RemoveOperation, ReplaceOperation
 from roadworthy.world import Camera, Scene, frame_of, remove, replace, with_conditions
 
@@ -81,7 +81,7 @@ class Change:
         """Return the classical transform."""
         return make_transform(self.classical, **self.options)
 
-    def task(self, frame: Frame) -> Task:
+    def task(self, frame: Frame) -> EngineTask:
         """Return what an engine is asked when it shall change a frame: the same as when it is used.
 
         Raises:
@@ -93,8 +93,8 @@ class Change:
 class _Learning(Backend):
     """Stands where the network will be once it has learned."""
 
-    def made(self, task: Task) -> Made:
-        return Made(task.frame.image)
+    def made(self, task: EngineTask) -> EngineResult:
+        return EngineResult(task.frame.image)
 
 
 def _asked(operation: Operation) -> EngineTransform:

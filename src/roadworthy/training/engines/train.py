@@ -39,7 +39,7 @@ from roadworthy.training.engines.writing import (
     training_note,
     write_engine,
 )
-from roadworthy.transforms.learned.card import EngineCard, Metric
+from roadworthy.transforms.learned.card import EngineCard, EngineMetric
 
 TranslationMethod = Literal["unit", "ugatit"]
 
@@ -330,7 +330,7 @@ def _fitted(
     return fit(method, *feeds, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher)
 
 
-def _metrics(fitted: Fitted, frames: int) -> list[Metric]:
+def _metrics(fitted: Fitted, frames: int) -> list[EngineMetric]:
     """Return the last measures as a card has them."""
     last = next((one.measures for one in reversed(fitted.history) if one.measures), {})
-    return [Metric(name=name, value=round(value, 6), frames=frames) for name, value in last.items()]
+    return [EngineMetric(name=name, value=round(value, 6), frames=frames) for name, value in last.items()]

@@ -17,7 +17,7 @@ from roadworthy.training.engine_networks import NetworkInputs, NetworkSettings, 
 from roadworthy.training.engines.loop import Fitted
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings
-from roadworthy.transforms.learned.card import NETWORK, DataNote, EngineCard, Metric, TrainingNote
+from roadworthy.transforms.learned.card import NETWORK, EngineCard, EngineData, EngineMetric, TrainingNote
 
 _NOT_OF_THE_RESULT = frozenset({"device", "minutes", "save_every", "sheet_every", "channels_last"})
 _LARGEST = 1.5  # times the size that it was trained at: as large an engine is run
@@ -87,10 +87,10 @@ def _card(
     )
 
 
-def data_notes(purpose: Purpose, pictures: Sequence[tuple[str, Pictures]]) -> list[DataNote]:
+def data_notes(purpose: Purpose, pictures: Sequence[tuple[str, Pictures]]) -> list[EngineData]:
     """Return what a card says about data, given with the role of each."""
     return [
-        DataNote.model_validate(
+        EngineData.model_validate(
             {
                 "role": role,
                 "name": one.name,
@@ -139,9 +139,9 @@ def write_engine(
     classes: Sequence[str] = (),
     size: tuple[int, int],
     prefilled: bool = False,
-    data: Sequence[DataNote],
+    data: Sequence[EngineData],
     training: TrainingNote,
-    metrics: Sequence[Metric] = (),
+    metrics: Sequence[EngineMetric] = (),
     half: bool = False,
 ) -> EngineCard:
     """Write an engine: its network as ONNX, compared with the module, and its card.

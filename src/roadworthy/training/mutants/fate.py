@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
-from roadworthy.driving.simulators import Limits, WorldSimulator
+from roadworthy.driving.simulators import DriveLimits, WorldSimulator
 from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import SystemUnderTestError
 from roadworthy.models.protocols import SystemUnderTest
@@ -144,7 +144,7 @@ def judge_drive(
     """
     place = WorldSimulator(track, traffic=traffic)
     try:
-        drive = closed_loop(system, place, limits=Limits(seconds=60 * minutes, events=FATAL_EVENTS))
+        drive = closed_loop(system, place, limits=DriveLimits(seconds=60 * minutes, events=FATAL_EVENTS))
     except SystemUnderTestError as error:
         return Judged("crashing", str(error), difference)
     finally:

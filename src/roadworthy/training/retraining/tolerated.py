@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from roadworthy.cases import Dataset, Original
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.reliability.sampling import Changed, shares
+from roadworthy.reliability.sampling import SampledFrame, shares
 from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
 
@@ -89,7 +89,7 @@ class WithChanges:
         # Places are even over all frames, whichever transformation has its turn.
         place = self._places[number][version - 1]
         try:
-            return Changed(original, self.transformations[turn], self.limits[turn], place, seed)()
+            return SampledFrame(original, self.transformations[turn], self.limits[turn], place, seed)()
         except NotApplicable:
             return original()
 

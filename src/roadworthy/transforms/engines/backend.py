@@ -1,4 +1,4 @@
-"""What an engine is asked and gives: operations it supports, words in braces, images."""
+"""What an engine is asked for and gives, and pictures of the size that it takes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,147 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.transforms.objects.region import region_of
+from roadworthy.transforms.objects.inpainting import region_of
 from roadworthy.transforms.objects.remove import PAINTED, labels_without
-from roadworthy.transforms.objects.selection import Selection
+from roadworthy.transforms.objects.selection import ObjectSelection
 from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation, ReplaceOperation
-from roadworthy.transforms.wording import Description
+from roadworthy.transforms.wording import ElementDescription
+
+Image = NDArray[np.uint8]
+Numbers = TypeVar("Numbers", bound=NDArray[Any])
+Size = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the pictures of a frame are made smaller or larger for an engine, and padded.
+
+    Sizes are (height, width).
+
+    Padding is at the right and at the bottom, and goes on with what is at the edge.
+
+    Attributes:
+        size: Of the frame.
+        scaled: Of the frame as the engine sees it, without padding.
+        padded: With it.
+
+    Example:
+        >>> Fit.of((720, 960), most=(360, 640), multiple=16)
+        Fit(size=(720, 960), scaled=(360, 480), padded=(368, 480))
+        >>> Fit.of((100, 90))
+        Fit(size=(100, 90), scaled=(100, 90), padded=(100, 90))
+        >>> Fit.of((80, 120), usual=(160, 320)).scaled
+        (160, 240)
+    """
+
+    size: Size
+    scaled: Size
+    padded: Size
+
+    @classmethod
+    def of(cls, size: Size, *, most: Size | None = None, multiple: int = 1, usual: Size | None = None) -> Fit:
+        """Return how a frame of a size is fitted. It keeps its proportions.
+
+        Args:
+            size: Of the frame.
+            most: The largest size that the engine takes; None for any. Larger frames are made smaller.
+            multiple: What height and width must be multiples of.
+            usual: The size that the engine knows; None for any. A frame that is smaller, in height and in
+                width, is made as large as fits into it.
+        """
+        scale = 1.0
+        if usual is not None:
+            scale = max(scale, min(whole / side for whole, side in zip(usual, size, strict=True)))
+        if most is not None:
+            scale = min(scale, *(limit / side for limit, side in zip(most, size, strict=True)))
+        height, width = (max(1, round(scale * side)) for side in size)
+        return cls(
+            size, (height, width), (-(-height // multiple) * multiple, -(-width // multiple) * multiple)
+        )
+
+    def image(self, image: Numbers) -> Numbers:
+        """Return a picture as the engine sees it; one of ids or a mask must go through :meth:`ids`."""
+        how = cv2.INTER_AREA if self._is_smaller else cv2.INTER_CUBIC
+        return self._padded(image if self.scaled == self.size else self._resized(image, how))
+
+    def ids(self, ids: Numbers) -> Numbers:
+        """Return a map whose pixels are numbers as the engine sees it: no number is mixed with another."""
+        return self._padded(ids if self.scaled == self.size else self._resized(ids, cv2.INTER_NEAREST))
+
+    def back(self, image: Image) -> Image:
+        """Return what the engine made of a picture, at the frame's size."""
+        height, width = self.scaled
+        cut = image[:height, :width]
+        if self.scaled == self.size:
+            return cut
+        how = cv2.INTER_CUBIC if self._is_smaller else cv2.INTER_AREA
+        return np.asarray(cv2.resize(cut, self.size[::-1], interpolation=how), image.dtype)
+
+    @property
+    def _is_smaller(self) -> bool:
+        """Whether the engine sees fewer pixels than the frame has."""
+        return self.scaled[0] * self.scaled[1] < self.size[0] * self.size[1]
+
+    def _resized(self, picture: Numbers, how: int) -> Numbers:
+        resized: Any = cv2.resize(picture, self.scaled[::-1], interpolation=how)
+        found: Numbers = resized
+        return found
+
+    def _padded(self, picture: Numbers) -> Numbers:
+        if self.padded == self.scaled:
+            return picture
+        below, beside = (whole - part for whole, part in zip(self.padded, self.scaled, strict=True))
+        padded: Any = np.pad(picture, ((0, below), (0, beside), *[(0, 0)] * (picture.ndim - 2)), mode="edge")
+        found: Numbers = padded
+        return found
+
+
+Floats = NDArray[np.float32]
+
+
+def labels_png(labels: LabelMap) -> bytes:
+    """Return a label map with the ontology's label ids."""
+    return _png(labels.remapped().ids)
+
+
+def mask_png(mask: Image) -> bytes:
+    """Return a mask of one channel."""
+    return _png(mask)
+
+
+def hole_png(image: Image, mask: Image) -> bytes:
+    """Return an image that is transparent where the mask is not 0, as some services want it."""
+    return _png(np.dstack([image[..., ::-1], 255 - mask]))
+
+
+def _png(pixels: NDArray[np.unsignedinteger]) -> bytes:
+    written, data = cv2.imencode(".png", pixels)
+    assert written
+    return data.tobytes()
+
+
+def blended(before: Image, after: Image, opacity: Floats) -> Image:
+    """Return an image that is `after` as far as the opacity of a pixel says; at 0 it is `before`, exactly.
+
+    Example:
+        >>> black, white = np.zeros((1, 3, 3), np.uint8), np.full((1, 3, 3), 255, np.uint8)
+        >>> blended(black, white, np.array([[0, 0.4, 1]], np.float32))[0, :, 0].tolist()
+        [0, 102, 255]
+    """
+    inside = opacity > 0
+    old, new = before[inside].astype(np.float32), after[inside].astype(np.float32)
+    mixed = before.copy()
+    mixed[inside] = np.rint(old + opacity[inside][:, None] * (new - old))
+    return mixed
 
 
 @dataclass(frozen=True)
@@ -36,8 +164,8 @@ class Support:
     """
 
     operation: str
-    element: Description
-    by: Description | None = None
+    element: ElementDescription
+    by: ElementDescription | None = None
     relation: str | None = None
     reference: str | None = None
 
@@ -75,11 +203,11 @@ class Support:
         return f"{self.operation} {self.element}{by}" + (f" {where}" if where else "")
 
 
-def _levelled(asked: Description, by: Description) -> Description:
+def _levelled(asked: ElementDescription, by: ElementDescription) -> ElementDescription:
     """Return what is asked for with the level that nobody needs to say, for an engine that says its own."""
     if "level" in asked.properties or by.properties.get("level") != "normal":
         return asked
-    return Description(asked.element, FrozenDict({**asked.properties, "level": "normal"}), asked.words)
+    return ElementDescription(asked.element, FrozenDict({**asked.properties, "level": "normal"}), asked.words)
 
 
 WORDS: Mapping[str, str] = {
@@ -139,15 +267,12 @@ def filled(word: str, values: Mapping[str, str]) -> str:
     return _BRACES.sub(value, word)
 
 
-Image = NDArray[np.uint8]
-Floats = NDArray[np.float32]
-
 # What covers the ground gives way without a shadow, and what stands on it with its own.
 _FLAT = (*PAINTED, "road", "sidewalk", "terrain")
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class EngineTask:
     """What an engine is asked for.
 
     Attributes:
@@ -161,7 +286,7 @@ class Task:
 
     frame: Frame
     operation: Operation
-    selection: Selection | None
+    selection: ObjectSelection | None
     rng: np.random.Generator
     written: bool = False
 
@@ -226,7 +351,7 @@ class Task:
         }
 
 
-class Made(NamedTuple):
+class EngineResult(NamedTuple):
     """What an engine gave. All of it is checked by who asked.
 
     Attributes:
@@ -271,7 +396,7 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def made(self, task: Task) -> Made:
+    def made(self, task: EngineTask) -> EngineResult:
         """Return the changed image.
 
         Raises:

@@ -1,4 +1,7 @@
-"""Programs and Python functions as engines: no shell, a folder of their own, a limited time."""
+"""Engines that run on this machine: a program, a Python function, or a pipeline of diffusers.
+
+Nothing is downloaded: the folder must hold the whole pipeline, with weights as safetensors.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,21 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import is_folder, read_json
+from roadworthy._frozen import FrozenDict
 from roadworthy._importing import imported
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels, write_image
-from roadworthy.transforms.engines.backend import WORDS, Backend, Made, Task, filled, placeholders
-from roadworthy.transforms.engines.pictures import labels_png, mask_png
-from roadworthy.transforms.operations import Operation
+from roadworthy.transforms.engines import backend
+from roadworthy.transforms.operations import AddOperation, Operation
 
 PLACEHOLDERS: Mapping[str, str] = {
     "image": "the image to change, a PNG file",
@@ -30,7 +35,7 @@ PLACEHOLDERS: Mapping[str, str] = {
     "mask": "what may change, a PNG file of one channel: 255 where it may, 0 elsewhere",
     "output": "where the program writes the changed image, a PNG file",
     "labels_output": "where it may write the changed label map, like labels",
-    **WORDS,
+    **backend.WORDS,
     "folder": "the folder of the file that describes the engine",
 }
 """What a word of a command may hold in braces."""
@@ -43,7 +48,7 @@ _LINES = 3  # of what a program complained, shown
 
 
 @dataclass(frozen=True)
-class Command(Backend):
+class ProgramBackend(backend.Backend):
     """A program that reads an image and writes another.
 
     Attributes:
@@ -67,12 +72,12 @@ class Command(Backend):
 
     @property
     def _wanted(self) -> set[str]:
-        return {name for word in self.command for name in placeholders(word)}
+        return {name for word in self.command for name in backend.placeholders(word)}
 
     def needs(self, operation: Operation) -> tuple[str, ...]:
         return ("labels",) if "labels" in self._wanted else ()
 
-    def made(self, task: Task) -> Made:
+    def made(self, task: backend.EngineTask) -> backend.EngineResult:
         # What the program leaves there may be beyond our rights to delete.
         with tempfile.TemporaryDirectory(prefix="roadworthy-engine-", ignore_cleanup_errors=True) as name:
             folder = Path(name).resolve()
@@ -80,9 +85,9 @@ class Command(Backend):
             write_image(files["image"], task.frame.image)
             if "labels" in self._wanted:
                 assert task.frame.labels is not None
-                files["labels"].write_bytes(labels_png(task.frame.labels))
+                files["labels"].write_bytes(backend.labels_png(task.frame.labels))
             if "mask" in self._wanted:
-                files["mask"].write_bytes(mask_png(task.mask))
+                files["mask"].write_bytes(backend.mask_png(task.mask))
             values = {
                 **task.words,
                 **{one: str(path) for one, path in files.items()},
@@ -93,7 +98,7 @@ class Command(Backend):
             labels = None
             if task.written or files["labels_output"].exists():
                 labels = self._read_labels(files["labels_output"])
-        return Made(image, labels)
+        return backend.EngineResult(image, labels)
 
     def _read_image(self, path: Path) -> NDArray[np.uint8]:
         if not path.exists():
@@ -132,7 +137,7 @@ def filled_in(words: Sequence[str], values: Mapping[str, str], folder: Path) -> 
         >>> filled_in(["blur", "--out={output}"], {"output": "/tmp/a b;c.png"}, Path("."))
         ['blur', '--out=/tmp/a b;c.png']
     """
-    words = [filled(word, values) for word in words]
+    words = [backend.filled(word, values) for word in words]
     return [str((folder / word).resolve()) if _is_file(folder, word) else word for word in words]
 
 
@@ -217,7 +222,7 @@ EntryPoint = Callable[[Frame, Operation, np.random.Generator], Frame | NDArray[n
 
 
 @dataclass(frozen=True)
-class Entry(Backend):
+class EngineFunction(backend.Backend):
     """A function that gets a frame, the operation and a random generator, and returns a frame or an image.
 
     Attributes:
@@ -266,7 +271,7 @@ class Entry(Backend):
             )
         return found
 
-    def made(self, task: Task) -> Made:
+    def made(self, task: backend.EngineTask) -> backend.EngineResult:
         try:
             found = self.entry_point()(task.frame, task.operation, task.rng)
         except NotApplicable:
@@ -275,5 +280,184 @@ class Entry(Backend):
             # A script that was made a function may still call sys.exit, which must not end a run as passed.
             raise NotApplicable(f"engine {self.name!r} raised {type(error).__name__}: {error}") from error
         if isinstance(found, Frame):
-            return Made(found.image, found.labels, found)
-        return Made(found)
+            return backend.EngineResult(found.image, found.labels, found)
+        return backend.EngineResult(found)
+
+
+Device = Literal["cpu", "cuda"]
+Paints = Literal["inpaint", "image"]
+
+_CLASSES = {"inpaint": "AutoPipelineForInpainting", "image": "AutoPipelineForImage2Image"}
+_INDEX = "model_index.json"
+
+
+@dataclass(frozen=True)
+class Pipeline(backend.Backend):
+    """A diffusion pipeline that paints a part of an image anew, or the whole of it.
+
+    Attributes:
+        name: What the engine is called, for messages.
+        folder: Of the pipeline; it has a model_index.json.
+        prompt: What is to be seen, with words in braces.
+        negative_prompt: What is not to be seen, likewise.
+        paints: "inpaint" the part that may change, or the whole "image"; None chooses by the operation: the
+            whole for weather, time, season and what is added.
+        steps: Of denoising.
+        strength: From 0, which leaves the image as it is, to 1.
+        guidance: How closely the prompt is followed.
+        device: Where it runs.
+        dtype: Of its numbers.
+        most: The largest (height, width) that it is run at; larger images are made smaller.
+        multiple: What height and width must be multiples of.
+        more: Further arguments of the call.
+    """
+
+    name: str
+    folder: Path
+    prompt: str
+    negative_prompt: str = ""
+    paints: Paints | None = None
+    steps: int = 30
+    strength: float = 0.9
+    guidance: float = 7.5
+    device: Device = "cpu"
+    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    most: backend.Size | None = (512, 768)
+    multiple: int = 8
+    more: Mapping[str, Any] = field(default_factory=FrozenDict)
+
+    does: ClassVar[str] = "runs a pipeline"
+    keeps_outside: ClassVar[bool] = True
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files of the folder."""
+        return tuple(sorted(path for path in self.folder.rglob("*") if path.is_file()))
+
+    def needs(self, operation: Operation) -> tuple[str, ...]:
+        return ("labels",) if self._painting(operation) == "inpaint" else ()
+
+    def check(self, operation: Operation) -> None:
+        if not (self.folder / _INDEX).is_file():
+            raise InputError(
+                f"the engine {self.name!r}: {self.folder} is no pipeline: it has no {_INDEX}; nothing is "
+                "downloaded, so put the whole pipeline there"
+            )
+        if missing := _missing_parts(self.folder):
+            raise InputError(
+                f"the engine {self.name!r}: {self.folder} is no whole pipeline: {_INDEX} names "
+                f"{', '.join(missing)}, which is not there; nothing is downloaded, so copy the whole folder"
+            )
+        _diffusers()
+
+    def made(self, task: backend.EngineTask) -> backend.EngineResult:
+        paints = self._painting(task.operation)
+        fit = backend.Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
+        pipeline = self._opened(paints)
+        from PIL.Image import fromarray
+
+        given: dict[str, Any] = {
+            "prompt": backend.filled(self.prompt, task.words),
+            "image": fromarray(fit.image(task.frame.image)),
+            "strength": self.strength,
+            "num_inference_steps": self.steps,
+            "guidance_scale": self.guidance,
+            "generator": _generator(self.device, task.seed),
+            "output_type": "np",
+            **self.more,
+        }
+        if self.negative_prompt:
+            given["negative_prompt"] = backend.filled(self.negative_prompt, task.words)
+        if paints == "inpaint":
+            height, width = fit.padded
+            given |= {"mask_image": fromarray(fit.ids(task.mask)), "height": height, "width": width}
+        try:
+            found = np.asarray(pipeline(**given).images[0])
+        except Exception as error:
+            # What pipelines raise is not documented; out of memory is a RuntimeError, for one.
+            raise NotApplicable(f"engine {self.name!r} raised {_told(error)}") from error
+        return backend.EngineResult(fit.back(self._image(found, fit)))
+
+    def _opened(self, paints: Paints) -> Any:
+        """Return the pipeline, ready to be called.
+
+        Raises:
+            InputError: It cannot be opened: no frame could be painted, so that the run ends.
+        """
+        try:
+            return _opened(self.folder, paints, self.device, self.dtype)
+        except InputError:
+            raise
+        except Exception as error:
+            # Likewise; a file that is missing, broken or no safetensors, or a device that is not there.
+            raise InputError(
+                f"the engine {self.name!r}: cannot open the pipeline {self.folder} on {self.device}: "
+                f"{_told(error)}; it must be a whole folder as save_pretrained writes it, with weights as "
+                "safetensors"
+            ) from error
+
+    def _painting(self, operation: Operation) -> Paints:
+        if self.paints is not None:
+            return self.paints
+        whole = isinstance(operation, AddOperation) or operation.what.condition is not None
+        return "image" if whole else "inpaint"
+
+    def _image(self, found: np.ndarray[Any, Any], fit: backend.Fit) -> backend.Image:
+        if found.shape != (*fit.padded, 3):
+            came, wanted = (" × ".join(map(str, shape)) for shape in (found.shape, (*fit.padded, 3)))
+            raise NotApplicable(f"engine {self.name!r} gave an image of {came} instead of {wanted}")
+        if not np.isfinite(found).all():
+            raise NotApplicable(f"engine {self.name!r} gave an image with numbers that are not finite")
+        return np.asarray(np.rint(np.clip(found, 0, 1) * 255), np.uint8)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+def _missing_parts(folder: Path) -> list[str]:
+    """Return which parts of a pipeline its folder should have and has not.
+
+    Raises:
+        InputError: What says so is no JSON, or something else.
+    """
+    index = read_json(folder / _INDEX)
+    if not isinstance(index, dict):
+        raise InputError(f"{folder / _INDEX} must name the parts of a pipeline, got {type(index).__name__}")
+    # A part is named with its library and its class; both are null for one that was left out.
+    named = [key for key, one in index.items() if isinstance(one, list) and one and one[0] is not None]
+    return [key for key in named if not key.startswith("_") and not is_folder(folder / key)]
+
+
+def _diffusers() -> Any:
+    """Return the package `diffusers`.
+
+    Raises:
+        InputError: It is not installed.
+    """
+    try:
+        import diffusers
+    except ImportError as error:
+        raise InputError(
+            f"a pipeline needs the package diffusers, which cannot be imported ({error}): install it with "
+            "pip install diffusers transformers accelerate"
+        ) from None
+    return diffusers
+
+
+# It takes gigabytes and seconds to open one, and a run uses it for every frame.
+@lru_cache(maxsize=1)
+def _opened(folder: Path, paints: str, device: str, dtype: str) -> Any:
+    import torch
+
+    pipeline = getattr(_diffusers(), _CLASSES[paints]).from_pretrained(
+        str(folder), local_files_only=True, use_safetensors=True, torch_dtype=getattr(torch, dtype)
+    )
+    pipeline.set_progress_bar_config(disable=True)
+    return pipeline.to(device)
+
+
+def _generator(device: str, seed: int) -> Any:
+    import torch
+
+    return torch.Generator(device=device).manual_seed(seed)

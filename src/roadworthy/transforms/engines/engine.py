@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.transforms.engines.backend import Backend, Image, Made, Support, Task
-from roadworthy.transforms.engines.pictures import blended
+from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Image, Support, blended
 from roadworthy.transforms.objects.remove import LEAST_SHARE, truth_without
-from roadworthy.transforms.objects.selection import Selection, select
+from roadworthy.transforms.objects.selection import ObjectSelection, select
 from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.transform import Keeps, Transform
 from roadworthy.transforms.weather._condition import LEVELS, known
-from roadworthy.transforms.wording import Description
+from roadworthy.transforms.wording import ElementDescription
 
 _KEEPS: Mapping[str, Keeps] = {
     "written": Keeps.EDITED,
@@ -71,7 +70,7 @@ class EngineTransform(Transform):
         return "void" if isinstance(self.operation, AddOperation) else "edited"
 
     @property
-    def _condition(self) -> tuple[str, Description] | None:
+    def _condition(self) -> tuple[str, ElementDescription] | None:
         """Whether it changes the weather, the time or the season, and to what."""
         new = self.operation.new if isinstance(self.operation, ReplaceOperation) else self.operation.what
         return None if new.condition is None else (new.condition, new)
@@ -103,7 +102,7 @@ class EngineTransform(Transform):
         opacity = self.task(frame, np.random.default_rng(0)).opacity if self.engine.keeps_outside else None
         return np.ones(frame.image.shape[:2], np.bool_) if opacity is None else opacity > 0
 
-    def task(self, frame: Frame, rng: np.random.Generator) -> Task:
+    def task(self, frame: Frame, rng: np.random.Generator) -> EngineTask:
         """Return what the engine is asked for.
 
         Raises:
@@ -113,9 +112,9 @@ class EngineTransform(Transform):
         if reason := self.engine.misfit(frame):
             raise NotApplicable(reason)
         self._check_news(frame)
-        return Task(frame, self.operation, self._selected(frame), rng, self.labels == "written")
+        return EngineTask(frame, self.operation, self._selected(frame), rng, self.labels == "written")
 
-    def _selected(self, frame: Frame) -> Selection | None:
+    def _selected(self, frame: Frame) -> ObjectSelection | None:
         """Return the things that go or give way, if there are such and the frame tells which they are."""
         if isinstance(self.operation, AddOperation) or self._condition is not None or frame.labels is None:
             return None
@@ -127,7 +126,7 @@ class EngineTransform(Transform):
                 return None
             raise
 
-    def _known(self, task: Task) -> Frame:
+    def _known(self, task: EngineTask) -> Frame:
         """Return what is known about the changed frame; its image is still the old one."""
         frame, chosen = task.frame, task.selection
         if self.labels == "kept" or (self.labels == "written" and self._condition is not None):
@@ -141,7 +140,7 @@ class EngineTransform(Transform):
         # What stands in the place of something is another thing, but it stands there.
         return known if isinstance(self.operation, RemoveOperation) else known.replace(depth=frame.depth)
 
-    def _checked(self, task: Task, made: Made) -> Frame:
+    def _checked(self, task: EngineTask, made: EngineResult) -> Frame:
         """Return the changed frame, if what the engine gave is an image of the right size."""
         frame, image, labels = task.frame, made.image, made.labels
         if not isinstance(image, np.ndarray):
@@ -183,7 +182,9 @@ class EngineTransform(Transform):
         if fact != "weather" or there >= LEVELS[new.properties.get("level", "normal")]:
             raise NotApplicable(f"the {fact} is already {new.element}")
 
-    def _conditions(self, frame: Frame, image: Image, fact: str, new: Description) -> dict[str, object]:
+    def _conditions(
+        self, frame: Frame, image: Image, fact: str, new: ElementDescription
+    ) -> dict[str, object]:
         """Return the metadata under the new weather, time or season, or without the one that is gone.
 
         Raises:

@@ -13,27 +13,26 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from roadworthy._files import replacing
 from roadworthy._frozen import FrozenDict
-from roadworthy._yaml import Span, YamlFile, explained, read_yaml
+from roadworthy._yaml import FileSpan, YamlFile, explained, read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import ontology
 from roadworthy.transforms.engines import commands, services
 from roadworthy.transforms.engines.backend import WORDS, Backend, Support, check_words, placeholders
-from roadworthy.transforms.engines.commands import TIMEOUT, Command, Entry
+from roadworthy.transforms.engines.commands import TIMEOUT, EngineFunction, Pipeline, ProgramBackend
 from roadworthy.transforms.engines.engine import Labels, UserEngine
-from roadworthy.transforms.engines.pipelines import Pipeline
 from roadworthy.transforms.engines.services import ENVIRONMENT, Service, texts_of
-from roadworthy.transforms.wording import Description, described
+from roadworthy.transforms.wording import ElementDescription, described
 
 _OPERATIONS = ("add", "remove", "replace")
 
 
-class Form(BaseModel):
+class EngineForm(BaseModel):
     """What users or programs wrote into a file: nothing unknown, no infinities, never changed."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
 
 
-class SupportForm(Form):
+class SupportForm(EngineForm):
     """An operation as it is written.
 
     Attributes:
@@ -88,17 +87,17 @@ class SupportForm(Form):
                 f"{where('by')}: {str(by)!r} cannot come in the place of {str(element)!r}: "
                 f"one is {by.condition or element.condition}, the other is not"
             )
-        described_element = Description(element.element, FrozenDict(properties))
+        described_element = ElementDescription(element.element, FrozenDict(properties))
         return Support(self.operation, described_element, by, self.relation, self.reference)
 
 
-def _may_come(new: Description, old: Description) -> bool:
+def _may_come(new: ElementDescription, old: ElementDescription) -> bool:
     """Return whether a rule can ask for it in the place of another: things both, or conditions of a kind."""
     of_a_kind = new.condition is not None and ontology().is_a(new.condition, old.element)
     return new.condition == old.condition or of_a_kind
 
 
-def _described(words: str, where: str) -> Description:
+def _described(words: str, where: str) -> ElementDescription:
     try:
         return described(words)
     except InputError as error:
@@ -111,7 +110,7 @@ WAYS = ("learned", "command", "entry", "http", "pipeline")
 Size = tuple[int, int]
 
 
-class _Http(Form):
+class _Http(EngineForm):
     url: str
     fields: dict[str, Any] = Field({"image": "{image}"}, min_length=1)
     send: Literal["multipart", "json"] = "multipart"
@@ -122,7 +121,7 @@ class _Http(Form):
     multiple: int = Field(1, ge=1, le=1024)
 
 
-class _Pipeline(Form):
+class _Pipeline(EngineForm):
     folder: str
     prompt: str
     negative_prompt: str = ""
@@ -136,7 +135,7 @@ class _Pipeline(Form):
     more: dict[str, Any] = Field(default_factory=dict)
 
 
-class _Engine(Form):
+class _Engine(EngineForm):
     learned: str = ""
     command: list[str] = Field(default_factory=list)
     entry: str = ""
@@ -150,7 +149,7 @@ class _Engine(Form):
     supports: list[SupportForm] | None = Field(None, min_length=1)
 
 
-class _File(Form):
+class _EnginesForm(EngineForm):
     engines: dict[str, _Engine]
 
 
@@ -169,14 +168,14 @@ def engines_of_file(path: Path, *, allowed: bool) -> tuple[UserEngine, ...]:
 
 
 def _forms(file: YamlFile) -> dict[str, _Engine]:
-    inner: dict[str, type[Form]] = {"http": _Http, "pipeline": _Pipeline, "supports": SupportForm}
+    inner: dict[str, type[EngineForm]] = {"http": _Http, "pipeline": _Pipeline, "supports": SupportForm}
 
     def known(place: tuple[str, ...]) -> Iterable[str]:
-        forms: dict[int, type[Form]] = {1: _File, 3: _Engine}
+        forms: dict[int, type[EngineForm]] = {1: _EnginesForm, 3: _Engine}
         return forms.get(len(place), inner.get(place[2] if len(place) > 2 else "", SupportForm)).model_fields
 
     try:
-        return _File.model_validate(file.data).engines
+        return _EnginesForm.model_validate(file.data).engines
     except ValidationError as error:
         raise InputError("\n".join(explained(one, file.where, known) for one in error.errors())) from None
 
@@ -214,9 +213,9 @@ def _backend(name: str, form: _Engine, file: YamlFile, where: Callable[..., str]
     folder = file.path.parent
     if form.command:
         check_words(form.command, commands.PLACEHOLDERS, where("command"))
-        return Command(name, tuple(form.command), form.timeout, folder)
+        return ProgramBackend(name, tuple(form.command), form.timeout, folder)
     if form.entry:
-        return Entry(name, form.entry, folder, where())
+        return EngineFunction(name, form.entry, folder, where())
     if form.http is not None:
         return _service(name, form.http, form.timeout, where)
     assert form.pipeline is not None
@@ -356,7 +355,7 @@ def _with_entry(file: YamlFile, name: str, entry: Mapping[str, Any]) -> str:
     return "".join(lines)
 
 
-def _in_braces(text: str, whole: Span, old: Span | None, name: str, entry: Mapping[str, Any]) -> str:
+def _in_braces(text: str, whole: FileSpan, old: FileSpan | None, name: str, entry: Mapping[str, Any]) -> str:
     """Return the text with an engine put into engines that are written in braces."""
     if old is not None:
         start, end = (
@@ -373,7 +372,7 @@ def _offset(text: str, line: int, column: int) -> int:
     return sum(map(len, text.splitlines(keepends=True)[: line - 1])) + column
 
 
-def _last_line(lines: list[str], value: Span) -> int:
+def _last_line(lines: list[str], value: FileSpan) -> int:
     """Return the number of the last line of a value: where YAML says that it ends, comments may follow it."""
     last = value.end_line
     if last > len(lines) or (last > value.line and not lines[last - 1][: value.end_column].strip()):

@@ -20,8 +20,7 @@ from roadworthy._frozen import FrozenDict
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.images import decode_image, encode_image
-from roadworthy.transforms.engines.backend import WORDS, Backend, Image, Made, Task, filled, placeholders
-from roadworthy.transforms.engines.pictures import Fit, Size, hole_png, labels_png, mask_png
+from roadworthy.transforms.engines import backend
 from roadworthy.transforms.operations import AddOperation, Operation
 
 PICTURES: Mapping[str, str] = {
@@ -30,7 +29,7 @@ PICTURES: Mapping[str, str] = {
     "hole": "the image with what may change cut out: a PNG file that is transparent there",
     "labels": "the label map before the change, a PNG file whose values are the ontology's label ids",
 }
-PLACEHOLDERS: Mapping[str, str] = {**PICTURES, **WORDS}
+PLACEHOLDERS: Mapping[str, str] = {**PICTURES, **backend.WORDS}
 """What a field may hold in braces."""
 ENVIRONMENT = "env:"
 """In a header, {env:NAME} is the environment variable NAME: a key is not written into a file."""
@@ -43,7 +42,7 @@ Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Service(Backend):
+class Service(backend.Backend):
     """A service that is posted an image and answers with another.
 
     Attributes:
@@ -68,7 +67,7 @@ class Service(Backend):
     answer: str = ""
     timeout: float = 60.0
     retries: int = 2
-    most: Size | None = None
+    most: backend.Size | None = None
     multiple: int = 1
 
     does: ClassVar[str] = "calls a service"
@@ -79,7 +78,7 @@ class Service(Backend):
 
     @property
     def _wanted(self) -> set[str]:
-        return {name for text in texts_of(self.fields) for name in placeholders(text)}
+        return {name for text in texts_of(self.fields) for name in backend.placeholders(text)}
 
     def needs(self, operation: Operation) -> tuple[str, ...]:
         is_thing = operation.what.condition is None
@@ -89,13 +88,13 @@ class Service(Backend):
     def check(self, operation: Operation) -> None:
         self._headers()
 
-    def made(self, task: Task) -> Made:
-        fit = Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
+    def made(self, task: backend.EngineTask) -> backend.EngineResult:
+        fit = backend.Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
         post = _multipart if self.send == "multipart" else _json
         body, kind = post(self.fields, {**task.words, **_sizes(fit)}, _pictures(task, fit))
         try:
             answered = self._endpoint().post(body, {**self._headers(), "Content-Type": kind})
-            return Made(fit.back(self._image(answered, fit)))
+            return backend.EngineResult(fit.back(self._image(answered, fit)))
         except (NoAnswer, UnusableAnswer) as reason:
             raise NotApplicable(f"engine {self.name!r}: {reason}") from None
 
@@ -111,7 +110,7 @@ class Service(Backend):
         found = {}
         for name, text in self.headers.items():
             values = {}
-            for one in placeholders(text):
+            for one in backend.placeholders(text):
                 variable = one.removeprefix(ENVIRONMENT)
                 if variable not in os.environ:
                     raise InputError(
@@ -119,10 +118,10 @@ class Service(Backend):
                         f"{name}: set it"
                     )
                 values[one] = os.environ[variable]
-            found[name] = filled(text, values)
+            found[name] = backend.filled(text, values)
         return found
 
-    def _image(self, answered: bytes, fit: Fit) -> Image:
+    def _image(self, answered: bytes, fit: backend.Fit) -> backend.Image:
         data = _at(answered, self.answer, self.url) if self.answer else answered
         try:
             image = decode_image(data, "answer")
@@ -160,11 +159,11 @@ def texts_of(value: Any) -> Iterator[str]:
             yield from texts_of(inner)
 
 
-def _sizes(fit: Fit) -> dict[str, str]:
+def _sizes(fit: backend.Fit) -> dict[str, str]:
     return {"height": str(fit.padded[0]), "width": str(fit.padded[1])}
 
 
-def _pictures(task: Task, fit: Fit) -> Callable[[str], bytes]:
+def _pictures(task: backend.EngineTask, fit: backend.Fit) -> Callable[[str], bytes]:
     """Return what gives the PNG file that a name stands for, made when it is first asked for."""
 
     @cache
@@ -172,26 +171,28 @@ def _pictures(task: Task, fit: Fit) -> Callable[[str], bytes]:
         if name == "labels":
             assert task.frame.labels is not None
             labels = task.frame.labels.remapped()
-            return labels_png(type(labels)(fit.ids(labels.ids), labels.classes))
+            return backend.labels_png(type(labels)(fit.ids(labels.ids), labels.classes))
         image, mask = fit.image(task.frame.image), fit.ids(task.mask)
         if name == "image":
             return encode_image(image, ".png")
-        return mask_png(mask) if name == "mask" else hole_png(image, mask)
+        return backend.mask_png(mask) if name == "mask" else backend.hole_png(image, mask)
 
     return picture
 
 
 def _alone(text: str) -> str:
     """Return the name of which a text consists; empty if it holds more."""
-    found = placeholders(text)
+    found = backend.placeholders(text)
     return found[0] if len(found) == 1 and text == f"{{{found[0]}}}" else ""
 
 
 def _written(text: str, words: Mapping[str, str], picture: Callable[[str], bytes]) -> str:
     packed = {
-        name: base64.b64encode(picture(name)).decode() for name in placeholders(text) if name in PICTURES
+        name: base64.b64encode(picture(name)).decode()
+        for name in backend.placeholders(text)
+        if name in PICTURES
     }
-    return filled(text, {**words, **packed})
+    return backend.filled(text, {**words, **packed})
 
 
 def _value(given: Any, words: Mapping[str, str], picture: Callable[[str], bytes]) -> Any:

@@ -3,14 +3,14 @@
 Using one needs ONNX Runtime alone; training one and importing a checkpoint need torch.
 """
 
-from roadworthy.transforms.learned.card import DataNote, EngineCard, Metric, TrainingNote
+from roadworthy.transforms.learned.card import EngineCard, EngineData, EngineMetric, TrainingNote
 from roadworthy.transforms.learned.engine import LearnedEngine, shipped_engines, shipped_names
 
 __all__ = [
-    "DataNote",
+    "EngineData",
     "EngineCard",
     "LearnedEngine",
-    "Metric",
+    "EngineMetric",
     "TrainingNote",
     "shipped_engines",
     "shipped_names",

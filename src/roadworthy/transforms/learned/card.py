@@ -16,16 +16,16 @@ from roadworthy._yaml import explained
 from roadworthy.errors import InputError
 from roadworthy.ontology import ontology
 from roadworthy.transforms.engines.backend import Support
-from roadworthy.transforms.engines.files import Form, SupportForm
+from roadworthy.transforms.engines.files import EngineForm, SupportForm
 
 __all__ = [
     "APART",
     "CARD",
     "NETWORK",
     "WORLD",
-    "DataNote",
+    "EngineData",
     "EngineCard",
-    "Metric",
+    "EngineMetric",
     "TrainingNote",
     "sha256_of",
 ]
@@ -45,7 +45,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,6
 Number = float | None
 
 
-class DataNote(Form):
+class EngineData(EngineForm):
     """Data that an engine was trained or measured with.
 
     Attributes:
@@ -65,7 +65,7 @@ class DataNote(Form):
     sha256: str = ""
 
 
-class Metric(Form):
+class EngineMetric(EngineForm):
     """A number about an engine, with its interval, and the same number for what it is compared with.
 
     Attributes:
@@ -95,7 +95,7 @@ class Metric(Form):
     classical_high: Number = None
 
 
-class TrainingNote(Form):
+class TrainingNote(EngineForm):
     """How an engine was trained.
 
     Attributes:
@@ -125,7 +125,7 @@ class TrainingNote(Form):
     command: str = ""
 
 
-class EngineCard(Form):
+class EngineCard(EngineForm):
     """What is known about a learned engine.
 
     Sizes are (height, width) in pixels.
@@ -186,9 +186,9 @@ class EngineCard(Form):
     domain: str = ""
     license: str = ""
     source: str = ""
-    data: tuple[DataNote, ...] = ()
+    data: tuple[EngineData, ...] = ()
     training: TrainingNote = TrainingNote()
-    metrics: tuple[Metric, ...] = ()
+    metrics: tuple[EngineMetric, ...] = ()
     notes: tuple[str, ...] = ()
     sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
 

@@ -25,9 +25,8 @@ from roadworthy._files import is_folder, sha256_of
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import VOID
-from roadworthy.transforms.engines.backend import Backend, Image, Made, Support, Task
+from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Fit, Image, Support
 from roadworthy.transforms.engines.engine import Labels, UserEngine
-from roadworthy.transforms.engines.pictures import Fit
 from roadworthy.transforms.learned.card import CARD, NETWORK, WORLD, EngineCard
 from roadworthy.transforms.learned.network import (
     Device,
@@ -50,7 +49,7 @@ _LEAST_RING = 16  # pixels of a class; fewer do not tell its tone
 
 
 @dataclass(frozen=True)
-class Network(Backend):
+class NetworkBackend(Backend):
     """A learned network that makes the images of an engine.
 
     A frame larger than `card.most` is made smaller for it, and what it paints is made larger again; of a
@@ -76,7 +75,7 @@ class Network(Backend):
     keeps_outside: ClassVar[bool] = True
 
     @classmethod
-    def open(cls, folder: Path, device: Device = "cpu", threads: int = 1) -> Network:
+    def open(cls, folder: Path, device: Device = "cpu", threads: int = 1) -> NetworkBackend:
         """Return the network in the folder of an engine.
 
         Raises:
@@ -95,7 +94,7 @@ class Network(Backend):
             )
         return cls(folder, card.sha256, device, threads, card=card)
 
-    def __reduce__(self) -> tuple[Callable[..., Network], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., NetworkBackend], tuple[Any, ...]]:
         return _reopened, (self.folder, self.sha256, self.device, self.threads)
 
     @property
@@ -138,10 +137,10 @@ class Network(Backend):
         if self.card.prefilled:
             transform_for(operation)
 
-    def made(self, task: Task) -> Made:
+    def made(self, task: EngineTask) -> EngineResult:
         fit = self.fit(task.frame.height, task.frame.width)
         paint = self._translated if self.card.kind == "translation" else self._synthesised
-        return Made(paint(task, fit))
+        return EngineResult(paint(task, fit))
 
     def fit(self, height: int, width: int) -> Fit:
         """Return how a frame is made to fit the network.
@@ -164,11 +163,11 @@ class Network(Backend):
             )
         return fit
 
-    def _translated(self, task: Task, fit: Fit) -> Image:
+    def _translated(self, task: EngineTask, fit: Fit) -> Image:
         given = fit.image(task.frame.image)
         return _sharpened(task.frame.image, given, self._painted({"image": scaled(given)}, task, fit), fit)
 
-    def _synthesised(self, task: Task, fit: Fit) -> Image:
+    def _synthesised(self, task: EngineTask, fit: Fit) -> Image:
         labels = task.edited
         assert task.opacity is not None
         self._check_classes(labels, task)
@@ -184,7 +183,7 @@ class Network(Backend):
             made = _toned(task.frame.image, made, task.opacity, labels.ids)
         return self._without_strange(task, made)
 
-    def _in_context(self, inputs: dict[str, Floats], task: Task, fit: Fit) -> Image:
+    def _in_context(self, inputs: dict[str, Floats], task: EngineTask, fit: Fit) -> Image:
         """Return what the network paints that sees the image around the hole."""
         image = self._prefilled(task) if self.card.prefilled else task.frame.image
         given = fit.image(image)
@@ -193,7 +192,7 @@ class Network(Backend):
         # What it improves has detail of its own, which would be lost where a frame is made smaller for it.
         return _sharpened(image, given, painted, fit) if self.card.prefilled else fit.back(painted)
 
-    def _without_strange(self, task: Task, made: Image) -> Image:
+    def _without_strange(self, task: EngineTask, made: Image) -> Image:
         """Return an image in which classes that the network never saw, round what it painted, are as before.
 
         What is to be painted is of none of them; see `_check_classes`.
@@ -202,14 +201,14 @@ class Network(Backend):
         strange = self._strange(task.edited.classes)[task.edited.ids] & ~task.selection.mask
         return np.where(strange[..., None], task.frame.image, made) if strange.any() else made
 
-    def _instances(self, task: Task, fit: Fit) -> NDArray[np.int32] | None:
+    def _instances(self, task: EngineTask, fit: Fit) -> NDArray[np.int32] | None:
         """Return the numbers of the things that are left, as the network sees them."""
         assert task.selection is not None
         if task.frame.instances is None:
             return None
         return fit.ids(np.where(task.selection.mask, 0, task.frame.instances).astype(np.int32))
 
-    def _painted(self, inputs: dict[str, Floats], task: Task, fit: Fit) -> Image:
+    def _painted(self, inputs: dict[str, Floats], task: EngineTask, fit: Fit) -> Image:
         if self.card.noise:
             shape = (self.card.noise, *fit.padded)
             inputs["noise"] = task.rng.standard_normal(shape, np.float32)
@@ -226,11 +225,11 @@ class Network(Backend):
             raise NotApplicable(f"engine {self.name!r} gave an image with numbers that are not finite")
         return image_of(found[0])
 
-    def _prefilled(self, task: Task) -> Image:
+    def _prefilled(self, task: EngineTask) -> Image:
         """Return what the built-in transform makes of the frame."""
         return transform_for(task.operation).change(task.frame, task.rng).image
 
-    def _check_classes(self, labels: LabelMap, task: Task) -> None:
+    def _check_classes(self, labels: LabelMap, task: EngineTask) -> None:
         """Refuse to paint what the network never saw.
 
         Raises:
@@ -264,9 +263,9 @@ class Network(Backend):
 
 
 @lru_cache(maxsize=16)
-def _reopened(folder: Path, sha256: str, device: Device, threads: int) -> Network:
+def _reopened(folder: Path, sha256: str, device: Device, threads: int) -> NetworkBackend:
     """Return a network that came from another process; see that it is still the same."""
-    found = Network.open(folder, device, threads)
+    found = NetworkBackend.open(folder, device, threads)
     if found.sha256 != sha256:
         raise InputError(f"{folder / NETWORK} was changed while it was in use: run again")
     return found
@@ -310,7 +309,7 @@ def _bytes(levels: Floats) -> Image:
 
 @dataclass(frozen=True)
 class LearnedEngine(UserEngine):
-    """An engine whose images a learned network makes; its backend is a `Network`.
+    """An engine whose images a learned network makes; its backend is a `NetworkBackend`.
 
     Attributes:
         only_its_domain: Whether it is used only on frames of what it was trained for, where that is the
@@ -338,7 +337,7 @@ class LearnedEngine(UserEngine):
     @property
     def card(self) -> EngineCard:
         """What is known about it."""
-        assert isinstance(self.backend, Network)
+        assert isinstance(self.backend, NetworkBackend)
         return self.backend.card
 
     @classmethod
@@ -376,7 +375,7 @@ class LearnedEngine(UserEngine):
         Raises:
             InputError: There is no such engine, it is broken, or it does not do what it shall be used for.
         """
-        backend = Network.open(engine_folder(which, beside), device, threads)
+        backend = NetworkBackend.open(engine_folder(which, beside), device, threads)
         does = backend.card.operations(str(backend.folder / CARD))
         for one in supported or ():
             if not any(_within(one, other) for other in does):

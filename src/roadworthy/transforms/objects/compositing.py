@@ -1,4 +1,4 @@
-"""Putting a cut-out into a frame: in its light, as sharp as its surroundings, behind what stands before it.
+"""Putting cut-outs into a frame so that light, shadow, blur and grain fit; and the edit that adds one.
 
 Only the window of the thing and its shadow is looked at; everything outside it stays as it is, bit for bit.
 """
@@ -8,18 +8,31 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.ontology import ontology
-from roadworthy.transforms.notes import metadata_with
-from roadworthy.transforms.objects.edit import Edited
-from roadworthy.transforms.objects.placement import Place
-from roadworthy.transforms.objects.surroundings import Surroundings, Window
+from roadworthy.transforms.objects.gallery import CutOut, Gallery
+from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
+from roadworthy.transforms.objects.request import (
+    RELATIONS,
+    ROADSIDE,
+    SIDES,
+    Draws,
+    Edited,
+    ObjectEdit,
+    Request,
+    plan_of,
+)
+from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
 from roadworthy.transforms.perspective import GROUND
+from roadworthy.transforms.transform import Presets, choice, number, register, word
+from roadworthy.transforms.wording import metadata_with
 
 Image = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -60,7 +73,7 @@ class Haze:
         return math.exp(-self.density * distance)
 
 
-def composited(site: Surroundings, place: Place, rng: np.random.Generator) -> Edited:
+def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Generator) -> Edited:
     """Put a cut-out into a frame at a place: image, label map, instances, boxes and depth.
 
     Args:
@@ -84,7 +97,7 @@ def composited(site: Surroundings, place: Place, rng: np.random.Generator) -> Ed
     return Edited(frame.replace(image=image, metadata=metadata, **changes), region)
 
 
-def _sized(place: Place, look: Look, frame: Frame) -> tuple[Floats, Window]:
+def _sized(place: CutOutPlace, look: Look, frame: Frame) -> tuple[Floats, Window]:
     """Return the cut-out as large and as blurred as it is seen, and the window of the image that it is in.
 
     Colours are multiplied by alpha. Blur spreads it by a few pixels, as far as the image goes.
@@ -104,7 +117,7 @@ def _sized(place: Place, look: Look, frame: Frame) -> tuple[Floats, Window]:
     return patch[inside[1] - top : inside[3] - top, inside[0] - left : inside[2] - left], inside
 
 
-def _note(place: Place) -> dict[str, object]:
+def _note(place: CutOutPlace) -> dict[str, object]:
     """Return what was added: what, where and how far away."""
     return {
         "element": place.cut_out.element,
@@ -121,8 +134,8 @@ def _note(place: Place) -> dict[str, object]:
 def _draw_thing(
     image: Image,
     region: Mask,
-    site: Surroundings,
-    place: Place,
+    site: GroundSurroundings,
+    place: CutOutPlace,
     inside: Window,
     patch: Floats,
     cover: Floats,
@@ -156,7 +169,7 @@ def _lit(patch: Floats) -> Floats:
     return np.asarray(np.clip(bright, 0, 1) * np.clip(clear, 0, 1), np.float32)
 
 
-def _light(site: Surroundings, place: Place) -> tuple[Floats, Floats]:
+def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats]:
     """Return by what to multiply the colours of a cut-out, and what to add, so that they fit the scene."""
     haze = haze_of(site)
     clear = 1.0 if haze is None else haze.clear(place.distance)
@@ -182,7 +195,7 @@ def _is_night(frame: Frame) -> bool:
     return sum(cv2.mean(frame.image[: max(1, frame.height // 2)])[:3]) / 3 < 30
 
 
-def _draw_shadow(image: Image, region: Mask, site: Surroundings, place: Place) -> None:
+def _draw_shadow(image: Image, region: Mask, site: GroundSurroundings, place: CutOutPlace) -> None:
     """Darken the ground where a thing stands: little light from the sky reaches it there."""
     frame = site.frame
     scale = (place.window[3] - place.window[1]) / place.cut_out.height
@@ -279,7 +292,7 @@ _BLUR_CURVE = _blur_curve()
 
 
 @lru_cache(maxsize=2)
-def haze_of(site: Surroundings) -> Haze | None:
+def haze_of(site: GroundSurroundings) -> Haze | None:
     """Measure the haze of a frame that is known to be foggy, rainy or snowy; None where there is none.
 
     The road has one colour, so how its colour changes with the distance shows the haze before it.
@@ -314,7 +327,9 @@ def haze_of(site: Surroundings) -> Haze | None:
     return haze if explains else None
 
 
-def _new_truth(frame: Frame, place: Place, inside: Window, solid: Mask, shown: Mask) -> dict[str, object]:
+def _new_truth(
+    frame: Frame, place: CutOutPlace, inside: Window, solid: Mask, shown: Mask
+) -> dict[str, object]:
     """Return what is known about the frame now: the thing is there, and hides what is behind it."""
     left, top, right, bottom = inside
     window = (slice(top, bottom), slice(left, right))
@@ -340,7 +355,7 @@ def _new_truth(frame: Frame, place: Place, inside: Window, solid: Mask, shown: M
     return changes
 
 
-def _with_labels(labels: LabelMap, place: Place, inside: Window, shown: Mask) -> LabelMap:
+def _with_labels(labels: LabelMap, place: CutOutPlace, inside: Window, shown: Mask) -> LabelMap:
     left, top, right, bottom = place.window
     parts = place.cut_out.scaled_parts(bottom - top, right - left, place.mirrored)
     names = place.cut_out.part_names if parts is not None else (place.cut_out.element,)
@@ -360,7 +375,9 @@ def _with_labels(labels: LabelMap, place: Place, inside: Window, shown: Mask) ->
     return LabelMap(ids, classes)
 
 
-def _with_boxes(frame: Frame, place: Place, inside: Window, solid: Mask, shown: Mask, number: int) -> Boxes:
+def _with_boxes(
+    frame: Frame, place: CutOutPlace, inside: Window, solid: Mask, shown: Mask, number: int
+) -> Boxes:
     """Return the boxes with that of the new thing, and with what it hides of the others."""
     boxes = frame.boxes
     assert boxes is not None
@@ -438,3 +455,84 @@ def _hidden_by(
             rows, columns = np.flatnonzero(after.any(axis=1)), np.flatnonzero(after.any(axis=0))
             corners[index] = (x1 + columns[0], y1 + rows[0], x1 + columns[-1] + 1, y1 + rows[-1] + 1)
     return corners, occlusion, kept
+
+
+_LEAST_CONTRAST = (
+    32  # levels: a thing that differs less from what it hides can hardly be seen, as in the dark
+)
+
+
+@register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
+@dataclass(frozen=True, kw_only=True)
+class Add(ObjectEdit):
+    """A thing of an ontology element, cut out of another picture, stands in the frame.
+
+    - ``on`` the roadside, road, lane, sidewalk, crosswalk or terrain: with the whole foot on it. At the
+      roadside things stand beside the road, vehicles if they can on the side on which one drives;
+      bicyclists ride on the road's edge.
+    - ``in front of`` the ego-vehicle is ahead on our lane, ``beside`` it on the next.
+    - ``in front of``, ``behind`` and ``beside`` other things are meant as seen from the camera.
+    - ``closer`` and ``farther`` place what ``on`` would place, with the same seed, nearer or farther away;
+      with things as reference, nearer or farther away than the largest of them.
+
+    The same seed gives the same thing on the same side at any distance. What it is and where it
+    stands is noted in ``metadata["added"]``; the place is left out of it when the image moves later.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.transforms import make_transform
+        >>> frame = load("world:town", count=1)[0]
+        >>> changed = make_transform("add", element="pedestrian")(frame, 1)
+        >>> len(changed.boxes) - len(frame.boxes)
+        1
+    """
+
+    element: str = word("pedestrian", "What is added: words of the ontology, such as red car.")
+    relation: str = choice("on", "How it stands to the reference.", RELATIONS)
+    reference: str = word(
+        ROADSIDE, "A place (roadside, road, lane, sidewalk, crosswalk, terrain), ego-vehicle, or things."
+    )
+    side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
+    distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
+    gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")
+
+    presets: ClassVar[Presets] = {
+        "pedestrian": {"element": "pedestrian"},
+        "pedestrian-ahead": {"element": "pedestrian", "relation": "in front of", "reference": "ego-vehicle"},
+        "bicyclist": {"element": "bicyclist"},
+        "vehicle-ahead": {"element": "vehicle", "relation": "in front of", "reference": "ego-vehicle"},
+        "speed-limit-sign": {"element": "speed limit sign"},
+        "traffic-light": {"element": "traffic light"},
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for things in self._things.values():
+            plan_of(self._request(things[0][0].element))
+
+    @property
+    def _things(self) -> dict[str, tuple[Views, ...]]:
+        return _things(self.element, Gallery.opened(self.gallery))
+
+    def _request(self, element: str) -> Request:
+        return Request(element, self.relation, self.reference, self.side, self.distance)
+
+    def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
+        draws = Draws.of(rng)
+        by_element = self._things
+        element = list(by_element)[int(draws.thing * len(by_element))]
+        site = surroundings(frame)
+        place = find_place(site, by_element[element], self._request(element), draws)
+        edited = composited(site, place, rng)
+        if cv2.norm(frame.image, edited.frame.image, cv2.NORM_INF) < _LEAST_CONTRAST:
+            raise NotApplicable("what is added would not stand out from what is behind it")
+        return edited
+
+
+@lru_cache(maxsize=64)
+def _things(words: str, gallery: Gallery) -> dict[str, tuple[Views, ...]]:
+    """Return the things of a gallery that fit a description, by their elements, each with all its views."""
+    found: dict[str, dict[str, list[CutOut]]] = {}
+    for cut_out in gallery.select(words):
+        found.setdefault(cut_out.element, {}).setdefault(cut_out.thing, []).append(cut_out)
+    return {element: tuple(map(tuple, things.values())) for element, things in found.items()}

@@ -1,9 +1,11 @@
-"""Cut-outs: things that are seen whole, their pixels without a seam, and what those tell."""
+"""Objects cut out of labelled frames: which are seen whole, alone and clearly, and a gallery of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import cv2
@@ -11,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.transforms.objects.gallery import Facing
-from roadworthy.transforms.objects.surroundings import Surroundings, Window
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.ontology import ontology
+from roadworthy.transforms.objects.gallery import CutOut, Facing, Gallery, named_apart
+from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window
 from roadworthy.transforms.perspective import GROUND
 
 Mask = NDArray[np.bool_]
@@ -52,7 +57,7 @@ class Refusal(str):
 
 
 @dataclass(frozen=True)
-class Thing:
+class ClearObject:
     """A thing in a frame that is seen whole, alone and clearly."""
 
     element: str
@@ -63,7 +68,7 @@ class Thing:
     properties: Mapping[str, str] = field(default_factory=FrozenDict)
 
 
-def things_of(site: Surroundings, element: str, smallest: int) -> Iterator[Thing | Refusal]:
+def things_of(site: GroundSurroundings, element: str, smallest: int) -> Iterator[ClearObject | Refusal]:
     """Yield what a frame has of an element, or why it is not taken."""
     frame = site.frame
     boxes = frame.boxes
@@ -85,25 +90,25 @@ def things_of(site: Surroundings, element: str, smallest: int) -> Iterator[Thing
 
 
 def _found(
-    site: Surroundings,
+    site: GroundSurroundings,
     element: str,
     mask: Mask,
     smallest: int,
     properties: Mapping[str, str],
     *,
     single: bool,
-) -> Thing | Refusal:
+) -> ClearObject | Refusal:
     whole = _with_pole(site, mask) if element in POLED else mask
     left, top, width, height = cv2.boundingRect(whole.view(np.uint8))
     box = (left, top, left + width, top + height)
     window = (slice(top, box[3]), slice(left, box[2]))
     parts = mask[window] if element in POLED else None
-    thing = Thing(element, box, whole[window], parts, single, properties)
+    thing = ClearObject(element, box, whole[window], parts, single, properties)
     reason = _trouble(site, thing, smallest)
     return thing if reason is None else reason
 
 
-def _with_pole(site: Surroundings, mask: Mask) -> Mask:
+def _with_pole(site: GroundSurroundings, mask: Mask) -> Mask:
     """Return a sign or light with the pole below it."""
     left, top, width, height = cv2.boundingRect(mask.view(np.uint8))
     pole = site.is_any(("pole",))[site.labels.ids]
@@ -116,7 +121,7 @@ def _with_pole(site: Surroundings, mask: Mask) -> Mask:
     return np.asarray((components == own) & (column | mask))
 
 
-def _trouble(site: Surroundings, thing: Thing, smallest: int) -> Refusal | None:
+def _trouble(site: GroundSurroundings, thing: ClearObject, smallest: int) -> Refusal | None:
     """Return why a thing cannot be taken; None if it can."""
     left, top, right, bottom = thing.box
     height, width = bottom - top, right - left
@@ -149,7 +154,7 @@ def _hull(mask: Mask) -> float:
     return float(cv2.contourArea(cv2.convexHull(points)))
 
 
-def _several(thing: Thing) -> bool:
+def _several(thing: ClearObject) -> bool:
     """Return whether a thing is a row of parked cars, or two people side by side."""
     mask = thing.mask
     height = len(mask)
@@ -164,7 +169,7 @@ def _several(thing: Thing) -> bool:
     return False
 
 
-def _on_ground(site: Surroundings, thing: Thing) -> float:
+def _on_ground(site: GroundSurroundings, thing: ClearObject) -> float:
     """Return the share of a thing's lowest pixels that have ground below them."""
     left, _, right, bottom = thing.box
     foot = max(1, round(0.04 * len(thing.mask)))
@@ -174,7 +179,7 @@ def _on_ground(site: Surroundings, thing: Thing) -> float:
     return float(np.mean(ground[columns - left])) if len(columns) else 0.0
 
 
-def _crowded(site: Surroundings, thing: Thing) -> float:
+def _crowded(site: GroundSurroundings, thing: ClearObject) -> float:
     """Return the share of a thing's outline beside which there are other things."""
     left, top, right, bottom = (
         max(0, thing.box[0] - 3),
@@ -193,7 +198,7 @@ def _crowded(site: Surroundings, thing: Thing) -> float:
     return int(np.count_nonzero(others & ring)) / max(1, int(np.count_nonzero(ring)))
 
 
-def height_of(site: Surroundings, thing: Thing) -> float:
+def height_of(site: GroundSurroundings, thing: ClearObject) -> float:
     """Return how high a thing is, by its distance where that is known, else by where it stands."""
     _, top, _, bottom = thing.box
     if site.frame.depth is not None:
@@ -208,7 +213,7 @@ def height_of(site: Surroundings, thing: Thing) -> float:
 Image = NDArray[np.uint8]
 
 
-def cropped(image: Image, thing: Thing) -> tuple[Image, Mask, tuple[int, int]]:
+def cropped(image: Image, thing: ClearObject) -> tuple[Image, Mask, tuple[int, int]]:
     """Return a thing with some of its surroundings, its mask there, and where the mask's box begins."""
     left, top, right, bottom = thing.box
     margin = max(6, (bottom - top) // 8)
@@ -380,3 +385,154 @@ def _lamp(rgba: NDArray[np.uint8]) -> str:
         return ""
     name = _hue(float(np.median(hsv[..., 0][lit])))
     return {"red": "red", "orange": "yellow", "yellow": "yellow", "green": "green"}.get(name, "")
+
+
+_DARK = 45.0  # mean grey level of the ground: below it, colours are hardly known
+_FLAT = 7.0  # standard deviation of a thing's grey levels
+
+
+@dataclass
+class Harvest:
+    """What came out of a data set.
+
+    Attributes:
+        cut_outs: What was taken.
+        refused: How many things were not, by element and reason.
+        frames: How many frames were looked at.
+    """
+
+    cut_outs: list[CutOut] = field(default_factory=list)
+    refused: dict[str, Counter[str]] = field(default_factory=dict)
+    frames: int = 0
+
+    def gallery(self, name: str = "harvest") -> Gallery:
+        """Return it as a gallery."""
+        return Gallery(self.cut_outs, name)
+
+
+def harvest(
+    frames: Iterable[Frame],
+    elements: Sequence[str] = tuple(HARVESTED),
+    *,
+    smallest: int = 40,
+    most: int | None = None,
+    source: str = "",
+) -> Harvest:
+    """Cut things out of labelled frames.
+
+    Args:
+        frames: A data set, or some frames of one; those without a label map are refused.
+        elements: Words for what is wanted: "pedestrian", "vehicle", …
+        smallest: Least height of a cut-out in pixels.
+        most: How many of each element are enough; the largest of all are kept.
+        source: Where the frames come from, noted with each cut-out.
+
+    Raises:
+        InputError: An element cannot be harvested.
+    """
+    names = harvestable(elements)
+    result = Harvest(refused={name: Counter() for name in names})
+    taken: dict[str, CutOut] = {}
+    for frame in frames:
+        result.frames += 1
+        for name, found in harvest_frame(frame, names, smallest=smallest, source=source):
+            if isinstance(found, Refusal):
+                result.refused[name][str(found)] += 1
+            elif (new := named_apart(found, taken)) is None:
+                result.refused[name]["the same picture twice"] += 1
+            else:
+                result.cut_outs.append(new)
+    if most is not None:
+        _keep_largest(result, most)
+    return result
+
+
+def harvestable(elements: Sequence[str]) -> tuple[str, ...]:
+    """Return the elements that words stand for.
+
+    Raises:
+        InputError: One of them cannot be harvested.
+    """
+    names: list[str] = []
+    for word in elements:
+        below = [name for name in HARVESTED if ontology().is_a(name, ontology().resolve(word).name)]
+        if not below:
+            raise InputError(f"cannot harvest {word!r}: only {', '.join(HARVESTED)}")
+        names += below
+    return tuple(dict.fromkeys(names))
+
+
+def harvest_frame(
+    frame: Frame, elements: Sequence[str], *, smallest: int = 40, source: str = ""
+) -> Iterator[tuple[str, CutOut | Refusal]]:
+    """Yield each thing of a frame as a cut-out, or why it is none."""
+    if frame.labels is None:
+        yield from ((name, Refusal("the frame has no label map")) for name in elements)
+        return
+    site = GroundSurroundings(frame)
+    counts: Counter[str] = Counter()
+    for element in elements:
+        for thing in things_of(site, element, smallest):
+            counts[element] += 1
+            if isinstance(thing, Refusal):
+                yield element, thing
+                continue
+            name = re.sub(r"[^\w.-]+", "-", f"{element}-{frame.id}-{counts[element]}")
+            yield element, _taken(site, thing, name, f"{source}:{frame.id}" if source else frame.id)
+
+
+def _taken(site: GroundSurroundings, thing: ClearObject, name: str, source: str) -> CutOut | Refusal:
+    """Return the cut-out of a thing, if its pixels are good enough."""
+    metres = height_of(site, thing)
+    ambience = site.ground_color(thing.box, metres)
+    if sum(ambience) / 3 < _DARK:
+        return Refusal("too dark")
+    crop, mask, offset = cropped(site.frame.image, thing)
+    own = mask if thing.element in POLED else outlined(crop, mask)
+    if own is None:
+        return Refusal("unclear outline")
+    alpha = feathered(own)
+    colors = decontaminated(crop, alpha)
+    if thing.parts is not None:
+        colors, alpha = straightened(crop, colors, alpha, own, offset[0] + board_end(thing.parts))
+    rgba = np.dstack([colors, alpha])
+    left, top, width, height = cv2.boundingRect((alpha > 127).view(np.uint8))
+    rgba = np.ascontiguousarray(rgba[top : top + height, left : left + width])
+    grey = cv2.cvtColor(rgba, cv2.COLOR_RGBA2GRAY)[rgba[..., 3] > 127]
+    if grey.std() < _FLAT:
+        return Refusal("hardly any contrast")
+    parts: NDArray[np.uint8] | None = None
+    names: tuple[str, ...] = ()
+    if thing.parts is not None:
+        wide = np.zeros(mask.shape, np.uint8)
+        y, x = offset
+        wide[y : y + thing.parts.shape[0], x : x + thing.parts.shape[1]] = thing.parts
+        parts, names = wide[top : top + height, left : left + width], ("pole", thing.element)
+    middle = (thing.box[0] + thing.box[2] - site.frame.width) / 2
+    properties = dict(thing.properties) or properties_of(thing.element, rgba, ambience, metres)
+    return CutOut(
+        name,
+        thing.element,
+        height=metres * height / (thing.box[3] - thing.box[1]),
+        ambience=ambience,
+        properties=properties,
+        facing=facing_of(rgba) if thing.element == "vehicle" else "",
+        bearing=math.degrees(math.atan2(middle, site.view.focal)) if thing.element == "vehicle" else 0.0,
+        source=source,
+        pixels=rgba,
+        parts=parts,
+        part_names=names,
+    )
+
+
+def _keep_largest(result: Harvest, most: int) -> None:
+    """Leave the largest cut-outs of each element."""
+    counts: Counter[str] = Counter()
+    kept = set()
+    for one in sorted(result.cut_outs, key=lambda one: -one.shape[0]):
+        counts[one.element] += 1
+        if counts[one.element] <= most:
+            kept.add(one.name)
+        else:
+            result.refused[one.element]["more than asked for"] += 1
+    result.cut_outs = [one for one in result.cut_outs if one.name in kept]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.frames import Frame
-from roadworthy.transforms.objects.edit import Window, parts_of
 from roadworthy.transforms.objects.inpainting import base_of
+from roadworthy.transforms.objects.request import Window, parts_of
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.world.mesh import PAINTS
 

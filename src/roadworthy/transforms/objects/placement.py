@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
 from roadworthy.transforms.objects.gallery import BrokenCutOut, CutOut, Facing
-from roadworthy.transforms.objects.request import Draws, Plan, Request, plan_of
-from roadworthy.transforms.objects.surroundings import Standing, Surroundings, Window
+from roadworthy.transforms.objects.request import Draws, EditPlan, Request, plan_of
+from roadworthy.transforms.objects.surroundings import GroundSurroundings, StandingObject, Window
 
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int32]
@@ -43,7 +43,7 @@ _TRIES = 12  # places that are looked at for what hides them
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CutOutPlace:
     """Where a cut-out goes.
 
     Attributes:
@@ -63,7 +63,9 @@ class Place:
     side: Side
 
 
-def find_place(site: Surroundings, things: tuple[Views, ...], request: Request, draws: Draws) -> Place:
+def find_place(
+    site: GroundSurroundings, things: tuple[Views, ...], request: Request, draws: Draws
+) -> CutOutPlace:
     """Return which thing goes where.
 
     Args:
@@ -79,7 +81,7 @@ def find_place(site: Surroundings, things: tuple[Views, ...], request: Request, 
         raise NotApplicable(f"no road to place a {request.element} at")
     sharp = _sharp(things, site.frame.height)
     first = int(draws.thing * len(sharp))
-    return _Search(site, (*sharp[first:], *sharp[:first]), request, draws).place()
+    return _PlacementSearch(site, (*sharp[first:], *sharp[:first]), request, draws).place()
 
 
 @lru_cache(maxsize=64)
@@ -121,12 +123,14 @@ class _Spots(NamedTuple):
         return _Spots(self.row[chosen], self.low[chosen])
 
 
-class _Search:
+class _PlacementSearch:
     """Looks at all places in the rows of a frame at once."""
 
-    def __init__(self, site: Surroundings, things: tuple[Views, ...], request: Request, draws: Draws) -> None:
+    def __init__(
+        self, site: GroundSurroundings, things: tuple[Views, ...], request: Request, draws: Draws
+    ) -> None:
         self.site, self.things, self.request, self.draws = site, things, request, draws
-        self.plan: Plan = plan_of(request)
+        self.plan: EditPlan = plan_of(request)
         self.habit = request.habit
         self._parks = self.plan.zone == "roadside" and self.habit.parks
         # What is parked would hide people beside the road, for whom one drives slowly.
@@ -135,7 +139,7 @@ class _Search:
         self._least_visible = _PEEKING if self.plan.relation == "behind" else _VISIBLE
         self._smallest = max(_SMALLEST[0], _SMALLEST[1] * site.frame.height)
 
-    def _reference(self) -> Standing | None:
+    def _reference(self) -> StandingObject | None:
         """Return the thing that the place depends on: the largest of its kind."""
         if self.plan.reference is None:
             return None
@@ -144,12 +148,12 @@ class _Search:
             raise NotApplicable(f"every {self.plan.reference} in the frame is too small")
         return found[0]
 
-    def place(self) -> Place:
+    def place(self) -> CutOutPlace:
         """Return the place, on the preferred side or else on the other."""
         reasons: list[str] = []
         for side in self._sides():
             found = self._on_side(side)
-            if isinstance(found, Place):
+            if isinstance(found, CutOutPlace):
                 return found
             reasons.append(found)
         # Of several reasons, the one that came nearest to a place says most.
@@ -167,7 +171,7 @@ class _Search:
             first = self.site.traffic == "left"
         return ("left", "right") if first else ("right", "left")
 
-    def _on_side(self, side: Side) -> Place | str:
+    def _on_side(self, side: Side) -> CutOutPlace | str:
         """Return the place on a side, or why there is none."""
         oncoming = side != "ahead" and self.site.traffic not in ("", side)
         views = self._views("toward" if oncoming else "away")
@@ -364,7 +368,7 @@ class _Search:
 
     def _chosen(
         self, side: Side, views: Sequence[CutOut], spots: _Spots, middle: NDArray[np.intp]
-    ) -> Place | str:
+    ) -> CutOutPlace | str:
         """Return the best of the places, one for each row, as far away as is asked for."""
         distances = self.site.metres_away(spots.row, middle)
         # From near to far, each with what a place depends on.
@@ -398,7 +402,7 @@ class _Search:
         goal: float,
         least: float = 0.0,
         most: float = math.inf,
-    ) -> Place | str:
+    ) -> CutOutPlace | str:
         """Return the place nearest to a distance, between multiples of it, of which enough can be seen."""
         allowed = [one for one in found if least * goal <= one[0] <= most * goal]
         allowed.sort(key=lambda one: abs(math.log(one[0] / goal)))
@@ -413,7 +417,7 @@ class _Search:
                 reason = _HIDDEN
         return reason
 
-    def _at(self, side: Side, views: Sequence[CutOut], row: int, middle: int, distance: float) -> Place:
+    def _at(self, side: Side, views: Sequence[CutOut], row: int, middle: int, distance: float) -> CutOutPlace:
         """Return the place with the view, and the size, that a thing has there."""
         site = self.site
         centre, focal = site.frame.width / 2, site.view.focal
@@ -429,7 +433,7 @@ class _Search:
         low = middle - foot // 2
         left = low - before
         bottom = int(site.rows[row]) + 1
-        return Place(
+        return CutOutPlace(
             view,
             mirrored,
             (left, bottom - height, left + width, bottom),
@@ -438,7 +442,7 @@ class _Search:
             side if side == "ahead" else "right" if middle >= site.path[row] else "left",
         )
 
-    def _holds(self, place: Place) -> bool:
+    def _holds(self, place: CutOutPlace) -> bool:
         """Return whether a place still does with the very view and size that a thing has there."""
         frame = self.site.frame
         left, top, right, bottom = place.window
@@ -468,7 +472,7 @@ def _lanes(side: Side) -> float:
     return {"ahead": 0.0, "left": -_LANE, "right": _LANE}[side]
 
 
-def _visible_share(site: Surroundings, place: Place) -> float:
+def _visible_share(site: GroundSurroundings, place: CutOutPlace) -> float:
     """Return which share of a thing nothing hides."""
     left, top, right, bottom = place.window
     inside = (max(0, left), max(0, top), min(site.frame.width, right), bottom)

@@ -1,18 +1,25 @@
-"""What is asked for when a thing is to be placed, and what that means: which ground, near what, how far."""
+"""What an object edit is asked for, and the base of all object edits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame
 from roadworthy.ontology import Ontology, ontology
+from roadworthy.transforms.objects.gallery import BrokenCutOut
 from roadworthy.transforms.perspective import GROUND, ROAD
-from roadworthy.transforms.wording import Description, described
+from roadworthy.transforms.transform import Keeps, Transform
+from roadworthy.transforms.wording import ElementDescription, described
 
 Comparison = Literal["", "closer", "farther"]
 Zone = Literal["roadside", "lane", "area", "around"]
@@ -121,7 +128,7 @@ class Draws:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EditPlan:
     """What a request means.
 
     Attributes:
@@ -137,7 +144,7 @@ class Plan:
     zone: Zone
     ground: tuple[str, ...]
     compare: Comparison = ""
-    reference: Description | None = None
+    reference: ElementDescription | None = None
     relation: str = ""
     among: str = ""
 
@@ -154,7 +161,7 @@ def allowed_ground(request: Request) -> tuple[str, ...]:
     return plan_of(request).ground
 
 
-def plan_of(request: Request) -> Plan:
+def plan_of(request: Request) -> EditPlan:
     """Return what a request means.
 
     Raises:
@@ -164,13 +171,13 @@ def plan_of(request: Request) -> Plan:
 
 
 @lru_cache(maxsize=256)
-def _plan(request: Request, _in_use: Ontology) -> Plan:
+def _plan(request: Request, _in_use: Ontology) -> EditPlan:
     relation = request.relation
     compare: Comparison = ""
     if relation in ("closer", "farther"):
         compare, relation = ("closer" if relation == "closer" else "farther"), "on"
     on_road = request.habit.on_road
-    roadside = Plan("roadside", ROAD if request.habit.edge else _OFF_ROAD, compare)
+    roadside = EditPlan("roadside", ROAD if request.habit.edge else _OFF_ROAD, compare)
     word = " ".join(request.reference.lower().split())
     if word in _ROADSIDES:
         return roadside
@@ -181,29 +188,120 @@ def _plan(request: Request, _in_use: Ontology) -> Plan:
     if name in ("road", "lane") and relation == "beside":
         return roadside
     if name in ("road", "lane") and relation == "on":
-        return Plan("lane" if name == "lane" or on_road else "area", ROAD, compare)
+        return EditPlan("lane" if name == "lane" or on_road else "area", ROAD, compare)
     if name == "crosswalk" and relation == "on":
-        return Plan("area", ("crosswalk", "road"), compare, among="crosswalk")
+        return EditPlan("area", ("crosswalk", "road"), compare, among="crosswalk")
     if name in GROUND and relation == "on":
-        return Plan("area", (name,), compare)
+        return EditPlan("area", (name,), compare)
     if compare:
-        usual = Plan("lane", ROAD) if on_road else roadside
-        return Plan(usual.zone, usual.ground, compare, asked)
+        usual = EditPlan("lane", ROAD) if on_road else roadside
+        return EditPlan(usual.zone, usual.ground, compare, asked)
     standing = ontology().is_a(name, "object") or ontology().is_a(name, "traffic infrastructure")
     if relation != "on" and (standing or name in _REGIONS):
-        return Plan("around", ROAD if on_road else GROUND, "", asked, relation)
+        return EditPlan("around", ROAD if on_road else GROUND, "", asked, relation)
     raise InputError(
         f"add: nothing can be placed {relation} the {word}; "
         "say 'on' a road, lane, sidewalk, crosswalk or terrain, 'in front of', 'behind' or 'beside' things"
     )
 
 
-def _near_us(request: Request, relation: str, compare: Comparison, roadside: Plan) -> Plan:
+def _near_us(request: Request, relation: str, compare: Comparison, roadside: EditPlan) -> EditPlan:
     """Return what a place in relation to the vehicle that carries the camera means."""
     if compare:
-        return Plan("lane", ROAD, compare) if request.habit.on_road else roadside
+        return EditPlan("lane", ROAD, compare) if request.habit.on_road else roadside
     if relation in ("in front of", "beside"):
-        return Plan("lane", ROAD, relation=relation)
+        return EditPlan("lane", ROAD, relation=relation)
     raise InputError(
         f"add: what is {relation} the ego-vehicle is not in the image; say 'in front of' or 'beside'"
     )
+
+
+Mask = NDArray[np.bool_]
+Window = tuple[slice, slice]
+
+
+def box_window(corners: NDArray[np.floating]) -> Window:
+    """Return the rows and columns of the pixels that a box touches; a box may begin outside the image.
+
+    Example:
+        >>> box_window(np.array([-1.0, 2.2, 3.0, 2.8]))
+        (slice(2, 3, None), slice(0, 3, None))
+    """
+    left, top, right, bottom = corners.tolist()
+    return (
+        slice(max(0, math.floor(top)), max(0, math.ceil(bottom))),
+        slice(max(0, math.floor(left)), max(0, math.ceil(right))),
+    )
+
+
+def parts_of(mask: Mask, least: int = 1) -> Iterator[tuple[Window, Mask]]:
+    """Yield the window and the pixels in it of each connected part of a mask that has so many pixels.
+
+    Example:
+        >>> mask = np.array([[1, 1, 0, 0], [0, 0, 0, 1]], np.bool_)
+        >>> [(rows.start, columns.start, pixels.sum().item()) for (rows, columns), pixels in parts_of(mask)]
+        [(0, 0, 2), (1, 3, 1)]
+    """
+    # Looking only where the mask is: most of an image is not in it.
+    left, top, wide, high = cv2.boundingRect(mask.view(np.uint8))
+    if not wide:
+        return
+    inside = np.ascontiguousarray(mask[top : top + high, left : left + wide]).view(np.uint8)
+    count, parts, stats, _ = cv2.connectedComponentsWithStats(inside, connectivity=8)
+    for number in range(1, count):
+        x, y, across, down, area = stats[number].tolist()
+        if area >= least:
+            pixels: Mask = parts[y : y + down, x : x + across] == number
+            yield (
+                (slice(top + y, top + y + down), slice(left + x, left + x + across)),
+                pixels,
+            )
+
+
+class Edited(NamedTuple):
+    """A frame after an edit, and which pixels of its image the edit was free to change."""
+
+    frame: Frame
+    region: Mask
+
+
+class ObjectEdit(Transform):
+    """A transform that adds, removes or replaces things; outside its region it changes nothing."""
+
+    family = "objects"
+    keeps = Keeps.EDITED
+    needs = ("labels",)
+    random = True
+
+    @abstractmethod
+    def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
+        """Make the edit; see `Transform.change`."""
+
+    def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
+        return self._edited(frame, rng).frame
+
+    def _edited(self, frame: Frame, rng: np.random.Generator) -> Edited:
+        try:
+            return self.edit(frame, rng)
+        except BrokenCutOut as error:
+            # The draws of other frames may fall on cut-outs that are whole.
+            raise NotApplicable(str(error)) from error
+
+    def region(self, frame: Frame, rng: np.random.Generator | int = 0) -> Mask:
+        """Return which pixels of a frame's image the edit with this seed may change.
+
+        It follows from what is edited and from where things are put, not from the edited image.
+
+        Raises:
+            NotApplicable: The frame does not qualify.
+
+        Example:
+            >>> from roadworthy.datasets import load
+            >>> from roadworthy.transforms import make_transform
+            >>> frame = load("world:town", count=1)[0]
+            >>> change = make_transform("replace", element="building", by="tree")
+            >>> changed, region = change(frame, 7, measure=False), change.region(frame, 7)
+            >>> bool((changed.image[~region] == frame.image[~region]).all())
+            True
+        """
+        return self._edited(frame, np.random.default_rng(rng)).region

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.edit import Window, box_window, parts_of
 from roadworthy.transforms.objects.paint import lights_like, lines_like
-from roadworthy.transforms.wording import Description, described
+from roadworthy.transforms.objects.request import Window, box_window, parts_of
+from roadworthy.transforms.wording import ElementDescription, described
 
 Mask = NDArray[np.bool_]
 
@@ -24,7 +24,7 @@ _SPECK = 0.0006  # of the image; so small a piece of sky in a wall is a fault of
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class ObjectSelection:
     """What a description means in one frame.
 
     Attributes:
@@ -33,13 +33,13 @@ class Selection:
         boxes: The numbers of its boxes; none where the frame has none.
     """
 
-    what: Description
+    what: ElementDescription
     mask: Mask
     boxes: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Thing:
+class SelectedObject:
     """One of the things that are selected.
 
     Attributes:
@@ -59,7 +59,7 @@ class Thing:
     hidden: bool = False
 
 
-def check_element(owner: str, words: str, *, never: tuple[str, ...] = ()) -> Description:
+def check_element(owner: str, words: str, *, never: tuple[str, ...] = ()) -> ElementDescription:
     """Return what words describe, if it is something that label maps show.
 
     Args:
@@ -86,7 +86,7 @@ def check_element(owner: str, words: str, *, never: tuple[str, ...] = ()) -> Des
     return what
 
 
-def select(frame: Frame, what: Description, least_share: float) -> Selection:
+def select(frame: Frame, what: ElementDescription, least_share: float) -> ObjectSelection:
     """Return what a description means in a frame.
 
     Raises:
@@ -110,7 +110,7 @@ def select(frame: Frame, what: Description, least_share: float) -> Selection:
         raise NotApplicable(
             f"what there is of {str(what)!r} covers less than {least_share:.3%} of the image: too small"
         )
-    return Selection(what, mask, chosen)
+    return ObjectSelection(what, mask, chosen)
 
 
 def _scraps(labels: LabelMap, mask: Mask) -> Mask:
@@ -148,7 +148,7 @@ def _posts(poles: Mask, mask: Mask) -> Mask:
     return found
 
 
-def things_of(frame: Frame, chosen: Selection) -> Iterator[Thing]:
+def things_of(frame: Frame, chosen: ObjectSelection) -> Iterator[SelectedObject]:
     """Yield the things that are selected: those with boxes, then the connected parts of what has none.
 
     Touching ones that no box tells apart are one. Nothing is yielded where there are boxes, but no pixels
@@ -173,7 +173,7 @@ def things_of(frame: Frame, chosen: Selection) -> Iterator[Thing]:
         post = not (own[window] & pixels).any()
         if not post and (exact or not _is_rest(owner, areas, window, pixels)):
             foot = _foot(posts, window)
-            yield Thing(chosen.what.element, chosen.what.properties, window, pixels, foot)
+            yield SelectedObject(chosen.what.element, chosen.what.properties, window, pixels, foot)
 
 
 def _is_rest(owner: NDArray[np.int32], areas: list[int], window: Window, pixels: Mask) -> bool:
@@ -185,7 +185,7 @@ def _is_rest(owner: NDArray[np.int32], areas: list[int], window: Window, pixels:
     return any(area < _REST * areas[number] for number in near[near >= 0].tolist())
 
 
-def _boxed_things(frame: Frame, chosen: Selection, posts: Mask) -> Iterator[Thing]:
+def _boxed_things(frame: Frame, chosen: ObjectSelection, posts: Mask) -> Iterator[SelectedObject]:
     boxes = frame.boxes
     if boxes is None:
         return
@@ -197,7 +197,7 @@ def _boxed_things(frame: Frame, chosen: Selection, posts: Mask) -> Iterator[Thin
         window = (slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1))
         occlusion = 0.0 if boxes.occlusion is None else float(np.nan_to_num(boxes.occlusion[index]))
         element, facts = boxes.classes[index], boxes.attributes[index]
-        yield Thing(element, facts, window, mine[window], _foot(posts, window), occlusion > 0.1)
+        yield SelectedObject(element, facts, window, mine[window], _foot(posts, window), occlusion > 0.1)
 
 
 def _foot(posts: Mask, window: Window) -> int:
@@ -207,7 +207,7 @@ def _foot(posts: Mask, window: Window) -> int:
     return foot + int(post[-1]) + 1 if len(post) and post[0] <= 2 else foot
 
 
-def known_things(frame: Frame, chosen: Selection) -> list[Thing]:
+def known_things(frame: Frame, chosen: ObjectSelection) -> list[SelectedObject]:
     """Return the things that are selected.
 
     Raises:
@@ -219,7 +219,7 @@ def known_things(frame: Frame, chosen: Selection) -> list[Thing]:
     return found
 
 
-def _absent(what: Description) -> NotApplicable:
+def _absent(what: ElementDescription) -> NotApplicable:
     return NotApplicable(f"there is no {what} in the frame")
 
 
@@ -232,7 +232,7 @@ def _boxes_of(frame: Frame, element: str) -> NDArray[np.intp]:
 
 
 def _with_properties(
-    frame: Frame, what: Description, mask: Mask, boxes: NDArray[np.intp]
+    frame: Frame, what: ElementDescription, mask: Mask, boxes: NDArray[np.intp]
 ) -> tuple[Mask, NDArray[np.intp]]:
     """Return those of the pixels and boxes of an element that have the properties asked for."""
     assert frame.labels is not None

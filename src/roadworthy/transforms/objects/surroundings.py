@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import Ontology, ontology
-from roadworthy.transforms.objects.selection import Thing, select, things_of
+from roadworthy.transforms.objects.selection import SelectedObject, select, things_of
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
-from roadworthy.transforms.wording import Description
+from roadworthy.transforms.wording import ElementDescription
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
@@ -32,12 +32,12 @@ _NEAREST, _FARTHEST = 3.0, 80.0  # metres
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingObject:
     """A thing that is in the frame already: its box down to its foot, its distance, and its pixels."""
 
     box: Window
     distance: float
-    thing: Thing
+    thing: SelectedObject
 
     @property
     def pixels(self) -> Mask:
@@ -45,7 +45,7 @@ class Standing:
         return self.thing.pixels
 
 
-class Surroundings:
+class GroundSurroundings:
     """What is known about the ground of a frame, on the rows in which a thing may stand, from near to far.
 
     A thing that stands in row r has its lowest pixel there.
@@ -99,7 +99,7 @@ class Surroundings:
         """Where the rows show road."""
         return self.is_any(ROAD)[self._ids]
 
-    def occupied(self, apart_from: Standing | None = None) -> NDArray[np.int32]:
+    def occupied(self, apart_from: StandingObject | None = None) -> NDArray[np.int32]:
         """Return the integral image of the pixels that show things which nothing may be put over."""
         if apart_from is None:
             return self._all_occupied
@@ -184,7 +184,7 @@ class Surroundings:
         share = self._course[1]
         return "right" if share > 0.55 else "left" if share < 0.45 else ""
 
-    def standing(self, asked: Description) -> list[Standing]:
+    def standing(self, asked: ElementDescription) -> list[StandingObject]:
         """Return the things of a description that are in the frame, the largest first.
 
         Raises:
@@ -194,7 +194,7 @@ class Surroundings:
         things = [self._standing(thing) for thing in found if min(thing.pixels.shape) >= 2]
         return sorted(things, key=lambda one: -one.pixels.size)
 
-    def _standing(self, thing: Thing) -> Standing:
+    def _standing(self, thing: SelectedObject) -> StandingObject:
         rows, columns = thing.window
         distance = self.view.distance(thing.foot)
         if self.frame.depth is not None:
@@ -202,7 +202,7 @@ class Surroundings:
             depth = depth[np.isfinite(depth)]
             if len(depth):
                 distance = float(np.percentile(depth, 5))
-        return Standing((columns.start, rows.start, columns.stop, thing.foot), distance, thing)
+        return StandingObject((columns.start, rows.start, columns.stop, thing.foot), distance, thing)
 
     def ground_color(self, window: Window, metres: float) -> tuple[float, float, float]:
         """Return the mean colour of the road beside the foot of a thing, or of whatever ground there is.
@@ -248,9 +248,9 @@ class Surroundings:
 
 
 @lru_cache(maxsize=2)
-def surroundings(frame: Frame) -> Surroundings:
+def surroundings(frame: Frame) -> GroundSurroundings:
     """Return the surroundings that a frame offers; they are kept for the next thing in the same frame."""
-    return Surroundings(frame)
+    return GroundSurroundings(frame)
 
 
 @lru_cache(maxsize=64)

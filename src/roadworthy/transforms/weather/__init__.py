@@ -7,8 +7,7 @@ the depth of a frame where it has them; where it has none they estimate, and say
 
 from roadworthy.transforms.weather.fog import Cloudy, Fog
 from roadworthy.transforms.weather.night import Dusk, Night
-from roadworthy.transforms.weather.rain import Rain
-from roadworthy.transforms.weather.snow import Snow
+from roadworthy.transforms.weather.precipitation import Rain, Snow
 from roadworthy.transforms.weather.sun import Shadow, SunGlare
 from roadworthy.transforms.weather.winter import Winter
 

@@ -14,8 +14,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.transforms.transform import Presets, Transform, number
-from roadworthy.transforms.weather._pixels import Image
-from roadworthy.transforms.weather._scene import Surroundings, surroundings
+from roadworthy.transforms.weather._scene import Image, WeatherScene, surroundings
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
@@ -31,7 +30,7 @@ def known(frame: Frame, fact: str) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Condition(Transform):
+class WeatherTransform(Transform):
     """Weather, light or a season that comes over a scene; labels stay true.
 
     Class attributes:
@@ -65,7 +64,7 @@ class Condition(Transform):
     least_change: ClassVar[float] = 0.0
 
     @abstractmethod
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         """Return the image under these conditions."""
 
     def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
@@ -94,7 +93,7 @@ class Condition(Transform):
         """Return a changed image, as :meth:`Transform.on_image` does; one that hardly changes is no error."""
         if image.ndim != 3 or self.is_identity:
             return super().on_image(image, rng)
-        return self.drawn(Surroundings(Frame("image", image)), np.random.default_rng(rng))
+        return self.drawn(WeatherScene(Frame("image", image)), np.random.default_rng(rng))
 
     @property
     def severity(self) -> float:

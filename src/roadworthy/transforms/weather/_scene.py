@@ -1,4 +1,4 @@
-"""Where the sky is: found in an image about which nothing is known, and to the pixel between leaves."""
+"""What is known or estimated about a frame before weather comes over it, and noise that lies in the scene."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import cv2
 import numpy as np
@@ -16,16 +16,115 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
-from roadworthy.transforms.weather._pixels import (
-    Image,
-    Map,
-    Mask,
-    above,
-    percentile,
-    resized,
-    thinned,
-    widened,
-)
+from roadworthy.world.sky import fractal_noise
+
+Image = NDArray[np.uint8]
+Mask = NDArray[np.uint8]  # 0 no … 255 yes
+Map = NDArray[np.float32]
+Colour = tuple[float, float, float]
+
+
+def resized(field: NDArray[Any], width: int, height: int) -> NDArray[Any]:
+    """Return a smooth field enlarged or shrunk to a size."""
+    if field.shape[:2] == (height, width):
+        return field
+    return np.asarray(cv2.resize(field, (width, height), interpolation=cv2.INTER_LINEAR))
+
+
+def thinned(values: NDArray[Any], width: int, height: int) -> NDArray[Any]:
+    """Return some values of a map, those nearest to the centres of larger pixels, so that none is mixed."""
+    return np.asarray(cv2.resize(values, (width, height), interpolation=cv2.INTER_NEAREST_EXACT))
+
+
+def widened(mask: Mask, reach: int) -> Mask:
+    """Return a mask that reaches so many pixels farther; with a negative number, less far."""
+    size = 2 * abs(reach) + 1
+    change = cv2.dilate if reach > 0 else cv2.erode
+    return np.asarray(change(mask, np.ones((size, size), np.uint8)), np.uint8)
+
+
+def above(mask: Mask, level: float) -> Mask:
+    """Return where a mask exceeds a level: 255 there and 0 elsewhere."""
+    return np.asarray(cv2.threshold(mask, level, 255, cv2.THRESH_BINARY)[1], np.uint8)
+
+
+def percentile(values: Mask, share: float, where: Mask | None = None) -> float | None:
+    """Return the value that a share of all values, or of those in a mask, does not exceed; None of none."""
+    counts = np.cumsum(cv2.calcHist([values], [0], where, [256], [0, 256]).ravel())
+    return float(np.searchsorted(counts, share * counts[-1])) if counts[-1] else None
+
+
+def shaded(colour: Colour, light: float) -> Colour:
+    """Return a colour in more or less light."""
+    red, green, blue = colour
+    return red * light, green * light, blue * light
+
+
+def spread(mask: Mask) -> Image:
+    """Return a mask as an image with three equal channels."""
+    return np.asarray(cv2.cvtColor(mask, cv2.COLOR_GRAY2RGB), np.uint8)
+
+
+def veiled(image: Image, seen: Mask, colour: Colour) -> Image:
+    """Return the image behind a veil of one colour: as much of it as `seen` says, the rest is the veil."""
+    result = spread(seen)
+    cv2.multiply(image, result, scale=1 / 255, dst=result)
+    return np.asarray(cv2.add(result, _veil(seen, colour), dst=result), np.uint8)
+
+
+def _veil(seen: Mask, colour: Colour) -> Image:
+    planes = [cv2.convertScaleAbs(seen, alpha=-channel / 255, beta=channel) for channel in colour]
+    return np.asarray(cv2.merge(planes), np.uint8)
+
+
+def blended(one: Image, other: Image, share: Mask) -> Image:
+    """Return one image or mask with a share of another one in each pixel."""
+    there = share if one.ndim == 2 else spread(share)
+    result = cv2.multiply(other, there, scale=1 / 255)
+    rest = cv2.bitwise_not(there)
+    cv2.multiply(one, rest, scale=1 / 255, dst=rest)
+    return np.asarray(cv2.add(result, rest, dst=result), np.uint8)
+
+
+def covered(
+    image: Image, cover: Image, share: Mask, *, darker: Mask | None = None, seen: Mask | None, air: Colour
+) -> Image:
+    """Return the image with a share of another one, in haze: first `blended` and then `veiled`, but faster.
+
+    Args:
+        image: RGB.
+        cover: Another image, of any size.
+        share: How much of it is seen in each pixel.
+        darker: What is left of the brightness of the image itself; all of it when left out.
+        seen: How much of both comes through the haze; None is all of it.
+        air: The colour of the haze.
+    """
+    height, width = image.shape[:2]
+    kept = np.asarray(cv2.bitwise_not(share), np.uint8)
+    for factor in (darker, seen):
+        if factor is not None:
+            cv2.multiply(kept, factor, scale=1 / 255, dst=kept)
+    result = spread(kept)
+    cv2.multiply(image, result, scale=1 / 255, dst=result)
+    there = spread(share if seen is None else np.asarray(cv2.multiply(share, seen, scale=1 / 255), np.uint8))
+    cv2.multiply(resized(cover, width, height), there, scale=1 / 255, dst=there)
+    cv2.add(result, there, dst=result)
+    return result if seen is None else np.asarray(cv2.add(result, _veil(seen, air), dst=result), np.uint8)
+
+
+def greyed(image: Image, amount: float) -> Image:
+    """Return the image with less colour: at amount 1 it is grey."""
+    if amount <= 0:
+        return image
+    grey = spread(np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8))
+    return np.asarray(cv2.addWeighted(image, 1 - amount, grey, amount, 0, dst=grey), np.uint8)
+
+
+def lit(image: Image, light: Map) -> Image:
+    """Return the image multiplied by light: a smooth field with three channels, of any size."""
+    height, width = image.shape[:2]
+    return np.asarray(cv2.multiply(image, resized(light, width, height), dtype=cv2.CV_8U), np.uint8)
+
 
 _FLAT = 16  # grey levels between neighbours in a thumbnail: more is no sky
 _LEAST = 0.004  # of the image
@@ -145,12 +244,12 @@ _USUAL_ROAD = 105.0  # grey level of asphalt by day
 
 
 @lru_cache(maxsize=2)
-def surroundings(frame: Frame) -> Surroundings:
+def surroundings(frame: Frame) -> WeatherScene:
     """Return what is known about a frame; one frame is changed in many ways one after another."""
-    return Surroundings(frame)
+    return WeatherScene(frame)
 
 
-class Surroundings:
+class WeatherScene:
     """What is known or estimated about a frame, each fact worked out when it is first asked for.
 
     A thumbnail is the image made smaller by a whole number, to about 320 pixels across. What is smooth is
@@ -361,3 +460,63 @@ def _evened(distance: Map, where: NDArray[np.bool_]) -> Map:
     share = where.astype(np.float32)
     total = cv2.blur(share / distance, (wide, 3))
     return np.asarray(cv2.blur(share, (wide, 3)) / np.maximum(total, np.float32(1e-6)), np.float32)
+
+
+_TILE = 512  # pixels; a power of two, so that wrapping is one bit operation
+_LUMP = 128  # pixels across the largest lumps of the tile
+
+
+@lru_cache(maxsize=1)
+def _clouds() -> Map:
+    """Return soft noise from 0 to 1 that repeats in both directions, the same for everybody."""
+    tile = fractal_noise(np.random.default_rng(7), _TILE, _TILE, _LUMP, 6)
+    return np.asarray(np.clip(tile - tile.mean() + 0.5, 0, 1), np.float32)
+
+
+def cloud_noise(rng: np.random.Generator, width: int, height: int, lump: float) -> Map:
+    """Return soft noise from 0 to 1 whose largest lumps are about so many pixels across."""
+    scale = _LUMP / max(lump, 1.0)
+    down, across = (max(2, min(_TILE, round(size * scale))) for size in (height, width))
+    top, left = (int(v) for v in rng.integers(0, _TILE, 2))
+    tile = np.take(_clouds(), np.arange(top, top + down), axis=0, mode="wrap")
+    tile = np.take(tile, np.arange(left, left + across), axis=1, mode="wrap")
+    return np.asarray(resized(tile, width, height), np.float32)
+
+
+def ground_noise(scene: WeatherScene, rng: np.random.Generator, lump: float = 11.0) -> Map:
+    """Return soft noise from 0 to 1 that lies on the ground, in a thumbnail; lumps are in metres."""
+    width, height = scene.small
+    top, left = (float(v) for v in rng.uniform(0, _TILE, 2))
+    view = scene.small_view
+    ahead = np.minimum(view.distances(height), np.float32(300))
+    aside = (np.arange(width, dtype=np.float32) + np.float32(0.5 - width / 2)) / np.float32(view.focal)
+    texels = np.float32(_LUMP / lump)
+    row = (np.float32(top) + ahead * texels).astype(np.intp) & (_TILE - 1)
+    column = (np.float32(left) + ahead[:, None] * (aside * texels)).astype(np.intp) & (_TILE - 1)
+    noise = np.take(_clouds().ravel(), row[:, None] * _TILE + column) - np.float32(0.5)
+    # Farther away lumps are smaller than pixels, and a few of them would stand for all.
+    noise *= np.minimum(np.float32(4 * lump) / ahead, 1)[:, None]
+    return np.asarray(noise + np.float32(0.5), np.float32)
+
+
+@lru_cache(maxsize=1)
+def _grain() -> Image:
+    """Return camera noise of 32 levels about 128, coarser in colour than in brightness, twice each way."""
+    rng = np.random.default_rng(17)
+    bright = rng.normal(0, 24, (_TILE, _TILE, 1))
+    colour = np.asarray(cv2.blur(rng.normal(0, 48, (_TILE, _TILE, 3)), (3, 3)))
+    return np.tile(np.asarray(np.clip(np.rint(128 + bright + colour), 0, 255), np.uint8), (2, 2, 1))
+
+
+def noisy(image: Image, rng: np.random.Generator, deviation: float) -> Image:
+    """Return the image with camera noise of a standard deviation, in grey levels."""
+    top, left = (int(v) for v in rng.integers(0, _TILE, 2))
+    if deviation <= 0:
+        return image
+    height, width = image.shape[:2]
+    grain = _grain()[top : top + min(height, _TILE), left : left + min(width, _TILE)]
+    if height > _TILE or width > _TILE:
+        down, across = (size - min(size, _TILE) for size in (height, width))
+        grain = np.asarray(cv2.copyMakeBorder(grain, 0, down, 0, across, cv2.BORDER_WRAP), np.uint8)
+    weight = deviation / 32
+    return np.asarray(cv2.addWeighted(image, 1, grain, weight, -128 * weight), np.uint8)

@@ -8,22 +8,8 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
+from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import known
-from roadworthy.transforms.weather._noise import cloud_noise
-from roadworthy.transforms.weather._pixels import (
-    Colour,
-    Image,
-    Map,
-    Mask,
-    above,
-    blended,
-    greyed,
-    percentile,
-    resized,
-    shaded,
-    thinned,
-)
-from roadworthy.transforms.weather._scene import Surroundings
 
 _WITHOUT_SUN = (0.747, 0.761, 0.784)  # of the light on open ground is left when clouds hide the sun
 _UNKNOWN_SUN = 0.7  # how sunny an image of high contrast is taken to be when the metadata do not say
@@ -31,12 +17,12 @@ _BRIGHTEST_LIFT = 2.4  # factor
 _SHADE = (1.14, 1.0, 0.78)  # shadows are blue: how much of each channel they lack, in logarithms
 _LESS_COLOUR = 0.12
 _UPRIGHT_LEVEL = 150.0  # grey level up to which upright things are lifted
-_WHITE: Colour = (1.0, 1.0, 1.0)
+_WHITE: _scene.Colour = (1.0, 1.0, 1.0)
 _BYTES = np.maximum(np.arange(256, dtype=np.float64), 1)
 _STEPS = 140.0  # of a byte for each unit of a logarithm; the brightest lift is below 127 of them
 
 
-def sunshine(scene: Surroundings) -> float:
+def sunshine(scene: _scene.WeatherScene) -> float:
     """Return how sunny the image is thought to be, from 0 to 1."""
     weather, time = known(scene.frame, "weather"), known(scene.frame, "time")
     if time == "night" or weather in ("cloudy", "rainy", "snowy", "foggy"):
@@ -44,11 +30,11 @@ def sunshine(scene: Surroundings) -> float:
     if weather == "sunny":
         return 1.0
     # Where light comes from all sides, nothing is very dark beside what is bright.
-    dark, bright = (percentile(scene.small_grey, share) or 0.0 for share in (0.05, 0.95))
+    dark, bright = (_scene.percentile(scene.small_grey, share) or 0.0 for share in (0.05, 0.95))
     return _UNKNOWN_SUN * float(np.clip((bright - dark - 50) / 80, 0, 1))
 
 
-def overcast(scene: Surroundings, amount: float, gloom: float = 1.0) -> Image:
+def overcast(scene: _scene.WeatherScene, amount: float, gloom: float = 1.0) -> _scene.Image:
     """Return the image in the light of an overcast sky: no sun, soft shadows, less colour.
 
     Args:
@@ -61,12 +47,16 @@ def overcast(scene: Surroundings, amount: float, gloom: float = 1.0) -> Image:
     # What was gloomy before gets little gloomier.
     gloom = 1 - (1 - gloom) * (0.3 + 0.7 * sunny)
     red, green, blue = ((1 - sun * (1 - left)) * gloom for left in _WITHOUT_SUN)
-    return greyed(without_shadows(scene, sun, light=(red, green, blue)), _LESS_COLOUR * amount)
+    return _scene.greyed(without_shadows(scene, sun, light=(red, green, blue)), _LESS_COLOUR * amount)
 
 
 def without_shadows(
-    scene: Surroundings, amount: float, *, light: Colour = _WHITE, upright: Colour = _WHITE
-) -> Image:
+    scene: _scene.WeatherScene,
+    amount: float,
+    *,
+    light: _scene.Colour = _WHITE,
+    upright: _scene.Colour = _WHITE,
+) -> _scene.Image:
     """Return the image with what lies in the shade lifted, because light no longer comes from the sun above.
 
     Each kind of ground is about equally bright all over, so what is darker than most of it is in the shade,
@@ -81,7 +71,7 @@ def without_shadows(
     """
     # One byte says how much a pixel is lifted: 0 to 127 for the ground, from 128 on for what stands upright.
     lifts = np.zeros((scene.height, scene.width), np.uint8)
-    tints: Colour | None = None
+    tints: _scene.Colour | None = None
     if amount > 0:
         soft = cv2.blur(scene.grey, (5, 5))
         for ground, lift in _grounds(scene):
@@ -103,10 +93,10 @@ def without_shadows(
     return np.asarray(cv2.multiply(scene.frame.image, cv2.merge(planes), scale=most / 255), np.uint8)
 
 
-def _grounds(scene: Surroundings) -> Iterator[tuple[Mask, float]]:
+def _grounds(scene: _scene.WeatherScene) -> Iterator[tuple[_scene.Mask, float]]:
     """Yield where each kind of ground is, and how far shadows on it are lifted."""
     if scene.frame.labels is None:
-        yield above(scene.road, 127), 0.5
+        yield _scene.above(scene.road, 127), 0.5
         return
     for classes, lift in ((("road", "lane"), 0.95), (("sidewalk",), 0.8), (("terrain",), 0.4)):
         mask = scene.mask(*classes)
@@ -114,12 +104,12 @@ def _grounds(scene: Surroundings) -> Iterator[tuple[Mask, float]]:
         yield mask, lift
 
 
-def _things(scene: Surroundings) -> Iterator[tuple[Mask, float]]:
+def _things(scene: _scene.WeatherScene) -> Iterator[tuple[_scene.Mask, float]]:
     """Yield where things stand upright, and how far they are lifted; trees are dark in any light."""
     if scene.frame.labels is None:
         # Neither edge has to be sharp, for the factors on both sides differ little.
         sky = cv2.resize(scene.small_sky, scene.frame.size, interpolation=cv2.INTER_NEAREST)
-        yield np.asarray(cv2.bitwise_not(cv2.max(above(scene.road, 127), sky)), np.uint8), 0.3
+        yield np.asarray(cv2.bitwise_not(cv2.max(_scene.above(scene.road, 127), sky)), np.uint8), 0.3
         return
     built = ("building", "dynamic object", "pole", "traffic sign", "traffic light")
     for classes, lift in ((built, 0.6), (("tree",), 0.0)):
@@ -128,17 +118,18 @@ def _things(scene: Surroundings) -> Iterator[tuple[Mask, float]]:
         yield mask, lift
 
 
-def _sunlit(scene: Surroundings, ground: Mask) -> tuple[float, Colour | None] | None:
+def _sunlit(scene: _scene.WeatherScene, ground: _scene.Mask) -> tuple[float, _scene.Colour | None] | None:
     """Return how bright some ground is in the sun, and how much of each channel its shade, if any, lacks."""
-    small = thinned(ground, *scene.small)
+    small = _scene.thinned(ground, *scene.small)
     pixels = cv2.countNonZero(small)
-    level = percentile(scene.small_grey, 0.7, small)
+    level = _scene.percentile(scene.small_grey, 0.7, small)
     if level is None or pixels < 16 or level < 1:
         return None
     grey = scene.small_grey
-    lit_part = cv2.bitwise_and(small, above(grey, 0.9 * level))
+    lit_part = cv2.bitwise_and(small, _scene.above(grey, 0.9 * level))
     shade = cv2.bitwise_and(
-        cv2.bitwise_and(small, above(grey, 0.25 * level)), cv2.bitwise_not(above(grey, 0.7 * level))
+        cv2.bitwise_and(small, _scene.above(grey, 0.25 * level)),
+        cv2.bitwise_not(_scene.above(grey, 0.7 * level)),
     )
     if cv2.countNonZero(shade) < 0.02 * pixels:
         return level, None
@@ -165,30 +156,30 @@ class SkyLook:
         glow: What the sun below the horizon adds where it is, to one side that is drawn by lot.
     """
 
-    zenith: Colour
-    horizon: Colour
-    cloud: Colour
-    shade: Colour
+    zenith: _scene.Colour
+    horizon: _scene.Colour
+    cloud: _scene.Colour
+    shade: _scene.Colour
     cover: float = 1.0
     contrast: float = 0.5
-    glow: Colour | None = None
+    glow: _scene.Colour | None = None
 
     def dimmed(self, light: float, contrast: float | None = None) -> SkyLook:
         """Return the same sky in less light, and with another contrast if given."""
         return replace(
             self,
-            zenith=shaded(self.zenith, light),
-            horizon=shaded(self.horizon, light),
-            cloud=shaded(self.cloud, light),
-            shade=shaded(self.shade, light),
+            zenith=_scene.shaded(self.zenith, light),
+            horizon=_scene.shaded(self.horizon, light),
+            cloud=_scene.shaded(self.cloud, light),
+            shade=_scene.shaded(self.shade, light),
             contrast=self.contrast if contrast is None else contrast,
-            glow=None if self.glow is None else shaded(self.glow, light),
+            glow=None if self.glow is None else _scene.shaded(self.glow, light),
         )
 
-    def behind(self, veil: Colour, share: float) -> SkyLook:
+    def behind(self, veil: _scene.Colour, share: float) -> SkyLook:
         """Return the same sky with a veil of one colour before it."""
 
-        def seen(colour: Colour) -> Colour:
+        def seen(colour: _scene.Colour) -> _scene.Colour:
             red, green, blue = (
                 one * (1 - share) + other * share for one, other in zip(colour, veil, strict=True)
             )
@@ -202,7 +193,7 @@ class SkyLook:
             shade=seen(self.shade),
         )
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
         """Return the sky for the whole picture, as small as the scene's thumbnail."""
         # A sky has nothing fine in it.
         width, height = (max(2, size // 2) for size in scene.small)
@@ -215,34 +206,34 @@ class SkyLook:
             turn = (across - np.float32(rng.uniform(-0.3, 1.3))) * np.float32(scene.width / scene.view.focal)
             shine = np.exp(np.float32(-2.2) * np.hypot(turn, 1.5 * climb[:, None]))
             sky += shine[..., None] * np.array(self.glow, np.float32)
-        noise = cloud_noise(rng, width, height, width / 2.2)
+        noise = _scene.cloud_noise(rng, width, height, width / 2.2)
         higher = np.roll(noise, max(1, height // 14), axis=0)
         # Clouds are bright above and dark below, and fade out towards the horizon.
         dense = np.clip((noise - np.float32(0.62 - 0.36 * self.cover)) * 3, 0, 1)[..., None]
         dense = dense * np.minimum(up * 5, 1) * np.float32(self.contrast)
         side = np.clip(np.float32(0.62) + (noise - higher) * np.float32(2.4), 0, 1)[..., None]
         sky += (_between(self.shade, self.cloud, side) - sky) * dense
-        return np.asarray(resized(as_image(sky), *scene.small), np.uint8)
+        return np.asarray(_scene.resized(as_image(sky), *scene.small), np.uint8)
 
 
-def _between(one: Colour, other: Colour, share: Map) -> Map:
+def _between(one: _scene.Colour, other: _scene.Colour, share: _scene.Map) -> _scene.Map:
     first, second = (np.array(colour, np.float32) for colour in (one, other))
     return np.asarray(first + (second - first) * share, np.float32)
 
 
-def under(image: Image, scene: Surroundings, sky: Image, amount: float) -> Image:
+def under(image: _scene.Image, scene: _scene.WeatherScene, sky: _scene.Image, amount: float) -> _scene.Image:
     """Return the image with another sky; `amount` says how far it takes the place of the one that is seen."""
     share = sky_share(scene, amount)
     if not cv2.countNonZero(share):
         return image
-    return blended(image, scene.full(sky), share)
+    return _scene.blended(image, scene.full(sky), share)
 
 
-def sky_share(scene: Surroundings, amount: float) -> Mask:
+def sky_share(scene: _scene.WeatherScene, amount: float) -> _scene.Mask:
     """Return how much of each pixel is to be another sky."""
     return scene.sky if amount >= 1 else np.asarray(cv2.convertScaleAbs(scene.sky, alpha=amount), np.uint8)
 
 
-def as_image(field: Map) -> Image:
+def as_image(field: _scene.Map) -> _scene.Image:
     """Return a field of colours in bytes."""
     return np.clip(field, 0, 255).astype(np.uint8)

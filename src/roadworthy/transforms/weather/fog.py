@@ -11,23 +11,11 @@ import cv2
 import numpy as np
 
 from roadworthy.transforms.transform import Presets, choice, number, register
-from roadworthy.transforms.weather._condition import Condition
-from roadworthy.transforms.weather._noise import cloud_noise
-from roadworthy.transforms.weather._pixels import (
-    Colour,
-    Image,
-    Map,
-    Mask,
-    blended,
-    resized,
-    shaded,
-    spread,
-    veiled,
-)
-from roadworthy.transforms.weather._scene import SKY_DISTANCE, Surroundings
+from roadworthy.transforms.weather import _scene
+from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._sky import SkyLook, overcast, under
 
-AIR: Colour = (205.0, 209.0, 212.0)
+AIR: _scene.Colour = (205.0, 209.0, 212.0)
 """The colour of the air under a grey sky by day."""
 
 _LAYER = 25.0  # metres: how high the haze reaches, through which the sky is seen
@@ -35,8 +23,8 @@ _UNSURE = 0.1  # of the height: how well the horizon is known without labels
 
 
 def transmission(
-    scene: Surroundings, extinction: float, lumps: tuple[np.random.Generator, float] | None = None
-) -> Mask:
+    scene: _scene.WeatherScene, extinction: float, lumps: tuple[np.random.Generator, float] | None = None
+) -> _scene.Mask:
     """Return how much of what each pixel shows comes through the air, 255 being all of it.
 
     Args:
@@ -50,12 +38,14 @@ def transmission(
         distance, in_sky = scene.small_street, scene.wide_sky
     else:
         distance = scene.small_distance if frame.depth is None else scene.distance
-        in_sky = (distance >= SKY_DISTANCE).view(np.uint8)
+        in_sky = (distance >= _scene.SKY_DISTANCE).view(np.uint8)
     height, width = distance.shape
-    density: Map | np.float32 = np.float32(-extinction)
+    density: _scene.Map | np.float32 = np.float32(-extinction)
     if lumps is not None:
         rng, contrast = lumps
-        density = density * (1 + np.float32(contrast) * (cloud_noise(rng, width, height, width / 4) * 2 - 1))
+        density = density * (
+            1 + np.float32(contrast) * (_scene.cloud_noise(rng, width, height, width / 4) * 2 - 1)
+        )
     seen = np.asarray(cv2.convertScaleAbs(cv2.exp(np.asarray(distance * density)), alpha=255), np.uint8)
     if estimated:
         # Where the horizon is, is not known very well.
@@ -70,7 +60,7 @@ def transmission(
     if frame.labels is None or frame.depth is not None:
         return scene.full(seen)
     # The outlines of trees are finer than the thumbnail that the estimate was made for.
-    return blended(scene.full(seen), scene.full(layer), scene.sky)
+    return _scene.blended(scene.full(seen), scene.full(layer), scene.sky)
 
 
 # Of severities 0 to 5: the weight of the plasma, and how fast its finer parts decay.
@@ -88,7 +78,7 @@ _SNOW = (
 )
 
 
-def imagenet_c_fog(image: Image, rng: np.random.Generator, severity: float) -> Image:
+def imagenet_c_fog(image: _scene.Image, rng: np.random.Generator, severity: float) -> _scene.Image:
     """Return (x + c·plasma)·m / (m + c), m being the brightest value of the image."""
     height, width = image.shape[:2]
     weight, decay = (float(np.interp(severity, range(6), row)) for row in _FOG)
@@ -98,11 +88,11 @@ def imagenet_c_fog(image: Image, rng: np.random.Generator, severity: float) -> I
     brightest = max(float(image.max()) / 255, 1e-6)
     kept = brightest / (brightest + weight)
     veil = np.asarray(cv2.convertScaleAbs(noise, alpha=255 * brightest * (1 - kept)), np.uint8)
-    layer = spread(np.asarray(resized(veil, width, height), np.uint8))
+    layer = _scene.spread(np.asarray(_scene.resized(veil, width, height), np.uint8))
     return np.asarray(cv2.addWeighted(image, kept, layer, 1, 0, dst=layer), np.uint8)
 
 
-def _plasma(rng: np.random.Generator, width: int, height: int, decay: float) -> Map:
+def _plasma(rng: np.random.Generator, width: int, height: int, decay: float) -> _scene.Map:
     """Return noise from 0 to 1 in which each halving of the grain is `decay` times weaker."""
     total = np.zeros((height, width), np.float32)
     side = max(width, height)
@@ -111,13 +101,13 @@ def _plasma(rng: np.random.Generator, width: int, height: int, decay: float) -> 
         grid = rng.random((cells + 1, cells + 1), dtype=np.float32)
         # The plasma is square, and the image its upper left part.
         part = grid[: -(-cells * height // side) + 1, : -(-cells * width // side) + 1]
-        total += np.float32(weight) * np.asarray(resized(part, width, height), np.float32)
+        total += np.float32(weight) * np.asarray(_scene.resized(part, width, height), np.float32)
         cells, weight = cells * 2, weight / decay
     low, high = float(total.min()), float(total.max())
     return (total - np.float32(low)) / np.float32(max(high - low, 1e-6))
 
 
-def imagenet_c_snow(image: Image, rng: np.random.Generator, severity: float) -> Image:
+def imagenet_c_snow(image: _scene.Image, rng: np.random.Generator, severity: float) -> _scene.Image:
     """Return whitened colours under noise that is enlarged, thresholded and blurred along one direction."""
     height, width = image.shape[:2]
     mean, deviation, zoom, least, radius, sigma, kept = (
@@ -127,19 +117,19 @@ def imagenet_c_snow(image: Image, rng: np.random.Generator, severity: float) -> 
     noise = rng.standard_normal(size, dtype=np.float32) * np.float32(deviation) + np.float32(mean)
     # Flakes are several pixels wide, and blurred, so half the size shows them as well.
     half = 2 if width >= 480 else 1
-    flakes = np.asarray(resized(noise, -(-width // half), -(-height // half)), np.float32)
+    flakes = np.asarray(_scene.resized(noise, -(-width // half), -(-height // half)), np.float32)
     flakes = np.where(flakes < least, np.float32(0), np.clip(flakes, 0, 1)) * np.float32(255)
     kernel = _motion(radius / half, sigma / half, float(rng.uniform(-135, -45)))
     blurred = np.asarray(cv2.filter2D(flakes, cv2.CV_8U, kernel), np.uint8)
-    layer = np.asarray(resized(blurred, width, height), np.uint8)
-    grey = spread(np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8))
+    layer = np.asarray(_scene.resized(blurred, width, height), np.uint8)
+    grey = _scene.spread(np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8))
     white = cv2.max(image, cv2.convertScaleAbs(grey, alpha=1.5, beta=127.5, dst=grey), dst=grey)
     whitened = cv2.addWeighted(image, kept, white, 1 - kept, 0, dst=white)
     both = np.asarray(cv2.add(layer, cv2.rotate(layer, cv2.ROTATE_180)), np.uint8)
-    return np.asarray(cv2.add(whitened, spread(both), dst=whitened), np.uint8)
+    return np.asarray(cv2.add(whitened, _scene.spread(both), dst=whitened), np.uint8)
 
 
-def _motion(radius: float, sigma: float, angle: float) -> Map:
+def _motion(radius: float, sigma: float, angle: float) -> _scene.Map:
     """Return the kernel of ImageMagick's motion blur: half a Gaussian along one direction."""
     size = 2 * round(radius) + 1
     steps = np.arange(size)
@@ -160,7 +150,7 @@ _CLOSEST = 50.0  # metres of visibility at amount 1
 
 @register("fog", summary="what is far away fades into the colour of the air")
 @dataclass(frozen=True, kw_only=True)
-class Fog(Condition):
+class Fog(WeatherTransform):
     """Fog that thickens with distance, by Koschmieder's law: I·t + A·(1 - t) with t = exp(-3.912·d / V).
 
     V is the visibility in metres: `visibility` at amount 1, and visibility / amount^1.5 below it, so with
@@ -186,7 +176,7 @@ class Fog(Condition):
 
     fact, value, least_change = "weather", "foggy", 900.0
     presets: ClassVar[Presets] = {
-        **Condition.presets,
+        **WeatherTransform.presets,
         **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
         **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
     }
@@ -202,14 +192,16 @@ class Fog(Condition):
             return self.amount
         return float(min(1.0, (self.extinction * _CLOSEST / KOSCHMIEDER) ** (2 / 3)))
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
         if self.style == "imagenet-c":
             return imagenet_c_fog(scene.frame.image, rng, 5 * self.amount)
         share = min(1.0, 6 * self.severity) * self.overcast
         gloom = 1 - _GLOOM * self.severity
         image = overcast(scene, share, gloom) if share > 0 else scene.frame.image
         lumps = (rng, self.patches) if self.patches > 0 else None
-        return veiled(image, transmission(scene, self.extinction, lumps), shaded(AIR, scene.light * gloom))
+        return _scene.veiled(
+            image, transmission(scene, self.extinction, lumps), _scene.shaded(AIR, scene.light * gloom)
+        )
 
 
 GREY_SKY = SkyLook(
@@ -226,7 +218,7 @@ _GLOOM_OF_SKY = 0.24
 
 @register("cloudy", summary="clouds cover the sky; light turns grey and shadows soft", aliases=("clouds",))
 @dataclass(frozen=True, kw_only=True)
-class Cloudy(Condition):
+class Cloudy(WeatherTransform):
     """An overcast sky in the place of the one that is seen, and its light on everything.
 
     The sun's share of the light goes, shadows on the ground are lifted (where a label map tells the ground)
@@ -241,7 +233,7 @@ class Cloudy(Condition):
         weather: f"the weather is already {weather}" for weather in ("rainy", "snowy", "foggy")
     }
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
         share = math.sqrt(self.amount)
         image = overcast(scene, share, 1 - _CLOUDS_GLOOM * self.amount)
         # Few clouds are white, many are grey.

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.transforms.transform import choice, number, register
-from roadworthy.transforms.weather._condition import Condition
-from roadworthy.transforms.weather._noise import noisy
-from roadworthy.transforms.weather._pixels import Colour, Image, Map, Mask, lit
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.weather._condition import WeatherTransform
+from roadworthy.transforms.weather._scene import Colour, Image, Map, Mask, WeatherScene, lit, noisy
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
 
 _WARM: Colour = (1.0, 0.80, 0.50)
@@ -53,7 +51,7 @@ class Lamp:
     pool: tuple[float, float, float] | None = None
 
 
-def lamps_of(scene: Surroundings, oncoming: str) -> list[Lamp]:
+def lamps_of(scene: WeatherScene, oncoming: str) -> list[Lamp]:
     """Return the lamps of a scene, the largest first; vehicles come towards us on the side `oncoming`."""
     found = [*_street_lamps(scene), *_vehicle_lights(scene, oncoming), *_traffic_lights(scene)]
     return sorted(found, key=lambda lamp: -lamp.radius)[:_MOST]
@@ -71,14 +69,14 @@ def _components(mask: Mask | None) -> Iterator[tuple[NDArray[np.bool_], int, int
         yield parts[top : top + height, left : left + width] == part, x + left, y + top, width, height
 
 
-def _distance_at(scene: Surroundings, x: float, y: float) -> float:
+def _distance_at(scene: WeatherScene, x: float, y: float) -> float:
     width, height = scene.small
     row = min(max(int(y * height / scene.height), 0), height - 1)
     column = min(max(int(x * width / scene.width), 0), width - 1)
     return max(1.0, float(scene.small_distance[row, column]))
 
 
-def _street_lamps(scene: Surroundings) -> Iterator[Lamp]:
+def _street_lamps(scene: WeatherScene) -> Iterator[Lamp]:
     focal = scene.view.focal
     for part, left, top, width, height in _components(scene.mask("pole")):
         if height < max(6, 0.03 * scene.height) or top > scene.view.horizon:
@@ -107,7 +105,7 @@ def _street_lamps(scene: Surroundings) -> Iterator[Lamp]:
         )
 
 
-def _vehicle_boxes(scene: Surroundings) -> Iterator[tuple[int, int, int, int]]:
+def _vehicle_boxes(scene: WeatherScene) -> Iterator[tuple[int, int, int, int]]:
     """Yield left, top, width and height of vehicles that are seen well enough to have lights."""
     boxes = scene.frame.boxes
     if boxes is not None and len(boxes):
@@ -121,7 +119,7 @@ def _vehicle_boxes(scene: Surroundings) -> Iterator[tuple[int, int, int, int]]:
         yield left, top, width, height
 
 
-def _vehicle_lights(scene: Surroundings, oncoming: str) -> Iterator[Lamp]:
+def _vehicle_lights(scene: WeatherScene, oncoming: str) -> Iterator[Lamp]:
     focal = scene.view.focal
     for left, top, width, height in _vehicle_boxes(scene):
         inside = left > 0 and left + width < scene.width
@@ -165,7 +163,7 @@ def _tail_lights(vehicle: Image) -> list[tuple[float, float]] | None:
     return found or None
 
 
-def _traffic_lights(scene: Surroundings) -> Iterator[Lamp]:
+def _traffic_lights(scene: WeatherScene) -> Iterator[Lamp]:
     for part, left, top, width, height in _components(scene.mask("traffic light")):
         if height < 4:
             continue
@@ -179,7 +177,7 @@ def _traffic_lights(scene: Surroundings) -> Iterator[Lamp]:
         yield Lamp(left + column + 0.5, top + row + 0.5, 0.6 * height, (red, green, blue))
 
 
-def pools(scene: Surroundings, lamps: list[Lamp]) -> Mask:
+def pools(scene: WeatherScene, lamps: list[Lamp]) -> Mask:
     """Return the light that lamps throw on the ground, in a thumbnail."""
     width, height = scene.small
     view = scene.small_view
@@ -203,7 +201,7 @@ def pools(scene: Surroundings, lamps: list[Lamp]) -> Mask:
     return np.asarray(cv2.blur(light, (wide, max(3, wide // 3) | 1)), np.uint8)
 
 
-def lit_windows(scene: Surroundings, rng: np.random.Generator) -> Image | None:
+def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     """Return the light of windows, small and black elsewhere; None where there are no buildings.
 
     A window is a dark patch of a building with straight sides; some of them, drawn by lot, are lit.
@@ -245,7 +243,7 @@ _LEAST_LIGHT = 0.004
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Darkness(Condition):
+class _Darkness(WeatherTransform):
     """What night and dusk share: less light from the sky, and lamps.
 
     Class attributes:
@@ -271,7 +269,7 @@ class _Darkness(Condition):
     lamp_light: ClassVar[float]
     grain: ClassVar[float]
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         depth = (1.5 * self.amount) ** 0.75  # 1 at normal amount
         ambient = float(np.mean(self.ambient))
         # Lamps come on as the light goes, never faster, so that it only gets darker.
@@ -293,7 +291,7 @@ class _Darkness(Condition):
             image = _with_halos(image, scene, lamps, _HALO * lamps_on * self.lights)
         return noisy(image, rng, self.noise * self.grain * min(1.5, depth))
 
-    def _light(self, scene: Surroundings, lamps: list[Lamp], depth: float, lamps_on: float) -> Map:
+    def _light(self, scene: WeatherScene, lamps: list[Lamp], depth: float, lamps_on: float) -> Map:
         """Return the light on everything in relation to that of the day, in a thumbnail."""
         width, height = scene.small
         beam = headlights(scene) * np.float32(self.headlights * lamps_on**2)
@@ -306,7 +304,7 @@ class _Darkness(Condition):
         return field
 
 
-def headlights(scene: Surroundings) -> Map:
+def headlights(scene: WeatherScene) -> Map:
     """Return how strongly dipped head lights reach each pixel of a thumbnail; 1 is about daylight."""
     width, height = scene.small
     focal = np.float32(scene.view.focal)
@@ -322,7 +320,7 @@ def headlights(scene: Surroundings) -> Map:
     return np.asarray(np.float32(1.5) * cut / fall, np.float32)
 
 
-def _with_halos(image: Image, scene: Surroundings, lamps: list[Lamp], strength: float) -> Image:
+def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: float) -> Image:
     """Return the image with the glow round lamps, and the lamps themselves."""
     width, height = scene.small
     scale = width / scene.width

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.transforms.transform import choice, number, register
-from roadworthy.transforms.weather._condition import Condition
-from roadworthy.transforms.weather._pixels import Colour, Image, Map, Mask, spread
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.weather._condition import WeatherTransform
+from roadworthy.transforms.weather._scene import Colour, Image, Map, Mask, WeatherScene, spread
 from roadworthy.transforms.weather._sky import as_image
 
 _SPIN = np.float32(0.4)  # radians: how the rays are turned
@@ -32,7 +31,7 @@ NO_SUN = {
 
 @register("sun-glare", summary="a low sun dazzles the camera", aliases=("sun", "glare"))
 @dataclass(frozen=True, kw_only=True)
-class SunGlare(Condition):
+class SunGlare(WeatherTransform):
     """A low sun before the camera: a disc that saturates, a veil of scattered light, rays and reflections.
 
     Light that is scattered in the lens and on the windscreen adds to the whole image, most round the sun,
@@ -50,7 +49,7 @@ class SunGlare(Condition):
     bars = NO_SUN
     random = False
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         amount = self.amount
         width, height = scene.small
         rows, columns = (np.arange(n, dtype=np.float32) + np.float32(0.5) for n in (height, width))
@@ -76,7 +75,7 @@ class SunGlare(Condition):
             self._add_ghosts(light, amount * self.ghosts * open_sky)
         return _dazzled(scene, light, disc, amount)
 
-    def _open_sky(self, scene: Surroundings) -> float:
+    def _open_sky(self, scene: WeatherScene) -> float:
         """Return how much of the sun is seen: 0 behind a house, 1 in the open sky or outside the image."""
         if not (0 <= self.x < 1 and 0 <= self.y < 1):
             return 0.5
@@ -85,7 +84,7 @@ class SunGlare(Condition):
         around = scene.small_sky[max(0, y - reach) : y + reach + 1, max(0, x - reach) : x + reach + 1]
         return float(around.mean()) / 255
 
-    def _shine(self, scene: Surroundings, across: Map, amount: float) -> Map:
+    def _shine(self, scene: WeatherScene, across: Map, amount: float) -> Map:
         """Return the glitter on the road below the sun."""
         width, height = scene.small
         rows = (np.arange(height, dtype=np.float32) + np.float32(0.5)) * np.float32(scene.height / height)
@@ -110,7 +109,7 @@ class SunGlare(Condition):
             light[y1:y2, x1:x2] += ring[..., None] * np.array(colour)
 
 
-def _dazzled(scene: Surroundings, light: Map, disc: Map, amount: float) -> Image:
+def _dazzled(scene: WeatherScene, light: Map, disc: Map, amount: float) -> Image:
     """Return the image with light added, and the sun's disc where the sky is seen."""
     image = scene.frame.image
     # The camera closes its iris a little.
@@ -137,7 +136,7 @@ CASTERS = ("mixed", "trees", "buildings", "poles")
 
 @register("shadow", summary="shadows of trees, buildings or poles fall across the road", aliases=("shadows",))
 @dataclass(frozen=True, kw_only=True)
-class Shadow(Condition):
+class Shadow(WeatherTransform):
     """Shadows on the ground, of things beside the road that need not be in the image.
 
     They are laid out on the ground in metres and then seen in perspective, with soft edges; trees let spots
@@ -151,7 +150,7 @@ class Shadow(Condition):
 
     bars = NO_SUN
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         left = rng.random() < 0.5 if self.side == "either" else self.side == "left"
         kinds = CASTERS[1:] if self.caster == "mixed" else (self.caster,)
         mask = np.zeros(scene.small[::-1], np.uint8)

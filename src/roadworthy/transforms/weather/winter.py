@@ -11,27 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.transforms.transform import number, register
-from roadworthy.transforms.weather._condition import LEVELS, Condition, known
-from roadworthy.transforms.weather._noise import ground_noise
-from roadworthy.transforms.weather._pixels import (
-    Colour,
-    Image,
-    Mask,
-    above,
-    blended,
-    percentile,
-    resized,
-    shaded,
-    spread,
-    thinned,
-    widened,
-)
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.weather import _scene
+from roadworthy.transforms.weather._condition import LEVELS, WeatherTransform, known
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
-from roadworthy.transforms.weather.rain import HAZE as RAIN_HAZE
-from roadworthy.transforms.weather.snow import HAZE as SNOW_HAZE
-from roadworthy.transforms.weather.snow import SnowCover, lying_snow
+from roadworthy.transforms.weather.precipitation import RAIN_HAZE as RAIN_HAZE
+from roadworthy.transforms.weather.precipitation import SNOW_HAZE as SNOW_HAZE
+from roadworthy.transforms.weather.precipitation import SnowCover, lying_snow
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way
@@ -43,18 +29,18 @@ _PARTLY = 40  # of 255: leaves that hide what is behind them
 _BETWEEN = 0.5
 _DARK = np.uint8(56)  # grey level below which colours say little
 _BEFORE_TREES = ("dynamic object", "ego-vehicle", "traffic infrastructure")  # and never what lies behind
-_TWIG: Colour = (98.0, 86.0, 78.0)
-_SNOW: Colour = (206.0, 211.0, 219.0)
+_TWIG: _scene.Colour = (98.0, 86.0, 78.0)
+_SNOW: _scene.Colour = (206.0, 211.0, 219.0)
 # How green, or how yellow, of 128, a pixel must be to be perhaps, and surely, a leaf: in what the label map
 # calls a tree; anywhere; and where the road is thought to be, with shadows that look green beside sunlight.
 _PERHAPS_GREEN, _PERHAPS_WARM = (3.0, 12.0), (20.0, 30.0)
 _GREEN, _WARM = (8.0, 18.0), (38.0, 54.0)
 _GREEN_ON_ROAD = (18.0, 30.0)
 _ROUGH_GREEN, _ROUGH_WARM = (6.0, 16.0), (16.0, 40.0)  # eighths of a grey level between neighbours, likewise
-_STRAW: Colour = (1.04, 0.94, 0.74)  # of its green, by channel
+_STRAW: _scene.Colour = (1.04, 0.94, 0.74)  # of its green, by channel
 
 
-def foliage(scene: Surroundings) -> tuple[Mask, Mask]:
+def foliage(scene: _scene.WeatherScene) -> tuple[_scene.Mask, _scene.Mask]:
     """Return how surely each pixel shows leaves, and how surely grass.
 
     Leaves are green, yellow or red, and grass is green. Where the label map knows of trees and terrain, a
@@ -66,7 +52,7 @@ def foliage(scene: Surroundings) -> tuple[Mask, Mask]:
     trees, terrain = scene.mask("tree"), scene.mask("terrain")
     if trees is not None and terrain is not None:
         verge = _verge(scene, trees)
-        leaves = _both(widened(perhaps, 1), np.asarray(cv2.subtract(trees, verge), np.uint8))
+        leaves = _both(_scene.widened(perhaps, 1), np.asarray(cv2.subtract(trees, verge), np.uint8))
         return leaves, _either(_both(_surely(greener, *_PERHAPS_GREEN), terrain), verge)
     # A thumbnail shows regions; to the pixel, what may be a leaf there is one.
     greener, warmer = _colours(scene, scene.thumbnail)
@@ -76,48 +62,48 @@ def foliage(scene: Surroundings) -> tuple[Mask, Mask]:
         _both(_surely(warmer, *_WARM), _surely(rough, *_ROUGH_WARM)),
     )
     grass = _surely(greener, *_GREEN)
-    cv2.copyTo(_surely(greener, *_GREEN_ON_ROAD), above(scene.small_road, 127), grass)
+    cv2.copyTo(_surely(greener, *_GREEN_ON_ROAD), _scene.above(scene.small_road, 127), grass)
     horizon = min(max(round(scene.small_view.horizon), 0), len(grass))
     leafy[horizon:], grass[:horizon] = 0, 0
     leaves = _both(scene.full(_opened(leafy, 5, 5)), np.asarray(cv2.bitwise_not(scene.sky), np.uint8))
     return _both(leaves, perhaps), _both(scene.full(_opened(grass, 5, 5)), perhaps)
 
 
-def _verge(scene: Surroundings, trees: Mask) -> Mask:
+def _verge(scene: _scene.WeatherScene, trees: _scene.Mask) -> _scene.Mask:
     """Return what a label map calls a tree and is a verge: low and wide. Many data sets have no grass."""
-    low = thinned(trees, *scene.small)
+    low = _scene.thinned(trees, *scene.small)
     low[: min(max(round(scene.small_view.horizon + 0.02 * len(low)), 0), len(low))] = 0
     return _both(scene.full(_opened(low, max(3, scene.small[0] // 8), 1)), trees)
 
 
-def _either(one: Mask, other: Mask) -> Mask:
+def _either(one: _scene.Mask, other: _scene.Mask) -> _scene.Mask:
     return np.asarray(cv2.max(one, other), np.uint8)
 
 
-def _both(one: Mask, other: Mask) -> Mask:
+def _both(one: _scene.Mask, other: _scene.Mask) -> _scene.Mask:
     return np.asarray(cv2.min(one, other), np.uint8)
 
 
-def _opened(mask: Mask, width: int, height: int) -> Mask:
+def _opened(mask: _scene.Mask, width: int, height: int) -> _scene.Mask:
     """Return a mask without what is smaller than so many pixels; what the picture cuts off does not count."""
     box = np.ones((height, width), np.uint8)
     found = cv2.morphologyEx(mask, cv2.MORPH_OPEN, box, borderType=cv2.BORDER_CONSTANT, borderValue=0)
     return np.asarray(found, np.uint8)
 
 
-def _surely(share: Mask, low: float, high: float) -> Mask:
+def _surely(share: _scene.Mask, low: float, high: float) -> _scene.Mask:
     """Return 0 for shares below ``low``, 255 for those above ``high``, and in between what is in between."""
     table = np.clip((np.arange(256) - low) / (high - low), 0, 1) * 255
     return np.asarray(cv2.LUT(share, np.rint(table).astype(np.uint8)), np.uint8)
 
 
-def _colours(scene: Surroundings, image: Image) -> tuple[Mask, Mask]:
+def _colours(scene: _scene.WeatherScene, image: _scene.Image) -> tuple[_scene.Mask, _scene.Mask]:
     """Return how green each pixel is, and how yellow or green, both in relation to how bright it is."""
     # Single pixels have any colour, above all in the dark.
     size = max(5, image.shape[1] // 100 | 1)
     red, green, blue = cv2.split(cv2.blur(image, (size, size)))
     # A green cast of the light shows on the road, which is grey.
-    cast = np.maximum(cv2.mean(scene.thumbnail, above(scene.small_road, 127))[:3], 1.0)
+    cast = np.maximum(cv2.mean(scene.thumbnail, _scene.above(scene.small_road, 127))[:3], 1.0)
     gain = float(np.clip((cast[0] + cast[2]) / 2 / cast[1], 0.85, 1.0))
     green = cv2.convertScaleAbs(green, alpha=gain)
     bright = np.maximum(cv2.max(red, green), _DARK)
@@ -131,20 +117,22 @@ def _colours(scene: Surroundings, image: Image) -> tuple[Mask, Mask]:
     return np.asarray(greener, np.uint8), np.asarray(warmer, np.uint8)
 
 
-def _roughness(scene: Surroundings) -> Mask:
+def _roughness(scene: _scene.WeatherScene) -> _scene.Mask:
     """Return how much neighbours differ in a thumbnail: leaves do, walls and vehicles do not."""
     differ = cv2.absdiff(scene.small_grey, cv2.blur(scene.small_grey, (3, 3)))
     return np.asarray(cv2.blur(cv2.convertScaleAbs(differ, alpha=8), (7, 7)), np.uint8)
 
 
-def withered(image: Image, where: Mask) -> Image:
+def withered(image: _scene.Image, where: _scene.Mask) -> _scene.Image:
     """Return the image with what is green in a mask turned to the colour of straw."""
     channel = cv2.extractChannel(image, 1)
     straw = cv2.merge([cv2.convertScaleAbs(channel, alpha=share) for share in _STRAW])
-    return blended(image, np.asarray(straw, np.uint8), where)
+    return _scene.blended(image, np.asarray(straw, np.uint8), where)
 
 
-def bared(image: Image, scene: Surroundings, leaves: Mask, rng: np.random.Generator) -> Image:
+def bared(
+    image: _scene.Image, scene: _scene.WeatherScene, leaves: _scene.Mask, rng: np.random.Generator
+) -> _scene.Image:
     """Return the image with bare branches in the place of leaves, some snow on them.
 
     What would be seen between branches is not known; it is made of what is seen around the leaves.
@@ -165,25 +153,27 @@ def bared(image: Image, scene: Surroundings, leaves: Mask, rng: np.random.Genera
     # The light and shade of the leaves stays, that of twigs too fine to be drawn.
     fine = scene.grey[part]
     seen = cv2.addWeighted(fine, 0.8, cv2.blur(fine, (7, 7)), -0.8, 255 * _BETWEEN)
-    seen = spread(np.asarray(cv2.multiply(seen, cv2.bitwise_not(twigs), scale=1 / 255), np.uint8))
+    seen = _scene.spread(np.asarray(cv2.multiply(seen, cv2.bitwise_not(twigs), scale=1 / 255), np.uint8))
     cv2.multiply(crown, seen, scale=1 / (255 * _BETWEEN), dst=seen)
     planes = [
         cv2.addWeighted(twigs, dark * light / 255, snow, (white - dark) * light / 255, 0)
         for dark, white in zip(_TWIG, _SNOW, strict=True)
     ]
     result = image.copy()
-    result[part] = blended(image[part], np.asarray(cv2.add(seen, cv2.merge(planes)), np.uint8), leaves[part])
+    result[part] = _scene.blended(
+        image[part], np.asarray(cv2.add(seen, cv2.merge(planes)), np.uint8), leaves[part]
+    )
     return result
 
 
-def _behind(image: Image, scene: Surroundings, leaves: Mask) -> Image:
+def _behind(image: _scene.Image, scene: _scene.WeatherScene, leaves: _scene.Mask) -> _scene.Image:
     """Return what is seen around leaves, carried on into them, in a thumbnail."""
-    small = np.asarray(resized(image, *scene.small), np.float32)
-    hiding = above(np.asarray(resized(leaves, *scene.small), np.uint8), _PARTLY)
+    small = np.asarray(_scene.resized(image, *scene.small), np.float32)
+    hiding = _scene.above(np.asarray(_scene.resized(leaves, *scene.small), np.uint8), _PARTLY)
     before = scene.mask(*_BEFORE_TREES)
     if before is not None:
-        hiding = _either(hiding, thinned(before, *scene.small))
-    hiding = widened(hiding, 1)
+        hiding = _either(hiding, _scene.thinned(before, *scene.small))
+    hiding = _scene.widened(hiding, 1)
     around = np.asarray(cv2.bitwise_not(hiding), np.uint8)
     weight = around.astype(np.float32) * np.float32(1 / 255)
     total = small * weight[..., None]
@@ -199,7 +189,9 @@ def _behind(image: Image, scene: Surroundings, leaves: Mask) -> Image:
     return np.clip(found, 0, 255).astype(np.uint8)
 
 
-def _branches(scene: Surroundings, rng: np.random.Generator, part: tuple[slice, slice]) -> tuple[Mask, Mask]:
+def _branches(
+    scene: _scene.WeatherScene, rng: np.random.Generator, part: tuple[slice, slice]
+) -> tuple[_scene.Mask, _scene.Mask]:
     """Return branches and the snow on them in a part of the picture, larger where things are near."""
     top, left = (int(v) for v in rng.integers(0, _TILE, 2))
     texels = np.minimum(scene.small_distance * np.float32(_TEXELS / scene.view.focal), np.float32(_FINEST))
@@ -230,7 +222,7 @@ def _enlarged(step: int) -> NDArray[np.uint16]:
 
 
 @lru_cache(maxsize=1)
-def _thicket() -> Image:
+def _thicket() -> _scene.Image:
     """Return branches, and snow on their upper sides, as two channels that repeat in both directions."""
     rng = np.random.default_rng(23)
     wide = np.zeros((3 * _TILE, 3 * _TILE), np.uint8)
@@ -247,7 +239,7 @@ def _thicket() -> Image:
 
 
 def _grow(
-    canvas: Mask,
+    canvas: _scene.Mask,
     rng: np.random.Generator,
     start: tuple[float, float],
     angle: float,
@@ -274,9 +266,9 @@ _COVER = SnowCover(
     cleared=True,
     capped=("building", "traffic sign", "traffic light"),
 )
-_LYING: Colour = (226.0, 231.0, 238.0)
-_LOW_SUN: Colour = (0.90, 0.92, 0.95)  # of the light on open ground is left when the sun stands low
-_UPRIGHT: Colour = (1.12, 1.10, 1.06)  # which faces the low sun, and the light of the snow
+_LYING: _scene.Colour = (226.0, 231.0, 238.0)
+_LOW_SUN: _scene.Colour = (0.90, 0.92, 0.95)  # of the light on open ground is left when the sun stands low
+_UPRIGHT: _scene.Colour = (1.12, 1.10, 1.06)  # which faces the low sun, and the light of the snow
 _EDGE = 0.4  # metres from the edge of a road that no plough reaches
 _DARKEST = 0.5  # of the light on snow is left in the shade by day
 _NIGHT = 0.6  # images that are darker than this part of a day show a night
@@ -287,7 +279,7 @@ _LAMPLIT = 90.0  # grey level of ground in the light of lamps
     "winter", summary="bare trees, snow beside the road and on roofs, a colder light", aliases=("wintry",)
 )
 @dataclass(frozen=True, kw_only=True)
-class Winter(Condition):
+class Winter(WeatherTransform):
     """The same place in winter, on a day without snowfall: the sky and the road stay.
 
     Leaves fall and give way to bare branches, through which what is around them is seen; grass withers. Snow
@@ -305,7 +297,7 @@ class Winter(Condition):
 
     fact, value, least_change = "season", "winter", 600.0
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
         share = min(1.0, 1.5 * self.amount)
         original = scene.frame.image
         leaves, grass = foliage(scene)
@@ -317,7 +309,7 @@ class Winter(Condition):
         if self.cover > 0:
             image = _under_snow(image, scene, rng, grass, self.amount, self.cover)
         if cv2.countNonZero(scene.small_sky):
-            image = blended(image, original, scene.sky)
+            image = _scene.blended(image, original, scene.sky)
         if self.bare > 0:
             image = bared(image, scene, _scaled(leaves, share * self.bare), rng)
         return image
@@ -327,15 +319,15 @@ class Winter(Condition):
         return f"{self._already}, or nothing grows here"
 
 
-def _scaled(mask: Mask, share: float) -> Mask:
+def _scaled(mask: _scene.Mask, share: float) -> _scene.Mask:
     return mask if share >= 1 else np.asarray(cv2.convertScaleAbs(mask, alpha=share), np.uint8)
 
 
-def _in_cold_light(scene: Surroundings, amount: float) -> Image:
+def _in_cold_light(scene: _scene.WeatherScene, amount: float) -> _scene.Image:
     """Return the image in the light of a low sun, as far as the sun shines."""
     sun = amount * (0.3 + 0.7 * sunshine(scene))
 
-    def part(colour: Colour) -> Colour:
+    def part(colour: _scene.Colour) -> _scene.Colour:
         red, green, blue = (1 - sun * (1 - one) for one in colour)
         return red, green, blue
 
@@ -343,8 +335,13 @@ def _in_cold_light(scene: Surroundings, amount: float) -> Image:
 
 
 def _under_snow(
-    image: Image, scene: Surroundings, rng: np.random.Generator, grass: Mask, amount: float, most: float
-) -> Image:
+    image: _scene.Image,
+    scene: _scene.WeatherScene,
+    rng: np.random.Generator,
+    grass: _scene.Mask,
+    amount: float,
+    most: float,
+) -> _scene.Image:
     """Return the image with snow on the ground, lit as the ground under it is."""
     thick = min(1.15, 0.33 + amount)
     hidden = lying_snow(scene, rng, _COVER, thick=thick, caps=min(1.0, 0.4 + amount), most=most)
@@ -357,15 +354,15 @@ def _under_snow(
     haze = _extinction(scene)
     if haze > 0:
         cv2.multiply(hidden, transmission(scene, haze), scale=1 / 255, dst=hidden)
-    white = shaded(_LYING, scene.light * scene.light_on_ground)
+    white = _scene.shaded(_LYING, scene.light * scene.light_on_ground)
     lit = cv2.multiply(hidden, _light_on(scene, hidden), scale=1 / 255)
     snow = cv2.merge([cv2.convertScaleAbs(lit, alpha=channel / 255) for channel in white])
-    seen = spread(np.asarray(cv2.bitwise_not(hidden), np.uint8))
+    seen = _scene.spread(np.asarray(cv2.bitwise_not(hidden), np.uint8))
     cv2.multiply(image, seen, scale=1 / 255, dst=seen)
     return np.asarray(cv2.add(seen, snow, dst=seen), np.uint8)
 
 
-def _extinction(scene: Surroundings) -> float:
+def _extinction(scene: _scene.WeatherScene) -> float:
     """Return how much light the air takes per metre, as far as the metadata tell: haze hides snow, too."""
     amount = LEVELS.get(str(scene.frame.metadata.get("level")), LEVELS["normal"])
     weather = known(scene.frame, "weather")
@@ -374,10 +371,10 @@ def _extinction(scene: Surroundings) -> float:
     return amount * {"rainy": RAIN_HAZE, "snowy": SNOW_HAZE}.get(weather or "", 0.0)
 
 
-def _light_on(scene: Surroundings, hidden: Mask) -> Mask:
+def _light_on(scene: _scene.WeatherScene, hidden: _scene.Mask) -> _scene.Mask:
     """Return how brightly the snow is lit: what was dark on the ground was in the shade."""
-    small = thinned(hidden, *scene.small)
-    level = percentile(scene.small_grey, 0.6, above(small, 64))
+    small = _scene.thinned(hidden, *scene.small)
+    level = _scene.percentile(scene.small_grey, 0.6, _scene.above(small, 64))
     darkest = _DARKEST
     if known(scene.frame, "time") == "night" or scene.light < _NIGHT:
         # Where no lamp shines, neither sun nor sky does.
@@ -387,7 +384,7 @@ def _light_on(scene: Surroundings, hidden: Mask) -> Mask:
     return np.asarray(cv2.LUT(soft, np.rint(255 * table).astype(np.uint8)), np.uint8)
 
 
-def _edges(scene: Surroundings, rng: np.random.Generator) -> Mask:
+def _edges(scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Mask:
     """Return the thin snow along the edge of the road, in a thumbnail."""
     labels = scene.small_frame.labels
     assert labels is not None
@@ -398,6 +395,6 @@ def _edges(scene: Surroundings, rng: np.random.Generator) -> Mask:
     height = len(away)
     reach = np.float32(_EDGE * scene.small_view.focal) / scene.small_view.distances(height)
     share = np.clip(1 - away / np.maximum(reach, np.float32(0.5))[:, None], 0, 1)
-    share *= thinned(scene.road, *scene.small) > 127
-    share *= ground_noise(scene, rng, lump=2.0)
+    share *= _scene.thinned(scene.road, *scene.small) > 127
+    share *= _scene.ground_noise(scene, rng, lump=2.0)
     return np.asarray(share * 255, np.uint8)

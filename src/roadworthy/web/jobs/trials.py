@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from roadworthy.bbsl import Spec
     from roadworthy.bbsl.method import BbslMethod, BbslTrackMethod
     from roadworthy.cases import Dataset, Method, Requirement
-    from roadworthy.rules.generation import Plan
+    from roadworthy.rules.generation import RulePlan
 
 
 RULE, SPECIFICATION = "rule", "specification"
@@ -89,7 +89,7 @@ def _percent(share: float) -> str:
     return f"{(Decimal(repr(share)) * 100).normalize():f}%"
 
 
-def plan_of(ask: RulesAsk) -> Plan:
+def plan_of(ask: RulesAsk) -> RulePlan:
     """Return how a rule is tried.
 
     Raises:
@@ -117,7 +117,7 @@ def specification_method(ask: BbslAsk) -> BbslMethod | BbslTrackMethod:
         InputError: It is wrong, or a function has no value.
     """
     from roadworthy.bbsl import Bindings, parse
-    from roadworthy.bbsl.binding_files import source_of
+    from roadworthy.bbsl.bindings import source_of
     from roadworthy.bbsl.method import method_for
     from roadworthy.bbsl.testing import find_role
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from roadworthy.world.mesh import Mesh
-from roadworthy.world.scene import Thing
-from roadworthy.world.shapes.buildings import building
+from roadworthy.world.scene import WorldObject
 from roadworthy.world.shapes.people import bicyclist, pedestrian
-from roadworthy.world.shapes.plants import tree
+from roadworthy.world.shapes.scenery import building, tree
 from roadworthy.world.shapes.signs import LAMP_HEAD, SIGNAL_LAMPS, street_lamp, traffic_light, traffic_sign
 from roadworthy.world.shapes.vehicles import vehicle
 
@@ -17,7 +16,7 @@ __all__ = ["LAMP_HEAD", "SIGNAL_LAMPS", "mesh_of"]
 _LOOKS = 12  # different appearances per kind; more would only fill memory
 
 
-def mesh_of(thing: Thing, *, near: bool, across: bool = False, season: str = "summer") -> Mesh:
+def mesh_of(thing: WorldObject, *, near: bool, across: bool = False, season: str = "summer") -> Mesh:
     """Return the shared mesh of a thing; ``across`` shows a bicyclist from the side."""
     look = thing.look % _LOOKS
     if thing.element != "tree":

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.world.classes import BICYCLIST, PEDESTRIAN
-from roadworthy.world.mesh import Color, Mesh, MeshBuilder, shaded
-from roadworthy.world.shapes.outlines import Outline, ring, stroke
+from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, ring, shaded, stroke
 
 _SKINS: tuple[Color, ...] = ((236, 196, 166), (204, 154, 116), (150, 104, 72), (98, 66, 48))
 _HAIRS: tuple[Color, ...] = ((44, 32, 26), (92, 62, 38), (176, 140, 86), (120, 120, 122))

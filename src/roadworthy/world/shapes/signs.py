@@ -6,8 +6,7 @@ import math
 from itertools import pairwise
 
 from roadworthy.world.classes import POLE, TRAFFIC_LIGHT, TRAFFIC_SIGN
-from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Point, shaded
-from roadworthy.world.shapes.outlines import Outline, ring, stroke
+from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, Point, ring, shaded, stroke
 
 # The points "x,y" of each stroke on a 4 (wide) × 6 (high) grid, y up; a slash begins a new stroke.
 _STROKES = {

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from roadworthy.world.classes import VEHICLE
-from roadworthy.world.mesh import PAINTS, Color, Mesh, MeshBuilder, Point, shaded
-from roadworthy.world.shapes.outlines import ring
+from roadworthy.world.mesh import PAINTS, Color, Mesh, MeshBuilder, Point, ring, shaded
 from roadworthy.world.shapes.signs import lettering
 
 _GLASS: Color = (46, 58, 70)
@@ -44,7 +43,7 @@ class _Level:
 
 
 @dataclass(frozen=True)
-class _Body:
+class _VehicleBody:
     """A body that tapers from one level to another. The sides of a thin one are strips on something wider."""
 
     low: _Level
@@ -83,18 +82,18 @@ class _Body:
         return [(back, -half, up), (front, -half, up), (front, half, up), (back, half, up)]
 
 
-def _strip(forward: tuple[float, float], half_width: float, up: tuple[float, float]) -> _Body:
-    return _Body(_Level(*forward, half_width, up[0]), _Level(*forward, half_width, up[1]))
+def _strip(forward: tuple[float, float], half_width: float, up: tuple[float, float]) -> _VehicleBody:
+    return _VehicleBody(_Level(*forward, half_width, up[0]), _Level(*forward, half_width, up[1]))
 
 
-def _hull(mesh: MeshBuilder, body: _Body, paint: Color, *, roof: Color) -> None:
+def _hull(mesh: MeshBuilder, body: _VehicleBody, paint: Color, *, roof: Color) -> None:
     """Add all visible faces of a body."""
     for face in (body.back(), body.front(), body.side(-1), body.side(1)):
         mesh.face(face, paint, centre=body.centre)
     mesh.face(body.top(), roof, centre=body.centre)
 
 
-def _on_side(mesh: MeshBuilder, sign: int, body: _Body, color: Color, *, rank: int) -> None:
+def _on_side(mesh: MeshBuilder, sign: int, body: _VehicleBody, color: Color, *, rank: int) -> None:
     """Add one side of a body: a window, a stripe or a gap on the side of a wider one."""
     mesh.face(body.side(sign), color, centre=body.centre, rank=rank)
 
@@ -170,11 +169,13 @@ def _inset(points: Sequence[Point], amount: float) -> list[Point]:
 def _car(paint: Color, near: bool) -> Mesh:
     mesh = MeshBuilder(VEHICLE)
     half = 0.9
-    lower = _Body(_Level(-2.15, 2.15, half, up=0.26), _Level(-2.05, 2.1, half - 0.05, up=0.86))
+    lower = _VehicleBody(_Level(-2.15, 2.15, half, up=0.26), _Level(-2.05, 2.1, half - 0.05, up=0.86))
     _hull(mesh, lower, paint, roof=shaded(paint, 1.06))
     if near:
-        sill = _Body(_Level(-2.15, 2.15, half, up=0.26), _Level(-2.14, 2.14, half, up=0.38))
-        door = _Body(_Level(-0.2, -0.17, half - 0.02, up=0.4), _Level(-0.2, -0.17, half - 0.04, up=0.84))
+        sill = _VehicleBody(_Level(-2.15, 2.15, half, up=0.26), _Level(-2.14, 2.14, half, up=0.38))
+        door = _VehicleBody(
+            _Level(-0.2, -0.17, half - 0.02, up=0.4), _Level(-0.2, -0.17, half - 0.04, up=0.84)
+        )
         for sign in (-1, 1):
             _on_side(mesh, sign, sill, shaded(paint, 0.55), rank=1)
             _on_side(mesh, sign, door, shaded(paint, 0.6), rank=1)
@@ -190,7 +191,7 @@ def _car(paint: Color, near: bool) -> Mesh:
 def _add_cabin(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     """Add the upper half of a car: glass all round in a painted frame."""
     waist, roof = _Level(-1.75, 1.0, 0.82, up=0.86), _Level(-1.15, 0.2, 0.62, up=1.44)
-    cabin = _Body(waist, roof)
+    cabin = _VehicleBody(waist, roof)
     _hull(mesh, cabin, paint, roof=shaded(paint, 1.08))
     panes = (
         (cabin.back(), _GLASS),
@@ -212,15 +213,15 @@ def _add_cabin(mesh: MeshBuilder, paint: Color, near: bool) -> None:
 def _van(paint: Color, near: bool) -> Mesh:
     mesh = MeshBuilder(VEHICLE)
     half = 1.0
-    body = _Body(_Level(-2.5, 2.5, half, up=0.3), _Level(-2.45, 1.35, half - 0.08, up=2.15))
+    body = _VehicleBody(_Level(-2.5, 2.5, half, up=0.3), _Level(-2.45, 1.35, half - 0.08, up=2.15))
     _hull(mesh, body, paint, roof=shaded(paint, 1.06))
     _patch(mesh, -2.51, (-half, half), (0.3, 0.48), _TRIM, rank=1)
     _patch(mesh, 2.51, (-half, half), (0.3, 0.52), _TRIM, rank=1)
-    cab = _Body(_Level(0.7, 1.75, 0.965, up=1.3), _Level(0.7, 1.42, 0.93, up=1.95))
+    cab = _VehicleBody(_Level(0.7, 1.75, 0.965, up=1.3), _Level(0.7, 1.42, 0.93, up=1.95))
     for sign, rear_window in zip((-1, 1), _mirrored((0.08, 0.78)), strict=True):
         _patch(mesh, -2.49, rear_window, (1.3, 1.9), _GLASS, rank=2)
         _on_side(mesh, sign, cab, shaded(_GLASS, 1.2), rank=2)
-    windscreen = _Body(_Level(0.0, 1.9, 0.86, up=1.25), _Level(0.0, 1.42, 0.8, up=2.02))
+    windscreen = _VehicleBody(_Level(0.0, 1.9, 0.86, up=1.25), _Level(0.0, 1.42, 0.8, up=2.02))
     mesh.face(windscreen.front(), _WINDSCREEN, centre=windscreen.centre, rank=2)
     if near:
         _patch(mesh, -2.495, (-0.015, 0.015), (0.5, 2.05), shaded(paint, 0.6), rank=2)
@@ -280,7 +281,7 @@ def _school_bus(paint: Color, near: bool) -> Mesh:
             mesh.face([(-4.64, r, u) for r, u in quad], _TYRE, centre=(0.0, 0.0, 1.6), rank=4)
     _wheels(mesh, (-3.0, 2.4), 1.16, 0.5, near)
     mesh.part()
-    bonnet = _Body(_Level(3.4, 4.6, 1.05, up=0.5), _Level(3.4, 4.5, 1.0, up=1.5))
+    bonnet = _VehicleBody(_Level(3.4, 4.6, 1.05, up=0.5), _Level(3.4, 4.5, 1.0, up=1.5))
     _hull(mesh, bonnet, paint, roof=paint)
     _patch(mesh, 4.62, (-0.6, 0.6), (0.65, 1.25), _TRIM, rank=1)
     mesh.part()

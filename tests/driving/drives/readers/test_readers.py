@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from roadworthy.driving._rectangles import distances
+from roadworthy.driving.drives.drive import distances
 from roadworthy.driving.drives.readers import (
     read_commonroad,
     read_donkey,
@@ -20,7 +20,7 @@ from roadworthy.driving.drives.readers import (
     read_table,
     read_udacity_sim,
 )
-from roadworthy.driving.drives.readers.commonroad import Lanelet, Place, route_ahead
+from roadworthy.driving.drives.readers.commonroad import Lanelet, LaneletPosition, route_ahead
 from roadworthy.driving.metrics import compute, per_step
 from roadworthy.errors import InputError
 
@@ -337,8 +337,8 @@ def test_a_route_is_followed_for_three_hundred_metres() -> None:
         lanelets[str(number)] = Lanelet(
             str(number), places, np.array([0.0, 200.0]), 3.5, places, after, None, ()
         )
-    assert route_ahead(Place("0", 190.0, 0.0), lanelets) == {"0": 0.0, "1": 200.0, "2": 400.0}
-    assert route_ahead(Place("0", 0.0, 0.0), lanelets) == {"0": 0.0, "1": 200.0}
+    assert route_ahead(LaneletPosition("0", 190.0, 0.0), lanelets) == {"0": 0.0, "1": 200.0, "2": 400.0}
+    assert route_ahead(LaneletPosition("0", 0.0, 0.0), lanelets) == {"0": 0.0, "1": 200.0}
 
 
 def test_a_collision_is_seen_and_a_pedestrian_ahead(tmp_path: Path) -> None:

@@ -78,8 +78,7 @@ def deviation(
     from roadworthy.cli.coverage.study._guided import GuidedImages
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
-    from roadworthy.coverage.clusters import check_radius
-    from roadworthy.coverage.oracle import check_epsilon, check_lambda
+    from roadworthy.coverage.oracle import check_epsilon, check_lambda, check_radius
     from roadworthy.coverage.parameter_sets import parameter_sets
     from roadworthy.papers.deeptest.asking import add_images, ask_models
     from roadworthy.papers.deeptest.checking import choose_findings

@@ -30,8 +30,8 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.cli.coverage._seeds import Seeds
     from roadworthy.coverage.observed import Observed
-    from roadworthy.coverage.search.findings import Growth
-    from roadworthy.coverage.search.settings import Settings
+    from roadworthy.coverage.search.findings import CoverageGrowth
+    from roadworthy.coverage.search.settings import SearchSettings
     from roadworthy.papers.deeptest.comparison import Reached
 
 
@@ -76,7 +76,7 @@ def guided(
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
     from roadworthy.coverage import Observed
-    from roadworthy.coverage.search.settings import Settings
+    from roadworthy.coverage.search.settings import SearchSettings
     from roadworthy.models import Network
     from roadworthy.papers.deeptest.comparison import GuidedStudy
     from roadworthy.report.coverage import draw_growth
@@ -88,7 +88,9 @@ def guided(
     seeds = Seeds(drawn)
     criterion = f"neuron(threshold={threshold})"
     transforms = tuple(transformation or ["simple"])
-    base = Settings(criterion=criterion, transforms=transforms, lam=lam, reference=reference, again=True)
+    base = SearchSettings(
+        criterion=criterion, transforms=transforms, lam=lam, reference=reference, again=True
+    )
     budget = tries or len(seeds) * sum(len(one) for one in base.space().sets)
     rows: list[Reached] = []
     figures = {}
@@ -97,7 +99,7 @@ def guided(
             raise InputError(f"{system.name} does not show its layers: give a network of torch or ONNX")
         watched: Observed[Any] = Observed(system, counting)
         rows += _unguided(watched, seeds, base, seed)
-        growths: dict[str, Growth] = {}
+        growths: dict[str, CoverageGrowth] = {}
         for name in _SEARCHES:
             folder = _folder(out, system.name, name)
             reached, growth = _searched(watched, seeds, base, name, budget, folder, seed)
@@ -119,7 +121,7 @@ def guided(
     give_out(out, "guided", [study.table()], figures, document, as_json=as_json, notes=drawn.notes())
 
 
-def _unguided(watched: Observed[Any], seeds: Seeds, settings: Settings, seed: int) -> list[Reached]:
+def _unguided(watched: Observed[Any], seeds: Seeds, settings: SearchSettings, seed: int) -> list[Reached]:
     """Return what the seed images cover, and what all their transformations cover."""
     from roadworthy.coverage.criteria import parse_mixture
     from roadworthy.papers.deeptest.comparison import BASELINE, CUMULATIVE, Reached, add_every_change
@@ -140,12 +142,12 @@ def _unguided(watched: Observed[Any], seeds: Seeds, settings: Settings, seed: in
 def _searched(
     watched: Observed[Any],
     seeds: Seeds,
-    base: Settings,
+    base: SearchSettings,
     name: str,
     tries: int,
     folder: Path,
     seed: int,
-) -> tuple[Reached, Growth]:
+) -> tuple[Reached, CoverageGrowth]:
     from roadworthy.cases import Requirement
     from roadworthy.cli._console import progress
     from roadworthy.coverage.method import CoverageMethod

@@ -8,10 +8,9 @@ from typing import Any
 from roadworthy._frozen import FrozenDict
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.driving.drives.readers.commonroad import read_commonroad
-from roadworthy.driving.drives.readers.donkey import read_donkey
 from roadworthy.driving.drives.readers.recorded import is_recorded, read_recorded, write_drive
+from roadworthy.driving.drives.readers.simulator_logs import read_donkey, read_udacity_sim
 from roadworthy.driving.drives.readers.tables import read_table
-from roadworthy.driving.drives.readers.udacity_sim import read_udacity_sim
 from roadworthy.errors import InputError, suggest
 
 __all__ = [

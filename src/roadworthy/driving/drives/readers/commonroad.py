@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import read_text
-from roadworthy.driving._rectangles import distances
-from roadworthy.driving.drives.drive import Drive
+from roadworthy.driving.drives.drive import Drive, distances
 from roadworthy.errors import InputError
 
 Series = NDArray[np.float64]
@@ -24,7 +23,7 @@ _LARGEST = 1e12  # nothing on a road is as far away, as fast or as late
 
 
 @dataclass(frozen=True)
-class Place:
+class LaneletPosition:
     """Where something is: on a lanelet, so many metres along its middle and to the right of it."""
 
     lanelet: str
@@ -100,7 +99,7 @@ class Lanelet:
             where = one[:, 0] + (point[1] - one[:, 1]) * (two[:, 0] - one[:, 0]) / (two[:, 1] - one[:, 1])
         return bool(np.count_nonzero(crosses & (point[0] < where)) % 2)
 
-    def locate(self, point: Series) -> tuple[Place, float]:
+    def locate(self, point: Series) -> tuple[LaneletPosition, float]:
         """Return where a point is, and the direction of the lane there in radians."""
         starts, ways = self.middle[:-1], np.diff(self.middle, axis=0)
         lengths = np.maximum(np.hypot(*ways.T), 1e-9)
@@ -110,10 +109,10 @@ class Lanelet:
         way = ways[nearest] / lengths[nearest]
         along = float(self.marks[nearest] + shares[nearest] * lengths[nearest])
         offset = float(away[0] * way[1] - away[1] * way[0])  # to the right is positive
-        return Place(self.id, along, offset), math.atan2(way[1], way[0])
+        return LaneletPosition(self.id, along, offset), math.atan2(way[1], way[0])
 
 
-def places_of(point: Series, heading: float | None, lanelets: Mapping[str, Lanelet]) -> list[Place]:
+def places_of(point: Series, heading: float | None, lanelets: Mapping[str, Lanelet]) -> list[LaneletPosition]:
     """Return the places where something is, the most central first.
 
     Where something heads, lanes that lead its way count; only where there is none, those against it.
@@ -125,11 +124,11 @@ def places_of(point: Series, heading: float | None, lanelets: Mapping[str, Lanel
             if heading is None or not math.isfinite(heading) or math.cos(direction - heading) > 0:
                 along.append(place)
             else:
-                against.append(Place(place.lanelet, place.along, -place.offset))
+                against.append(LaneletPosition(place.lanelet, place.along, -place.offset))
     return sorted(along or against, key=lambda place: abs(place.offset))
 
 
-def route_ahead(here: Place, lanelets: Mapping[str, Lanelet]) -> dict[str, float]:
+def route_ahead(here: LaneletPosition, lanelets: Mapping[str, Lanelet]) -> dict[str, float]:
     """Return the lanelets that can be reached ahead, with the metres from the begin of this one to theirs."""
     starts = {here.lanelet: 0.0}
     open_ = [here.lanelet]
@@ -196,7 +195,7 @@ class Vehicle:
 
 
 @dataclass(frozen=True)
-class Scenario:
+class CommonRoadScenario:
     """What a file says.
 
     Attributes:
@@ -214,7 +213,7 @@ class Scenario:
     broken: list[str]
 
 
-def read_scenario(path: Path) -> Scenario:
+def read_scenario(path: Path) -> CommonRoadScenario:
     """Read a file, version 2018b or 2020a.
 
     Raises:
@@ -230,7 +229,7 @@ def read_scenario(path: Path) -> Scenario:
     if not moving or not 0 < step < np.inf:
         raise InputError(f"{path}: expected moving vehicles and a timeStepSize: no drive in this scenario")
     steps = np.unique(np.concatenate([one.steps for one in moving]))
-    return Scenario(step, lanelets, moving, _parked(root, steps, broken), broken)
+    return CommonRoadScenario(step, lanelets, moving, _parked(root, steps, broken), broken)
 
 
 def _root(path: Path) -> ElementTree.Element:
@@ -395,7 +394,7 @@ def _around(
     names = ("lane_offset", "lateral_clearance", "lane", "headway", "lead_speed", "vehicle_distance")
     found = {name: np.full(count, np.nan) for name in (*names, "pedestrian_distance")}
     collision, changed = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-    before: Place | None = None
+    before: LaneletPosition | None = None
     for row, step in enumerate(ego.steps.tolist()):
         present = [(one, int(at[0])) for one in vehicles if len(at := np.flatnonzero(one.steps == step))]
         others = [(one, at) for one, at in present if one is not ego]
@@ -415,7 +414,9 @@ def _around(
     return signals, {"collision": collision, "lane change": changed}
 
 
-def _place(one: Vehicle, row: int, lanelets: dict[str, Lanelet], before: Place | None) -> Place | None:
+def _place(
+    one: Vehicle, row: int, lanelets: dict[str, Lanelet], before: LaneletPosition | None
+) -> LaneletPosition | None:
     """Return where a vehicle is: of lanelets that overlap, the one that goes on from where it was."""
     places = places_of(one.position[row], one.heading[row], lanelets)
     if before is not None:
@@ -435,7 +436,7 @@ def _beside(lanelets: dict[str, Lanelet], id: str) -> set[str]:
 
 def _look_ahead(
     ego: Vehicle,
-    here: Place,
+    here: LaneletPosition,
     others: Sequence[tuple[Vehicle, int]],
     lanelets: dict[str, Lanelet],
     found: dict[str, Series],

@@ -32,7 +32,7 @@ def _above_0(unit: str | float | None) -> str | float | None:
     return unit
 
 
-class _Column(BaseModel):
+class _UnitColumn(BaseModel):
     """A column and its unit; a bare name is a column in our own unit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,7 +47,7 @@ class _Column(BaseModel):
     def _bare(cls, given: Any) -> Any:
         if isinstance(given, str):
             return {"column": given}
-        if not isinstance(given, Mapping | _Column):
+        if not isinstance(given, Mapping | _UnitColumn):
             raise ValueError("expected the name of a column, or column, unit and so on")
         return given
 
@@ -65,8 +65,8 @@ class ColumnMapping(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    time: _Column
-    signals: Mapping[str, _Column] = Field(default_factory=dict)
+    time: _UnitColumn
+    signals: Mapping[str, _UnitColumn] = Field(default_factory=dict)
     events: Mapping[str, str] = Field(default_factory=dict)
 
     @classmethod
@@ -204,7 +204,7 @@ def _number(cell: str | None) -> float:
         return np.nan
 
 
-def _seconds(column: _Column, table: pa.Table, path: str | PathLike[str]) -> float:
+def _seconds(column: _UnitColumn, table: pa.Table, path: str | PathLike[str]) -> float:
     """Return the seconds that the unit of the time stands for."""
     import pyarrow as pa
 
@@ -222,7 +222,7 @@ def _seconds(column: _Column, table: pa.Table, path: str | PathLike[str]) -> flo
     return unit
 
 
-def _converted(name: str, column: _Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _converted(name: str, column: _UnitColumn, values: NDArray[np.float64]) -> NDArray[np.float64]:
     if column.ratio != 1 and name not in _ANGLES:
         raise InputError(f"{name}: only angles have a steering ratio, got {column.ratio:g}: leave it out")
     if column.positive != "right" and name in _SPEEDS:

@@ -24,7 +24,7 @@ class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
     def parts(self, entry: BbslForm, context: Context) -> Iterator[Part[BbslMethod | BbslTrackMethod]]:
         """Yield the specification."""
         from roadworthy.bbsl import Bindings, load, load_bindings, parse
-        from roadworthy.bbsl.binding_files import source_of
+        from roadworthy.bbsl.bindings import source_of
         from roadworthy.bbsl.method import TEXT, method_for
         from roadworthy.bbsl.testing import find_role
 

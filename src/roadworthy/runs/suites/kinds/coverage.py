@@ -14,13 +14,13 @@ from roadworthy.runs.suites.opening import Facts
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
-    from roadworthy.coverage.search.settings import Settings
+    from roadworthy.coverage.search.settings import SearchSettings
 
 
 _PROBED = 8  # tries for each frame of a probe
 
 
-class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
+class CoverageKind(Kind[CoverageForm, "tuple[SearchSettings, str]"]):
     """A search that tries changed images, one model at a time, because it follows the model's answers.
 
     Images that an earlier one made can be tried alone.
@@ -29,14 +29,14 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
     name = "coverage"
     one_at_a_time = True
 
-    def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[tuple[Settings, str]]]:
+    def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[tuple[SearchSettings, str]]]:
         """Yield the search."""
         from roadworthy.coverage import counting_named
-        from roadworthy.coverage.search.remade import Remade
-        from roadworthy.coverage.search.settings import Settings
+        from roadworthy.coverage.search.settings import SearchSettings
+        from roadworthy.coverage.search.trials import Remade
 
         counting_named(entry.counting)
-        settings = Settings(
+        settings = SearchSettings(
             search=entry.search,
             criterion=entry.coverage,
             transforms=tuple(entry.transforms),
@@ -55,7 +55,7 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
             settings = replace(settings, tries=min(settings.tries, context.sample))
         yield Part("", settings.text, settings.parameters(), (settings, entry.counting))
 
-    def misfit(self, part: Part[tuple[Settings, str]], facts: Facts) -> str:
+    def misfit(self, part: Part[tuple[SearchSettings, str]], facts: Facts) -> str:
         """A search needs a network that predicts the output, and frames of which it is known."""
         output = part.inside[0].output
         system, name = facts.model.system, facts.model.name
@@ -69,30 +69,30 @@ class CoverageKind(Kind[CoverageForm, "tuple[Settings, str]"]):
             return f"{facts.data.name} does not know the {output} of its frames"
         return ""
 
-    def signals(self, part: Part[tuple[Settings, str]]) -> Collection[str]:
+    def signals(self, part: Part[tuple[SearchSettings, str]]) -> Collection[str]:
         """Return the output that is judged."""
         return (part.inside[0].output,)
 
-    def method(self, parts: Mapping[str, Part[tuple[Settings, str]]], context: Context) -> Method:
+    def method(self, parts: Mapping[str, Part[tuple[SearchSettings, str]]], context: Context) -> Method:
         """Return a search that has not begun."""
         del parts, context
         from roadworthy.coverage.method import CoverageMethod
 
         return CoverageMethod()
 
-    def system(self, system: SystemUnderTest, part: Part[tuple[Settings, str]]) -> SystemUnderTest:
+    def system(self, system: SystemUnderTest, part: Part[tuple[SearchSettings, str]]) -> SystemUnderTest:
         """Return the network with its neurons watched."""
         from roadworthy.coverage import observable
 
         return observable(system, part.inside[1])
 
-    def cases(self, part: Part[tuple[Settings, str]], frames: int) -> int:
+    def cases(self, part: Part[tuple[SearchSettings, str]], frames: int) -> int:
         """Return a case for each original and each try, or for each image that is made again."""
         settings = part.inside[0]
         return len(settings.only) or frames + settings.tries
 
     def probed(
-        self, part: Part[tuple[Settings, str]], frames: int, of: int
+        self, part: Part[tuple[SearchSettings, str]], frames: int, of: int
     ) -> tuple[Mapping[str, Any], float]:
         """Return a search with a few tries for each frame."""
         settings = part.inside[0]

@@ -33,13 +33,13 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         """Yield the oracle with its drives."""
         from roadworthy.driving.drives import FATAL_EVENTS
         from roadworthy.driving.requirements import DrivingQuality, Thresholds, read_thresholds
-        from roadworthy.driving.simulators import Limits, Scenario, open_simulator
+        from roadworthy.driving.simulators import DriveLimits, Scenario, open_simulator
 
         if isinstance(entry.driving, str):
             thresholds = read_thresholds(context.located(entry.driving))
         else:
             thresholds = Thresholds(entry.driving, entry.worse)
-        limits = Limits(laps=entry.laps, seconds=entry.seconds, metres=entry.metres)
+        limits = DriveLimits(laps=entry.laps, seconds=entry.seconds, metres=entry.metres)
         scenarios = tuple(Scenario(one, entry.options, limits) for one in entry.simulator)
         for one in scenarios:
             if one.simulator.partition(":")[0] == "world":

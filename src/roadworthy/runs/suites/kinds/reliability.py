@@ -14,7 +14,7 @@ from roadworthy.runs.suites.opening import Facts
 if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.frames import Frame
-    from roadworthy.reliability import Measure, Preservation
+    from roadworthy.reliability import Preservation, TaskMeasure
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
                 ]
                 yield Part("-".join(name for name in names if name), "", {}, wanted)
 
-    def _made(self, wanted: Wanted, measures: Sequence[Measure]) -> list[Preservation]:
+    def _made(self, wanted: Wanted, measures: Sequence[TaskMeasure]) -> list[Preservation]:
         from roadworthy.reliability import Bootstrap
         from roadworthy.reliability.requirements import requirements_of
 

@@ -14,13 +14,13 @@ from roadworthy.runs.suites.opening import Facts, OpenedData
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
-    from roadworthy.rules.generation import Plan
+    from roadworthy.rules.generation import RulePlan
 
 
 _BUILT_IN = "what is built in"
 
 
-class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
+class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
     """A rule is a sentence; a file of rules stands for all of its rules."""
 
     name = "rules"
@@ -33,7 +33,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
 
             context.known.update(zip((("rule", text) for text in texts), parse_all(texts), strict=True))
 
-    def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[Plan]]:
+    def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[RulePlan]]:
         """Yield a part for each rule."""
         if isinstance(entry, RuleForm):
             yield self._part("", entry.rule, entry, context)
@@ -59,7 +59,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
                 # The words that are underlined stand in the other file.
                 raise InputError(f"{where}: {error}") from error
 
-    def _part(self, name: str, text: str, entry: RuleForm | RulesForm, context: Context) -> Part[Plan]:
+    def _part(self, name: str, text: str, entry: RuleForm | RulesForm, context: Context) -> Part[RulePlan]:
         from roadworthy.rules import parse
         from roadworthy.rules.expectation import Quantity, read_tolerance
         from roadworthy.rules.generation import plan_for
@@ -93,7 +93,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         told = {key: value for key, value in parameters.items() if value != usual.get(key)}
         return Part(name, words, told, plan.with_tolerances(same), plan.rule.notes)
 
-    def misfit(self, part: Part[Plan], facts: Facts) -> str:
+    def misfit(self, part: Part[RulePlan], facts: Facts) -> str:
         """A rule needs a model that predicts the signals it speaks of, and frames of a road."""
         if facts.data is not None and "class" in facts.data.first.metadata:
             return OtherTask(f"{facts.data.name} are pictures of single things, and rules are about roads")
@@ -109,11 +109,11 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
         missing = [one for one in part.inside.outputs if one not in facts.known.as_dict()]
         return f"{facts.model.name} does not predict {' and '.join(missing)}" if missing else ""
 
-    def signals(self, part: Part[Plan]) -> Collection[str]:
+    def signals(self, part: Part[RulePlan]) -> Collection[str]:
         """Return what the rule speaks of."""
         return part.inside.outputs
 
-    def notes(self, parts: Mapping[str, Part[Plan]], data: OpenedData) -> list[str]:
+    def notes(self, parts: Mapping[str, Part[RulePlan]], data: OpenedData) -> list[str]:
         """Return which engines made the images, what their cards warn of, and which are for other frames."""
         from roadworthy.transforms.learned import LearnedEngine
 
@@ -134,20 +134,20 @@ class RulesKind(Kind[RuleForm | RulesForm, "Plan"]):
             ),
         ]
 
-    def method(self, parts: Mapping[str, Part[Plan]], context: Context) -> Method:
+    def method(self, parts: Mapping[str, Part[RulePlan]], context: Context) -> Method:
         """Return one method for all rules: they share frames."""
         del context
         from roadworthy.rules.method import RulesMethod
 
         return RulesMethod({id: part.inside for id, part in parts.items()})
 
-    def cases(self, part: Part[Plan], frames: int) -> int:
+    def cases(self, part: Part[RulePlan], frames: int) -> int:
         """Return a case for each frame."""
         del part
         return frames
 
 
-def _makers(parts: Mapping[str, Part[Plan]]) -> list[str]:
+def _makers(parts: Mapping[str, Part[RulePlan]]) -> list[str]:
     """Return who made the images of which rules, where engines of the user might have; one sentence."""
     from roadworthy.transforms.engines import EngineTransform
 

@@ -1,4 +1,4 @@
-"""Records of the Donkey car and its simulator: a tub of JSON files or catalogues."""
+"""Logs that the simulators of Donkey and Udacity write."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from roadworthy._files import parse_json, read_json, read_text
+from roadworthy.datasets.udacity import logged_signals
 from roadworthy.driving.drives.drive import Drive
-from roadworthy.errors import InputError
-from roadworthy.frames import SignalUnits
+from roadworthy.errors import FrameError, InputError
+from roadworthy.frames import Signals, SignalUnits
 
 _RECORD = re.compile(r"record_(\d+)\.json$")
 _FULL_LOCK = 16.0  # degrees at the wheels in the simulator
@@ -111,3 +112,37 @@ def _number(record: dict[str, Any], key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"expected a number for {key}, got {value!r}")
     return float(value)
+
+
+def read_udacity_sim(path: str | PathLike[str], *, gap: float = 1.0) -> Drive:
+    """Return the drive of a driving_log.csv: speed, steering, throttle and brake, timed by the images' names.
+
+    Rows that cannot be read are left out, and the drive's notes say how many and why.
+
+    Args:
+        path: The log, or the folder in which it lies; no image is needed.
+        gap: Rows further apart than this many seconds have a gap between them.
+
+    Raises:
+        InputError: There is no log, or no row of it can be used.
+    """
+    rows: list[Signals] = []
+    broken: list[str] = []
+    for row in logged_signals(fspath(path)):
+        if isinstance(row, FrameError):
+            broken.append(str(row))
+        else:
+            rows.append(row)
+    if not rows:
+        wrong = f"no row of the log can be used; the first: {broken[0]}" if broken else "the log has no rows"
+        raise InputError(f"{path}: {wrong}")
+    columns = {
+        name: np.array([_known(getattr(row, name)) for row in rows])
+        for name in ("speed", "steering", "throttle", "brake")
+    }
+    time = np.array([_known(row.timestamp) for row in rows])
+    return Drive.repaired(fspath(path), time, columns, gap=gap, from_zero=True, broken=broken)
+
+
+def _known(value: float | None) -> float:
+    return np.nan if value is None else value

@@ -1,23 +1,23 @@
-"""What falls: streaks of rain and flakes of snow, drawn in layers from far to near."""
+"""Rain and snow: falling drops and flakes, wet roads, and snow that settles."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import ClassVar
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from roadworthy.transforms.transform import Presets, number, register
-from roadworthy.transforms.weather._condition import Condition
-from roadworthy.transforms.weather._noise import ground_noise
-from roadworthy.transforms.weather._pixels import Colour, Image, Map, Mask, covered, resized, shaded, spread
-from roadworthy.transforms.weather._scene import Surroundings
+from roadworthy.transforms.perspective import GROUND
+from roadworthy.transforms.transform import Presets, choice, number, register
+from roadworthy.transforms.weather import _scene
+from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._sky import as_image, overcast, sky_share
-from roadworthy.transforms.weather.fog import AIR, GREY_SKY, transmission
+from roadworthy.transforms.weather.fog import AIR, GREY_SKY, imagenet_c_snow, transmission
 
 _FINE = 3  # bits of a fraction of a pixel
 _WANDER = 3.0  # degrees: how far the directions of streaks differ from the mean
@@ -66,7 +66,7 @@ def fallen_streaks(
     most: float,
     length: float,
     angle: float,
-) -> Mask:
+) -> _scene.Mask:
     """Return how much of each pixel streaks of rain cover.
 
     Args:
@@ -80,7 +80,7 @@ def fallen_streaks(
         angle: Degrees from the vertical in which they fall, positive towards the left.
     """
     width, height = size
-    fields: dict[int, Mask] = {}
+    fields: dict[int, _scene.Mask] = {}
     for layer in layers:
         number = round(most * layer.share * height / width)
         drawn = rng.random((number, 4))[: round(number * amount)]
@@ -106,9 +106,9 @@ def fallen_streaks(
     return _united(fields, size)
 
 
-def _united(fields: dict[int, Mask], size: tuple[int, int]) -> Mask:
+def _united(fields: dict[int, _scene.Mask], size: tuple[int, int]) -> _scene.Mask:
     """Return what is drawn in fields of several scales, in one."""
-    layers = [np.asarray(resized(field, *size), np.uint8) for field in fields.values()]
+    layers = [np.asarray(_scene.resized(field, *size), np.uint8) for field in fields.values()]
     return reduce(lambda one, other: np.asarray(cv2.max(one, other), np.uint8), layers)
 
 
@@ -120,10 +120,10 @@ def fallen_flakes(
     *,
     most: float,
     angle: float,
-) -> Mask:
+) -> _scene.Mask:
     """Return how much of each pixel flakes of snow cover; the arguments are as for :func:`fallen_streaks`."""
     width, height = size
-    fields: dict[int, Mask] = {}
+    fields: dict[int, _scene.Mask] = {}
     for layer in layers:
         number = round(most * layer.share * height / width)
         drawn = rng.random((number, 3))[: round(number * amount)]
@@ -141,7 +141,7 @@ def fallen_flakes(
     return _united(fields, size)
 
 
-def _flake(radius: float, edge: float, angle: float) -> Map:
+def _flake(radius: float, edge: float, angle: float) -> _scene.Map:
     """Return the shape of a flake of at most 1.5 pixels: a disc that falls a little while it is seen."""
     axis = np.arange(-3, 4, dtype=np.float32)
     x, y = np.meshgrid(axis, axis)
@@ -149,14 +149,16 @@ def _flake(radius: float, edge: float, angle: float) -> Map:
     along, aside = y * math.cos(turn) - x * math.sin(turn), y * math.sin(turn) + x * math.cos(turn)
     distance = np.hypot(aside, along / 1.35)
     soft = max(0.7, 1.6 * edge * radius)
-    shape: Map = np.clip((radius - distance) / soft + 0.5, 0, 1).astype(np.float32)
+    shape: _scene.Map = np.clip((radius - distance) / soft + 0.5, 0, 1).astype(np.float32)
     return shape if shape.any() else np.asarray(distance == 0, np.float32)
 
 
-def brightened(image: Image, cover: Mask, colour: Colour, strength: float) -> Image:
+def brightened(
+    image: _scene.Image, cover: _scene.Mask, colour: _scene.Colour, strength: float
+) -> _scene.Image:
     """Return the image with something bright before it, that never darkens what is behind it."""
     missing = cv2.subtract((*colour, 0.0), image)  # type: ignore[call-overload]
-    cv2.multiply(missing, spread(cover), scale=strength / 255, dst=missing)
+    cv2.multiply(missing, _scene.spread(cover), scale=strength / 255, dst=missing)
     return np.asarray(cv2.add(image, missing, dst=missing), np.uint8)
 
 
@@ -167,7 +169,7 @@ _LARGEST = 0.032  # radius, in widths of the image
 
 
 @lru_cache(maxsize=_KINDS)
-def _drop(kind: int) -> tuple[Map, Map]:
+def _drop(kind: int) -> tuple[_scene.Map, _scene.Map]:
     """Return how much one drop covers and how bright it is, of a shape of its own."""
     rng = np.random.default_rng((31, kind))
     axis = np.linspace(-1.25, 1.25, _SPRITE, dtype=np.float32)
@@ -187,7 +189,7 @@ def _drop(kind: int) -> tuple[Map, Map]:
     return cover.astype(np.float32), np.asarray(shade + glint, np.float32)
 
 
-def with_drops(image: Image, rng: np.random.Generator, amount: float, *, most: float) -> Image:
+def with_drops(image: _scene.Image, rng: np.random.Generator, amount: float, *, most: float) -> _scene.Image:
     """Return the image with drops on the lens: `most` of them at amount 1, and fewer of the same below it."""
     height, width = image.shape[:2]
     number = round(most)
@@ -207,11 +209,11 @@ def with_drops(image: Image, rng: np.random.Generator, amount: float, *, most: f
 
 
 def _set(
-    image: Image,
-    behind: Image,
+    image: _scene.Image,
+    behind: _scene.Image,
     centre: tuple[float, float],
     radius: float,
-    drop: tuple[Map, Map],
+    drop: tuple[_scene.Map, _scene.Map],
     *,
     mirror: bool,
 ) -> None:
@@ -233,7 +235,7 @@ def _set(
     inside += ((lens - inside) * cover[window][..., None]).astype(np.int16).astype(np.uint8)
 
 
-def _part(picture: Image, x: float, y: float, reach: float, size: int) -> Map:
+def _part(picture: _scene.Image, x: float, y: float, reach: float, size: int) -> _scene.Map:
     """Return a square part about a point (in shares of the picture), enlarged to a size in pixels."""
     height, width = picture.shape[:2]
     half = max(1, min(round(reach * width), width // 2, height // 2))
@@ -244,9 +246,9 @@ def _part(picture: Image, x: float, y: float, reach: float, size: int) -> Map:
 
 
 _GLOOM, _GLOOM_OF_SKY = 0.26, 0.42
-HAZE = 0.0095
+RAIN_HAZE = 0.0095
 """Extinction per metre in heavy rain."""
-_DROP: Colour = (205.0, 212.0, 220.0)
+_DROP: _scene.Colour = (205.0, 212.0, 220.0)
 _LAYERS = (
     Streaks(share=1.0, length=0.5, thickness=1 / 600, value=80),
     Streaks(share=0.5, length=1.0, thickness=1 / 540, value=120),
@@ -259,7 +261,7 @@ _DARKER, _MIRROR = 0.36, 0.62
 
 @register("rain", summary="streaks, a wet road, a grey sky, drops on the lens", aliases=("rainy",))
 @dataclass(frozen=True, kw_only=True)
-class Rain(Condition):
+class Rain(WeatherTransform):
     """Rain in the air, on the road and on the lens; each part can be turned off.
 
     The sky turns grey and the sun goes, as under clouds; what is far away fades. Streaks are drawn in three
@@ -285,11 +287,11 @@ class Rain(Condition):
 
     fact, value, least_change = "weather", "rainy", 540.0
     presets: ClassVar[Presets] = {
-        **Condition.presets,
+        **WeatherTransform.presets,
         **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
     }
 
-    def drawn(self, scene: Surroundings, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
         amount = self.amount
         image = scene.frame.image
         grey = min(1.0, 6 * amount) * self.overcast
@@ -303,15 +305,17 @@ class Rain(Condition):
                 rng, scene.frame.size, _LAYERS, amount, most=most, length=self.length, angle=self.angle
             )
             light = (0.3 + 0.7 * 0.84 * (1 - _GLOOM * amount)) * scene.light
-            image = brightened(image, cover, shaded(_DROP, light), 0.26 + 0.24 * amount)
+            image = brightened(image, cover, _scene.shaded(_DROP, light), 0.26 + 0.24 * amount)
         if self.lens > 0:
             image = with_drops(image, rng, amount, most=_DROPS * self.lens)
         return image
 
-    def _in_wet_air(self, image: Image, scene: Surroundings, rng: np.random.Generator, grey: float) -> Image:
+    def _in_wet_air(
+        self, image: _scene.Image, scene: _scene.WeatherScene, rng: np.random.Generator, grey: float
+    ) -> _scene.Image:
         """Return the image under a grey sky, with a wet road and haze."""
         amount = self.amount
-        air = shaded(AIR, scene.light * (1 - _GLOOM * amount))
+        air = _scene.shaded(AIR, scene.light * (1 - _GLOOM * amount))
         sky = GREY_SKY.dimmed(scene.light * (1 - _GLOOM_OF_SKY * amount))
         cover = sky.behind(air, 0.25 * min(1.0, 1.6 * amount)).drawn(scene, rng)
         share, dark = sky_share(scene, grey), None
@@ -322,24 +326,222 @@ class Rain(Condition):
             dark = np.asarray(cv2.convertScaleAbs(scene.road, alpha=-_DARKER * wet, beta=255), np.uint8)
             below = max(0, round(scene.view.horizon * scene.small[1] / scene.height))
             cover[below:] = _mirrored(image, scene, cover, air)[below:]
-        seen = transmission(scene, HAZE * amount * self.haze) if self.haze > 0 else None
-        return covered(image, cover, share, darker=dark, seen=seen, air=air)
+        seen = transmission(scene, RAIN_HAZE * amount * self.haze) if self.haze > 0 else None
+        return _scene.covered(image, cover, share, darker=dark, seen=seen, air=air)
 
 
-def _mirror(scene: Surroundings, rng: np.random.Generator, amount: float) -> Mask:
+def _mirror(scene: _scene.WeatherScene, rng: np.random.Generator, amount: float) -> _scene.Mask:
     """Return how much of a mirror the road is, in a thumbnail: more in puddles, and more the farther away."""
-    puddles = ground_noise(scene, rng) * np.float32(4.4) - np.float32(1.85)
+    puddles = _scene.ground_noise(scene, rng) * np.float32(4.4) - np.float32(1.85)
     mirror = np.clip(puddles, np.float32(0.25), 1)
     mirror *= np.clip((scene.small_distance - np.float32(3)) / np.float32(26), np.float32(0.16), 1)
     return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * _MIRROR * amount), np.uint8)
 
 
-def _mirrored(image: Image, scene: Surroundings, sky: Image, air: Colour) -> Image:
+def _mirrored(
+    image: _scene.Image, scene: _scene.WeatherScene, sky: _scene.Image, air: _scene.Colour
+) -> _scene.Image:
     """Return what a wet road mirrors, small: what is above the horizon, upside down and smeared."""
     width, height = scene.small
-    small = np.asarray(resized(image, width, height), np.uint8).copy()
+    small = np.asarray(_scene.resized(image, width, height), np.uint8).copy()
     cv2.copyTo(sky, scene.small_sky, small)
     rows = np.rint(2 * scene.view.horizon * height / scene.height - np.arange(height)).astype(np.intp)
     flipped = cv2.blur(small[np.clip(rows, 0, height - 1)], (max(1, width // 80), max(1, height // 6)))
     # The air before the road is in it as well.
     return as_image(flipped * np.float32(0.5) + np.array(air, np.float32) * np.float32(0.46))
+
+
+_CAP = 0.16  # metres: how deep the snow on top of things looks
+
+
+@dataclass(frozen=True)
+class SnowCover:
+    """What snow lies on, and how thickly; more than 1 hides all of it, wherever the wind blows.
+
+    Attributes:
+        by_class: On each class of the label map.
+        on_grey: Without a label map, on ground that is grey.
+        on_soil: Without a label map, on ground that is green or brown.
+        capped: Classes with a cap of snow on them.
+        cleared: Without a label map, none lies where the road is thought to be.
+    """
+
+    by_class: Mapping[str, float]
+    on_grey: float
+    on_soil: float
+    capped: tuple[str, ...]
+    cleared: bool = False
+
+
+def lying_snow(
+    scene: _scene.WeatherScene,
+    rng: np.random.Generator,
+    cover: SnowCover,
+    *,
+    thick: float,
+    caps: float,
+    most: float,
+) -> _scene.Mask:
+    """Return how much snow hides of each pixel of the ground and of what faces up.
+
+    Args:
+        scene: What is known about the frame.
+        rng: Where the wind leaves patches.
+        cover: What it lies on.
+        thick: A factor of how thickly it lies.
+        caps: How much of it lies on top of things, from 0 to 1.
+        most: How much it hides where it hides everything, from 0 to 1.
+    """
+    # Wind leaves patches.
+    patches = (_scene.ground_noise(scene, rng) * 2 - np.float32(1.2)) * np.float32(0.55 * 255)
+    share = np.asarray(_scene.resized(patches.astype(np.int16), scene.width, scene.height), np.int16)
+    on_ground = scene.by_class(dict.fromkeys(GROUND, 1), 0, np.int16)
+    if on_ground is not None:
+        share = share * on_ground
+    deep = cv2.add(_thickness(scene, cover, thick), share)
+    hidden = np.clip(deep, 0, 238, out=deep).astype(np.uint8)
+    if scene.frame.labels is not None:
+        cv2.max(hidden, scene.full(_caps(scene, cover.capped, caps)), dst=hidden)
+    # Snow has no sharp edges.
+    return np.asarray(cv2.blur(cv2.convertScaleAbs(hidden, alpha=most), (3, 3)), np.uint8)
+
+
+def _thickness(scene: _scene.WeatherScene, cover: SnowCover, thick: float) -> NDArray[np.int16]:
+    """Return how much snow lies on the ground, before wind makes patches: 255 hides everything."""
+    table = {name: 255 * (thick * share - 0.15) for name, share in cover.by_class.items()}
+    known = scene.by_class(table, -1000, np.int16)
+    if known is not None:
+        return known
+    # Roads are grey, grass and soil are not, and paint has more colour than both.
+    image = scene.frame.image
+    red, green, blue = cv2.split(cv2.blur(image, (5, 5)) if cover.cleared else image)
+    colour = cv2.subtract(cv2.max(red, green), blue)
+    levels = np.arange(256, dtype=np.float32)
+    soil = np.clip((levels - 14) / 20, 0, 1) * np.clip((105 - levels) / 20, 0, 1)
+    on, beside = (255 * (thick * share - 0.15) for share in (cover.on_grey, cover.on_soil))
+    share = cv2.LUT(colour, np.rint(on + (beside - on) * soil).astype(np.int16))
+    unlikely = np.rint((scene.ground[:, :1].astype(np.float32) / 255 - 1) * 400).astype(np.int16)
+    thickness = np.asarray(np.add(share, unlikely, out=share), np.int16)
+    if cover.cleared:
+        thickness[scene.road > 127] = -1000
+    return thickness
+
+
+def _caps(scene: _scene.WeatherScene, capped: tuple[str, ...], amount: float) -> _scene.Mask:
+    """Return the snow on top of things, in a thumbnail: below an edge with something farther above it."""
+    labels = scene.small_frame.labels
+    assert labels is not None
+    distance = scene.small_distance
+    height, width = distance.shape
+    rows = np.arange(height, dtype=np.int32)[:, None]
+    edge = np.zeros((height, width), np.bool_)
+    edge[1:] = (labels.ids[1:] != labels.ids[:-1]) | (distance[:-1] > np.float32(1.3) * distance[1:])
+    top = edge.copy()
+    top[1:] &= distance[:-1] > np.float32(1.15) * distance[1:]
+    # Crowns before crowns have no edge that snow would lie along: it would be a slash across both.
+    trees = labels.mask("tree")
+    top[1:] &= ~(trees[1:] & trees[:-1])
+    begins = np.maximum.accumulate(np.where(edge, rows, -1), axis=0)
+    on_top = np.maximum.accumulate(np.where(top, rows, -2), axis=0) == begins
+    deep = np.float32(_CAP * scene.view.focal * width / scene.width) / np.maximum(distance, np.float32(1))
+    share = np.clip(deep - (rows - begins) + np.float32(0.5), 0, 1) * labels.mask(*capped)
+    return np.asarray(share * on_top * np.float32(240 * amount), np.uint8)
+
+
+_SNOW_GLOOM, _SNOW_GLOOM_OF_SKY = 0.08, 0.05
+SNOW_HAZE = 0.014
+"""Extinction per metre in heavy snow."""
+_LYING: _scene.Colour = (193.0, 199.0, 210.0)  # of snow on the ground under a grey sky
+_FLAKE: _scene.Colour = (238.0, 240.0, 244.0)
+_SNOW_LAYERS = (
+    Flakes(share=1.4, radius=1 / 640, value=150, edge=0.6),
+    Flakes(share=0.5, radius=1 / 380, value=190, edge=0.6),
+    Flakes(share=0.08, radius=1 / 200, value=165, edge=1.0),
+)
+_FLAKES = 1440  # of share 1, in heavy snow and a square image
+_COVER = SnowCover(
+    by_class={
+        "terrain": 1.25, "sidewalk": 0.95, "road": 0.35, "lane": 0.35, "tree": 0.34, "line": 0.2,
+        "crosswalk": 0.2, "stop and yield line": 0.2,
+    },
+    on_grey=0.35,
+    on_soil=0.9,
+    capped=("building", "vehicle", "tree", "traffic sign", "traffic light"),
+)  # fmt: skip
+
+
+@register("snow", summary="flakes in the air, snow on the ground and on roofs", aliases=("snowy",))
+@dataclass(frozen=True, kw_only=True)
+class Snow(WeatherTransform):
+    """Snow that falls and lies; each part can be turned off.
+
+    The sky turns grey and the sun goes, as under clouds; what is far away fades. Flakes are drawn in three
+    layers, the nearer the larger and fewer, the nearest out of focus. Snow lies on the ground, less on the
+    road than beside it, and as a cap on what faces up: roofs, cars, trees.
+
+    Which ground is which, and what has a cap, is known from the label map. Without one all that lies well
+    below the horizon counts as ground, what is green or brown there as a verge, and nothing has a cap.
+
+    The style "imagenet-c" is the snow of that benchmark instead: thresholded noise, blurred along one
+    direction, over whitened colours. Its severities 1 to 5 are at the amounts 0.2 to 1.
+    """
+
+    angle: float = number(
+        12.0, "How slanted it falls, positive from the upper right.", unit="degrees", low=-60, high=60
+    )
+    flakes: float = number(1.0, "How many flakes are in the air.", low=0, high=3)
+    cover: float = number(1.0, "How much snow lies on the ground and on things.", low=0, high=1)
+    haze: float = number(1.0, "How far distant things fade.", low=0, high=3)
+    overcast: float = number(1.0, "How far the sky and its light turn grey.", low=0, high=1)
+    style: str = choice(
+        "scene", "Whether it follows the scene or is ImageNet-C's noise.", ("scene", "imagenet-c")
+    )
+
+    fact, value, least_change = "weather", "snowy", 900.0
+    presets: ClassVar[Presets] = {
+        **WeatherTransform.presets,
+        **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
+    }
+
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
+        if self.style == "imagenet-c":
+            return imagenet_c_snow(scene.frame.image, rng, 5 * self.amount)
+        amount = self.amount
+        image = scene.frame.image
+        grey = min(1.0, 6 * amount) * self.overcast
+        if grey > 0:
+            image = overcast(scene, grey, 1 - _SNOW_GLOOM * amount)
+        if grey > 0 or self.cover > 0 or self.haze > 0:
+            image = self._in_white(image, scene, rng, grey)
+        if self.flakes > 0:
+            most = _FLAKES * self.flakes
+            cover = fallen_flakes(rng, scene.frame.size, _SNOW_LAYERS, amount, most=most, angle=self.angle)
+            image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), 1.0)
+        return image
+
+    def _in_white(
+        self, image: _scene.Image, scene: _scene.WeatherScene, rng: np.random.Generator, grey: float
+    ) -> _scene.Image:
+        """Return the image under a grey sky, with snow on the ground and haze."""
+        amount = self.amount
+        gloom = scene.light * (1 - _SNOW_GLOOM * amount)
+        air = _scene.shaded(AIR, gloom)
+        white = _scene.shaded(_LYING, gloom * scene.light_on_ground)
+        lying = self._lying(scene, rng) if self.cover > 0 else None
+        if lying is not None and grey == self.haze == 0:
+            return _scene.veiled(image, np.asarray(cv2.bitwise_not(lying), np.uint8), white)
+        sky = GREY_SKY.dimmed(scene.light * (1 - _SNOW_GLOOM_OF_SKY * amount), contrast=0.4)
+        cover = sky.behind(air, 0.45 * min(1.0, 1.6 * amount)).drawn(scene, rng)
+        share = sky_share(scene, grey)
+        if lying is not None:
+            no_sky = (_scene.widened(scene.small_sky, 1) == 0)[..., None]
+            np.copyto(cover, as_image(np.array(white, np.float32)), where=no_sky)
+            share = np.asarray(cv2.max(share, lying), np.uint8)
+        seen = transmission(scene, SNOW_HAZE * amount * self.haze) if self.haze > 0 else None
+        return _scene.covered(image, cover, share, seen=seen, air=air)
+
+    def _lying(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Mask:
+        """Return how much snow hides of each pixel."""
+        amount = self.amount
+        thick, caps = 1.35 * min(1.0, 0.25 + amount), min(1.0, 0.5 + amount)
+        return lying_snow(scene, rng, _COVER, thick=thick, caps=caps, most=min(1.0, 6 * amount) * self.cover)

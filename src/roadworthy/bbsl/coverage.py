@@ -1,0 +1,516 @@
+"""What test frames cover of a specification: its conditions, and the borders between its cases.
+
+The paper leaves this open ("coverage on the position on the image and coverage on the conditions of the
+specification"). Here:
+
+- a **case** is covered when an input leads to it;
+- an **atom**, a single relation inside a condition, is covered when it was true for one input and false for
+  another;
+- its **border** is covered when inputs came near to it from both sides: within some pixels, true and false;
+- a **position**, a cell of a grid over the image, is covered when an object stood in it: the middle of its
+  lower edge, where a thing touches the road.
+
+z3 looks for the box nearest to a given one (by its edge that moves most) for which the specification says
+something else. Where conditions compare edges it is exact up to the tolerance; where they share areas z3
+may run out of time, and what it found so far is returned.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.bbsl.checking import symbols
+from roadworthy.bbsl.checking.encoding import Encoding
+from roadworthy.bbsl.checking.models import number_of
+from roadworthy.bbsl.evaluation import Evaluator
+from roadworthy.bbsl.margins import Margin, MarginContext, Margins
+from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import And, Disjunction, Expression, Not, Quantified, TruthConstant, Type
+from roadworthy.bbsl.testing.judging import Corners, labels_of
+from roadworthy.bbsl.values import Box, Coordinates, Interval, Value
+from roadworthy.errors import InputError
+
+
+@dataclass
+class AtomCoverage:
+    """How one relation of a condition was tried.
+
+    Attributes:
+        case: The case whose condition it is in; empty for the precondition.
+        text: How it is written.
+        true: How often it held.
+        false: How often it did not.
+        unknown: How often it had no value.
+        nearest_true: The smallest distance from its border at which it held, in pixels.
+        nearest_false: The smallest distance at which it did not hold.
+    """
+
+    case: str
+    text: str
+    true: int = 0
+    false: int = 0
+    unknown: int = 0
+    nearest_true: float = math.inf
+    nearest_false: float = math.inf
+
+    @property
+    def covered(self) -> bool:
+        """Whether it was true once and false once."""
+        return self.true > 0 and self.false > 0
+
+    def border_covered(self, near: float) -> bool:
+        """Whether its border was approached from both sides, up to so many pixels."""
+        return self.nearest_true <= near and self.nearest_false <= near
+
+    @property
+    def has_border(self) -> bool:
+        """Whether it has one that boxes can approach: a truth value from outside has none."""
+        tried = self.true + self.false
+        return not tried or math.isfinite(min(self.nearest_true, self.nearest_false))
+
+    def add(self, margin: Margin, held: bool | None) -> None:
+        """Take note of one evaluation."""
+        if margin is None or held is None:
+            self.unknown += 1
+        elif held:
+            self.true += 1
+            self.nearest_true = min(self.nearest_true, abs(margin))
+        else:
+            self.false += 1
+            self.nearest_false = min(self.nearest_false, abs(margin))
+
+
+@dataclass
+class SpecCoverage:
+    """What test data has tried of a specification so far.
+
+    Args:
+        spec: The specification.
+        near: How many pixels from a border is near it.
+        grid: Rows and columns of the grid over the image.
+
+    Example:
+        >>> from roadworthy.bbsl import parse
+        >>> spec = parse("exfunction v(): bb endexfunction case stop PROJ_y(v()) ~ [0, 100] endcase")
+        >>> coverage = SpecCoverage(spec, near=5.0)
+        >>> coverage.add({"v": [600, 180, 700, 300]}, moving=["v"], height=375, width=1242)
+        >>> coverage.add({"v": [600, 80, 700, 272]}, moving=["v"], height=375, width=1242)
+        >>> [(one.text, one.true, one.false, one.nearest_false) for one in coverage.atoms]
+        [('PROJ_y(v()) ~ [0, 100]', 1, 1, 3.0)]
+        >>> coverage.condition_share, coverage.border_share
+        (1.0, 0.0)
+    """
+
+    spec: Spec
+    near: float = 5.0
+    grid: tuple[int, int] = (5, 12)
+    inputs: int = 0
+    cases: dict[str, int] = field(init=False)
+    outside: int = 0
+    positions: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not self.near >= 0:
+            raise InputError(f"near must be 0 pixels or more, got {self.near}")
+        if min(self.grid) < 1:
+            raise InputError(f"the grid must have a row and a column or more, got {self.grid}")
+        self.spec.check_types()
+        if self.spec.is_temporal:
+            raise InputError("coverage looks at one frame, but the specification speaks of several")
+        self.cases = dict.fromkeys(self.spec.labels, 0)
+        self.positions = np.zeros(self.grid, np.int64)
+        self._atoms = {id(part): AtomCoverage(case, self._text(part)) for case, part in self._parts()}
+
+    def _parts(self) -> Iterator[tuple[str, Expression]]:
+        if self.spec.precondition is not None:
+            yield from (("", part) for part in _atoms(self.spec.precondition))
+        for case in self.spec.case_blocks:
+            yield from ((case.label, part) for part in _atoms(case.condition))
+
+    def _text(self, part: Expression) -> str:
+        return " ".join(self.spec.source[part.span.start : part.span.stop].split()) or repr(part)
+
+    @property
+    def atoms(self) -> tuple[AtomCoverage, ...]:
+        """The relations of the conditions, in the order of the text."""
+        return tuple(self._atoms.values())
+
+    def add(
+        self,
+        bindings: Mapping[str, Any],
+        *,
+        moving: list[str] | tuple[str, ...],
+        height: float,
+        width: float,
+        place: tuple[float, float] | None = None,
+    ) -> None:
+        """Take note of one input.
+
+        Args:
+            bindings: The values of the external functions, as for `Spec.cases`.
+            moving: The functions whose boxes are detected: what distances are measured by.
+            height: The height of the image.
+            width: Its width.
+            place: Where the object stands, x and y in pixels; not counted when left out.
+        """
+        evaluator = Evaluator(self.spec.prepared, bindings, Coordinates(height, width))
+        read = _Recording(evaluator, moving, self._atoms)
+        self.inputs += 1
+        if place is not None:
+            self._stand(place, width, height)
+        if self.spec.precondition is not None:
+            read.condition(self.spec.precondition, MarginContext())
+            if evaluator.condition(self.spec.precondition, {}) is not True:
+                self.outside += 1
+                return
+        for case in self.spec.case_blocks:
+            read.case(case)
+            if evaluator.case(case):
+                self.cases[case.label] += 1
+
+    def _stand(self, place: tuple[float, float], width: float, height: float) -> None:
+        rows, columns = self.grid
+        row = int(np.clip(place[1] / height * rows, 0, rows - 1))
+        column = int(np.clip(place[0] / width * columns, 0, columns - 1))
+        self.positions[row, column] += 1
+
+    @property
+    def case_share(self) -> float:
+        """The share of cases that an input led to."""
+        return sum(count > 0 for count in self.cases.values()) / max(len(self.cases), 1)
+
+    @property
+    def condition_share(self) -> float:
+        """The share of atoms that were true and false."""
+        return sum(one.covered for one in self.atoms) / max(len(self.atoms), 1)
+
+    @property
+    def border_share(self) -> float:
+        """The share of borders that were approached from both sides."""
+        borders = [one for one in self.atoms if one.has_border]
+        return sum(one.border_covered(self.near) for one in borders) / max(len(borders), 1)
+
+    @property
+    def position_share(self) -> float:
+        """The share of the grid's cells in which an object stood."""
+        return float((self.positions > 0).mean())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {
+            "inputs": self.inputs,
+            "outside": self.outside,
+            "cases": {"share": self.case_share, "counts": dict(self.cases)},
+            "conditions": {
+                "share": self.condition_share,
+                "atoms": [
+                    {
+                        "case": one.case,
+                        "text": one.text,
+                        "true": one.true,
+                        "false": one.false,
+                        "unknown": one.unknown,
+                        "nearest_true": _finite(one.nearest_true),
+                        "nearest_false": _finite(one.nearest_false),
+                        "border_covered": one.border_covered(self.near) if one.has_border else None,
+                    }
+                    for one in self.atoms
+                ],
+            },
+            "borders": {"share": self.border_share, "near": self.near},
+            "positions": {"share": self.position_share, "counts": self.positions.tolist()},
+        }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _atoms(expression: Expression) -> Iterator[Expression]:
+    """Yield the relations and truth values that a condition is made of."""
+    match expression:
+        case And() | Disjunction():
+            for one in expression.operands:
+                yield from _atoms(one)
+        case Not():
+            yield from _atoms(expression.operand)
+        case Quantified():
+            yield from _atoms(expression.body)
+        case TruthConstant():
+            return
+        case _:
+            yield expression
+
+
+class _Recording(Margins):
+    """Takes note of every atom that is read."""
+
+    def __init__(
+        self, evaluator: Evaluator, moving: list[str] | tuple[str, ...], atoms: dict[int, AtomCoverage]
+    ) -> None:
+        super().__init__(evaluator, moving)
+        self._atoms = atoms
+
+    def condition(self, part: Expression, context: MarginContext) -> Margin:
+        """Return the margin of a condition."""
+        margin = super().condition(part, context)
+        if id(part) in self._atoms and not isinstance(part, And | Disjunction | Not | Quantified):
+            held = self._evaluator.condition(part, context.values)
+            self._atoms[id(part)].add(margin, held)
+        return margin
+
+
+@dataclass(frozen=True)
+class BorderChange:
+    """The nearest box that leads to another case.
+
+    Attributes:
+        before: The cases that the given box leads to.
+        after: The cases that the nearest box leads to.
+        box: The nearest box, x1, y1, x2, y2 in pixels, y down.
+        distance: How far the edge that moves most has moved, in pixels.
+    """
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    box: Corners
+    distance: float
+
+
+def nearest_changes(
+    spec: Spec,
+    bindings: Mapping[str, Any],
+    function: str,
+    *,
+    height: float,
+    width: float,
+    tolerance: float = 0.01,
+    seconds: float = 5.0,
+) -> list[BorderChange]:
+    """Return for every case that a box does not lead to the nearest box that leads to it, the nearest first.
+
+    Args:
+        spec: The specification.
+        bindings: The values of the external functions, as for `Spec.cases`.
+        function: The one whose box is moved.
+        height: The height of the image.
+        width: Its width.
+        tolerance: How exact the distance is, in pixels.
+        seconds: The most time for one case.
+
+    Raises:
+        InputError: The function gives no box, a function takes arguments, or the specification speaks of
+            several frames.
+
+    Example:
+        >>> from roadworthy.bbsl import parse
+        >>> spec = parse('''
+        ... exfunction v(): bb endexfunction
+        ... case stop PROJ_y(v()) ~ [0, 100] endcase
+        ... case NOT stop PROJ_y(v()) > [0, 100] endcase
+        ... ''')
+        >>> changes = nearest_changes(spec, {"v": [600, 180, 700, 300]}, "v", height=375, width=1242)
+        >>> [(one.after, round(one.distance, 1), round(one.box[3], 1)) for one in changes]
+        [(('NOT stop',), 25.0, 275.0)]
+    """
+    spec.check_types()
+    if spec.is_temporal:
+        raise InputError(
+            "the nearest box is looked for in one frame, but the specification speaks of several"
+        )
+    if any(one.parameters for one in spec.prepared.functions.values()):
+        raise InputError("a function takes arguments, and what it says of a box that moves is not known")
+    declared = {one.name: one for one in spec.functions}
+    if function not in declared or declared[function].result is not Type.BB:
+        raise InputError(f"{function!r} must be an external function of type bb")
+    before = labels_of(spec.evaluate(bindings, height=height, width=width))
+    others = [label for label in dict.fromkeys(spec.labels) if label not in before]
+    search = _BorderSearch(spec, bindings, function, Coordinates(height, width), tolerance, seconds)
+    found = [search.nearest(label, before) for label in others]
+    return sorted((one for one in found if one is not None), key=lambda one: one.distance)
+
+
+class _BorderSearch:
+    """Looks for the nearest box; everything but the one box is pinned."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        bindings: Mapping[str, Any],
+        function: str,
+        coordinates: Coordinates,
+        tolerance: float,
+        seconds: float,
+    ) -> None:
+        self._spec = spec
+        self._bindings = bindings
+        self._function = function
+        self._coordinates = coordinates
+        self._tolerance = tolerance
+        self._seconds = seconds
+        axes = spec.prepared.axes
+        self._values = {
+            one.name: coordinates.inward(
+                bindings.get(one.name), one.result, one.name, axes["function", one.name]
+            )
+            for one in spec.prepared.functions.values()
+        }
+        start = self._values.get(function)
+        if not isinstance(start, Box):
+            raise InputError(f"{function}() has no box to start from")
+        self._start = start
+
+    def nearest(self, label: str, before: tuple[str, ...]) -> BorderChange | None:
+        """Return the nearest box for which a case holds; None when none is there, or found in time."""
+        import z3
+
+        sizes = {
+            name: len(value)
+            for name, value in self._values.items()
+            if isinstance(value, tuple) and not isinstance(value, Box | Interval)
+        }
+        assert self._coordinates.width is not None
+        assert self._coordinates.height is not None
+        try:
+            encoding = Encoding(
+                self._spec,
+                sizes,
+                symbols.ExactAreas(),
+                (float(self._coordinates.width), float(self._coordinates.height)),
+            )
+        except symbols.TooManyBoxes:
+            return None
+        moved = next(one.value for one in encoding.applications if one.function == self._function)
+        assert isinstance(moved, symbols.SymbolicBox)
+        solver = z3.Solver()
+        solver.add(*encoding.known, encoding.precondition.true, encoding.cases[label].true)
+        for one in encoding.applications:
+            if one.function != self._function and one.function in self._values:
+                solver.add(pinned(one.value, self._values[one.function]))
+        best = self._descend(solver, moved)
+        if best is None:
+            return None
+        box = self._coordinates.outward(best)
+        x1, y1, x2, y2 = (float(one) for one in box)
+        values = {**self._bindings, self._function: best}
+        after = labels_of(
+            self._spec.evaluate(values, height=self._coordinates.height, width=self._coordinates.width)
+        )
+        # What z3 found must stand evaluation.
+        return (
+            BorderChange(before, after, (x1, y1, x2, y2), _moved(self._start, best))
+            if label in after
+            else None
+        )
+
+    def _descend(self, solver: Any, moved: symbols.SymbolicBox) -> Box | None:
+        """Halve the distance that is left until no nearer box is found."""
+        import z3
+
+        end = time.monotonic() + self._seconds
+        best: Box | None = None
+        low, high = 0.0, float("inf")
+        while high - low > self._tolerance:
+            left = int(1000 * (end - time.monotonic()))
+            if left <= 0:
+                break
+            limit = 4096.0 if best is None else (low + high) / 2
+            solver.push()
+            solver.set("timeout", left)
+            solver.add(*_within(moved, self._start, limit))
+            outcome = solver.check()
+            if outcome == z3.sat:
+                best = _box_of(solver.model(), moved)
+                high = min(limit, _moved(self._start, best))
+            elif outcome == z3.unsat and best is not None:
+                low = limit
+            else:
+                solver.pop()
+                break
+            solver.pop()
+        return None if best is None else self._settled(solver, moved, best, end)
+
+    def _settled(self, solver: Any, moved: symbols.SymbolicBox, best: Box, end: float) -> Box:
+        """Put back every edge that need not move."""
+        import z3
+
+        solver.add(*_within(moved, self._start, _moved(self._start, best)))
+        for term, place in zip(_ends(moved), (*self._start.x, *self._start.y), strict=True):
+            solver.push()
+            solver.set("timeout", max(1, int(1000 * (end - time.monotonic()))))
+            solver.add(term == _exact(place))
+            if solver.check() == z3.sat:
+                # It stays put while the next edges are tried.
+                best = _box_of(solver.model(), moved)
+            else:
+                solver.pop()
+        return best
+
+
+def _exact(number: float) -> symbols.Term:
+    import z3
+
+    return z3.RealVal(Fraction(number))
+
+
+def _within(moved: symbols.SymbolicBox, start: Box, limit: float) -> list[symbols.Formula]:
+    return [
+        close
+        for term, place in zip(_ends(moved), (*start.x, *start.y), strict=True)
+        for close in (term - _exact(place) <= _exact(limit), _exact(place) - term <= _exact(limit))
+    ]
+
+
+def _ends(box: symbols.SymbolicBox) -> tuple[symbols.Term, ...]:
+    return (box.x.lower, box.x.upper, box.y.lower, box.y.upper)
+
+
+def _moved(one: Box, other: Box) -> float:
+    return max(abs(a - b) for a, b in zip((*one.x, *one.y), (*other.x, *other.y), strict=True))
+
+
+def _box_of(model: Any, box: symbols.SymbolicBox) -> Box:
+    ends = [number_of(model, one) for one in _ends(box)]
+    return Box(Interval(ends[0], ends[1]), Interval(ends[2], ends[3]))
+
+
+def pinned(symbolic: symbols.Symbolic, value: Value) -> symbols.Formula:
+    """Return the formula that a symbolic value is the one that is known.
+
+    Raises:
+        InputError: There is none.
+    """
+    if value is None:
+        raise InputError("every function must have a value to look for the nearest box")
+    match symbolic:
+        case symbols.SymbolicBool():
+            return symbolic.true if value else symbolic.false
+        case symbols.SymbolicReal():
+            return symbolic.numerator == _exact(_number(value))
+        case symbols.SymbolicInterval():
+            assert isinstance(value, Interval)
+            return symbols.conjunction(
+                [symbolic.lower == _exact(value.lower), symbolic.upper == _exact(value.upper)]
+            )
+        case symbols.SymbolicBox():
+            assert isinstance(value, Box)
+            places = zip(_ends(symbolic), (*value.x, *value.y), strict=True)
+            return symbols.conjunction(term == _exact(place) for term, place in places)
+    assert isinstance(value, tuple)
+    pairs: Sequence[tuple[Any, Any]] = list(zip(symbolic.members, value, strict=True))
+    return symbols.conjunction(
+        one for member, box in pairs for one in (member.present, pinned(member.box, box))
+    )
+
+
+def _number(value: Value) -> float:
+    assert isinstance(value, int | float)
+    return float(value)

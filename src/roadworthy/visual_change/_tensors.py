@@ -1,0 +1,430 @@
+"""The measures of visual change on torch tensors, many images at once.
+
+Imported only when a tensor comes in, so that nothing else needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import avg_pool2d, conv2d
+
+from roadworthy.errors import FrameError
+from roadworthy.visual_change import _fidelity as model
+from roadworthy.visual_change._visibility import (
+    HIGH_GAIN,
+    LIFTING,
+    LOW_GAIN,
+    SCALES,
+    Luminance,
+    Masking,
+    Viewing,
+)
+
+
+def checked(images: object, name: str, *, batch: bool) -> Tensor:
+    """Return the images as a batch, or raise a FrameError that says what is wrong with them."""
+    if not isinstance(images, Tensor):
+        raise FrameError(
+            f"the {name} must be a tensor, as the other is, got a {type(images).__name__}: make both arrays, "
+            "or both tensors with torch.as_tensor(…, device=…)"
+        )
+    shape, count = tuple(images.shape), "n, " if batch else ""
+    images = images if batch else images[None]
+    if not (images.ndim == 3 or (images.ndim == 4 and images.shape[3] == 3)) or not (
+        images.dtype == torch.uint8 or images.is_floating_point()
+    ):
+        raise FrameError(
+            f"the {name} must have shape ({count}height, width) or ({count}height, width, 3) and dtype uint8 "
+            f"or float with values from 0 to 255, got shape {shape} and dtype {images.dtype}"
+        )
+    if 0 in images.shape[1:3]:
+        raise FrameError(
+            f"the {name} must be at least one pixel high and wide, got {images.shape[1]} × {images.shape[2]}"
+        )
+    if images.device.type == "mps":
+        raise FrameError(
+            f"the {name} must be on a device with double precision, got {images.device}: pass images.cpu()"
+        )
+    if images.is_floating_point():
+        broken = (~torch.isfinite(images)).nonzero()
+        if len(broken):
+            place = broken[0].tolist()
+            raise FrameError(
+                f"the {name} must hold finite values, got {images[tuple(place)].item()}"
+                f"{f' in image {place[0]}' if batch else ''} at row {place[1]}, column {place[2]}"
+            )
+    return images
+
+
+def grey(images: Tensor) -> Tensor:
+    """Return checked images in grey: of single precision where they were `uint8`, of double elsewhere."""
+    whole = images.dtype == torch.uint8
+    pixels = images.to(torch.float32 if whole else torch.float64)
+    if pixels.ndim == 3:
+        return pixels
+    red, green, blue = (weight * pixels[..., channel] for channel, weight in enumerate(model.RGB_WEIGHTS))
+    mixed = red + green + blue
+    # rgb2gray keeps the class of its input.
+    return mixed.round() if whole else mixed
+
+
+def reflected(images: Tensor, top: int, bottom: int, left: int, right: int) -> Tensor:
+    """Continue images by reflection about their edge pixels, any number of times."""
+    for axis, before, after in ((1, top, bottom), (2, left, right)):
+        if before or after:
+            places = np.pad(np.arange(images.shape[axis]), (before, after), mode="reflect")
+            images = images.index_select(axis, torch.from_numpy(places).to(images.device))
+    return images
+
+
+def correlated(images: Tensor, kernel: model.Doubles, step: int = 1) -> Tensor:
+    """Correlate with a kernel that is symmetric about its middle row, or the negative of it, at every step.
+
+    Shifted images are added up. The convolutions of cuDNN would round their factors to ten bits (TF32)
+    unless a setting of the whole process forbids it.
+    """
+    height, width = images.shape[1:]
+    reach = len(kernel) // 2
+    grown = reflected(images, reach, reach, reach, reach)
+    total = images.new_zeros(len(images), -(-height // step), -(-width // step))
+    sign = 1 if np.array_equal(kernel, kernel[::-1]) else -1
+    for row in range(reach + 1):
+        if not kernel[row].any():
+            continue
+        rows = grown[:, row : row + height : step]
+        if row < reach:
+            rows = torch.add(rows, grown[:, 2 * reach - row :][:, :height:step], alpha=sign)
+        for column, weight in enumerate(kernel[row].tolist()):
+            if weight:
+                total.add_(rows[:, :, column : column + width : step], alpha=weight)
+    return total
+
+
+def deviations(images: Tensor) -> model.Doubles:
+    """Return the deviation of the details of each image at each scale, in grey levels."""
+    height, width = images.shape[1:]
+    step = 2**SCALES
+    low = reflected(images, 0, -height % step, 0, -width % step)
+    found = []
+    for scale in range(1, SCALES + 1):
+        halves = [half.mT for half in _lifted(low)]
+        (low, *details) = (quarter for half in halves for quarter in _lifted(half))
+        energies = [(detail * detail).mean(dim=(1, 2), dtype=torch.float64) for detail in details]
+        found.append(torch.stack(energies).sum(dim=0).sqrt() / 2**scale)
+    return np.asarray(torch.stack(found, dim=1).cpu().numpy(), np.float64)
+
+
+def luminances(pixels: Tensor, viewing: Viewing) -> model.Doubles:
+    """Return mean and deviation of the luminance of each image on a display of 256 levels."""
+    table = torch.from_numpy(viewing.luminance(np.arange(256.0))).to(pixels.device)
+    shown = table[pixels.clamp(0, 255).round().long()].flatten(1)
+    moments = torch.stack([shown.mean(dim=1), shown.std(dim=1, correction=0)], dim=1)
+    return np.asarray(moments.cpu().numpy(), np.float64)
+
+
+def _lifted(images: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the low and the high half of one pass of the 9/7 transform over the rows."""
+    low, high = images[:, 0::2].clone(), images[:, 1::2].clone()
+    for predict, update in zip(LIFTING[0::2], LIFTING[1::2], strict=True):
+        high[:, :-1].add_(low[:, :-1] + low[:, 1:], alpha=predict)
+        high[:, -1].add_(low[:, -1], alpha=2 * predict)
+        low[:, 1:].add_(high[:, :-1] + high[:, 1:], alpha=update)
+        low[:, 0].add_(high[:, 0], alpha=2 * update)
+    return low.mul_(LOW_GAIN), high.mul_(HIGH_GAIN)
+
+
+class Scenes:
+    """What the model of VIF says about reference images alone: several, or one to compare all others with."""
+
+    def __init__(self, grey: Tensor) -> None:
+        self._subbands = [Subbands.of(bands, reach) for bands, reach in _subbands(grey)]
+        self._information = torch.stack([own.information for own in self._subbands]).sum(dim=0)
+
+    def fidelity(self, grey: Tensor) -> Tensor:
+        """Return VIF of each changed image."""
+        kept, variances = [], []
+        empty = self._information == 0
+        any_empty = bool(empty.any())
+        for own, (bands, _) in zip(self._subbands, _subbands(grey), strict=True):
+            covariance, variance = own.change(bands)
+            gain = covariance.clamp(min=0) / own.variance
+            noise = (variance - gain * covariance).clamp(min=0)
+            kept.append(
+                _information(own.polynomial, gain * gain * own.multiplier / (noise + model.NEURAL_NOISE))
+            )
+            if any_empty:
+                variances.append(torch.where(variance < own.flat_below, 0, variance))
+        fidelities = torch.stack(kept).sum(dim=0) / self._information
+        if any_empty:
+            return torch.where(empty, fidelities_to_nothing(variances, model.NEURAL_NOISE), fidelities)
+        return fidelities
+
+
+def fidelities_to_nothing(variances: list[Tensor], noise: float) -> Tensor:
+    """Return VIF where the reference is flat, from local variances of the changed images."""
+    shares = [(noise / (noise + variance)).flatten(1) for variance in variances]
+    return torch.cat(shares, dim=1).mean(dim=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Subbands:
+    """The Gaussian scale mixture of one subband of every reference; fields as in `_fidelity.Subband`."""
+
+    coefficients: Tensor
+    reach: int
+    flat_below: float
+    mean: Tensor
+    variance: Tensor
+    multiplier: Tensor
+    polynomial: list[Tensor]
+    information: Tensor
+
+    @classmethod
+    def of(cls, coefficients: Tensor, reach: int) -> Subbands:
+        """Estimate the model from the coefficients of a subband."""
+        precision = torch.empty(0, dtype=coefficients.dtype).numpy().dtype
+        mean = _window_means(coefficients, reach)
+        variance = _window_means(coefficients * coefficients, reach) - mean * mean
+        flat_below = model.FLAT[precision] * (model.REACHES[0] / reach) ** 2
+        flat = variance < flat_below
+        variance = variance.masked_fill(flat, torch.inf)
+
+        eigenvalues, eigenvectors = torch.linalg.eigh(_block_covariances(coefficients))
+        least = (model.SINGULAR[precision] * eigenvalues[:, -1:]).clamp(min=0)
+        real = eigenvalues > least
+        # An eigenvalue of 0 adds no information: log(1 + 0).
+        eigenvalues = torch.where(real, eigenvalues, 0)
+        scales = torch.where(real, eigenvalues, torch.inf).rsqrt()
+        whitening = (eigenvectors * scales[:, None]).mT
+        margin = model.BLOCK * model.MARGINS[reach]
+        white = whitening @ _blocks(coefficients[:, margin:-margin, margin:-margin])
+        multiplier = (white * white).sum(dim=1).reshape(mean.shape)
+        multiplier /= real.sum(dim=1).clamp(min=1)[:, None, None]
+        multiplier = multiplier.masked_fill(flat, 0)
+
+        polynomial = _polynomial(eigenvalues)
+        information = _information(polynomial, multiplier / model.NEURAL_NOISE)
+        return cls(coefficients, reach, flat_below, mean, variance, multiplier, polynomial, information)
+
+    def change(self, changed: Tensor) -> tuple[Tensor, Tensor]:
+        """Return covariance with the reference, and variance, of the changed subbands around each block."""
+        mean = _window_means(changed, self.reach)
+        covariance = _window_means(self.coefficients * changed, self.reach) - self.mean * mean
+        return covariance, _window_means(changed * changed, self.reach) - mean * mean
+
+
+def _subbands(grey: Tensor) -> Iterator[tuple[Tensor, int]]:
+    """Yield each subband, cropped to whole blocks, with the reach of its window."""
+    grey = grey - grey.mean(dim=(1, 2), keepdim=True, dtype=torch.float64).to(grey.dtype)
+    rows, columns = (model.missing_pixels(side) for side in grey.shape[1:])
+    grey = reflected(grey, *rows, *columns)
+    low = correlated(grey, model.FIRST_LOW)
+    for level, reach in enumerate(model.levels_of(min(grey.shape[1:]))):
+        if level:
+            low = correlated(low, model.LOW, step=2)
+        height, width = (side // model.BLOCK * model.BLOCK for side in low.shape[1:])
+        for kernel in (model.BAND, model.BAND.T):
+            yield correlated(low, kernel)[:, :height, :width], reach
+
+
+def _window_means(values: Tensor, reach: int) -> Tensor:
+    """Return the mean over the window around every block that does not lie in the margin."""
+    start = model.BLOCK * model.MARGINS[reach] + model.BLOCK // 2 - reach
+    height, width = values.shape[1:]
+    inner, size = values[:, start : height - start, start : width - start], 2 * reach + 1
+    rows = avg_pool2d(inner, (size, 1), stride=(model.BLOCK, 1))
+    return avg_pool2d(rows, (1, size), stride=(1, model.BLOCK)).double()
+
+
+def _blocks(values: Tensor) -> Tensor:
+    """Return the blocks that lie side by side as the columns of a matrix of 9 rows, for each image."""
+    height, width = (side // model.BLOCK for side in values.shape[1:])
+    split = values.reshape(-1, height, model.BLOCK, width, model.BLOCK).permute(0, 2, 4, 1, 3)
+    return split.double().reshape(len(values), model.BLOCK * model.BLOCK, -1)
+
+
+def _block_covariances(values: Tensor) -> Tensor:
+    """Return the 9 × 9 covariance of the pixels of a block, over all blocks, the overlapping ones too."""
+    height, width = (side - model.BLOCK + 1 for side in values.shape[1:])
+    shifted = (values[:, row:, column:] for row in range(model.BLOCK) for column in range(model.BLOCK))
+    pixels = torch.stack([each[:, :height, :width].flatten(1) for each in shifted], dim=1).double()
+    pixels -= pixels.mean(dim=2, keepdim=True)
+    return pixels @ pixels.mT / (height * width)
+
+
+def _polynomial(eigenvalues: Tensor) -> list[Tensor]:
+    """Return the coefficients, highest power first, of Π (1 + x λ)."""
+    polynomial = [torch.ones_like(eigenvalues[:, 0])]
+    for eigenvalue in eigenvalues.unbind(dim=1):
+        zero = torch.zeros_like(eigenvalue)
+        pairs = zip([*polynomial, zero], [zero, *polynomial], strict=True)
+        polynomial = [eigenvalue * high + low for high, low in pairs]
+    return [coefficient[:, None, None] for coefficient in polynomial]
+
+
+def _information(polynomial: list[Tensor], ratios: Tensor) -> Tensor:
+    """Return Σ log Π (1 + ratio · λ) of each image."""
+    products = polynomial[0].expand_as(ratios).clone()
+    for coefficient in polynomial[1:]:
+        products.mul_(ratios).add_(coefficient)
+    return products.log_().sum(dim=(1, 2))
+
+
+def pixel_fidelities(reference: Tensor, changed: Tensor) -> Tensor:
+    """Return the VIF of the pixels of each changed image."""
+    kept = torch.zeros(len(changed), dtype=torch.float64, device=changed.device)
+    information = torch.zeros(len(reference), dtype=torch.float64, device=changed.device)
+    variances = []
+    for before, after, window in _scales(reference, changed):
+        mean, mean_after = _blurred(before, window), _blurred(after, window)
+        variance = _blurred(before * before, window) - mean * mean
+        variance_after = _blurred(after * after, window) - mean_after * mean_after
+        covariance = _blurred(before * after, window) - mean * mean_after
+        textured = variance >= model.PIXEL_FLAT
+        gain = covariance.clamp(min=0) / torch.where(textured, variance, torch.inf)
+        noise = (variance_after - gain * covariance).clamp(min=0)
+        variance = torch.where(textured, variance, 0)
+        kept += (gain * gain * variance / (noise + model.PIXEL_NOISE)).log1p().sum(dim=(1, 2))
+        information += (variance / model.PIXEL_NOISE).log1p().sum(dim=(1, 2))
+        variances.append(variance_after.clamp(min=0))
+    return torch.where(
+        information == 0, fidelities_to_nothing(variances, model.PIXEL_NOISE), kept / information
+    )
+
+
+def _scales(reference: Tensor, changed: Tensor) -> Iterator[tuple[Tensor, Tensor, int]]:
+    rows, columns = (max(model.WINDOWS[0] - side, 0) for side in reference.shape[1:])
+    centred = (
+        image.double() - image.double().mean(dim=(1, 2), keepdim=True) for image in (reference, changed)
+    )
+    before, after = (reflected(image, 0, rows, 0, columns) for image in centred)
+    for window in model.WINDOWS:
+        if window != model.WINDOWS[0]:
+            if min(before.shape[1:]) < window:
+                return
+            before, after = (_blurred(image, window)[:, ::2, ::2] for image in (before, after))
+        if min(before.shape[1:]) < window:
+            return
+        yield before, after, window
+
+
+def _blurred(images: Tensor, window: int) -> Tensor:
+    """Blur with a Gaussian of deviation window / 5, where the window fits.
+
+    In double precision, which no setting of the process can round.
+    """
+    kernel = torch.from_numpy(cv2.getGaussianKernel(window, window / 5, cv2.CV_64F)).to(images.device)
+    rows = conv2d(images[:, None], kernel[None, None])
+    return conv2d(rows, kernel.mT[None, None])[:, 0]
+
+
+PIXELS_AT_ONCE = 2**23
+"""A larger batch is treated in parts; one of this size needs about 2 GiB."""
+
+
+@torch.inference_mode()
+def measured(
+    measure: str, references: object, changes: object, viewing: Viewing, *, batch: bool = True
+) -> model.Doubles:
+    """Return a measure of each changed image; one reference serves all of them.
+
+    Raises:
+        FrameError: These are no images, or do not fit together.
+    """
+    noun = "images" if batch else "image"
+    before = checked(references, f"reference {noun}", batch=batch)
+    after = checked(changes, f"changed {noun}", batch=batch)
+    if before.shape[1:] != after.shape[1:] or len(before) not in (1, len(after)):
+        expected, got = (tuple(images.shape[0 if batch else 1 :]) for images in (before, after))
+        raise FrameError(
+            f"the changed {noun} must have the {'references' if batch else 'reference'}'"
+            f"{'' if batch else 's'} shape {expected}, got {got}"
+        )
+    if before.device != after.device:
+        raise FrameError(
+            f"the changed {noun} must be on the device {before.device} of the reference, got {after.device}"
+        )
+    height, width = after.shape[1:3]
+    many = max(1, PIXELS_AT_ONCE // (height * width))
+    shared = ReferenceBatch(before, viewing) if len(before) == 1 else None
+    values = [np.empty(0)]
+    for start in range(0, len(after), many):
+        part = slice(start, start + many)
+        own = shared or ReferenceBatch(before[part], viewing)
+        values.append(MEASURES[measure](own, grey(after[part])))
+    return np.concatenate(values)
+
+
+class ReferenceBatch:
+    """Reference images, as many as there are changed ones, or one for all."""
+
+    def __init__(self, images: Tensor, viewing: Viewing) -> None:
+        self._grey = grey(images)
+        self._viewing = viewing
+        self._kept_scenes: Scenes | None = None
+        self._kept_masking: list[Masking] | None = None
+
+    def vif(self, changed: Tensor) -> model.Doubles:
+        """Return VIF of each changed image."""
+        if self._kept_scenes is None:
+            self._kept_scenes = Scenes(self._grey)
+        return _numbers(self._kept_scenes.fidelity(changed))
+
+    def vif_pixel(self, changed: Tensor) -> model.Doubles:
+        """Return the pixel-domain VIF of each changed image."""
+        return _numbers(pixel_fidelities(self._grey, changed))
+
+    def vsnr(self, changed: Tensor) -> model.Doubles:
+        """Return VSNR of each changed image in decibels."""
+        error = changed - self._grey
+        masking = self._masking(len(changed))
+        means = torch.tensor([own.mean for own in masking], dtype=error.dtype, device=error.device)
+        image = np.resize(luminances(self._grey, self._viewing), (len(changed), 2))
+        shown = luminances(error + means[:, None, None], self._viewing)
+        values = []
+        for own, found, shift, *seen in zip(
+            masking, deviations(error), _means(error), image.tolist(), shown.tolist(), strict=True
+        ):
+            if own.hides_details(found):
+                values.append(own.brightness_decibels(shift))
+            else:
+                values.append(own.detail_decibels(found, *(Luminance(*moments) for moments in seen)))
+        return np.array(values, np.float64)
+
+    def visual_change(self, changed: Tensor) -> model.Doubles:
+        """Return Δv of each changed image."""
+        error = changed - self._grey
+        pairs = zip(self._masking(len(changed)), deviations(error), _means(error), strict=True)
+        hidden = [own.hides_details(found) and own.hides_shift(shift) for own, found, shift in pairs]
+        if all(hidden):
+            return np.zeros(len(changed))
+        return np.where(hidden, 0.0, np.clip(1.0 - self.vif(changed), 0.0, 1.0))
+
+    def _masking(self, count: int) -> list[Masking]:
+        if self._kept_masking is None:
+            pairs = zip(_means(self._grey), deviations(self._grey), strict=True)
+            self._kept_masking = [Masking(self._viewing, mean, found) for mean, found in pairs]
+        return self._kept_masking if len(self._kept_masking) == count else self._kept_masking * count
+
+
+MEASURES: dict[str, Callable[[ReferenceBatch, Tensor], model.Doubles]] = {
+    "vif": ReferenceBatch.vif,
+    "vif_pixel": ReferenceBatch.vif_pixel,
+    "vsnr": ReferenceBatch.vsnr,
+    "visual_change": ReferenceBatch.visual_change,
+}
+
+
+def _means(images: Tensor) -> list[float]:
+    means: list[float] = images.mean(dim=(1, 2), dtype=torch.float64).tolist()
+    return means
+
+
+def _numbers(values: Tensor) -> model.Doubles:
+    return np.asarray(values.cpu().numpy(), np.float64)
