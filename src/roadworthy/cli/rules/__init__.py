@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from roadworthy.cli.rules import combining, parsing, run, study, truth
+from roadworthy.cli import studies
+from roadworthy.cli.rules import combining, parsing, run, truth
 from roadworthy.cli.rules._group import app
 
-__all__ = ["app", "combining", "parsing", "run", "study", "truth"]
+__all__ = ["app", "combining", "parsing", "run", "truth"]
+
+app.add_typer(studies.pairs)

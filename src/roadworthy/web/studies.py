@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
+from roadworthy.studies import ClipStudy, PairStudy, Study, open_study, studies_in
+from roadworthy.studies.pairs import draw_pairs
+from roadworthy.studies.study import rater_name
 from roadworthy.web.compare import known_runs, systems_of
+from roadworthy.web.folders import file_below
 from roadworthy.web.marks import mark_agreement
 from roadworthy.web.pages import shown_file
 from roadworthy.web.runs import folder_of
 from roadworthy.web.services import Services, services_of
-from roadworthy.web.studies.answer_files import rater_name
-from roadworthy.web.studies.finding import find_studies, open_study
-from roadworthy.web.studies.pairs import PairStudy, draw_study
-from roadworthy.web.studies.results import clip_results, pair_results
-from roadworthy.web.studies.task import Task
 
 router = APIRouter(prefix="/studies")
 
 Name = Annotated[str, Field(max_length=80)]
 
 
-class _Draw(BaseModel):
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Draw(_Form):
     """What study to draw."""
 
-    model_config = ConfigDict(extra="forbid")
     run: Annotated[str, Field(max_length=200)]
     system: Annotated[str, Field(max_length=500)]
     pairs: Annotated[int | None, Field(ge=2, le=2000)] = None
@@ -38,18 +41,15 @@ class _Draw(BaseModel):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
 
 
-class _Begin(BaseModel):
+class _Begin(_Form):
     """Who takes part."""
 
-    model_config = ConfigDict(extra="forbid")
     rater: Name
 
 
-class _Answer(BaseModel):
+class _Answer(_Begin):
     """What somebody answers."""
 
-    model_config = ConfigDict(extra="forbid")
-    rater: Name
     item: Annotated[str, Field(max_length=200)]
     values: dict[str, int | float | str | None] = Field(max_length=8)
 
@@ -63,7 +63,9 @@ def page(request: Request) -> Response:
     return services.pages.page(
         request,
         "studies.html",
-        studies=list(find_studies(services)),
+        studies=[
+            _listed(name, folder, id) for name, folder in _folders(services) for id in studies_in(folder)
+        ],
         # Only rules have pairs that people can judge.
         runs=[(one, systems) for one in runs if (systems := systems_of(one.folder, "rules"))],
         marks=[(one, found) for one, found in marks if found.marked],
@@ -74,15 +76,8 @@ def page(request: Request) -> Response:
 def draw(request: Request, asked: _Draw) -> dict[str, str]:
     """Draw a blind study from a run."""
     services = services_of(request)
-    id = draw_study(
-        folder_of(services, asked.run),
-        asked.system,
-        count=asked.pairs,
-        groups=asked.groups,
-        raters=asked.raters,
-        balanced=asked.balanced,
-        seed=asked.seed,
-    )
+    how = asked.model_dump(exclude={"run", "system", "pairs"})
+    id = draw_pairs(folder_of(services, asked.run), asked.system, count=asked.pairs, **how)
     return {"url": f"/studies/{quote(asked.run)}/{id}"}
 
 
@@ -117,25 +112,14 @@ def results(request: Request, run: str, id: str) -> Response:
     """Return what people think."""
     services = services_of(request)
     task = _task(services, run, id)
-    problem, pairs, clips = "", None, None
+    problem, found = "The results of this experiment are on the page Thresholds.", None
     try:
-        if isinstance(task, PairStudy):
-            pairs = pair_results(task.result())
-        elif task.kind == "clips":
-            clips = clip_results(task.folder, task.answers.paths)
-        else:
-            problem = "What comes out of this experiment stands on the page Thresholds."
+        if isinstance(task, PairStudy | ClipStudy):
+            problem, found = "", task.result()
     except InputError as error:
         problem = str(error)
-    return services.pages.page(
-        request,
-        "study_results.html",
-        task=task,
-        url=f"/studies/{run}/{id}",
-        pairs=pairs,
-        clips=clips,
-        problem=problem,
-    )
+    shown: dict[str, Any] = {task.kind: found, "problem": problem}
+    return services.pages.page(request, "study_results.html", task=task, url=f"/studies/{run}/{id}", **shown)
 
 
 @router.post("/{run}/{id}/begin")
@@ -155,13 +139,37 @@ def answer(request: Request, run: str, id: str, said: _Answer) -> dict[str, str]
 @router.get("/{run}/{id}/shown/{path:path}")
 def shown(request: Request, run: str, id: str, path: str) -> Response:
     """Return a picture or a clip that the plan shows to people."""
-    found = _task(services_of(request), run, id).file(path)
+    task = _task(services_of(request), run, id)
+    found = file_below(task.home, path) if path in task.shown_files else None
     return shown_file(found, films=True, otherwise="This study shows no such file.")
 
 
-def _task(services: Services, run: str, id: str) -> Task:
+def _task(services: Services, run: str, id: str) -> Study:
     folder = folder_of(services, run)
     try:
         return open_study(folder, id)
     except InputError as error:
         raise HTTPException(404, str(error)) from error
+
+
+class _Listed(NamedTuple):
+    """A study on the list; without one where it cannot be opened, and then with the reason."""
+
+    run: str
+    id: str
+    url: str
+    task: Study | None
+    problem: str = ""
+
+
+def _folders(services: Services) -> list[tuple[str, Path]]:
+    given = [(name, services.folders.folder(name)) for name in services.folders.names]
+    return given + [(job.id, job.run) for job in services.queue.jobs()]
+
+
+def _listed(run: str, folder: Path, id: str) -> _Listed:
+    url = f"/studies/{run}/{id}"
+    try:
+        return _Listed(run, id, url, open_study(folder, id))
+    except InputError as error:
+        return _Listed(run, id, url, None, str(error))

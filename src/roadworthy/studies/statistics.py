@@ -1,10 +1,11 @@
-"""What metrics say about drives: correlation with human scores, agreement of raters, independence."""
+"""The statistics of studies: agreement of raters, correlation with scores, independence of metrics."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,10 @@ from numpy.typing import ArrayLike
 from roadworthy._frozen import FrozenDict
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
 
+ALL_TRACKS = "all tracks"
+LEAST_DRIVES = 3  # for a correlation
 _NAMES = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 
@@ -85,6 +89,53 @@ def fleiss_kappa(counts: ArrayLike) -> Agreement:
     return Agreement(kappa, p_value, subjects, int(each))
 
 
+def krippendorff_alpha(
+    units: Iterable[Sequence[float]],
+    level: Literal["nominal", "ordinal", "interval"] = "ordinal",
+) -> float | None:
+    """Return Krippendorff's alpha, how far raters agree beyond chance; 1 is perfectly, 0 by chance.
+
+    Args:
+        units: For every thing that was rated, its ratings; those with fewer than two tell nothing.
+        level: How ratings differ: by being different, by how many ratings lie between them, or by their
+            difference.
+
+    Returns:
+        Alpha, or None where it is not defined: no two ratings of one thing, or all ratings equal.
+
+    Example:
+        >>> krippendorff_alpha([[1, 1], [5, 5], [7, 7]])
+        1.0
+        >>> round(krippendorff_alpha([[1, 2], [2, 1], [1, 2]]), 3)
+        -0.667
+    """
+    rated = [list(one) for one in units if len(one) >= 2]
+    values = sorted({value for one in rated for value in one})
+    if len(values) < 2:
+        return None
+    place = {value: number for number, value in enumerate(values)}
+    together = np.zeros((len(values), len(values)))
+    for one in rated:
+        counts = np.bincount([place[value] for value in one], minlength=len(values)).astype(float)
+        together += (np.outer(counts, counts) - np.diag(counts)) / (len(one) - 1)
+    totals = together.sum(axis=1)
+    apart = _distances(np.array(values, float), totals, level)
+    observed = float((together * apart).sum())
+    expected = float((np.outer(totals, totals) * apart).sum()) / (float(totals.sum()) - 1)
+    return 1 - observed / expected
+
+
+def _distances(values: np.ndarray, totals: np.ndarray, level: str) -> np.ndarray:
+    """Return the squared distance of every two values."""
+    if level == "nominal":
+        return 1 - np.eye(len(values))
+    if level == "interval":
+        return np.asarray((values[:, None] - values[None, :]) ** 2)
+    # The ratings from one to the other, with half of both ends.
+    ranks = np.cumsum(totals) - totals / 2
+    return np.asarray((ranks[:, None] - ranks[None, :]) ** 2)
+
+
 @dataclass(frozen=True)
 class Correlation:
     """Pearson's correlation of a metric with scores.
@@ -120,7 +171,7 @@ def correlate(values: ArrayLike, scores: ArrayLike) -> Correlation | None:
     one, two = np.asarray(values, np.float64), np.asarray(scores, np.float64)
     if one.ndim != 1 or one.shape != two.shape:
         raise InputError(f"expected one score for each value, got shapes {one.shape} and {two.shape}")
-    if len(one) < 3:
+    if len(one) < LEAST_DRIVES:
         raise InputError(f"expected at least three drives for a correlation, got {len(one)}")
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InputError("expected values and scores that are known: leave out drives where one is not")
@@ -191,9 +242,6 @@ def variance_scores(table: SectorTable, *, explained: float = 0.9) -> Independen
     return Independence(FrozenDict(ranked), tuple(ratios[:count].tolist()), constant)
 
 
-_ALL = "all tracks"
-
-
 @dataclass(frozen=True)
 class MetricSummary:
     """What is known about metrics.
@@ -207,19 +255,33 @@ class MetricSummary:
     correlations: Mapping[str, Mapping[str, Correlation | None]]
     independence: Independence
 
-    def __str__(self) -> str:
-        groups = list(self.correlations)
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each metric, the highest variance score first: the shape of Table II."""
         scores = self.independence.scores
-        others = [name for name in self.correlations[groups[-1]] if name not in scores]
-        wide = max(len(name) for name in [*scores, *others, "metric"])
-        head = " ".join([f"{'metric':<{wide}}", *(f"{name[:13]:>14}" for name in groups), "    VS"])
-        under = " ".join([" " * wide, *["     cc      p"] * len(groups)])
-        lines = [head.rstrip(), under.rstrip()]
-        for name in [*scores, *others]:
-            cells = [_cell(self.correlations[group].get(name)) for group in groups]
-            score = f"{scores[name]:.4f}" if name in scores else "     –"
-            lines.append(" ".join([f"{name:<{wide}}", *cells, score]))
-        return "\n".join(lines)
+        rows = []
+        for name in [*scores, *(name for name in self.correlations[ALL_TRACKS] if name not in scores)]:
+            row: dict[str, Any] = {"metric": name}
+            for group, column in self.correlations.items():
+                one = column[name]
+                row |= {f"{group} cc": one and one.coefficient, f"{group} p": one and one.p_value}
+                row |= {f"{group} n": one and one.count}
+            rows.append(row | {"variance score": scores.get(name)})
+        return rows
+
+    def table(self, title: str = "") -> ResultTable:
+        """Return the rows for people to read."""
+        head = ["metric", *(f"{group} {what}" for group in self.correlations for what in ("cc", "p")), "VS"]
+        rows = []
+        for row in self.rows():
+            cells = [row["metric"]]
+            for one in (column[row["metric"]] for column in self.correlations.values()):
+                star = "*" if one and one.significant() else ""
+                cells += [f"{one.coefficient:+.2f}{star}", f"{one.p_value:.2f}"] if one else ["N/A", "N/A"]
+            score = row["variance score"]
+            rows.append((*cells, "–" if score is None else f"{score:.4f}"))
+        return ResultTable(
+            title, tuple(head), tuple(rows), "A star marks p < 0.05; VS is the variance score."
+        )
 
 
 def summarise(
@@ -227,6 +289,7 @@ def summarise(
     scores: Sequence[float],
     *,
     groups: Sequence[str] | None = None,
+    ranked: Sequence[str] = (),
     explained: float = 0.9,
 ) -> MetricSummary:
     """Correlate metrics with human scores, for each group of drives and for all, and rank them.
@@ -234,20 +297,23 @@ def summarise(
     Args:
         table: The metrics of drives, a row for each.
         scores: The mean human score of each drive.
-        groups: Which track each drive is on; left out, there is only the column of all drives.
+        groups: Which track each drive is on. Where there are several, each with three drives or more has a
+            column of its own.
+        ranked: The metrics that are ranked; all when left out.
         explained: The share of the variance that the principal components must explain.
 
     Raises:
-        InputError: Scores or groups do not fit the rows, or a group has fewer than three drives.
+        InputError: Scores or groups do not fit the rows, or there are fewer than three drives.
     """
     given = np.asarray(scores, np.float64)
-    names = [_ALL] * len(table) if groups is None else list(groups)
+    names = np.array([ALL_TRACKS] * len(table) if groups is None else groups)
     if given.shape != (len(table),) or len(names) != len(table):
         raise InputError(
             f"expected a score and a group for each of {len(table)} drives, got {given.size} and {len(names)}"
         )
-    chosen = {name: np.array([one == name for one in names]) for name in dict.fromkeys(names)}
-    chosen[_ALL] = chosen.pop(_ALL, np.ones(len(table), np.bool_))
+    tracks = {str(name): names == name for name in sorted(set(names.tolist()))}
+    chosen = {name: rows for name, rows in tracks.items() if len(tracks) > 1 and rows.sum() >= LEAST_DRIVES}
+    chosen[ALL_TRACKS] = np.ones(len(table), np.bool_)
     correlations = {
         name: FrozenDict(
             {
@@ -257,11 +323,5 @@ def summarise(
         )
         for name, rows in chosen.items()
     }
-    return MetricSummary(FrozenDict(correlations), variance_scores(table, explained=explained))
-
-
-def _cell(found: Correlation | None) -> str:
-    if found is None:
-        return f"{'N/A':>7}{'N/A':>7}"
-    mark = "*" if found.significant() else " "
-    return f"{found.coefficient:+6.2f}{mark}{found.p_value:7.2f}"
+    independence = variance_scores(table.select(list(ranked)) if ranked else table, explained=explained)
+    return MetricSummary(FrozenDict(correlations), independence)
