@@ -307,7 +307,7 @@ def draw_pairs(folder: Path, system: str, **drawing: Any) -> str:
     Args:
         folder: The folder of the run.
         system: Whose answers are rated.
-        drawing: How to draw, as :func:`plan_pairs` takes it.
+        drawing: How to draw, as :func:`plan_pairs` takes it; balanced and in one group if not said otherwise.
 
     Raises:
         InputError: There are too few pairs with images, or the files cannot be written.
@@ -321,7 +321,7 @@ def draw_pairs(folder: Path, system: str, **drawing: Any) -> str:
             f"a blind study shows pairs that violate a rule and pairs that do not, and the run has {have} of "
             f"{system} with images: run the rules again with --images all, which keeps the images of both"
         )
-    plan = plan_pairs(pairs, **drawing)
+    plan = plan_pairs(pairs, **{"groups": 1, "balanced": True, **drawing})
     # Two browsers may draw from one run at once.
     with _NUMBERING:
         number = 1

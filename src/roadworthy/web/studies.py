@@ -118,7 +118,7 @@ def results(request: Request, run: str, id: str) -> Response:
             problem, found = "", task.result()
     except InputError as error:
         problem = str(error)
-    shown: dict[str, Any] = {task.kind: found, "problem": problem}
+    shown: dict[str, Any] = {"pairs": None, "clips": None, task.kind: found, "problem": problem}
     return services.pages.page(request, "study_results.html", task=task, url=f"/studies/{run}/{id}", **shown)
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.studies.planned import rule_run
 from tests.web.client import Browser, Client
-from tests.web.studies.planned import rule_run
 
 from roadworthy.errors import InputError
-from roadworthy.rules.study import evaluate_study
-from roadworthy.rules.study_files import read_ratings, read_study
+from roadworthy.studies import PairStudy
+from roadworthy.studies.pairs import draw_pairs, evaluate_pairs, read_pairs, read_ratings
 from roadworthy.web.app import create_app
+from roadworthy.web.folders import file_below
 from roadworthy.web.settings import Settings
-from roadworthy.web.studies.pairs import PairStudy, draw_study
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def study(run: Path) -> PairStudy:
-    return PairStudy(run / "studies" / draw_study(run, "dave2", count=16, groups=2, raters=2))
+    return PairStudy(run / "studies" / draw_pairs(run, "dave2", count=16, groups=2, raters=2))
 
 
 def rate(study: PairStudy, rater: str, score: int = 5) -> None:
@@ -35,15 +35,15 @@ def rate(study: PairStudy, rater: str, score: int = 5) -> None:
 
 
 def test_a_plan_is_balanced_and_the_same_for_a_seed(run: Path, study: PairStudy) -> None:
-    plan = read_study(study.folder)
+    plan = read_pairs(study.folder)
     for rule in ("R1", "R2"):
-        verdicts = [item.pair.violated for item in plan.items if item.pair.rule == rule]
+        verdicts = [item.violated for item in plan.items if item.rule == rule]
         assert verdicts.count(True) == verdicts.count(False) == 4
-    again = run / "studies" / draw_study(run, "dave2", count=16, groups=2, raters=2)
+    again = run / "studies" / draw_pairs(run, "dave2", count=16, groups=2, raters=2)
     assert again.name == "study-2"
-    assert read_study(again) == plan
-    other = run / "studies" / draw_study(run, "dave2", count=16, groups=2, raters=2, seed=1)
-    assert read_study(other) != plan
+    assert read_pairs(again) == plan
+    other = run / "studies" / draw_pairs(run, "dave2", count=16, groups=2, raters=2, seed=1)
+    assert read_pairs(other) != plan
 
 
 def test_nothing_that_people_get_tells_what_violates(study: PairStudy) -> None:
@@ -80,9 +80,9 @@ def test_a_full_group_is_dealt_no_more(study: PairStudy) -> None:
 def test_results_are_those_of_the_command(study: PairStudy) -> None:
     for rater, score in (("ann", 6), ("bob", 3), ("cem", 7)):
         rate(study, rater, score)
-    ratings = [one for path in study.answers.paths for one in read_ratings(path)]
+    ratings = read_ratings(*study.answers.paths)
     assert len(ratings) == 24
-    assert study.result() == evaluate_study(read_study(study.folder), ratings)
+    assert study.result() == evaluate_pairs(read_pairs(study.folder), ratings)
 
 
 @pytest.mark.parametrize("score", [0, 8, None, "5", 5.0, True])
@@ -101,7 +101,7 @@ def test_what_was_not_asked_is_not_answered(study: PairStudy) -> None:
 def test_a_run_with_violations_only_says_what_to_do(tmp_path: Path) -> None:
     run = rule_run(tmp_path / "run", passes=0)
     with pytest.raises(InputError, match="--images all"):
-        draw_study(run, "dave2")
+        draw_pairs(run, "dave2")
     assert list((run).glob("studies/*")) == []
 
 
@@ -168,18 +168,20 @@ def test_two_windows_of_one_person_lose_nothing(study: PairStudy) -> None:
 
 def test_two_browsers_draw_at_once(run: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
-        drawn = list(pool.map(lambda seed: draw_study(run, "dave2", count=16, seed=seed), range(4)))
+        drawn = list(pool.map(lambda seed: draw_pairs(run, "dave2", count=16, seed=seed), range(4)))
     assert sorted(drawn) == ["study-1", "study-2", "study-3", "study-4"]
     for one in drawn:
         study = PairStudy(run / "studies" / one)
-        assert all(study.file(path) is not None for path in study.shown_files)
+        assert all(file_below(study.home, path) is not None for path in study.shown_files)
     assert [one.name for one in (run / "studies").iterdir() if one.name.startswith(".")] == []
 
 
 def test_pictures_that_the_plan_does_not_show_stay_where_they_are(run: Path) -> None:
-    study = PairStudy(run / "studies" / draw_study(run, "dave2", count=16))
+    study = PairStudy(run / "studies" / draw_pairs(run, "dave2", count=16))
     shown = study.folder / "raters" / sorted(study.shown_files)[0]
     other = shown.with_name("other.png")
     other.write_bytes(shown.read_bytes())
-    assert study.file(sorted(study.shown_files)[0]) == shown.resolve()
-    assert study.file(other.relative_to(study.folder / "raters").as_posix()) is None
+    browser = Browser(Client(create_app(Settings(run.parent / "out", (run,)))))
+    url = f"/studies/run/{study.folder.name}/shown/images"
+    assert browser.get(f"{url}/{shown.name}").body == shown.read_bytes()
+    assert browser.get(f"{url}/{other.name}").status == 404

@@ -14,40 +14,40 @@ from hypothesis import strategies as st
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
-from roadworthy.reliability.human import (
-    Design,
-    Item,
-    Stimuli,
-    Stimulus,
-    read_collected,
-    read_experiment,
-    read_human,
-    schedule,
-    write_experiment,
+from roadworthy.studies import read_human_answers
+from roadworthy.studies.glances import (
+    GlanceDesign,
+    GlanceItem,
+    collect,
+    noise_mask,
+    plan_glances,
+    read_glances,
+    spare_needed,
+    write_glances,
 )
-from roadworthy.reliability.human.experiment import spare_needed
-from roadworthy.reliability.human.experiment_files import noise_mask
-from roadworthy.reliability.human.stimuli import says_whether
+from roadworthy.studies.stimuli import Stimuli, Stimulus, says_whether
 
 CHOICES = ("car", "not car")
 
 
-def items(pictures: int, versions: int) -> list[Item]:
+def items(pictures: int, versions: int) -> list[GlanceItem]:
     kinds = ("original", "frost", "contrast", "jpeg")[:versions]
-    return [Item(f"{n}-{kind}", f"p{n}", CHOICES[n % 2], kind) for n in range(pictures) for kind in kinds]
+    return [
+        GlanceItem(f"{n}-{kind}", f"p{n}", CHOICES[n % 2], kind) for n in range(pictures) for kind in kinds
+    ]
 
 
-def spare(count: int) -> list[Item]:
-    return [Item(f"s{n}", f"spare {n}", CHOICES[n % 2]) for n in range(count)]
+def spare(count: int) -> list[GlanceItem]:
+    return [GlanceItem(f"s{n}", f"spare {n}", CHOICES[n % 2]) for n in range(count)]
 
 
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(1, 25), st.integers(0, 3), st.integers(0, 5))
 def test_nobody_sees_two_versions_and_everything_is_shown_once(
     pictures: int, versions: int, batch: int, checks: int, seed: int
 ) -> None:
-    design = Design(CHOICES, batch=batch, checks=checks)
+    design = GlanceDesign(CHOICES, batch=batch, checks=checks)
     asked = items(pictures, versions)
-    plan = schedule(asked, spare(spare_needed(pictures, design)), design, seed=seed)
+    plan = plan_glances(asked, spare(spare_needed(pictures, design)), design, seed=seed)
     assert plan.tracks == versions
     shown = Counter(id for one in plan.batches for id in one.items if id in plan.items)
     assert shown == Counter(one.id for one in asked)
@@ -62,8 +62,8 @@ def test_nobody_sees_two_versions_and_everything_is_shown_once(
 
 
 def test_originals_and_changed_images_are_mixed_and_the_seed_says_how() -> None:
-    design = Design(CHOICES)
-    plans = [schedule(items(200, 2), spare(40), design, seed=seed) for seed in (1, 1, 2)]
+    design = GlanceDesign(CHOICES)
+    plans = [plan_glances(items(200, 2), spare(40), design, seed=seed) for seed in (1, 1, 2)]
     assert plans[0] == plans[1] != plans[2]
     kinds = Counter((one.track, plans[0].items[id].transformation) for one in plans[0].batches
                     for id in one.items if id in plans[0].items)  # fmt: skip
@@ -71,17 +71,17 @@ def test_originals_and_changed_images_are_mixed_and_the_seed_says_how() -> None:
 
 
 def test_bad_plans() -> None:
-    design = Design(CHOICES)
+    design = GlanceDesign(CHOICES)
     with pytest.raises(InputError, match="9 more images are needed for practice and checks, got 3"):
-        schedule(items(30, 2), spare(3), design)
+        plan_glances(items(30, 2), spare(3), design)
     with pytest.raises(InputError, match="the same id"):
-        schedule(items(30, 2) + items(1, 1), spare(30), design)
+        plan_glances(items(30, 2) + items(1, 1), spare(30), design)
     with pytest.raises(InputError, match="'p3' is asked about"):
-        schedule(items(30, 2), [*spare(30), Item("x", "p3", "car")], design)
+        plan_glances(items(30, 2), [*spare(30), GlanceItem("x", "p3", "car")], design)
     with pytest.raises(InputError, match="two different answers"):
-        Design(("car", "car"))
+        GlanceDesign(("car", "car"))
     with pytest.raises(InputError, match="batch must be 1 or more, got 0"):
-        Design(CHOICES, batch=0)
+        GlanceDesign(CHOICES, batch=0)
 
 
 class Dimmed:
@@ -116,15 +116,17 @@ class Pictures:
 def written(folder: Path, *, pairs: int = 20, seed: int = 3) -> list[str]:
     stimuli = Stimuli(Pictures(60), [Dimmed()], says_whether("car"), pairs, 9, seed)
     skipped: list[str] = []
-    write_experiment(stimuli.shown(skipped.append), stimuli.spare_ones(), folder, Design(CHOICES), seed=seed)
+    write_glances(
+        stimuli.shown(skipped.append), stimuli.spare_ones(), folder, GlanceDesign(CHOICES), seed=seed
+    )
     return skipped
 
 
 def test_files(tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     skipped = written(folder)
-    made = read_experiment(folder)
-    asked = list(made.schedule.items.values())
+    made = read_glances(folder)
+    asked = list(made.items.values())
     changed = [one for one in asked if one.transformation == "dimmed"]
     assert len(changed) + len(skipped) == 20
     assert set(skipped) <= {"dimmed: sevens cannot be dimmed"}
@@ -136,8 +138,8 @@ def test_files(tmp_path: Path) -> None:
     assert "dimmed" not in text
     assert "car" not in text
     shown = [one for track in plan["tracks"] for batch in track["batches"] for one in batch["items"]]
-    assert {one["image_ms"] for one in shown if one["id"] in made.schedule.items} == {200}
-    assert {one["image_ms"] for one in shown if one["id"] in made.schedule.checks} == {2000}
+    assert {one["image_ms"] for one in shown if one["id"] in made.items} == {200}
+    assert {one["image_ms"] for one in shown if one["id"] in made.checks} == {2000}
     assert all(read_image(folder / one["file"]).shape == (24, 32, 3) for one in shown)
     assert len(plan["masks"]) == 10
     assert read_image(folder / plan["masks"][0]).std() > 40
@@ -158,12 +160,12 @@ def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
 
 def answered(folder: Path, *, right: float = 1.0, raters: int = 5, sleepy: int = 0) -> None:
     """Let people answer: the sleepy ones always say "car"."""
-    made = read_experiment(folder)
+    made = read_glances(folder)
     rng = np.random.default_rng(1)
-    everything = made.schedule.items | made.schedule.checks
+    everything = made.items | made.checks
     with (folder / "answers.csv").open("a", newline="") as file:
         rows = csv.writer(file)
-        for batch in made.schedule.batches:
+        for batch in made.batches:
             for rater in range(raters):
                 name = f"t{batch.track}-r{rater}"
                 for id in batch.items:
@@ -177,15 +179,15 @@ def test_answers_come_back(tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     written(folder)
     answered(folder, sleepy=1)
-    found = read_collected(folder)
-    made = read_experiment(folder)
-    assert len(found.answers) == 4 * len(made.schedule.items)
+    found = collect(folder)
+    made = read_glances(folder)
+    assert len(found.answers) == 4 * len(made.items)
     assert found.raters == 8
     assert found.left_out.keys() == {"t1-r0", "t2-r0"}
     assert "of" in found.left_out["t1-r0"]
     assert all(one.correct for one in found.answers)
     # Twenty pairs are too few for any interval; the way to thresholds says so.
-    data = read_human(folder)
+    data = read_human_answers(folder)
     assert [one.requirement for one in data.bins] == ["correctness", "prediction"]
     assert all(len(one) == 0 for one in data.bins)
 
@@ -194,23 +196,23 @@ def test_missing_and_late_answers_are_counted(tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     written(folder)
     answered(folder, raters=1)
-    made = read_experiment(folder)
+    made = read_glances(folder)
     lines = (folder / "answers.csv").read_text().splitlines()
-    items_only = [n for n, line in enumerate(lines) if line.split(",")[0] in made.schedule.items]
+    items_only = [n for n, line in enumerate(lines) if line.split(",")[0] in made.items]
     first, second, third = items_only[:3]
     lines[first] = ",".join([*lines[first].split(",")[:2], "", ""])
     lines[second] = ",".join([*lines[second].split(",")[:3], "1.6"])
     del lines[third]
     (folder / "answers.csv").write_text("\n".join(lines) + "\n")
-    found = read_collected(folder)
+    found = collect(folder)
     assert found.missing == 3
-    assert len(found.answers) == len(made.schedule.items) - 3
+    assert len(found.answers) == len(made.items) - 3
 
 
 def bad_line(folder: Path, change: str) -> str:
-    made = read_experiment(folder)
+    made = read_glances(folder)
     pairs: dict[str, list[str]] = {}
-    for one in made.schedule.items.values():
+    for one in made.items.values():
         pairs.setdefault(one.image, []).append(one.id)
     first, second = next(ids for ids in pairs.values() if len(ids) == 2)
     return {
@@ -240,7 +242,7 @@ def test_bad_answers(tmp_path: Path, change: str, message: str) -> None:
     file = tmp_path / "given.csv"
     file.write_text("item,rater,answer,time\n" + bad_line(folder, change) + "\n")
     with pytest.raises(InputError) as caught:
-        read_collected(folder, [file])
+        collect(folder, [file])
     assert message in str(caught.value)
     assert "given.csv" in str(caught.value)
 
@@ -249,12 +251,12 @@ def test_bad_folders(tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     written(folder)
     with pytest.raises(InputError, match="has no answers yet"):
-        read_collected(folder)
+        collect(folder)
     with pytest.raises(InputError, match="must be empty or new"):
         written(folder)
     (folder / "key.json").write_text("{}")
-    with pytest.raises(InputError, match="must be the key of an experiment"):
-        read_experiment(folder)
+    with pytest.raises(InputError, match="must be the key of a study"):
+        read_glances(folder)
 
 
 def test_bad_stimuli(tmp_path: Path) -> None:
@@ -269,7 +271,7 @@ def test_bad_stimuli(tmp_path: Path) -> None:
         made(60, ("car", "truck"), pairs=0)
     shown = [Stimulus("a", "lorry", np.zeros((24, 32, 3), np.uint8))]
     with pytest.raises(InputError, match="the truth of 'a' is 'lorry', which is none of the answers"):
-        write_experiment(shown, [], tmp_path / "x", Design(CHOICES, checks=0, practice=0))
+        write_glances(shown, [], tmp_path / "x", GlanceDesign(CHOICES, checks=0, practice=0))
     assert list(tmp_path.iterdir()) == []  # what cannot be finished leaves nothing
 
 

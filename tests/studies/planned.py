@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 from tests.report.runs_for_reports import picture, requirement_of
 
 from roadworthy.cases import Case, Drive, Status, Verdict, conclude_rate
-from roadworthy.driving.rating.clips import Clip
-from roadworthy.driving.rating.files import write_study as write_clips
-from roadworthy.driving.rating.plan import Design as ClipDesign
-from roadworthy.driving.rating.plan import plan_study as plan_clips
-from roadworthy.reliability.human.experiment import Design
-from roadworthy.reliability.human.experiment_files import write_experiment
-from roadworthy.reliability.human.stimuli import Stimulus
 from roadworthy.runs.store import RunStore
+from roadworthy.studies.clips import Clip, ClipDesign, plan_clips, write_clips
+from roadworthy.studies.glances import GlanceDesign, write_glances
+from roadworthy.studies.stimuli import Stimulus
 
 __all__ = ["clip_study", "glance_experiment", "rule_run"]
 
@@ -70,11 +66,11 @@ def glance_experiment(
     spare = [
         stimulus(f"s{number}", "original", 0.0, "car") for number in range(2 + -(-pictures // batch) + 2)
     ]
-    design = Design(
+    design = GlanceDesign(
         ("car", "not car"), batch=batch, raters=2, checks=1, practice=2, image_ms=shown_ms, check_ms=shown_ms,
         answer_ms=answer_ms,
     )  # fmt: skip
-    write_experiment(shown, spare, folder, design)
+    write_glances(shown, spare, folder, design)
     return folder
 
 

@@ -17,22 +17,22 @@ from hypothesis import strategies as st
 
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import compute
-from roadworthy.driving.rating import (
+from roadworthy.errors import InputError
+from roadworthy.studies.clip_results import ClipRatings, ClipResult, evaluate_clips, read_clip_ratings
+from roadworthy.studies.clips import (
     Clip,
-    Design,
+    ClipDesign,
+    ClipPlan,
+    Kind,
     Lengths,
-    Study,
     attention_clip,
     by_metric,
-    plan_study,
+    plan_clips,
     rated_clips,
+    read_clips,
+    write_clips,
 )
-from roadworthy.driving.rating.answers import Ratings, read_ratings
-from roadworthy.driving.rating.clips import Kind
-from roadworthy.driving.rating.files import ANSWERS, read_study, write_study
-from roadworthy.driving.rating.results import StudyResult, evaluate_study
-from roadworthy.driving.rating.tables import as_document, as_markdown, write_results
-from roadworthy.errors import InputError
+from roadworthy.studies.study import ANSWERS
 
 
 def drive(*seconds: float, crash: float | None = None, ended: str = "lap complete") -> Drive:
@@ -169,12 +169,12 @@ def test_questionnaires_are_balanced_and_no_clip_is_rated_twice(
 ) -> None:
     clips = [one for n, (good, poor) in enumerate(tracks) for one in pool(good, poor, track=f"t{n}")]
     possible = sum(min(good // each, poor // each) for good, poor in tracks)
-    design = Design(each, each, 1, raters)
+    design = ClipDesign(each, each, 1, raters)
     if not possible:
         with pytest.raises(InputError, match="give more drives"):
-            plan_study(clips, design, seed=seed)
+            plan_clips(clips, design, seed=seed)
         return
-    study = plan_study(clips, design, seed=seed)
+    study = plan_clips(clips, design, seed=seed)
     assert len(study.questionnaires) == possible
     rated: Counter[str] = Counter()
     for one in study.questionnaires:
@@ -186,11 +186,11 @@ def test_questionnaires_are_balanced_and_no_clip_is_rated_twice(
         rated.update(id for id in one.clips if study.clips[id].kind != "attention")
     assert max(rated.values()) == 1
     assert study.reference is None or study.reference not in rated
-    assert plan_study(clips, design, seed=seed) == study
+    assert plan_clips(clips, design, seed=seed) == study
 
 
 def test_orders_differ_between_raters_and_seeds() -> None:
-    study, other = (plan_study(pool(5, 5), seed=seed) for seed in (0, 1))
+    study, other = (plan_clips(pool(5, 5), seed=seed) for seed in (0, 1))
     (one,) = study.questionnaires
     assert len(set(one.orders)) == 5
     assert other.questionnaires[0].orders != one.orders
@@ -199,32 +199,32 @@ def test_orders_differ_between_raters_and_seeds() -> None:
 def test_tracks_may_be_mixed_and_questionnaires_fewer() -> None:
     clips = [*pool(3, 3, track="town"), *pool(3, 3, track="coast")]
     with pytest.raises(InputError, match="coast: 3 good and 3 poor; town: 3 good and 3 poor"):
-        plan_study(clips)
-    (mixed,) = plan_study(clips, Design(mixed=True)).questionnaires
+        plan_clips(clips)
+    (mixed,) = plan_clips(clips, ClipDesign(mixed=True)).questionnaires
     assert mixed.track == ""
-    tracks = [one.track for one in plan_study(clips, Design(1, 1, questionnaires=2)).questionnaires]
+    tracks = [one.track for one in plan_clips(clips, ClipDesign(1, 1, questionnaires=2)).questionnaires]
     assert tracks == ["coast", "town"]  # they take turns
     with pytest.raises(InputError, match="7 questionnaires need 1 good"):
-        plan_study(clips, Design(1, 1, questionnaires=7))
+        plan_clips(clips, ClipDesign(1, 1, questionnaires=7))
 
 
 def test_a_study_needs_a_crash_unless_nobody_is_checked() -> None:
     with pytest.raises(InputError, match="give a drive that crashes with --attention, or --checks 0"):
-        plan_study(pool(5, 5, attention=0))
-    (one,) = plan_study(pool(5, 5, attention=0), Design(attention=0)).questionnaires
+        plan_clips(pool(5, 5, attention=0))
+    (one,) = plan_clips(pool(5, 5, attention=0), ClipDesign(attention=0)).questionnaires
     assert len(one.clips) == 10
     with pytest.raises(InputError, match="same id"):
-        plan_study([*pool(5, 5), made("good", 0)])
+        plan_clips([*pool(5, 5), made("good", 0)])
 
 
 @pytest.mark.parametrize("given", [{"good": 0}, {"raters": 1}, {"attention": -1}, {"questionnaires": 0}])
 def test_designs_that_cannot_be(given: dict[str, int]) -> None:
     with pytest.raises(InputError):
-        Design(**given)  # type: ignore[arg-type]
+        ClipDesign(**given)  # type: ignore[arg-type]
 
 
-def written(study: Study, folder: Path) -> Path:
-    write_study(
+def written(study: ClipPlan, folder: Path) -> Path:
+    write_clips(
         study, folder, lambda clip, path: path.write_bytes(b"film of " + clip.id.encode()), ending=".gif"
     )
     return folder
@@ -232,9 +232,9 @@ def written(study: Study, folder: Path) -> Path:
 
 def test_files_tell_raters_nothing_and_are_read_again(tmp_path: Path) -> None:
     clips = [dataclasses.replace(one, id=f"{number:04x}") for number, one in enumerate(pool(6, 5))]
-    study = plan_study(clips, rule="who drove", seed=3)
+    study = plan_clips(clips, rule="who drove", seed=3)
     folder = written(study, tmp_path / "study")
-    assert read_study(folder) == study
+    assert read_clips(folder) == study
     for name in ("plan.json", "instructions.md", "answers.csv"):
         text = (folder / name).read_text().lower()
         for word in ("mutant", "attention", "crash", "dave2", "town", "poor", "sd(lp)"):
@@ -255,26 +255,26 @@ def test_files_tell_raters_nothing_and_are_read_again(tmp_path: Path) -> None:
 
 
 def test_a_study_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    study = plan_study(pool(5, 5))
+    study = plan_clips(pool(5, 5))
 
     def fails(clip: Clip, path: Path) -> None:
         raise InputError("no frames")
 
     with pytest.raises(InputError, match="no frames"):
-        write_study(study, tmp_path / "study", fails, ending=".gif")
+        write_clips(study, tmp_path / "study", fails, ending=".gif")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a").touch()
     with pytest.raises(InputError, match="must be empty or new"):
         written(study, tmp_path / "full")
     with pytest.raises(InputError, match="expected the folder of a study"):
-        read_study(tmp_path)
+        read_clips(tmp_path)
     (tmp_path / "key.json").write_text('{"clips": []}')
     with pytest.raises(InputError, match="must be the key of a study"):
-        read_study(tmp_path)
+        read_clips(tmp_path)
 
 
-def answers(study: Study, score: Callable[[Clip, int], int], path: Path, *, raters: int = 5) -> Path:
+def answers(study: ClipPlan, score: Callable[[Clip, int], int], path: Path, *, raters: int = 5) -> Path:
     """Let raters answer by a rule of the clip and the number of the rater."""
     lines = ["questionnaire,rater,clip,score"]
     for one in study.questionnaires:
@@ -284,13 +284,13 @@ def answers(study: Study, score: Callable[[Clip, int], int], path: Path, *, rate
     return path
 
 
-def rated(study: Study, score: Callable[[Clip, int], int], folder: Path, **options: Any) -> StudyResult:
+def rated(study: ClipPlan, score: Callable[[Clip, int], int], folder: Path, **options: Any) -> ClipResult:
     file = answers(study, score, folder / "given.csv", raters=options.pop("raters", 5))
-    return evaluate_study(study, read_ratings(study, [file]), **options)
+    return evaluate_clips(study, read_clip_ratings(study, [file]), **options)
 
 
 def test_raters_who_do_not_see_the_crash_or_leave_out_a_clip_are_left_out(tmp_path: Path) -> None:
-    study = plan_study(pool(5, 5))
+    study = plan_clips(pool(5, 5))
     file = answers(
         study, lambda clip, rater: 2 if clip.kind == "attention" and rater == 1 else 1, tmp_path / "a.csv"
     )
@@ -298,10 +298,10 @@ def test_raters_who_do_not_see_the_crash_or_leave_out_a_clip_are_left_out(tmp_pa
     lines = [line[:-1] if ",r2," in line and "good-3" in line else line for line in lines]
     lines += [f"Q01,nobody,{id}," for id in study.questionnaires[0].clips]
     file.write_text("\n".join(lines) + "\n")
-    found = read_ratings(study, [file])
+    found = read_clip_ratings(study, [file])
     assert list(found.scores["Q01"]) == ["r0", "r3", "r4"]
-    assert found.inattentive == {"Q01": ("r1",)}
-    assert found.incomplete == {"Q01": ("r2",)}
+    assert found.inattentive == {"Q01": ["r1"]}
+    assert found.incomplete == {"Q01": ["r2"]}
 
 
 @pytest.mark.parametrize(
@@ -309,36 +309,36 @@ def test_raters_who_do_not_see_the_crash_or_leave_out_a_clip_are_left_out(tmp_pa
     [
         ("Q99,a,town-good-0,3", "line 3: there is no questionnaire 'Q99'"),
         ("Q01,a,town-good-9,3", "line 3: Q01 has no clip 'town-good-9': did you mean"),
-        ("Q01,a,town-good-1,6", "line 3: the score must be 1, 2, 3, 4 or 5, got '6'"),
-        ("Q01,a,town-good-1,2.5", "line 3: the score must be 1, 2, 3, 4 or 5, got '2.5'"),
+        ("Q01,a,town-good-1,6", "line 3: score must be a whole number from 1 to 5, got 6"),
+        ("Q01,a,town-good-1,2.5", "line 3: score must be a whole number from 1 to 5, got '2.5'"),
         ("Q01,,town-good-1,3", "line 3: expected the name of the rater"),
         ("Q01,a,town-good-0,3", "line 3: a has rated clip town-good-0 of Q01 before"),
         ("Q01,a,town-good-1", "line 3: expected 4 columns, got 3"),
     ],
 )
 def test_rows_that_are_wrong_are_refused_with_their_line(tmp_path: Path, row: str, message: str) -> None:
-    study = plan_study(pool(5, 5))
+    study = plan_clips(pool(5, 5))
     file = tmp_path / "a.csv"
     file.write_text(f"questionnaire,rater,clip,score\nQ01,a,town-good-0,3\n{row}\n")
     with pytest.raises(InputError) as error:
-        read_ratings(study, [file])
+        read_clip_ratings(study, [file])
     assert message in str(error.value)
 
 
 def test_all_wrong_rows_are_told_up_to_ten(tmp_path: Path) -> None:
-    study = plan_study(pool(5, 5))
+    study = plan_clips(pool(5, 5))
     file = tmp_path / "a.csv"
     file.write_text("questionnaire,rater,clip,score\n" + "Q01,a,town-good-0,9\n" * 12)
     with pytest.raises(InputError, match=r"(?s)line 2: .*line 11: .*and 2 more rows"):
-        read_ratings(study, [file])
+        read_clip_ratings(study, [file])
     file.write_text("questionnaire,clip,score\n")
     with pytest.raises(InputError, match="missing rater"):
-        read_ratings(study, [file])
+        read_clip_ratings(study, [file])
     with pytest.raises(InputError, match="found none at"):
-        read_ratings(study, [tmp_path / "none.csv"])
+        read_clip_ratings(study, [tmp_path / "none.csv"])
 
 
-def random_ratings(study: Study, agree: float, raters: int, seed: int) -> Ratings:
+def random_ratings(study: ClipPlan, agree: float, raters: int, seed: int) -> ClipRatings:
     """Let raters give a clip its own score with a probability, else any score."""
     rng = np.random.default_rng(seed)
     scores: dict[str, dict[str, dict[str, int]]] = {}
@@ -351,19 +351,19 @@ def random_ratings(study: Study, agree: float, raters: int, seed: int) -> Rating
             for rater in range(raters)
         }
     nobody = dict.fromkeys(scores, ())
-    return Ratings(scores, nobody, nobody)
+    return ClipRatings(scores, nobody, nobody)
 
 
 @pytest.mark.parametrize("agree", [0.0, 0.6, 0.8])
 def test_kappa_is_that_of_raters_who_agree_by_a_known_share(agree: float) -> None:
     # Two raters agree by agree² and by chance in a fifth of the rest, so kappa is agree² on the average.
-    study = plan_study(pool(1500, 1500), Design(1500, 1500, raters=2))
-    (found,) = evaluate_study(study, random_ratings(study, agree, 4, seed=7)).questionnaires
+    study = plan_clips(pool(1500, 1500), ClipDesign(1500, 1500, raters=2))
+    (found,) = evaluate_clips(study, random_ratings(study, agree, 4, seed=7)).questionnaires
     assert found.agreement is not None
     assert found.agreement.kappa == pytest.approx(agree**2, abs=0.02)
     assert found.agreement.subjects == 3000
     assert bool(found.left_out) == (agree == 0.0)
-    (weak,) = evaluate_study(study, random_ratings(study, 0.3, 4, seed=7)).questionnaires
+    (weak,) = evaluate_clips(study, random_ratings(study, 0.3, 4, seed=7)).questionnaires
     assert weak.left_out == "κ is below 0.2"  # which is more than chance, but not fair
 
 
@@ -386,7 +386,7 @@ def test_a_metric_that_raters_go_by_has_the_correlation_that_is_known(tmp_path: 
         for number, level in enumerate(levels)
     ]
     clips += [made("attention", 0)]
-    study = plan_study(clips)
+    study = plan_clips(clips)
     result = rated(
         study, lambda clip, _: 1 if clip.kind == "attention" else 5 - int(clip.metrics["SD(LP)"]), tmp_path
     )
@@ -405,11 +405,11 @@ def test_a_metric_that_raters_go_by_has_the_correlation_that_is_known(tmp_path: 
     assert every.count == 20
     assert set(result.summary.independence.scores) == {"SD(LP)", "SD(SA)"}
     assert "Mean(TPP)" in result.dropped
-    text = as_markdown(result)
+    text = result.markdown()
     assert "| SD(LP) | -1.00* | 0.00 | -1.00* | 0.00 | -1.00* | 0.00 |" in text
     assert "| Count(CR) | N/A | N/A | N/A | N/A | N/A | N/A | – |" in text
     assert "| good | 10 | 4.20 | 3.00 | 5.00 |" in text
-    files = write_results(result, tmp_path)
+    files = result.write(tmp_path)
     assert [path.name for path in files] == [
         "agreement.csv",
         "clips.csv",
@@ -421,14 +421,14 @@ def test_a_metric_that_raters_go_by_has_the_correlation_that_is_known(tmp_path: 
         row["metric"]: row for row in csv.DictReader((tmp_path / "correlations.csv").read_text().splitlines())
     }
     assert float(rows["SD(LP)"]["town cc"]) == pytest.approx(-1.0)
-    assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(as_document(result)))
+    assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(result.document()))
     scored = list(csv.DictReader((tmp_path / "clips.csv").read_text().splitlines()))
     assert {row["kind"] for row in scored} == {"good", "poor"}
     assert all(float(row["score"]) == 5 - float(row["SD(LP)"]) for row in scored)
 
 
 def test_clips_of_raters_who_do_not_agree_are_not_correlated(tmp_path: Path) -> None:
-    study = plan_study([*pool(5, 5, track="town"), *pool(5, 5, track="coast")])
+    study = plan_clips([*pool(5, 5, track="town"), *pool(5, 5, track="coast")])
     rng = np.random.default_rng(0)
     levels = {id: 1 + number % 5 for number, id in enumerate(study.clips)}
 
@@ -444,21 +444,21 @@ def test_clips_of_raters_who_do_not_agree_are_not_correlated(tmp_path: Path) -> 
     assert {one.clip.track for one in result.clips if one.used} == {"town"}
     assert result.summary is not None
     assert list(result.summary.correlations) == ["all tracks"]
-    assert "| Q01 | coast | 5 | 0 |" in as_markdown(result)
+    assert "| Q01 | coast | 5 | 0 |" in result.markdown()
     everything = rated(study, score, tmp_path, least_kappa=-1.0, level=1.1)
     assert everything.summary is not None
     assert len(everything.summary.correlations) == 3
 
 
 def test_what_cannot_be_said_is_not_said(tmp_path: Path) -> None:
-    study = plan_study(pool(5, 5))
+    study = plan_clips(pool(5, 5))
     alone = rated(study, lambda clip, _: 1, tmp_path, raters=1)
     assert alone.questionnaires[0].left_out == "1 raters are too few to agree"
     assert alone.notes == ("0 clips are left, which is too few to correlate metrics with scores",)
     alike = rated(study, lambda clip, _: 1, tmp_path)
     assert "all raters chose one category" in alike.questionnaires[0].left_out
-    write_results(alike, tmp_path)
+    alike.write(tmp_path)
     assert (tmp_path / "correlations.csv").read_text() == "metric\n"
-    nobody = evaluate_study(study, Ratings({"Q01": {}}, {"Q01": ("a",)}, {"Q01": ()}))
+    nobody = evaluate_clips(study, ClipRatings({"Q01": {}}, {"Q01": ("a",)}, {"Q01": ()}))
     assert nobody.clips == ()
-    assert "0 raters of 1 questionnaires count; 1 did not" in as_markdown(nobody)
+    assert "0 raters of 1 questionnaires count; 1 did not" in nobody.markdown()

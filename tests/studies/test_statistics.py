@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from roadworthy.driving import SectorTable
-from roadworthy.driving.analysis import Agreement, correlate, fleiss_kappa, summarise, variance_scores
 from roadworthy.errors import InputError
+from roadworthy.studies.statistics import Agreement, correlate, fleiss_kappa, summarise, variance_scores
 
 # Fourteen raters, ten subjects, five categories: the worked example of the literature on Fleiss' kappa.
 WORKED_EXAMPLE = [
@@ -140,17 +140,24 @@ def test_the_table_has_a_column_for_each_track_and_one_for_all() -> None:
     scores = rng.uniform(1, 5, 30)
     table = SectorTable.of({"Mean(LP)": -scores + rng.normal(0, 0.1, 30), "Max(Speed)": np.ones(30)})
     summary = summarise(table, scores.tolist(), groups=["lake"] * 15 + ["jungle"] * 15)
-    assert list(summary.correlations) == ["lake", "jungle", "all tracks"]
+    assert list(summary.correlations) == ["jungle", "lake", "all tracks"]
     whole = summary.correlations["all tracks"]["Mean(LP)"]
     assert whole is not None
     assert whole.coefficient == pytest.approx(stats.pearsonr(table.values[:, 0], scores).statistic)
-    lines = str(summary).splitlines()
-    assert lines[0].split() == ["metric", "lake", "jungle", "all", "tracks", "VS"]
-    first = summary.correlations["lake"]["Mean(LP)"]
+    table = summary.table()
+    assert table.columns[:3] == ("metric", "jungle cc", "jungle p")
+    assert table.columns[3:] == ("lake cc", "lake p", "all tracks cc", "all tracks p", "VS")
+    first = summary.correlations["jungle"]["Mean(LP)"]
     assert first is not None
-    assert lines[2].split()[:3] == ["Mean(LP)", f"{first.coefficient:+.2f}*", "0.00"]
-    assert lines[2].split()[-1] == "1.0000"  # the only metric that varies
-    assert lines[3].split() == ["Max(Speed)", *["N/A"] * 6, "–"]
+    assert table.rows[0][:3] == ("Mean(LP)", f"{first.coefficient:+.2f}*", "0.00")
+    assert table.rows[0][-1] == "1.0000"  # the only metric that varies
+    assert table.rows[1] == ("Max(Speed)", *["N/A"] * 6, "–")
+
+
+def test_a_track_with_two_drives_has_no_column_of_its_own() -> None:
+    table = SectorTable.of({"Mean(LP)": [1.0, 2.0, 4.0, 3.0, 5.0]})
+    summary = summarise(table, [5.0, 4.0, 2.0, 3.0, 1.0], groups=["lake"] * 3 + ["jungle"] * 2)
+    assert list(summary.correlations) == ["lake", "all tracks"]
 
 
 def test_scores_that_do_not_fit_are_refused() -> None:

@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.studies.planned import clip_study
 from tests.web.client import Browser, Client
-from tests.web.studies.planned import clip_study
 
-from roadworthy.driving.rating.answers import read_ratings
-from roadworthy.driving.rating.files import read_study
 from roadworthy.errors import InputError
+from roadworthy.studies import ClipStudy, open_study
+from roadworthy.studies.clip_results import read_clip_ratings
+from roadworthy.studies.clips import read_clips
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import Settings
-from roadworthy.web.studies.clips import ClipStudy
-from roadworthy.web.studies.finding import open_study
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def study(tmp_path: Path) -> ClipStudy:
 
 
 def rate(study: ClipStudy, rater: str) -> list[str]:
-    kinds = {id: clip.kind for id, clip in read_study(study.folder).clips.items()}
+    kinds = {id: clip.kind for id, clip in read_clips(study.folder).clips.items()}
     items = [one["id"] for one in study.begin(rater)["items"]]
     for id in items:
         study.answer(rater, id, {"score": {"good": 5, "poor": 2, "attention": 1}[kinds[id]]})
@@ -36,7 +35,7 @@ def rate(study: ClipStudy, rater: str) -> list[str]:
 def test_the_reader_takes_what_the_page_writes(study: ClipStudy) -> None:
     orders = [rate(study, rater) for rater in ("ann", "bob", "cem", "dee")]
     assert len({tuple(one) for one in orders}) == 4
-    ratings = read_ratings(read_study(study.folder), study.answers.paths)
+    ratings = read_clip_ratings(read_clips(study.folder), study.answers.paths)
     assert {id: set(raters) for id, raters in ratings.scores.items()} == {
         "Q01": {"ann", "cem"},
         "Q02": {"bob", "dee"},
@@ -50,7 +49,7 @@ def test_whoever_began_and_went_does_not_block_the_study(study: ClipStudy) -> No
         assert study.begin(f"gone-{number}")["items"]
     for rater in ("ann", "bob", "cem", "dee"):
         assert rate(study, rater)
-    ratings = read_ratings(read_study(study.folder), study.answers.paths)
+    ratings = read_clip_ratings(read_clips(study.folder), study.answers.paths)
     assert [len(raters) for raters in ratings.scores.values()] == [2, 2]
 
 
@@ -65,7 +64,7 @@ def test_a_sitting_goes_on_where_it_stopped(study: ClipStudy) -> None:
 @pytest.mark.parametrize("score", [0, 6, None, "3", 3.0, True])
 def test_scores_that_are_none(study: ClipStudy, score: Any) -> None:
     item = study.begin("ann")["items"][0]["id"]
-    with pytest.raises(InputError, match="must be one of 1, 2, 3, 4, 5"):
+    with pytest.raises(InputError, match="must be a whole number from 1 to 5"):
         study.answer("ann", item, {"score": score})
 
 

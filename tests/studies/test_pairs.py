@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.rules.study import (
-    Answer,
-    Item,
-    Rating,
+from roadworthy.studies.pairs import (
+    PairPlan,
+    PairRating,
     StudyPair,
-    StudyPlan,
-    evaluate_study,
-    krippendorff_alpha,
-    plan_study,
+    evaluate_pairs,
+    plan_pairs,
+    read_pairs,
+    read_ratings,
     sample_size,
+    write_pairs,
 )
-from roadworthy.rules.study_files import read_ratings, read_study, write_study
+from roadworthy.studies.statistics import krippendorff_alpha
 
 # The example of Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section C: four observers,
 # twelve units, data missing.
@@ -92,7 +93,11 @@ def test_sample_sizes() -> None:
 def pairs(rule: str, violated: int, passed: int) -> list[StudyPair]:
     return [
         StudyPair(
-            rule, f"{rule}-{n}", n < violated, (f"{rule}{n}a", f"{rule}{n}b"), (Answer("speed", 10.0, 9.0),)
+            rule=rule,
+            case=f"{rule}-{n}",
+            violated=n < violated,
+            images=(f"{rule}{n}a", f"{rule}{n}b"),
+            answers=(("speed", 10.0, 9.0),),
         )
         for n in range(violated + passed)
     ]
@@ -100,54 +105,54 @@ def pairs(rule: str, violated: int, passed: int) -> list[StudyPair]:
 
 def test_a_plan_deals_out_the_pairs_evenly() -> None:
     known = [*pairs("R1", 40, 400), *pairs("R5", 30, 130), *pairs("R7", 5, 0)]
-    plan = plan_study(known, count=345, groups=15, raters=8, seed=3)
+    plan = plan_pairs(known, count=345, groups=15, raters=8, seed=3)
     assert len(plan.items) == 345
     assert Counter(item.group for item in plan.items) == dict.fromkeys(range(1, 16), 23)
-    assert len({item.pair.case for item in plan.items}) == 345
+    assert len({item.case for item in plan.items}) == 345
     assert {item.id for item in plan.items} == {f"pair-{n:04d}" for n in range(1, 346)}
-    rules = Counter((item.group, item.pair.rule) for item in plan.items)
+    rules = Counter((item.group, item.rule) for item in plan.items)
     first = [rules[group, "R1"] for group in range(1, 16)]
     assert max(first) - min(first) <= 1
-    assert plan == plan_study(reversed(known), count=345, groups=15, raters=8, seed=3)
-    assert plan != plan_study(known, count=345, groups=15, raters=8, seed=4)
+    assert plan == plan_pairs(reversed(known), count=345, groups=15, raters=8, seed=3)
+    assert plan != plan_pairs(known, count=345, groups=15, raters=8, seed=4)
 
 
 def test_ids_do_not_tell_which_pairs_violate() -> None:
-    plan = plan_study([*pairs("R1", 100, 100)], count=200, groups=4)
-    ranks = [int(item.id.removeprefix("pair-")) for item in plan.items if item.pair.violated]
+    plan = plan_pairs([*pairs("R1", 100, 100)], count=200, groups=4)
+    ranks = [int(item.id.removeprefix("pair-")) for item in plan.items if item.violated]
     # Of 200 numbers in random order, the mean of half has a standard deviation of about 4.
     assert abs(np.mean(ranks) - 100.5) < 17
-    shown = [item.pair.violated for item in plan.items if item.group == 1]
+    shown = [item.violated for item in plan.items if item.group == 1]
     assert shown != sorted(shown)
     assert shown != sorted(shown, reverse=True)
 
 
 def test_a_balanced_plan_has_as_many_violations_of_every_rule() -> None:
     known = [*pairs("R1", 40, 400), *pairs("R5", 3, 130), *pairs("R7", 50, 0)]
-    plan = plan_study(known, count=60, groups=5, balanced=True)
-    counts = Counter((item.pair.rule, item.pair.violated) for item in plan.items)
+    plan = plan_pairs(known, count=60, groups=5, balanced=True)
+    counts = Counter((item.rule, item.violated) for item in plan.items)
     assert counts == {("R1", True): 27, ("R1", False): 27, ("R5", True): 3, ("R5", False): 3}
 
 
 def test_too_few_pairs_are_refused() -> None:
     with pytest.raises(InputError, match="15 groups need 30 pairs or more, got 10 pairs with images"):
-        plan_study(pairs("R1", 5, 5))
+        plan_pairs(pairs("R1", 5, 5))
     with pytest.raises(InputError, match="2 groups need 4 pairs or more, got 0 violations and as many"):
-        plan_study(pairs("R1", 0, 50), groups=2, balanced=True)
+        plan_pairs(pairs("R1", 0, 50), groups=2, balanced=True)
     with pytest.raises(InputError, match="1 group and 1 rater or more, got 0 and 8"):
-        plan_study(pairs("R1", 5, 5), groups=0)
+        plan_pairs(pairs("R1", 5, 5), groups=0)
     with pytest.raises(InputError, match="a study needs 1 pair or more, got 0"):
-        plan_study(pairs("R1", 5, 5), count=0)
+        plan_pairs(pairs("R1", 5, 5), count=0)
 
 
-def small_plan() -> StudyPlan:
+def small_plan() -> PairPlan:
     known = [*pairs("R1", 1, 1), *pairs("R5", 0, 2)]
-    items = [Item(f"pair-000{n + 1}", n % 2 + 1, pair) for n, pair in enumerate(known)]
-    return StudyPlan(tuple(items), 2, 2, 0)
+    items = [replace(pair, id=f"pair-000{n + 1}", group=n % 2 + 1) for n, pair in enumerate(known)]
+    return PairPlan(2, 2, 0, tuple(items))
 
 
-def rated(item: str, rater: str, real: int | None, reasonable: int | None) -> Rating:
-    return Rating(item, rater, {"authenticity": real, "reasonability": reasonable})
+def rated(item: str, rater: str, real: int | None, reasonable: int | None) -> PairRating:
+    return PairRating(item, rater, {"authenticity": real, "reasonability": reasonable})
 
 
 def test_ratings_are_summed_up_by_rule_and_verdict() -> None:
@@ -155,7 +160,7 @@ def test_ratings_are_summed_up_by_rule_and_verdict() -> None:
         rated("pair-0001", "ann", 6, 2), rated("pair-0001", "bob", 7, 1), rated("pair-0002", "ann", 5, 6),
         rated("pair-0002", "bob", 5, 7), rated("pair-0003", "cid", 4, None), rated("pair-0004", "cid", 3, 5),
     ]  # fmt: skip
-    result = evaluate_study(small_plan(), ratings)
+    result = evaluate_pairs(small_plan(), ratings)
     assert result.raters == 3
     assert result.missing == 2 * 2 * 4 - 11
     assert (result.authenticity["R1"].count, result.authenticity["R1"].mean) == (4, 5.75)
@@ -174,19 +179,19 @@ def test_ratings_are_summed_up_by_rule_and_verdict() -> None:
     ("ratings", "message"),
     [
         ([rated("pair-0099", "ann", 4, 4)], "'pair-0099' is not in the plan"),
-        ([rated("pair-0001", "ann", 8, 4)], "must be from 1 to 7, got 8"),
+        ([rated("pair-0001", "ann", 8, 4)], "must be a whole number from 1 to 7, got 8"),
         ([rated("pair-0001", "ann", 4, 4)] * 2, "'ann' rated 'pair-0001' twice"),
     ],
 )
-def test_ratings_that_cannot_be_are_refused(ratings: list[Rating], message: str) -> None:
+def test_ratings_that_cannot_be_are_refused(ratings: list[PairRating], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        evaluate_study(small_plan(), ratings)
+        evaluate_pairs(small_plan(), ratings)
 
 
 class TestFiles:
     def test_raters_get_nothing_that_tells_the_verdict(self, tmp_path: Path) -> None:
-        plan = plan_study([*pairs("R1", 20, 20), *pairs("R5", 10, 10)], count=40, groups=2)
-        write_study(plan, tmp_path / "study", lambda name: f"image {name}".encode())
+        plan = plan_pairs([*pairs("R1", 20, 20), *pairs("R5", 10, 10)], count=40, groups=2)
+        write_pairs(plan, tmp_path / "study", lambda name: f"image {name}".encode())
         raters = tmp_path / "study" / "raters"
         text = (raters / "plan.json").read_text() + (raters / "ratings.csv").read_text()
         names = " ".join(path.name for path in raters.rglob("*"))
@@ -198,18 +203,18 @@ class TestFiles:
         first = shown["groups"][0]["items"][0]
         assert first["answers"] == [{"output": "speed", "unit": "km/h", "original": 36.0, "changed": 32.4}]
         item = next(one for one in plan.items if one.id == first["id"])
-        assert (raters / first["original"]).read_text() == f"image {item.pair.images[0]}"
-        assert (raters / first["changed"]).read_text() == f"image {item.pair.images[1]}"
+        assert (raters / first["original"]).read_text() == f"image {item.images[0]}"
+        assert (raters / first["changed"]).read_text() == f"image {item.images[1]}"
 
     def test_a_study_comes_back_as_it_was(self, tmp_path: Path) -> None:
-        plan = plan_study([*pairs("R1", 20, 20)], count=30, groups=3, seed=9)
-        write_study(plan, tmp_path / "study", lambda name: b"")
-        assert read_study(tmp_path / "study") == plan
+        plan = plan_pairs([*pairs("R1", 20, 20)], count=30, groups=3, seed=9)
+        write_pairs(plan, tmp_path / "study", lambda name: b"")
+        assert read_pairs(tmp_path / "study") == plan
         with pytest.raises(InputError, match="must be empty or new"):
-            write_study(plan, tmp_path / "study", lambda name: b"")
+            write_pairs(plan, tmp_path / "study", lambda name: b"")
 
     def test_ratings_are_filled_into_the_table(self, tmp_path: Path) -> None:
-        write_study(small_plan(), tmp_path / "study", lambda name: b"")
+        write_pairs(small_plan(), tmp_path / "study", lambda name: b"")
         path = tmp_path / "study" / "raters" / "ratings.csv"
         assert read_ratings(path) == []
         with path.open(newline="") as file:
@@ -224,7 +229,7 @@ class TestFiles:
         ("line", "message"),
         [
             ("pair-0001,ann,six,2", r"line 2: authenticity must be a whole number from 1 to 7, got 'six'"),
-            ("pair-0001,ann,6,9", r"line 2: reasonability must be a whole number from 1 to 7, got '9'"),
+            ("pair-0001,ann,6,9", r"line 2: reasonability must be a whole number from 1 to 7, got 9"),
             ("pair-0001,,6,5", r"line 2: pair-0001 was rated, but the column rater does not say by whom"),
             ("pair-0001,ann,6", r"line 2: expected 4 columns, got 3"),
         ],
@@ -236,8 +241,8 @@ class TestFiles:
             read_ratings(path)
 
     def test_other_folders_are_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"cannot read .*key\.json"):
-            read_study(tmp_path)
+        with pytest.raises(InputError, match="expected the folder of a study, as `rules study` writes it"):
+            read_pairs(tmp_path)
         (tmp_path / "key.json").write_text('{"items": [{"id": 1}]}')
         with pytest.raises(InputError, match=r"key\.json must be the key of a study"):
-            read_study(tmp_path)
+            read_pairs(tmp_path)

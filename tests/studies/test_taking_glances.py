@@ -6,32 +6,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.studies.planned import glance_experiment
 from tests.web.client import Browser, Client
-from tests.web.studies.planned import glance_experiment
 
 from roadworthy._files import read_json
 from roadworthy.errors import InputError
-from roadworthy.reliability.human.collected import read_collected
-from roadworthy.reliability.human.experiment_files import read_experiment
+from roadworthy.studies import GlanceStudy, open_study
+from roadworthy.studies.glances import collect, read_glances
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import Settings
-from roadworthy.web.studies.finding import open_study
-from roadworthy.web.studies.glances import GlanceExperiment
 
 
 @pytest.fixture
-def experiment(tmp_path: Path) -> GlanceExperiment:
+def experiment(tmp_path: Path) -> GlanceStudy:
     found = open_study(glance_experiment(tmp_path / "experiment"), "itself")
-    assert isinstance(found, GlanceExperiment)
+    assert isinstance(found, GlanceStudy)
     return found
 
 
-def truths(experiment: GlanceExperiment) -> dict[str, str]:
-    plan = read_experiment(experiment.folder).schedule
+def truths(experiment: GlanceStudy) -> dict[str, str]:
+    plan = read_glances(experiment.folder)
     return {id: one.truth for id, one in (*plan.items.items(), *plan.checks.items())}
 
 
-def sit(experiment: GlanceExperiment, rater: str) -> list[str]:
+def sit(experiment: GlanceStudy, rater: str) -> list[str]:
     right = truths(experiment)
     items = [one["id"] for one in experiment.begin(rater)["items"]]
     for id in items:
@@ -39,18 +37,18 @@ def sit(experiment: GlanceExperiment, rater: str) -> list[str]:
     return items
 
 
-def test_the_reader_takes_what_the_page_writes(experiment: GlanceExperiment) -> None:
+def test_the_reader_takes_what_the_page_writes(experiment: GlanceStudy) -> None:
     for rater in ("ann", "bob"):
         while sit(experiment, rater):
             pass
-    collected = read_collected(experiment.folder, experiment.answers.paths)
+    collected = collect(experiment.folder, experiment.answers.paths)
     assert (collected.raters, collected.left_out, collected.missing) == (2, {}, 0)
     assert len(collected.answers) == 16
     assert all(one.answer == one.truth and one.time == 0.4 for one in collected.answers)
 
 
-def test_a_person_stays_in_one_track_and_sees_no_picture_twice(experiment: GlanceExperiment) -> None:
-    plan = read_experiment(experiment.folder).schedule
+def test_a_person_stays_in_one_track_and_sees_no_picture_twice(experiment: GlanceStudy) -> None:
+    plan = read_glances(experiment.folder)
     seen: list[str] = []
     while items := sit(experiment, "ann"):
         seen += items
@@ -63,7 +61,7 @@ def test_a_person_stays_in_one_track_and_sees_no_picture_twice(experiment: Glanc
         experiment.answer("ann", other, {"answer": "car", "time": 0.4})
 
 
-def test_practice_comes_once_and_first(experiment: GlanceExperiment) -> None:
+def test_practice_comes_once_and_first(experiment: GlanceStudy) -> None:
     dealt = experiment.begin("ann")
     assert len(dealt["practice"]) == 2
     experiment.answer("ann", dealt["items"][0]["id"], {"answer": "", "time": None})
@@ -72,7 +70,7 @@ def test_practice_comes_once_and_first(experiment: GlanceExperiment) -> None:
     assert again["items"] == dealt["items"][1:]
 
 
-def test_the_first_answer_counts(experiment: GlanceExperiment) -> None:
+def test_the_first_answer_counts(experiment: GlanceStudy) -> None:
     item = experiment.begin("ann")["items"][0]["id"]
     experiment.answer("ann", item, {"answer": "car", "time": 0.5})
     experiment.answer("ann", item, {"answer": "not car", "time": 0.1})
@@ -81,7 +79,7 @@ def test_the_first_answer_counts(experiment: GlanceExperiment) -> None:
     ]
 
 
-def test_the_key_is_not_dealt(experiment: GlanceExperiment) -> None:
+def test_the_key_is_not_dealt(experiment: GlanceStudy) -> None:
     dealt = experiment.begin("ann")
     assert all(set(one) == {"id", "file", "image_ms"} for one in dealt["items"])
 
@@ -97,13 +95,13 @@ def test_the_key_is_not_dealt(experiment: GlanceExperiment) -> None:
         {"answer": "car", "time": 1e9},
     ],
 )
-def test_answers_that_are_none(experiment: GlanceExperiment, values: dict[str, Any]) -> None:
+def test_answers_that_are_none(experiment: GlanceStudy, values: dict[str, Any]) -> None:
     item = experiment.begin("ann")["items"][0]["id"]
     with pytest.raises(InputError, match="must be"):
         experiment.answer("ann", item, values)
 
 
-def test_batches_that_have_enough_people_are_dealt_no_more(experiment: GlanceExperiment) -> None:
+def test_batches_that_have_enough_people_are_dealt_no_more(experiment: GlanceStudy) -> None:
     for rater in ("ann", "bob", "cem", "dee"):
         while sit(experiment, rater):
             pass
@@ -111,7 +109,7 @@ def test_batches_that_have_enough_people_are_dealt_no_more(experiment: GlanceExp
     assert experiment.begin("eve")["items"] == []
 
 
-def test_pages(experiment: GlanceExperiment) -> None:
+def test_pages(experiment: GlanceStudy) -> None:
     folder = experiment.folder
     browser = Browser(Client(create_app(Settings(folder.parent / "out", (folder,)))))
     assert "What people still see at a glance" in browser.page("/studies").text
@@ -122,7 +120,7 @@ def test_pages(experiment: GlanceExperiment) -> None:
         assert browser.get(f"/studies/experiment/itself/shown/{path}").status == 404
 
 
-def test_a_plan_that_is_broken_says_so(experiment: GlanceExperiment) -> None:
+def test_a_plan_that_is_broken_says_so(experiment: GlanceStudy) -> None:
     (experiment.folder / "plan.json").write_text('{"tracks": [{}]}')
     folder = experiment.folder
     browser = Browser(Client(create_app(Settings(folder.parent / "out", (folder,)))))
