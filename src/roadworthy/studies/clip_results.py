@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from roadworthy.driving.collecting import AUTONOMOUS
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError, suggest
 from roadworthy.result_tables import ResultTable
-from roadworthy.studies.clips import COLUMNS, LABELS, RATED_METRICS, Clip, ClipPlan, Questionnaire, read_clips
+from roadworthy.studies.clips import COLUMNS, LABELS, RATED_METRICS, Clip, ClipPlan, Kind, read_clips
 from roadworthy.studies.statistics import LEAST_DRIVES, Agreement, MetricSummary, fleiss_kappa, summarise
 from roadworthy.studies.study import ANSWERS, Study, check_score, read_answers, read_score
 
@@ -91,47 +91,34 @@ class QuestionnaireResult:
     """How the raters of one questionnaire agree.
 
     Attributes:
-        questionnaire: The questionnaire.
+        questionnaire: Its id.
+        track: Where its clips are from; empty where they are mixed.
         raters: How many raters count.
         inattentive: How many did not give the crash the lowest score.
         incomplete: How many left out a clip.
-        agreement: Fleiss' κ over the clips that are rated; None where there is none.
-        left_out: Why its clips are not correlated with metrics; empty where they are.
+        kappa: Fleiss' κ over the clips that are rated; None where there is none.
+        p: Its p-value.
+        agreement: What Landis and Koch call it.
+        left_out: Why its clips are not correlated with metrics; None where they are.
     """
 
-    questionnaire: Questionnaire
+    questionnaire: str
+    track: str
     raters: int
     inattentive: int
     incomplete: int
-    agreement: Agreement | None
-    left_out: str
-
-    def document(self) -> dict[str, Any]:
-        """Return it for scripts."""
-        found = self.agreement
-        return {
-            "questionnaire": self.questionnaire.id,
-            "track": self.questionnaire.track,
-            "raters": self.raters,
-            "inattentive": self.inattentive,
-            "incomplete": self.incomplete,
-            "kappa": found and found.kappa,
-            "p": found and found.p_value,
-            "agreement": found and found.words,
-            "left_out": self.left_out or None,
-        }
+    kappa: float | None
+    p: float | None
+    agreement: str | None
+    left_out: str | None
 
     def cells(self) -> tuple[str, ...]:
         """Return it for a table."""
-        found = self.agreement
-        return (
-            self.questionnaire.id,
-            self.questionnaire.track or "mixed",
-            str(self.raters),
-            str(self.inattentive + self.incomplete),
-            *((f"{found.kappa:.2f}", f"{found.p_value:.3f}", found.words) if found else ("–", "–", "–")),
-            f"no: {self.left_out}" if self.left_out else "yes",
-        )
+        figures = (f"{self.kappa:.2f}", f"{self.p:.3f}") if self.kappa is not None else ("–", "–")
+        out = str(self.inattentive + self.incomplete)
+        used = f"no: {self.left_out}" if self.left_out else "yes"
+        words = self.agreement or "–"
+        return self.questionnaire, self.track or "mixed", str(self.raters), out, *figures, words, used
 
 
 @dataclass(frozen=True)
@@ -139,36 +126,39 @@ class ScoredClip:
     """What raters think of a clip.
 
     Attributes:
-        clip: The clip.
+        clip: Its id.
         questionnaire: Where it was shown.
+        track: Where it is from.
+        driver: Who drove.
+        kind: What it was shown for.
+        sectors: The sectors that it is of.
+        seconds: How long it lasts.
         score: The mean of its scores.
-        scores: How many raters gave 1, 2, 3, 4 and 5.
+        raters: How many raters gave them.
+        scores: How many gave 1, 2, 3, 4 and 5.
         used: Whether it is correlated with metrics.
+        metrics: What it was like.
     """
 
-    clip: Clip
+    clip: str
     questionnaire: str
+    track: str
+    driver: str
+    kind: Kind
+    sectors: tuple[str, ...]
+    seconds: float
     score: float
+    raters: int
     scores: tuple[int, ...]
     used: bool
+    metrics: Mapping[str, float]
 
-    def document(self) -> dict[str, Any]:
-        """Return it for scripts."""
-        clip = self.clip
-        return {
-            "clip": clip.id,
-            "questionnaire": self.questionnaire,
-            "track": clip.track,
-            "driver": clip.driver,
-            "kind": clip.kind,
-            "sectors": list(clip.sectors),
-            "seconds": round(clip.seconds, 3),
-            "score": self.score,
-            "raters": sum(self.scores),
-            "scores": list(self.scores),
-            "used": self.used,
-            "metrics": dict(clip.metrics),
-        }
+    @classmethod
+    def of(cls, clip: Clip, questionnaire: str, scores: tuple[int, ...], *, used: bool) -> ScoredClip:
+        """Sum up the scores of a clip, at least one."""
+        mean = float(np.dot(range(1, _HIGHEST + 1), scores) / sum(scores))
+        shown = clip.id, questionnaire, clip.track, clip.driver, clip.kind, clip.sectors
+        return cls(*shown, round(clip.seconds, 3), mean, sum(scores), scores, used, clip.metrics)
 
 
 @dataclass(frozen=True)
@@ -196,8 +186,8 @@ class ClipResult:
         return {
             "seed": self.plan.seed,
             "rule": self.plan.rule,
-            "questionnaires": [one.document() for one in self.questionnaires],
-            "clips": [one.document() for one in self.clips],
+            "questionnaires": [asdict(one) for one in self.questionnaires],
+            "clips": [asdict(one) for one in self.clips],
             "correlations": self.summary.rows() if self.summary else [],
             "explained": list(self.summary.independence.ratios) if self.summary else [],
             "dropped": list(self.dropped),
@@ -209,7 +199,7 @@ class ClipResult:
         columns = ("questionnaire", "track", "raters", "left out", "κ", "p", "agreement", "clips used")
         rows = []
         for kind in ("good", "poor"):
-            scores = [one.score for one in self.clips if one.clip.kind == kind]
+            scores = [one.score for one in self.clips if one.kind == kind]
             figures = (sum(scores) / len(scores), min(scores), max(scores)) if scores else ()
             rows.append((kind, str(len(scores)), *([f"{one:.2f}" for one in figures] or ["–"] * 3)))
         tables = [
@@ -290,18 +280,24 @@ def evaluate_clips(
         least_kappa: The least κ of a questionnaire that counts.
         level: Its p-value must be below this.
     """
-    questionnaires, clips = [], []
+    questionnaires, clips = list[QuestionnaireResult](), list[ScoredClip]()
     for one in plan.questionnaires:
         given = ratings.scores[one.id].values()
         rated = [id for id in one.clips if plan.clips[id].kind != "attention"]
         tallies = [Counter(scores[id] for scores in given) for id in rated]
         counts = [tuple(tally[score] for score in range(1, _HIGHEST + 1)) for tally in tallies]
-        agreement, why = _agreement(counts, len(given), least_kappa, level)
-        inattentive, incomplete = len(ratings.inattentive[one.id]), len(ratings.incomplete[one.id])
-        questionnaires.append(QuestionnaireResult(one, len(given), inattentive, incomplete, agreement, why))
-        for id, row in zip(rated, counts, strict=True) if given else ():
-            score = float(np.dot(np.arange(1, _HIGHEST + 1), row) / sum(row))
-            clips.append(ScoredClip(plan.clips[id], one.id, score, row, used=not why))
+        found, why = _agreement(counts, len(given), least_kappa, level)
+        left_out = len(ratings.inattentive[one.id]), len(ratings.incomplete[one.id])
+        agreed: tuple[float | None, float | None, str | None]
+        agreed = (found.kappa, found.p_value, found.words) if found else (None, None, None)
+        questionnaires.append(
+            QuestionnaireResult(one.id, one.track, len(given), *left_out, *agreed, why or None)
+        )
+        if given:
+            clips += [
+                ScoredClip.of(plan.clips[id], one.id, row, used=not why)
+                for id, row in zip(rated, counts, strict=True)
+            ]
     used = [one for one in clips if one.used]
     notes: list[str] = []
     summary: MetricSummary | None = None
@@ -312,7 +308,7 @@ def evaluate_clips(
         notes.append("all clips have the same score, so no metric can go with it")
     else:
         summary, dropped = _summary(used)
-        tracks = Counter(one.clip.track for one in used)
+        tracks = Counter(one.track for one in used)
         notes += [
             f"{track} has fewer than {LEAST_DRIVES} clips left and no column of its own"
             for track, count in tracks.items()
@@ -341,13 +337,13 @@ def _summary(clips: Sequence[ScoredClip]) -> tuple[MetricSummary, tuple[str, ...
 
     As in the paper, what counts crashes and crossed lines is correlated with scores and not ranked.
     """
-    known = [name for name in RATED_METRICS if all(name in one.clip.metrics for one in clips)]
+    known = [name for name in RATED_METRICS if all(name in one.metrics for one in clips)]
     if not known:
         raise InputError("no metric is known of every clip: record the drives with speed, steering and place")
     summary = summarise(
-        SectorTable.of({name: [one.clip.metrics[name] for one in clips] for name in known}),
+        SectorTable.of({name: [one.metrics[name] for one in clips] for name in known}),
         [one.score for one in clips],
-        groups=[one.clip.track for one in clips],
+        groups=[one.track for one in clips],
         ranked=[name for name in known if name in AUTONOMOUS],
     )
     return summary, tuple(name for name in RATED_METRICS if name not in known)

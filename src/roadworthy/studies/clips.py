@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy._files import write_json, write_text
 from roadworthy._frozen import FrozenDict, frozen
@@ -33,7 +34,7 @@ from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric
 from roadworthy.errors import InputError
 from roadworthy.seeding import rng_for
-from roadworthy.studies.study import ANSWERS, KEY, PLAN, new_study, read_key, write_key
+from roadworthy.studies.study import ANSWERS, PLAN, new_study, read_key, write_key
 
 Kind: TypeAlias = Literal["good", "poor", "attention"]
 """What a clip is shown for: a good drive, a poor one, or a crash that shows who pays attention."""
@@ -142,11 +143,13 @@ def rated_clips(
         >>> [(clip.sectors, round(clip.seconds)) for clip in rated_clips(drive, "good")]
         [(('1', '2'), 12), (('3', '4'), 12), (('5', '6'), 12)]
     """
-    return [
-        _measured(drive, clip, settings)
-        for clip in _pieces(drive, kind, source, lengths or Lengths())
-        if not _crashes(drive, clip) and not _has_gap(drive, clip)
-    ]
+    found = []
+    for clip in _pieces(drive, kind, source, lengths or Lengths()):
+        inside = _inside(drive, clip)
+        crashes = drive.events.get(_CRASH, False) & inside
+        if not crashes.any() and not (drive.gaps & inside[:-1] & inside[1:]).any():
+            found.append(_measured(drive, clip, settings))
+    return found
 
 
 def attention_clip(
@@ -259,26 +262,13 @@ def _clip(drive: Drive, kind: Kind, source: str, first: float, last: float) -> C
     sectors = tuple(drive.sector_names[number] for number in np.unique(inside))
     what = f"{source}\0{drive.name}\0{first!r}\0{last!r}\0{kind == 'attention'}"
     id = hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return Clip(id, source, drive.name, _track(sectors), sectors, first, last, kind)
+    numbered = _NUMBERED.match(sectors[0])  # town-03 is on the track town
+    track = numbered["track"] if numbered else ""
+    return Clip(id, source, drive.name, track, sectors, first, last, kind)
 
 
-def _track(sectors: Sequence[str]) -> str:
-    """Return what the names of sectors say about the track: town for town-03."""
-    found = _NUMBERED.match(sectors[0])
-    return found["track"] if found else ""
-
-
-def _inside(drive: Drive, clip: Clip) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _inside(drive: Drive, clip: Clip) -> NDArray[np.bool_]:
     return np.asarray((drive.time >= clip.first) & (drive.time <= clip.last))
-
-
-def _crashes(drive: Drive, clip: Clip) -> bool:
-    return bool((drive.events.get(_CRASH, False) & _inside(drive, clip)).any())
-
-
-def _has_gap(drive: Drive, clip: Clip) -> bool:
-    inside = _inside(drive, clip)
-    return bool((drive.gaps & inside[:-1] & inside[1:]).any())
 
 
 def _measured(drive: Drive, clip: Clip, settings: MetricSettings | None) -> Clip:
@@ -499,8 +489,8 @@ def write_clips(plan: ClipPlan, folder: Path, film: Callable[[Clip, Path], objec
         )
         write_json(unfinished / PLAN, for_page)
         write_key(unfinished, plan, "clips", indent=2)
-        write_text(unfinished / INSTRUCTIONS, _instructions(plan, reference))
-        write_text(unfinished / "README.md", _notes_for_hosts(plan))
+        for name, words in _words(plan, reference).items():
+            write_text(unfinished / name, words)
         write_text(unfinished / ANSWERS, csv_text(COLUMNS, blank))
 
 
@@ -513,43 +503,23 @@ def read_clips(folder: Path) -> ClipPlan:
     return read_key(ClipPlan, folder, "driving rate plan", "clips")
 
 
-def _instructions(plan: ClipPlan, reference: str | None) -> str:
-    """Return what raters are told: nothing about who drives, and nothing about the crash among the clips."""
-    clips = len(plan.questionnaires[0].clips)
-    before = (
-        f"Before you begin, watch `{reference}`. It shows what such a clip looks like, and is not rated.\n\n"
-        if reference
-        else ""
-    )
-    scale = "\n".join(f"{score}. {label}" for score, label in enumerate(LABELS, 1))
-    return f"""# How good is this driving?
-
-You will see {clips} short clips, seen through the windscreen of a car that a computer drives. Please say of
-each how good the driving is. There is no right answer: your opinion counts. Take as much time as you
-like, and watch a clip again if you want to. You need a driving licence to take part.
-
-{before}{QUESTION}
-
-{scale}
-
-Watch each clip to its end before you answer, and answer for every clip. Judge the driving, not the picture
-or the scenery. Please do not talk about the clips with others who take part.
-"""
-
-
-def _notes_for_hosts(plan: ClipPlan) -> str:
-    """Return what those who run the study must know."""
+def _words(plan: ClipPlan, reference: str | None) -> dict[str, str]:
+    """Return what raters are told, nothing about who drives or crashes, and notes for those who run it."""
     count = plan.design.attention
     ends = "1 clip of each questionnaire ends" if count == 1 else f"{count} clips of each questionnaire end"
-    checks = f"- {ends} in a crash. Whoever does not give that a 1 is left out.\n" if count else ""
-    return f"""# A study of driving quality
-
-Questionnaires: {len(plan.questionnaires)}, each with {len(plan.questionnaires[0].clips)} clips and for
-{plan.design.raters} raters. Good and poor clips are told apart by {plan.rule}.
-
-- A person fills in one questionnaire of `{PLAN}`, in one of its orders, and no two of them in the same order.
-- Enter the scores into `{ANSWERS}`: its lines are in the order in which each person sees the clips. Give
-  every person a name of their own, or keep those that stand there. A line without a score was not answered.
-- Give raters `instructions.md` and their clips. They must not see `{KEY}`, this page, or how others answered.
-{checks}- `roadworthy driving rate results FOLDER` reads the answers.
-"""
+    watch = f"Before you begin, watch `{reference}`. It shows what such a clip looks like, and is not rated."
+    values = {
+        "clips": len(plan.questionnaires[0].clips),
+        "questionnaires": len(plan.questionnaires),
+        "raters": plan.design.raters,
+        "rule": plan.rule,
+        "question": QUESTION,
+        "scale": "\n".join(f"{score}. {label}" for score, label in enumerate(LABELS, 1)),
+        "before": f"{watch}\n\n" if reference else "",
+        "checks": f"- {ends} in a crash. Whoever does not give that a 1 is left out.\n" if count else "",
+    }
+    texts = {INSTRUCTIONS: "clip_instructions.md", "README.md": "clip_readme.md"}
+    return {
+        name: Path(__file__).with_name(text).read_text("utf-8").format_map(values)
+        for name, text in texts.items()
+    }
