@@ -10,7 +10,7 @@ import pytest
 from typer.testing import Result
 
 from roadworthy.reliability.human import SimulatedHumans
-from roadworthy.studies.glances import read_glances
+from roadworthy.studies.glances import GlancePlan
 from roadworthy.visual_change.tolerance import human_study, tolerance_of
 
 Run = Callable[..., Result]
@@ -104,7 +104,7 @@ def test_from_a_plan_to_thresholds(roadworthy: Run, tmp_path: Path) -> None:
     assert about["choices"] == {"car": 40, "not car": 40}
 
     folder = tmp_path / "experiment"
-    made = read_glances(folder)
+    made = GlancePlan.read(folder)
     everything = made.items | made.checks
     rng = np.random.default_rng(1)
     with (folder / "answers.csv").open("a", newline="") as file:

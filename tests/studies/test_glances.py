@@ -18,10 +18,10 @@ from roadworthy.studies import read_human_answers
 from roadworthy.studies.glances import (
     GlanceDesign,
     GlanceItem,
+    GlancePlan,
     collect,
     noise_mask,
     plan_glances,
-    read_glances,
     spare_needed,
     write_glances,
 )
@@ -84,16 +84,12 @@ def test_bad_plans() -> None:
         GlanceDesign(CHOICES, batch=0)
 
 
-class Dimmed:
+def dimmed(frame: Frame, share: float, seed: int) -> tuple[Frame, str]:
     """The least of a transformation: what an experiment needs, and no more."""
-
-    name = "dimmed"
-
-    def version(self, frame: Frame, share: float, seed: int) -> tuple[Frame, str]:
-        if frame.id.endswith("7"):
-            raise NotApplicable("sevens cannot be dimmed")
-        image = (frame.image * (1 - share)).astype(np.uint8)
-        return frame.replace(image=image, visual_change=share), f"dimmed(by={share:.3f})"
+    if frame.id.endswith("7"):
+        raise NotApplicable("sevens cannot be dimmed")
+    image = (frame.image * (1 - share)).astype(np.uint8)
+    return frame.replace(image=image, visual_change=share), f"dimmed(by={share:.3f})"
 
 
 class Pictures:
@@ -114,7 +110,7 @@ class Pictures:
 
 
 def written(folder: Path, *, pairs: int = 20, seed: int = 3) -> list[str]:
-    stimuli = Stimuli(Pictures(60), [Dimmed()], says_whether("car"), pairs, 9, seed)
+    stimuli = Stimuli(Pictures(60), [("dimmed", dimmed)], says_whether("car"), pairs, 9, seed)
     skipped: list[str] = []
     write_glances(
         stimuli.shown(skipped.append), stimuli.spare_ones(), folder, GlanceDesign(CHOICES), seed=seed
@@ -125,7 +121,7 @@ def written(folder: Path, *, pairs: int = 20, seed: int = 3) -> list[str]:
 def test_files(tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     skipped = written(folder)
-    made = read_glances(folder)
+    made = GlancePlan.read(folder)
     asked = list(made.items.values())
     changed = [one for one in asked if one.transformation == "dimmed"]
     assert len(changed) + len(skipped) == 20
@@ -160,7 +156,7 @@ def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
 
 def answered(folder: Path, *, right: float = 1.0, raters: int = 5, sleepy: int = 0) -> None:
     """Let people answer: the sleepy ones always say "car"."""
-    made = read_glances(folder)
+    made = GlancePlan.read(folder)
     rng = np.random.default_rng(1)
     everything = made.items | made.checks
     with (folder / "answers.csv").open("a", newline="") as file:
@@ -180,7 +176,7 @@ def test_answers_come_back(tmp_path: Path) -> None:
     written(folder)
     answered(folder, sleepy=1)
     found = collect(folder)
-    made = read_glances(folder)
+    made = GlancePlan.read(folder)
     assert len(found.answers) == 4 * len(made.items)
     assert found.raters == 8
     assert found.left_out.keys() == {"t1-r0", "t2-r0"}
@@ -196,7 +192,7 @@ def test_missing_and_late_answers_are_counted(tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     written(folder)
     answered(folder, raters=1)
-    made = read_glances(folder)
+    made = GlancePlan.read(folder)
     lines = (folder / "answers.csv").read_text().splitlines()
     items_only = [n for n, line in enumerate(lines) if line.split(",")[0] in made.items]
     first, second, third = items_only[:3]
@@ -210,7 +206,7 @@ def test_missing_and_late_answers_are_counted(tmp_path: Path) -> None:
 
 
 def bad_line(folder: Path, change: str) -> str:
-    made = read_glances(folder)
+    made = GlancePlan.read(folder)
     pairs: dict[str, list[str]] = {}
     for one in made.items.values():
         pairs.setdefault(one.image, []).append(one.id)
@@ -256,12 +252,12 @@ def test_bad_folders(tmp_path: Path) -> None:
         written(folder)
     (folder / "key.json").write_text("{}")
     with pytest.raises(InputError, match="must be the key of a study"):
-        read_glances(folder)
+        GlancePlan.read(folder)
 
 
 def test_bad_stimuli(tmp_path: Path) -> None:
     def made(count: int, classes: tuple[str, ...], pairs: int = 20) -> Stimuli:
-        return Stimuli(Pictures(count, classes), [Dimmed()], says_whether("car"), pairs, 9)
+        return Stimuli(Pictures(count, classes), [("dimmed", dimmed)], says_whether("car"), pairs, 9)
 
     with pytest.raises(InputError, match="expected frames for which either answer is right, got not car"):
         list(made(60, ("truck", "bus")).shown())

@@ -18,7 +18,6 @@ from roadworthy.studies.pairs import (
     StudyPair,
     evaluate_pairs,
     plan_pairs,
-    read_pairs,
     read_ratings,
     sample_size,
     write_pairs,
@@ -209,7 +208,7 @@ class TestFiles:
     def test_a_study_comes_back_as_it_was(self, tmp_path: Path) -> None:
         plan = plan_pairs([*pairs("R1", 20, 20)], count=30, groups=3, seed=9)
         write_pairs(plan, tmp_path / "study", lambda name: b"")
-        assert read_pairs(tmp_path / "study") == plan
+        assert PairPlan.read(tmp_path / "study") == plan
         with pytest.raises(InputError, match="must be empty or new"):
             write_pairs(plan, tmp_path / "study", lambda name: b"")
 
@@ -242,7 +241,7 @@ class TestFiles:
 
     def test_other_folders_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="expected the folder of a study, as `rules study` writes it"):
-            read_pairs(tmp_path)
+            PairPlan.read(tmp_path)
         (tmp_path / "key.json").write_text('{"items": [{"id": 1}]}')
         with pytest.raises(InputError, match=r"key\.json must be the key of a study"):
-            read_pairs(tmp_path)
+            PairPlan.read(tmp_path)

@@ -144,14 +144,14 @@ def test_the_table_has_a_column_for_each_track_and_one_for_all() -> None:
     whole = summary.correlations["all tracks"]["Mean(LP)"]
     assert whole is not None
     assert whole.coefficient == pytest.approx(stats.pearsonr(table.values[:, 0], scores).statistic)
-    table = summary.table()
-    assert table.columns[:3] == ("metric", "jungle cc", "jungle p")
-    assert table.columns[3:] == ("lake cc", "lake p", "all tracks cc", "all tracks p", "VS")
+    shown = summary.table()
+    assert shown.columns[:3] == ("metric", "jungle cc", "jungle p")
+    assert shown.columns[3:] == ("lake cc", "lake p", "all tracks cc", "all tracks p", "VS")
     first = summary.correlations["jungle"]["Mean(LP)"]
     assert first is not None
-    assert table.rows[0][:3] == ("Mean(LP)", f"{first.coefficient:+.2f}*", "0.00")
-    assert table.rows[0][-1] == "1.0000"  # the only metric that varies
-    assert table.rows[1] == ("Max(Speed)", *["N/A"] * 6, "–")
+    assert shown.rows[0][:3] == ("Mean(LP)", f"{first.coefficient:+.2f}*", "0.00")
+    assert shown.rows[0][-1] == "1.0000"  # the only metric that varies
+    assert shown.rows[1] == ("Max(Speed)", *["N/A"] * 6, "–")
 
 
 def test_a_track_with_two_drives_has_no_column_of_its_own() -> None:

@@ -12,7 +12,7 @@ from tests.web.client import Browser, Client
 from roadworthy.errors import InputError
 from roadworthy.studies import ClipStudy, open_study
 from roadworthy.studies.clip_results import read_clip_ratings
-from roadworthy.studies.clips import read_clips
+from roadworthy.studies.clips import ClipPlan
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import Settings
 
@@ -25,7 +25,7 @@ def study(tmp_path: Path) -> ClipStudy:
 
 
 def rate(study: ClipStudy, rater: str) -> list[str]:
-    kinds = {id: clip.kind for id, clip in read_clips(study.folder).clips.items()}
+    kinds = {id: clip.kind for id, clip in ClipPlan.read(study.folder).clips.items()}
     items = [one["id"] for one in study.begin(rater)["items"]]
     for id in items:
         study.answer(rater, id, {"score": {"good": 5, "poor": 2, "attention": 1}[kinds[id]]})
@@ -35,7 +35,7 @@ def rate(study: ClipStudy, rater: str) -> list[str]:
 def test_the_reader_takes_what_the_page_writes(study: ClipStudy) -> None:
     orders = [rate(study, rater) for rater in ("ann", "bob", "cem", "dee")]
     assert len({tuple(one) for one in orders}) == 4
-    ratings = read_clip_ratings(read_clips(study.folder), study.answers.paths)
+    ratings = read_clip_ratings(ClipPlan.read(study.folder), study.answers.paths)
     assert {id: set(raters) for id, raters in ratings.scores.items()} == {
         "Q01": {"ann", "cem"},
         "Q02": {"bob", "dee"},
@@ -49,7 +49,7 @@ def test_whoever_began_and_went_does_not_block_the_study(study: ClipStudy) -> No
         assert study.begin(f"gone-{number}")["items"]
     for rater in ("ann", "bob", "cem", "dee"):
         assert rate(study, rater)
-    ratings = read_clip_ratings(read_clips(study.folder), study.answers.paths)
+    ratings = read_clip_ratings(ClipPlan.read(study.folder), study.answers.paths)
     assert [len(raters) for raters in ratings.scores.values()] == [2, 2]
 
 

@@ -12,7 +12,7 @@ from tests.web.client import Browser, Client
 from roadworthy._files import read_json
 from roadworthy.errors import InputError
 from roadworthy.studies import GlanceStudy, open_study
-from roadworthy.studies.glances import collect, read_glances
+from roadworthy.studies.glances import GlancePlan, collect
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import Settings
 
@@ -25,7 +25,7 @@ def experiment(tmp_path: Path) -> GlanceStudy:
 
 
 def truths(experiment: GlanceStudy) -> dict[str, str]:
-    plan = read_glances(experiment.folder)
+    plan = GlancePlan.read(experiment.folder)
     return {id: one.truth for id, one in (*plan.items.items(), *plan.checks.items())}
 
 
@@ -48,7 +48,7 @@ def test_the_reader_takes_what_the_page_writes(experiment: GlanceStudy) -> None:
 
 
 def test_a_person_stays_in_one_track_and_sees_no_picture_twice(experiment: GlanceStudy) -> None:
-    plan = read_glances(experiment.folder)
+    plan = GlancePlan.read(experiment.folder)
     seen: list[str] = []
     while items := sit(experiment, "ann"):
         seen += items

@@ -13,7 +13,7 @@ from tests.web.client import Browser, Client
 
 from roadworthy.errors import InputError
 from roadworthy.studies import PairStudy
-from roadworthy.studies.pairs import draw_pairs, evaluate_pairs, read_pairs, read_ratings
+from roadworthy.studies.pairs import PairPlan, draw_pairs, evaluate_pairs, read_ratings
 from roadworthy.web.app import create_app
 from roadworthy.web.folders import file_below
 from roadworthy.web.settings import Settings
@@ -35,15 +35,15 @@ def rate(study: PairStudy, rater: str, score: int = 5) -> None:
 
 
 def test_a_plan_is_balanced_and_the_same_for_a_seed(run: Path, study: PairStudy) -> None:
-    plan = read_pairs(study.folder)
+    plan = PairPlan.read(study.folder)
     for rule in ("R1", "R2"):
         verdicts = [item.violated for item in plan.items if item.rule == rule]
         assert verdicts.count(True) == verdicts.count(False) == 4
     again = run / "studies" / draw_pairs(run, "dave2", count=16, groups=2, raters=2)
     assert again.name == "study-2"
-    assert read_pairs(again) == plan
+    assert PairPlan.read(again) == plan
     other = run / "studies" / draw_pairs(run, "dave2", count=16, groups=2, raters=2, seed=1)
-    assert read_pairs(other) != plan
+    assert PairPlan.read(other) != plan
 
 
 def test_nothing_that_people_get_tells_what_violates(study: PairStudy) -> None:
@@ -82,7 +82,7 @@ def test_results_are_those_of_the_command(study: PairStudy) -> None:
         rate(study, rater, score)
     ratings = read_ratings(*study.answers.paths)
     assert len(ratings) == 24
-    assert study.result() == evaluate_pairs(read_pairs(study.folder), ratings)
+    assert study.result() == evaluate_pairs(PairPlan.read(study.folder), ratings)
 
 
 @pytest.mark.parametrize("score", [0, 8, None, "5", 5.0, True])

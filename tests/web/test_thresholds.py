@@ -10,7 +10,7 @@ from tests.studies.planned import glance_experiment
 from tests.web.client import Browser, Client
 
 from roadworthy.reliability.human import SimulatedHumans, estimate_threshold, read_human, rule_named
-from roadworthy.studies.glances import read_glances
+from roadworthy.studies.glances import GlancePlan
 from roadworthy.studies.study import AnswerFiles
 from roadworthy.visual_change.tolerance import human_studies
 from roadworthy.web.app import create_app
@@ -71,7 +71,7 @@ def test_an_experiment_without_answers_says_what_to_do(tmp_path: Path) -> None:
 
 def answered(folder: Path, people: int) -> None:
     """Let people answer rightly, in the files that the page writes."""
-    made = read_glances(folder)
+    made = GlancePlan.read(folder)
     files = AnswerFiles(folder, ("item", "rater", "answer", "time"))
     for number in range(people):
         rater = f"p{number}"

@@ -115,12 +115,12 @@ def ratings(
     ],
 ) -> Answer:
     """Sum up the ratings of a study, and how far raters agree (Krippendorff's alpha, ordinal)."""
-    from roadworthy.studies.pairs import evaluate_pairs, read_pairs, read_ratings
+    from roadworthy.studies.pairs import PairPlan, evaluate_pairs, read_ratings
 
     given = read_ratings(*files)
     if not given:
         raise InputError(f"there are no ratings in {', '.join(map(str, files))}: fill in rater and scores")
-    result = evaluate_pairs(read_pairs(folder), given)
+    result = evaluate_pairs(PairPlan.read(folder), given)
     return Answer(result.document(), result.tables())
 
 
@@ -162,9 +162,10 @@ def plan(
     from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
     from roadworthy.reliability.human.bins import MOST_TOO_FEW
     from roadworthy.studies.glances import GlanceDesign, spare_needed, write_glances
-    from roadworthy.studies.stimuli import EvenChange, Stimuli, choices_for, says_whether
+    from roadworthy.studies.stimuli import Stimuli, choices_for, even_change, says_whether
 
-    changes = [EvenChange(transformation_named(one)) for one in transform or PAPER_TRANSFORMATIONS]
+    chosen = [transformation_named(one) for one in transform or PAPER_TRANSFORMATIONS]
+    changes = [(one.name, even_change(one)) for one in chosen]
     design = GlanceDesign(
         choices_for(target), batch=batch, raters=raters, checks=checks, practice=practice, image_ms=exposure
     )
@@ -343,10 +344,10 @@ def results(
     the paper's Table II. Writes agreement.csv, clips.csv, correlations.csv, results.json and results.md.
     """
     from roadworthy.studies.clip_results import evaluate_clips, read_clip_ratings
-    from roadworthy.studies.clips import read_clips
+    from roadworthy.studies.clips import ClipPlan
     from roadworthy.studies.study import ANSWERS
 
-    planned = read_clips(study)
+    planned = ClipPlan.read(study)
     files = answers or [study / ANSWERS]
     given = read_clip_ratings(planned, files)
     if not any(any(some.values()) for some in (given.scores, given.inattentive, given.incomplete)):

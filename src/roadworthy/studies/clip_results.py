@@ -16,8 +16,8 @@ from roadworthy.driving.collecting import AUTONOMOUS
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError, suggest
 from roadworthy.result_tables import ResultTable
-from roadworthy.studies.clips import COLUMNS, LABELS, RATED_METRICS, Clip, ClipPlan, Kind, read_clips
-from roadworthy.studies.statistics import LEAST_DRIVES, Agreement, MetricSummary, fleiss_kappa, summarise
+from roadworthy.studies.clips import COLUMNS, LABELS, RATED_METRICS, Clip, ClipPlan, Kind
+from roadworthy.studies.statistics import LEAST_DRIVES, MetricSummary, fleiss_kappa, summarise
 from roadworthy.studies.study import ANSWERS, Study, check_score, read_answers, read_score
 
 _HIGHEST = len(LABELS)
@@ -286,16 +286,13 @@ def evaluate_clips(
         rated = [id for id in one.clips if plan.clips[id].kind != "attention"]
         tallies = [Counter(scores[id] for scores in given) for id in rated]
         counts = [tuple(tally[score] for score in range(1, _HIGHEST + 1)) for tally in tallies]
-        found, why = _agreement(counts, len(given), least_kappa, level)
-        left_out = len(ratings.inattentive[one.id]), len(ratings.incomplete[one.id])
-        agreed: tuple[float | None, float | None, str | None]
-        agreed = (found.kappa, found.p_value, found.words) if found else (None, None, None)
-        questionnaires.append(
-            QuestionnaireResult(one.id, one.track, len(given), *left_out, *agreed, why or None)
-        )
+        agreement = _agreement(counts, len(given), least_kappa, level)
+        careless, hasty = len(ratings.inattentive[one.id]), len(ratings.incomplete[one.id])
+        result = QuestionnaireResult(one.id, one.track, len(given), careless, hasty, *agreement)
+        questionnaires.append(result)
         if given:
             clips += [
-                ScoredClip.of(plan.clips[id], one.id, row, used=not why)
+                ScoredClip.of(plan.clips[id], one.id, row, used=not result.left_out)
                 for id, row in zip(rated, counts, strict=True)
             ]
     used = [one for one in clips if one.used]
@@ -319,17 +316,18 @@ def evaluate_clips(
 
 def _agreement(
     counts: Sequence[Sequence[int]], raters: int, least_kappa: float, level: float
-) -> tuple[Agreement | None, str]:
-    """Return how far raters agree, and why their clips are not used; an empty reason where they are."""
+) -> tuple[float | None, float | None, str | None, str | None]:
+    """Return κ, its p-value and its name, and why the clips are not used; None where they are."""
     if raters < 2:
-        return None, f"{raters} raters are too few to agree"
+        return None, None, None, f"{raters} raters are too few to agree"
     try:
         found = fleiss_kappa(counts)
     except InputError as error:
-        return None, str(error)
+        return None, None, None, str(error)
+    why = f"κ is below {least_kappa:g}" if found.kappa < least_kappa else None
     if not found.p_value < level:
-        return found, f"agreement may be chance, p = {found.p_value:.2f}"
-    return found, f"κ is below {least_kappa:g}" if found.kappa < least_kappa else ""
+        why = f"agreement may be chance, p = {found.p_value:.2f}"
+    return found.kappa, found.p_value, found.words, why
 
 
 def _summary(clips: Sequence[ScoredClip]) -> tuple[MetricSummary, tuple[str, ...]]:
@@ -431,6 +429,6 @@ class ClipStudy(Study):
         Raises:
             InputError: The answers cannot be used.
         """
-        plan, by_hand = read_clips(self.folder), self.folder / ANSWERS
+        plan, by_hand = ClipPlan.read(self.folder), self.folder / ANSWERS
         files = [*self.answers.paths, *([by_hand] if by_hand.is_file() else [])]
         return evaluate_clips(plan, read_clip_ratings(plan, files))

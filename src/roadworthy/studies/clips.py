@@ -34,7 +34,7 @@ from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric
 from roadworthy.errors import InputError
 from roadworthy.seeding import rng_for
-from roadworthy.studies.study import ANSWERS, PLAN, new_study, read_key, write_key
+from roadworthy.studies.study import ANSWERS, PLAN, StudyPlan, new_study
 
 Kind: TypeAlias = Literal["good", "poor", "attention"]
 """What a clip is shown for: a good drive, a poor one, or a crash that shows who pays attention."""
@@ -332,7 +332,7 @@ class Questionnaire:
 
 
 @dataclass(frozen=True)
-class ClipPlan:
+class ClipPlan(StudyPlan):
     """A study that is planned.
 
     Attributes:
@@ -344,6 +344,8 @@ class ClipPlan:
         questionnaires: Who sees what.
     """
 
+    command = "driving rate plan"
+    by_id = ("clips",)
     seed: int
     rule: str
     design: ClipDesign
@@ -488,19 +490,10 @@ def write_clips(plan: ClipPlan, folder: Path, film: Callable[[Clip, Path], objec
             for id in order
         )
         write_json(unfinished / PLAN, for_page)
-        write_key(unfinished, plan, "clips", indent=2)
+        plan.write_key(unfinished, 2)
         for name, words in _words(plan, reference).items():
             write_text(unfinished / name, words)
         write_text(unfinished / ANSWERS, csv_text(COLUMNS, blank))
-
-
-def read_clips(folder: Path) -> ClipPlan:
-    """Return a study that was planned.
-
-    Raises:
-        InputError: There is none in the folder.
-    """
-    return read_key(ClipPlan, folder, "driving rate plan", "clips")
 
 
 def _words(plan: ClipPlan, reference: str | None) -> dict[str, str]:

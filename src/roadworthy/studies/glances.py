@@ -33,16 +33,7 @@ from roadworthy.reliability.human import Collected, HumanAnswer, HumanData, read
 from roadworthy.reliability.human.answers import ORIGINAL
 from roadworthy.seeding import rng_for
 from roadworthy.studies.stimuli import Stimulus
-from roadworthy.studies.study import (
-    ANSWERS,
-    KEY,
-    PLAN,
-    Study,
-    new_study,
-    read_answers,
-    read_key,
-    write_key,
-)
+from roadworthy.studies.study import ANSWERS, KEY, PLAN, Study, StudyPlan, new_study, read_answers
 
 COLUMNS = ("item", "rater", "answer", "time")
 _FROM_0, _FROM_1 = ("checks", "practice", "fixation_ms", "mask_ms"), ("batch", "raters", "image_ms", "masks")
@@ -129,7 +120,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class GlancePlan:
+class GlancePlan(StudyPlan):
     """Who sees what.
 
     Attributes:
@@ -142,6 +133,8 @@ class GlancePlan:
         batches: All batches of all tracks.
     """
 
+    command = "reliability plan"
+    by_id = ("items", "checks", "practice")
     seed: int
     design: GlanceDesign
     items: dict[str, GlanceItem]
@@ -149,9 +142,6 @@ class GlancePlan:
     practice: dict[str, GlanceItem]
     tracks: int
     batches: tuple[Batch, ...]
-
-
-_BY_ID = ("items", "checks", "practice")
 
 
 def plan_glances(
@@ -266,7 +256,7 @@ def write_glances(
         for number in range(1, design.masks + 1):
             write_image(unfinished / _mask(number), noise_mask(height, width, rng_for(seed, "mask", number)))
         write_json(unfinished / PLAN, _for_page(plan), 1)
-        write_key(unfinished, plan, *_BY_ID)
+        plan.write_key(unfinished)
         write_text(unfinished / ANSWERS, ",".join(COLUMNS) + "\n")
     return plan
 
@@ -337,15 +327,6 @@ def _for_page(plan: GlancePlan) -> dict[str, object]:
     }
 
 
-def read_glances(folder: Path) -> GlancePlan:
-    """Read an experiment from its key.
-
-    Raises:
-        InputError: The folder is not that of an experiment.
-    """
-    return read_key(GlancePlan, folder, "reliability plan", *_BY_ID)
-
-
 def read_human_answers(
     path: str | Path,
     *,
@@ -380,7 +361,7 @@ def collect(folder: Path, files: Sequence[Path] = ()) -> Collected:
         InputError: An answer is about no image of the experiment or none of the choices, or a person answered
             twice for one picture; names the line.
     """
-    plan = read_glances(folder)
+    plan = GlancePlan.read(folder)
     known = plan.practice | plan.checks | plan.items
     given: dict[str, dict[str, tuple[str, float | None]]] = defaultdict(dict)
     seen: dict[tuple[str, str], str] = {}

@@ -29,16 +29,7 @@ from roadworthy.result_tables import ResultTable
 from roadworthy.runs.store import StoredRun
 from roadworthy.seeding import rng_for
 from roadworthy.studies.statistics import krippendorff_alpha
-from roadworthy.studies.study import (
-    KEY,
-    Study,
-    check_score,
-    new_study,
-    read_answers,
-    read_key,
-    read_score,
-    write_key,
-)
+from roadworthy.studies.study import KEY, Study, StudyPlan, check_score, new_study, read_answers, read_score
 
 SCALE = (1, 7)
 Question: TypeAlias = Literal["authenticity", "reasonability"]
@@ -90,7 +81,7 @@ class StudyPair:
 
 
 @dataclass(frozen=True)
-class PairPlan:
+class PairPlan(StudyPlan):
     """Which pairs are shown to whom.
 
     Attributes:
@@ -100,6 +91,7 @@ class PairPlan:
         items: The pairs, in the order in which they are shown within their groups.
     """
 
+    command = "rules study"
     groups: int
     raters_per_group: int
     seed: int
@@ -266,7 +258,7 @@ def write_pairs(plan: PairPlan, folder: Path, image: Callable[[str], bytes]) -> 
             for name, file in zip(item.images, item.files, strict=True):
                 (raters / file).write_bytes(image(name))
         write_json(raters / "plan.json", _for_raters(plan), 1)
-        write_key(unfinished, plan)
+        plan.write_key(unfinished)
         blank = ([item.id, *[""] * (len(COLUMNS) - 1)] for item in plan.items)
         write_text(unfinished / _BY_HAND, csv_text(COLUMNS, blank))
 
@@ -290,15 +282,6 @@ def _for_raters(plan: PairPlan) -> dict[str, object]:
         "raters_per_group": plan.raters_per_group,
         "groups": [{"group": number, "items": items} for number, items in groups.items()],
     }
-
-
-def read_pairs(folder: Path) -> PairPlan:
-    """Read a study from its key.
-
-    Raises:
-        InputError: The folder is not that of a study.
-    """
-    return read_key(PairPlan, folder, "rules study")
 
 
 def draw_pairs(folder: Path, system: str, **drawing: Any) -> str:
@@ -583,4 +566,4 @@ class PairStudy(Study):
         ratings = read_ratings(*self.answers.paths, *([by_hand] if by_hand.is_file() else []))
         if not ratings:
             raise InputError("nobody has answered yet")
-        return evaluate_pairs(read_pairs(self.folder), ratings)
+        return evaluate_pairs(PairPlan.read(self.folder), ratings)

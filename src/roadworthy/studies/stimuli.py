@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,42 +25,20 @@ PLAIN = 0.1
 """Of the height of an image: a thing as high as this is seen at a glance."""
 
 
-class Change(Protocol):
-    """What an experiment needs of a transformation: a version of a frame with a place in the range of Δv."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    def version(self, frame: Frame, share: float, seed: int) -> tuple[Frame, str]:
-        """Return the changed frame, with its visual change, and the change as text.
-
-        Args:
-            frame: The frame.
-            share: Where in the range from 0 to 1 its visual change shall be.
-            seed: Of what is random about the change.
-
-        Raises:
-            NotApplicable: The frame cannot be changed so.
-        """
+Change: TypeAlias = Callable[[Frame, float, int], tuple[Frame, str]]
+"""Makes a version of a frame, from where its visual change shall be in the range from 0 to 1 and a seed: the
+changed frame, with its visual change, and the change as text. Raises NotApplicable where it cannot."""
 
 
-@dataclass(frozen=True)
-class EvenChange:
-    """A transformation whose versions are even over the visual change, from 0 to all that it reaches."""
+def even_change(transformation: Transformation) -> Change:
+    """Return a change whose versions are even over the visual change, from 0 to all that it reaches."""
 
-    transformation: Transformation
-
-    @property
-    def name(self) -> str:
-        """The name of the transformation."""
-        return self.transformation.name
-
-    def version(self, frame: Frame, share: float, seed: int) -> tuple[Frame, str]:
-        """Return the changed frame and the change as text."""
-        made = Changed(frame, self.transformation, 1.0, share, seed)()
+    def version(frame: Frame, share: float, seed: int) -> tuple[Frame, str]:
+        made = Changed(frame, transformation, 1.0, share, seed)()
         how = made.metadata["change"]
         return made, str(how["transform"]) if isinstance(how, Mapping) else str(how)
+
+    return version
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +102,7 @@ class Stimuli:
 
     Attributes:
         data: Where the frames come from.
-        changes: The transformations.
+        changes: The transformations: the name and the change.
         truth: Gives the right answer to a frame, or None.
         pairs: How many pairs of original and changed image for each transformation.
         spare: How many further originals, for practice and checks.
@@ -132,7 +110,7 @@ class Stimuli:
     """
 
     data: Dataset
-    changes: Sequence[Change]
+    changes: Sequence[tuple[str, Change]]
     truth: Callable[[Frame], str | None]
     pairs: int
     spare: int
@@ -193,23 +171,22 @@ class Stimuli:
             skipped: Is told why a frame could not be changed; it is left out then.
         """
         originals: set[int] = set()
-        for change, indices in zip(self.changes, self.drawn[0], strict=True):
-            rng = rng_for(self.seed, "places", change.name)
+        for (name, version), indices in zip(self.changes, self.drawn[0], strict=True):
+            rng = rng_for(self.seed, "places", name)
             places = (rng.permutation(len(indices)) + rng.random(len(indices))) / len(indices)
             for index, place in zip(indices, places.tolist(), strict=True):
                 frame = self.data[index]
                 try:
-                    seed = int(rng_for(self.seed, change.name, frame.id).integers(2**31))
-                    made, how = change.version(frame, place, seed)
+                    seed = int(rng_for(self.seed, name, frame.id).integers(2**31))
+                    made, how = version(frame, place, seed)
                 except NotApplicable as error:
                     if skipped is not None:
-                        skipped(f"{change.name}: {error.reason}")
+                        skipped(f"{name}: {error.reason}")
                     continue
                 if index not in originals:
                     originals.add(index)
                     yield self._original(frame)
                 if made.visual_change is None:
-                    raise InputError(f"{change.name} does not tell the visual change of {frame.id!r}")
-                yield Stimulus(
-                    frame.id, str(self.truth(frame)), made.image, change.name, float(made.visual_change), how
-                )
+                    raise InputError(f"{name} does not tell the visual change of {frame.id!r}")
+                truth, change = str(self.truth(frame)), float(made.visual_change)
+                yield Stimulus(frame.id, truth, made.image, name, change, how)

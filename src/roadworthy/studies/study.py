@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import RLock
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self
 
 from roadworthy._files import as_record, check_free, naming, read_json, write_json, write_text
 from roadworthy._tables import Table, csv_text
@@ -27,8 +27,6 @@ _BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overflow
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _MOST_NAMED = 10  # bad rows that are named
 _LOCK = RLock()
-
-T = TypeVar("T")
 
 
 @contextmanager
@@ -50,44 +48,41 @@ def new_study(folder: Path) -> Iterator[Path]:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def write_key(folder: Path, plan: Any, *by_id: str, indent: int = 1) -> None:
-    """Write the plan of a study, a dataclass, to its key.
+@dataclass(frozen=True)
+class StudyPlan:
+    """The plan of a study: what is shown to whom, and what it is. Its key has all fields in their order.
 
-    Args:
-        folder: The folder of the study.
-        plan: The plan.
-        by_id: The fields that are dicts by id; the key has a list of each.
-        indent: How far the lines are indented.
+    Attributes:
+        command: The command that plans such a study, for messages.
+        by_id: The fields that are dicts by id, of which the key has lists.
     """
-    document = asdict(plan)
-    write_json(folder / KEY, document | {name: list(document[name].values()) for name in by_id}, indent)
 
+    command: ClassVar[str]
+    by_id: ClassVar[tuple[str, ...]] = ()
 
-def read_key(kind: type[T], folder: Path, command: str, *by_id: str) -> T:
-    """Return the plan of a study from its key.
+    def write_key(self, folder: Path, indent: int = 1) -> None:
+        """Write the key to the folder of the study."""
+        document = asdict(self)
+        lists = {name: list(document[name].values()) for name in self.by_id}
+        write_json(folder / KEY, document | lists, indent)
 
-    Args:
-        kind: The dataclass of the plan.
-        folder: The folder of the study.
-        command: The command that plans such studies, for messages.
-        by_id: The fields that are dicts by id.
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Return the plan of a study from its key.
 
-    Raises:
-        InputError: The folder is not that of such a study.
-    """
-    path = folder / KEY
-    if not path.is_file():
-        raise InputError(
-            f"{folder}: expected the folder of a study, as `{command}` writes it; no {KEY} in it"
-        )
-    found = read_json(path)
-    try:
-        with naming(path):
-            return as_record(
-                kind, {**found, **{name: {one["id"]: one for one in found[name]} for name in by_id}}
-            )
-    except _BROKEN as error:
-        raise InputError(f"{path} must be the key of a study, as `{command}` writes it: {error!r}") from error
+        Raises:
+            InputError: The folder is not that of such a study.
+        """
+        path, such = folder / KEY, f"a study, as `{cls.command}` writes it"
+        if not path.is_file():
+            raise InputError(f"{folder}: expected the folder of {such}; there is no {KEY} in it")
+        found = read_json(path)
+        try:
+            with naming(path):
+                dicts = {name: {one["id"]: one for one in found[name]} for name in cls.by_id}
+                return as_record(cls, {**found, **dicts})
+        except _BROKEN as error:
+            raise InputError(f"{path} must be the key of {such}: {error!r}") from error
 
 
 def read_answers(
@@ -239,22 +234,26 @@ class Study(ABC):
     Args:
         folder: The folder of the study.
 
+    Attributes:
+        kind: The name of its template and script.
+        title: What it is, in words.
+        columns: The columns of the answers.
+        item: The column that names what is answered.
+        asked: The columns that must be filled in for an item to count as answered; without any, a row is
+            enough.
+        shown: What of an item in the plan is a file that people see.
+        plan_file: Where the plan lies in the folder.
+
     Raises:
         InputError: The folder holds no such study, or its plan cannot be used.
     """
 
     kind: ClassVar[str]
-    """The name of its template and script."""
     title: ClassVar[str]
-    """What it is, in words."""
     columns: ClassVar[tuple[str, ...]]
-    """The columns of the answers."""
     item: ClassVar[str] = "item"
-    """The column that names what is answered."""
     asked: ClassVar[tuple[str, ...]] = ()
-    """The columns that must be filled in for an item to count as answered; without any, a row is enough."""
     shown: ClassVar[tuple[str, ...]] = ("file",)
-    """What of an item in the plan is a file that people see."""
     plan_file: ClassVar[str] = PLAN
 
     def __init__(self, folder: Path) -> None:

@@ -30,9 +30,9 @@ def _experiment(folder: Path) -> None:
 
 
 def _rules_study(folder: Path) -> None:
-    from roadworthy.studies.pairs import read_pairs
+    from roadworthy.studies.pairs import PairPlan
 
-    read_pairs(folder)
+    PairPlan.read(folder)
 
 
 def _rules_ratings(folder: Path) -> None:
@@ -43,9 +43,9 @@ def _rules_ratings(folder: Path) -> None:
 
 def _driving_study(folder: Path) -> None:
     from roadworthy.studies.clip_results import read_clip_ratings
-    from roadworthy.studies.clips import read_clips
+    from roadworthy.studies.clips import ClipPlan
 
-    read_clip_ratings(read_clips(folder), [folder / "answers.csv"])
+    read_clip_ratings(ClipPlan.read(folder), [folder / "answers.csv"])
 
 
 def _checks(folder: Path) -> None:
