@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 
 _RATE = "Let people rate clips of drives on a 5-point scale, and hold metrics against what they think."
 
-pairs = typer.Typer()
-"""What the group rules has of it."""
-glances = typer.Typer()
-"""What the group reliability has of it."""
+# The groups rules and reliability add the commands of the first two; driving has the third as its group rate.
+pairs, glances = typer.Typer(), typer.Typer()
 clips = typer.Typer(cls=Group, no_args_is_help=True, help=_RATE)
-"""The group driving rate."""
 
 
 @clips.callback(help=_RATE)

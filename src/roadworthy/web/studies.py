@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -152,24 +152,15 @@ def _task(services: Services, run: str, id: str) -> Study:
         raise HTTPException(404, str(error)) from error
 
 
-class _Listed(NamedTuple):
-    """A study on the list; without one where it cannot be opened, and then with the reason."""
-
-    run: str
-    id: str
-    url: str
-    task: Study | None
-    problem: str = ""
-
-
 def _folders(services: Services) -> list[tuple[str, Path]]:
     given = [(name, services.folders.folder(name)) for name in services.folders.names]
     return given + [(job.id, job.run) for job in services.queue.jobs()]
 
 
-def _listed(run: str, folder: Path, id: str) -> _Listed:
-    url = f"/studies/{run}/{id}"
+def _listed(run: str, folder: Path, id: str) -> dict[str, Any]:
+    """Return a study as the list shows it; without a task where it cannot be opened, but with the reason."""
+    listed = {"run": run, "id": id, "url": f"/studies/{run}/{id}", "task": None, "problem": ""}
     try:
-        return _Listed(run, id, url, open_study(folder, id))
+        return {**listed, "task": open_study(folder, id)}
     except InputError as error:
-        return _Listed(run, id, url, None, str(error))
+        return {**listed, "problem": str(error)}
