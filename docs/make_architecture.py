@@ -35,6 +35,7 @@ PAGES = {
     "rules": ("rules", "rules-language"),
     "runs": ("suites", "runs-executors", "runs-store", "evidence"),
     "selftest": ("tool-confidence",),
+    "studies": ("driving-ratings", "human-thresholds", "rules"),
     "transforms": ("transforms", "engines"),
     "visual_change": ("visual-change",),
     "web": ("web",),

@@ -16,7 +16,7 @@ ROOT = "roadworthy"
 METHODS = {"rules", "coverage", "reliability", "bbsl", "driving"}
 FLOORS = (
     {"cli", "web", "pytest_plugin", "__main__", ROOT},
-    {"training", "papers", "selftest"},
+    {"training", "papers", "studies", "selftest"},
     {"report"},
     {"runs"},
     METHODS,

@@ -318,7 +318,7 @@ def write_text(path: Path, text: str) -> None:
         unfinished.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
-def write_json(path: Path, document: object) -> None:
+def write_json(path: Path, document: object, indent: int = 2) -> None:
     """Write a document as JSON, whole or not at all; what JSON does not know becomes text.
 
     Raises:
@@ -331,7 +331,7 @@ def write_json(path: Path, document: object) -> None:
         ...     read_json(Path(folder, "found.json"))
         {'folder': 'out', 'cases': 3}
     """
-    write_text(path, json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+    write_text(path, json.dumps(document, indent=indent, ensure_ascii=False, default=str) + "\n")
 
 
 def plain_name(text: str) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from roadworthy.reliability.human import SimulatedHumans, read_experiment
+from roadworthy.reliability.human import SimulatedHumans
+from roadworthy.studies.glances import GlancePlan
 from roadworthy.visual_change.tolerance import human_study, tolerance_of
 
 Run = Callable[..., Result]
@@ -103,17 +104,17 @@ def test_from_a_plan_to_thresholds(roadworthy: Run, tmp_path: Path) -> None:
     assert about["choices"] == {"car": 40, "not car": 40}
 
     folder = tmp_path / "experiment"
-    made = read_experiment(folder)
-    everything = made.schedule.items | made.schedule.checks
+    made = GlancePlan.read(folder)
+    everything = made.items | made.checks
     rng = np.random.default_rng(1)
     with (folder / "answers.csv").open("a", newline="") as file:
         rows = csv.writer(file)
-        for batch in made.schedule.batches:
+        for batch in made.batches:
             for rater in range(70):
                 for id in batch.items:
                     item = everything[id]
                     # Above 0.7, people see nothing any more and say "not car"; else, one in thirty slips.
-                    slips = id in made.schedule.items and rng.random() < 1 / 30
+                    slips = id in made.items and rng.random() < 1 / 30
                     sees = item.visual_change <= 0.7 and not slips
                     said = item.truth if sees else "not car"
                     rows.writerow([id, f"t{batch.track}-r{rater}", said, "0.6"])

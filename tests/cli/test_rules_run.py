@@ -447,7 +447,7 @@ def test_a_study_is_planned_from_a_run_and_its_ratings_are_read(roadworthy: Run)
 
 def test_studies_of_other_folders_are_refused(roadworthy: Run) -> None:
     for options, message in (
-        (("study", "."), ". is not the folder of a run of rules: expected result.json in it"),
+        (("study", "."), ". must be the folder of a run, with requirements.jsonl and cases"),
         (("ratings", ".", "none.csv"), "none.csv"),
     ):
         result = roadworthy("rules", *options)

@@ -15,7 +15,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
 from tests.e2e.test_other_pages import record
 from tests.report.runs_for_reports import add, requirement_of
-from tests.web.studies.planned import clip_study, glance_experiment, rule_run
+from tests.studies.planned import clip_study, glance_experiment, rule_run
 from tests.web.test_coverage import MEASURED
 from tests.web.test_thresholds import counts
 

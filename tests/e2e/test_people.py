@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import Server
 from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
 from tests.report.runs_for_reports import requirement_of
-from tests.web.studies.planned import clip_study, glance_experiment, rule_run
+from tests.studies.planned import clip_study, glance_experiment, rule_run
 
 from roadworthy.cases import Case, RecordDrive, Verdict
 from roadworthy.datasets import load

@@ -6,15 +6,15 @@ import csv
 from pathlib import Path
 
 import pytest
+from tests.studies.planned import glance_experiment
 from tests.web.client import Browser, Client
-from tests.web.studies.planned import glance_experiment
 
 from roadworthy.reliability.human import SimulatedHumans, estimate_threshold, read_human, rule_named
-from roadworthy.reliability.human.experiment_files import read_experiment
+from roadworthy.studies.glances import GlancePlan
+from roadworthy.studies.study import AnswerFiles
 from roadworthy.visual_change.tolerance import human_studies
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import Settings
-from roadworthy.web.studies.answer_files import AnswerFiles
 from roadworthy.web.tolerated import find_thresholds, has_answers, threshold_chart
 
 
@@ -71,7 +71,7 @@ def test_an_experiment_without_answers_says_what_to_do(tmp_path: Path) -> None:
 
 def answered(folder: Path, people: int) -> None:
     """Let people answer rightly, in the files that the page writes."""
-    made = read_experiment(folder).schedule
+    made = GlancePlan.read(folder)
     files = AnswerFiles(folder, ("item", "rater", "answer", "time"))
     for number in range(people):
         rater = f"p{number}"

@@ -19,14 +19,13 @@ from starlette.exceptions import HTTPException
 import roadworthy.report.html as report_pages
 from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.web import compare, coverage, drives, look, runs, thresholds, write
+from roadworthy.web import compare, coverage, drives, look, runs, studies, thresholds, write
 from roadworthy.web import progress as working
 from roadworthy.web.jobs import routes as jobs
 from roadworthy.web.pages import Destination
 from roadworthy.web.security import HEADERS, Gate, Sessions
 from roadworthy.web.services import Services
 from roadworthy.web.settings import Settings
-from roadworthy.web.studies import routes as studies
 
 _STATIC = Path(__file__).with_name("static")
 _TOKENS = Path(report_pages.__file__).with_name("static") / "tokens.css"

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 
 from roadworthy._files import as_record, parse_json
 from roadworthy.errors import InputError
-from roadworthy.rules.study import krippendorff_alpha
+from roadworthy.studies.statistics import krippendorff_alpha
 
 FILE = "marks.jsonl"
 """The file in the folder of a run: a line for everything that was said, the latest counts."""

@@ -15,13 +15,13 @@ from roadworthy.cases import Requirement, Status
 from roadworthy.errors import InputError
 from roadworthy.report.results import Result, Standing, Whole, results_of, whole_of
 from roadworthy.runs.store import StoredRun, notes_of
+from roadworthy.studies import ITSELF, open_study
 from roadworthy.web.drives import find_drives
 from roadworthy.web.folders import REPORT, REPORT_POLICY, RunFolders, file_below
 from roadworthy.web.jobs.routes import document
 from roadworthy.web.jobs.states import ID, Job
 from roadworthy.web.services import Services, services_of
 from roadworthy.web.showing import shown
-from roadworthy.web.studies.finding import ITSELF, open_study
 from roadworthy.web.tolerated import has_answers
 
 _REASONS = 8

@@ -9,9 +9,10 @@ import numpy as np
 from markupsafe import Markup
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import Threshold, estimate_threshold, read_human, rule_named
+from roadworthy.reliability.human import Threshold, estimate_threshold, rule_named
 from roadworthy.report.html.charts import Chart
-from roadworthy.web.studies.answer_files import AnswerFiles
+from roadworthy.studies import read_human_answers
+from roadworthy.studies.study import AnswerFiles
 from roadworthy.web.working import Progress
 
 _SYMBOLS = {"correctness": "t_c", "prediction": "t_p"}
@@ -92,7 +93,7 @@ def find_thresholds(
     by_hand = folder / "answers.csv"
     if own and by_hand.is_file() and len(by_hand.read_text("utf-8").splitlines()) > 1:
         own = [by_hand, *own]
-    data = read_human(folder, answers=tuple(own), width=width)
+    data = read_human_answers(folder, answers=tuple(own), width=width)
     thresholds: list[Threshold] = []
     troubles = list(data.without)
     for number, bins in enumerate(data.bins):

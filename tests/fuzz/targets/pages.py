@@ -65,19 +65,12 @@ def _measured(folder: Path) -> None:
 
 
 def _study(folder: Path) -> None:
-    from roadworthy.web.studies.finding import ITSELF, open_study
+    from roadworthy.studies import open_study
 
-    study = open_study(folder, ITSELF)
+    study = open_study(folder)
     study.parts()
     study.begin("ann")
     study.begin("bob")
-
-
-def _rules_result(folder: Path) -> None:
-    from roadworthy.cli.rules import study
-
-    document = study._result(folder)
-    list(study._pairs(folder, document, study._model(document, None)))
 
 
 def _remade(folder: Path) -> None:
@@ -107,6 +100,5 @@ TARGETS = (
     Target("searched", "search.json", _searched, mutated_json, _RUN),
     Target("covered", "coverage.json", _measured, mutated_json),
     Target("study-plan", "plan.json", _study, mutated_json, names=""),
-    Target("rules-result", "result.json", _rules_result, mutated_json),
     Target("remade", "image.json", _remade, mutated_json),
 )

@@ -24,28 +24,28 @@ def _bins(folder: Path) -> None:
 
 
 def _experiment(folder: Path) -> None:
-    from roadworthy.reliability.human import read_human
+    from roadworthy.studies import read_human_answers
 
-    read_human(folder)
+    read_human_answers(folder)
 
 
 def _rules_study(folder: Path) -> None:
-    from roadworthy.rules.study_files import read_study
+    from roadworthy.studies.pairs import PairPlan
 
-    read_study(folder)
+    PairPlan.read(folder)
 
 
 def _rules_ratings(folder: Path) -> None:
-    from roadworthy.rules.study_files import read_ratings
+    from roadworthy.studies.pairs import read_ratings
 
     read_ratings(folder / "ratings.csv")
 
 
 def _driving_study(folder: Path) -> None:
-    from roadworthy.driving.rating.answers import read_ratings
-    from roadworthy.driving.rating.files import read_study
+    from roadworthy.studies.clip_results import read_clip_ratings
+    from roadworthy.studies.clips import ClipPlan
 
-    read_ratings(read_study(folder), [folder / "answers.csv"])
+    read_clip_ratings(ClipPlan.read(folder), [folder / "answers.csv"])
 
 
 def _checks(folder: Path) -> None:

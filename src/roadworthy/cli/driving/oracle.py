@@ -156,8 +156,8 @@ def _ranking(
     """Return the metrics to look at: as asked for, or by their variance scores."""
     import numpy as np
 
-    from roadworthy.driving.analysis import variance_scores
     from roadworthy.driving.sectors import SectorTable
+    from roadworthy.studies.statistics import variance_scores
 
     if asked:
         ranked = shared

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from roadworthy.cli.reliability import change, check, plan, retrain, study, subsets, thresholds
+from roadworthy.cli import studies
+from roadworthy.cli.reliability import change, check, retrain, study, subsets, thresholds
 from roadworthy.cli.reliability._group import app
 
-__all__ = ["app", "change", "check", "plan", "retrain", "study", "subsets", "thresholds"]
+__all__ = ["app", "change", "check", "retrain", "study", "subsets", "thresholds"]
+
+app.add_typer(studies.glances)

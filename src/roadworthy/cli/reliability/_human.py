@@ -80,13 +80,13 @@ def opened_answers(
     width: float | None,
 ) -> HumanData:
     """Read the answers that a command is about."""
-    from roadworthy.reliability.human import read_human
+    from roadworthy.studies import read_human_answers
 
     named = {
         name: str(column)
         for name, column in parse_options(columns or (), "--column answer=human_label").items()
     }
-    return read_human(path, columns=named, answers=tuple(files or ()), width=width).only(only or ())
+    return read_human_answers(path, columns=named, answers=tuple(files or ()), width=width).only(only or ())
 
 
 def given_originals(share: float | None) -> UnchangedAccuracy | None:

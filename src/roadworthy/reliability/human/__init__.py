@@ -16,12 +16,8 @@ from roadworthy.reliability.human.answers import (
     read_bins,
     transformations_of,
 )
-from roadworthy.reliability.human.collected import Collected, read_collected
-from roadworthy.reliability.human.experiment import Design, Item, Schedule, schedule
-from roadworthy.reliability.human.experiment_files import Experiment, read_experiment, write_experiment
-from roadworthy.reliability.human.reading import HumanData, read_human
+from roadworthy.reliability.human.reading import Collected, HumanData, read_human
 from roadworthy.reliability.human.simulated import Recovery, SimulatedHumans, recovery
-from roadworthy.reliability.human.stimuli import Change, EvenChange, Stimuli, Stimulus
 from roadworthy.reliability.human.thresholds import (
     RULES,
     SmoothingSpline,
@@ -34,33 +30,21 @@ from roadworthy.reliability.human.thresholds import (
 __all__ = [
     "RULES",
     "Bins",
-    "Change",
     "Collected",
-    "Design",
-    "EvenChange",
-    "Experiment",
     "HumanAnswer",
     "HumanData",
-    "Item",
     "UnchangedAccuracy",
     "Recovery",
-    "Schedule",
     "SimulatedHumans",
     "SmoothingSpline",
-    "Stimuli",
-    "Stimulus",
     "Threshold",
     "ThresholdRule",
     "bins_of",
     "estimate_threshold",
     "read_answers",
     "read_bins",
-    "read_collected",
-    "read_experiment",
     "read_human",
     "recovery",
     "rule_named",
-    "schedule",
     "transformations_of",
-    "write_experiment",
 ]

@@ -1,4 +1,4 @@
-"""Answers of people in whichever form they come: counted, one by one, or as an experiment that is done."""
+"""Answers of people in whichever form they come: counted, one by one, or collected in an experiment."""
 
 from __future__ import annotations
 
@@ -20,9 +20,24 @@ from roadworthy.reliability.human.answers import (
     transformation_word,
     transformations_of,
 )
-from roadworthy.reliability.human.collected import Collected, read_collected
-from roadworthy.reliability.human.experiment_files import KEY
 from roadworthy.visual_change.tolerance import Preserved
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What came back from an experiment.
+
+    Attributes:
+        answers: The answers that count.
+        raters: How many people gave them.
+        left_out: Who does not count, and why.
+        missing: How many images of batches that were begun have no answer.
+    """
+
+    answers: tuple[HumanAnswer, ...]
+    raters: int
+    left_out: dict[str, str]
+    missing: int
 
 
 @dataclass(frozen=True)
@@ -60,24 +75,22 @@ def read_human(
     path: str | PathLike[str],
     *,
     columns: Mapping[str, str] | None = None,
-    answers: Sequence[Path] = (),
+    collected: Collected | None = None,
     width: float | None = None,
 ) -> HumanData:
     """Read answers of people.
 
     Args:
-        path: A CSV file of binned or single answers; a folder of files of binned answers; or the folder of an
-            experiment, with its answers.
+        path: A CSV file of binned or single answers; or a folder of files of binned answers.
         columns: What columns of single answers are called, where they have other names.
-        answers: Files of answers to the experiment; its answers.csv when left out.
+        collected: The answers to an experiment, if the path is that of one.
         width: The width of the intervals of visual change, for single answers; 0.01 when left out.
 
     Raises:
         InputError: There is no such thing; names file and line.
     """
     place = Path(path).expanduser()
-    if (place / KEY).is_file():
-        collected = read_collected(place, answers)
+    if collected is not None:
         return _counted(collected.answers, str(place), collected, width)
     if place.is_file() and (columns or "answer" in Table.read(place).columns):
         return _counted(read_answers(place, columns), place.name, None, width)

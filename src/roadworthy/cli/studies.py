@@ -1,0 +1,355 @@
+"""Studies with people: ``rules study`` and ``ratings``, ``reliability plan``, ``driving rate``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from roadworthy._files import check_free
+from roadworthy.cli._answer import Answer
+from roadworthy.cli._commands import Group, command
+from roadworthy.cli._console import make_folder, progress, tracked
+from roadworthy.cli._datasets import Data, Options, opened
+from roadworthy.cli._out import Out
+from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
+
+if TYPE_CHECKING:
+    from roadworthy.driving.drives import Drive
+    from roadworthy.report.films import Film
+    from roadworthy.studies.clips import Clip, Kind
+
+_RATE = "Let people rate clips of drives on a 5-point scale, and hold metrics against what they think."
+
+# The groups rules and reliability add the commands of the first two; driving has the third as its group rate.
+pairs, glances = typer.Typer(), typer.Typer()
+clips = typer.Typer(cls=Group, no_args_is_help=True, help=_RATE)
+
+
+@clips.callback(help=_RATE)
+def _rate() -> None: ...
+
+
+def _option(metavar: str, help: str, *names: str, **others: Any) -> Any:
+    return typer.Option(*names, metavar=metavar, help=help, **others)
+
+
+def _flag(name: str, help: str) -> Any:
+    return typer.Option(name, help=help)
+
+
+def _number(help: str, **others: Any) -> Any:
+    return _option("N", help, **others)
+
+
+def _drives(help: str) -> Any:
+    return _option("DRIVE", f"{help}; a drive's folder, or one that holds several. Repeatable.")
+
+
+@command(
+    pairs,
+    "roadworthy rules study rules-out --out study",
+    "roadworthy rules study rules-out --model epoch --balanced --pairs 120 --groups 6",
+)
+def study(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder that `rules run` wrote.")],
+    model: Annotated[str | None, _option("MODEL", "Whose answers are rated; the first if left out.")] = None,
+    pairs: Annotated[
+        int | None,
+        _number("How many pairs; if left out, so many that shares are known within 5% at 95% confidence."),
+    ] = None,
+    groups: Annotated[int, _number("Groups; a rater rates one at a time.")] = 15,
+    raters: Annotated[int, _number("People who rate each group.")] = 8,
+    balanced: Annotated[
+        bool, _flag("--balanced", "As many violations as other pairs, of each rule.")
+    ] = False,
+    seed: Annotated[int, _number("The same seed makes the same images.")] = 0,
+    out: Out = Path("study"),
+) -> Answer:
+    """Plan a blind study: people rate, from 1 to 7, how real images look and how reasonable answers are.
+
+    The folder gets raters/, with images, a plan and an empty table of ratings, and key.json, which says what
+    each pair is. Give raters the first only: no name in it says which pairs violate a rule.
+    """
+    from roadworthy.runs.store import StoredRun
+    from roadworthy.studies.pairs import pairs_of, plan_pairs, rated_system, write_pairs
+
+    stored = StoredRun.open(run)
+    chosen = rated_system(stored, model)
+    found = list(pairs_of(stored, chosen))
+    plan = plan_pairs(found, count=pairs, groups=groups, raters=raters, balanced=balanced, seed=seed)
+    write_pairs(plan, out, lambda digest: stored.image(digest).read_bytes())
+    violations = sum(item.violated for item in plan.items)
+    document = {
+        "folder": str(out),
+        "model": chosen,
+        "pairs": len(plan.items),
+        "violations": violations,
+        "rules": sorted({item.rule for item in plan.items}),
+        "groups": groups,
+        "raters_per_group": raters,
+    }
+    return Answer(
+        document,
+        [
+            f"Drew {len(plan.items)} of {len(found)} pairs with images, {violations} of them violations, in "
+            f"{groups} groups for {raters} raters each",
+            f"Wrote {out}: give raters {out / 'raters'}, and keep {out / 'key.json'}",
+        ],
+    )
+
+
+@command(pairs, "roadworthy rules ratings study study/raters/ratings.csv")
+def ratings(
+    folder: Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that `rules study` wrote.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="RATINGS", help="Tables that raters filled in, one or more.")
+    ],
+) -> Answer:
+    """Sum up the ratings of a study, and how far raters agree (Krippendorff's alpha, ordinal)."""
+    from roadworthy.studies.pairs import PairPlan, evaluate_pairs, read_ratings
+
+    given = read_ratings(*files)
+    if not given:
+        raise InputError(f"there are no ratings in {', '.join(map(str, files))}: fill in rater and scores")
+    result = evaluate_pairs(PairPlan.read(folder), given)
+    return Answer(result.document(), result.tables())
+
+
+@command(
+    glances,
+    "roadworthy reliability plan --data world-crops -o classes=car,truck -t frost --pairs 20",
+    "roadworthy reliability plan --data folder:images --target pedestrian --raters 8 --out experiment",
+    "roadworthy reliability thresholds experiment --rule careful",
+)
+def plan(
+    data: Data = "world-crops",
+    option: Options = None,
+    target: Annotated[str, _option("CLASS", "What people look for: CLASS, or not CLASS.")] = "car",
+    transform: Annotated[
+        list[str] | None,
+        _option(
+            "NAME",
+            "What changes the images: one of the paper's eight, or any transform that has an amount; "
+            "repeatable. The eight if left out.",
+            "--transform",
+            "-t",
+        ),
+    ] = None,
+    pairs: Annotated[int, _number("Pairs of original and changed image for each transformation.")] = 300,
+    batch: Annotated[int, _number("Images in a batch, which one person does.")] = 20,
+    raters: Annotated[int, _number("People who answer for each image.")] = 5,
+    checks: Annotated[int, _number("Images in a batch that are shown for long, to see who attends.")] = 2,
+    practice: Annotated[int, _number("Images to begin with, not counted.")] = 5,
+    exposure: Annotated[int, _option("MS", "How long an image is shown.")] = 200,
+    seed: Annotated[int, _number("The same seed makes the same images and batches.")] = 0,
+    out: Out = Path("experiment"),
+) -> Answer:
+    """Plan a forced-choice experiment with people: images, masks, batches, checks, and the key.
+
+    An image is shown for 200 ms, then a mask of noise, then a person chooses. Changed images cover all of the
+    visual change evenly. Nobody sees two versions of an image: a person stays in one track of batches. A page
+    runs plan.json; keep key.json to yourself. Then put the answers into answers.csv, and ask for thresholds.
+    """
+    from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
+    from roadworthy.reliability.human.bins import MOST_TOO_FEW
+    from roadworthy.studies.glances import GlanceDesign, spare_needed, write_glances
+    from roadworthy.studies.stimuli import Stimuli, choices_for, even_change, says_whether
+
+    chosen = [transformation_named(one) for one in transform or PAPER_TRANSFORMATIONS]
+    changes = [(one.name, even_change(one)) for one in chosen]
+    design = GlanceDesign(
+        choices_for(target), batch=batch, raters=raters, checks=checks, practice=practice, image_ms=exposure
+    )
+    wanted = max(pairs, 1) * len(changes)
+    frames = opened(data, option, count=wanted + spare_needed(wanted, design))
+    spare = spare_needed(min(wanted, len(frames)), design)
+    stimuli = Stimuli(frames, changes, says_whether(target), pairs, spare, seed)
+    skipped: list[str] = []
+    # Each pair is an original and a changed image, and an original is made once: so many at most.
+    turns = tracked(range(2 * wanted), "Making images")
+    shown = (one for one, _ in zip(stimuli.shown(skipped.append), turns, strict=False))
+    made = write_glances(shown, stimuli.spare_ones(), out, design, seed=seed)
+    reasons = Counter(skipped)
+    truths = Counter(item.truth for item in made.items.values())
+    images, answers, people = len(made.items), len(made.items) * raters, raters * made.tracks
+    document = {
+        "folder": str(out),
+        "data": frames.name,
+        "choices": {one: truths[one] for one in design.choices},
+        "images": images,
+        "tracks": made.tracks,
+        "batches": len(made.batches),
+        "raters_per_batch": raters,
+        "fewest_people": people,
+        "answers": answers,
+        "checks": len(made.checks),
+        "skipped": dict(reasons),
+        "seed": seed,
+    }
+    few = (
+        f"These are {pairs * raters / 100:g} answers for each interval of visual change of 0.01, "
+        f"and an interval counts with more than {MOST_TOO_FEW}: plan more pairs or more people"
+    )
+    lines = [
+        f"{images} images in {len(made.batches)} batches of {made.tracks} tracks, for {raters} people each: "
+        f"at least {people} people, {answers} answers",
+        *([few] if pairs * raters <= 100 * MOST_TOO_FEW else []),
+        *(f"skipped {times}: {reason}" for reason, times in reasons.most_common()),
+        f"Wrote {out}: a page runs plan.json, answers go to answers.csv; keep key.json to yourself",
+    ]
+    return Answer(document, lines)
+
+
+@command(
+    clips,
+    "roadworthy driving drive --model dave2 -s world:town --frames --out drives/good/town",
+    "roadworthy driving drive --model mutants/GF-0.03 -s world:town --frames --out drives/poor/town",
+    "roadworthy driving rate plan --good drives/good --poor drives/poor --out study",
+    "roadworthy driving rate plan --good drives/good --poor drives/poor --attention drives/crashes",
+    "roadworthy driving rate plan --good drives --by 'SD(LP)' --clip-format gif --mixed",
+    name="plan",
+)
+def plan_ratings(
+    good: Annotated[list[Path] | None, _drives("Drives of the model that drives well")] = None,
+    poor: Annotated[list[Path] | None, _drives("Drives of models that drive poorly, such as mutants")] = None,
+    attention: Annotated[
+        list[Path] | None, _drives("Drives that crash, to see who looks; those of --poor if left out")
+    ] = None,
+    by: Annotated[
+        str | None,
+        _option("METRIC", "Tell good from poor by this metric: of all clips, the best and the worst third."),
+    ] = None,
+    clips: Annotated[int, _number("Good clips in a questionnaire, and as many poor ones.", min=1)] = 5,
+    checks: Annotated[int, _number("Crashes in a questionnaire.", min=0)] = 1,
+    raters: Annotated[int, _number("People for each questionnaire.")] = 5,
+    questionnaires: Annotated[
+        int | None, _number("How many; as many as the clips allow if left out.")
+    ] = None,
+    mixed: Annotated[bool, _flag("--mixed", "A questionnaire may show several tracks.")] = False,
+    shortest: Annotated[float, _option("SECONDS", "Of a clip.")] = 10.0,
+    longest: Annotated[float, _option("SECONDS", "Of a clip.")] = 15.0,
+    clip_format: Annotated[str, _option("NAME", "webm, which browsers show; mp4; or gif.")] = "webm",
+    width: Annotated[int, _option("PIXELS", "Of the clips.", min=64)] = 480,
+    seed: Annotated[int, _number("Chooses clips and their order.")] = 0,
+    settings: Annotated[
+        Path | None,
+        _option(
+            "FILE", "What metrics are told: targets, conditions, bins …; YAML with what differs from ours."
+        ),
+    ] = None,
+    out: Out = Path("rating-study"),
+) -> Answer:
+    """Plan a rating study: questionnaires of good and poor clips and a crash that shows who looks.
+
+    Drives are cut into clips of one to three sectors. Their films show what the camera saw and nothing else:
+    from the frames that `driving drive --frames` kept, or by driving again what was recorded in the built-in
+    world. The folder gets plan.json, instructions.md, clips/, answers.csv to be filled in, README.md, and
+    key.json, which no rater may see.
+    """
+    from roadworthy.cli.driving._places import drives_in
+    from roadworthy.driving.metrics import MetricSettings
+    from roadworthy.report.films import FILM_ENDINGS, film_of
+    from roadworthy.studies.clips import ClipDesign, Lengths, clips_of, plan_clips, write_clips
+
+    if f".{clip_format}" not in FILM_ENDINGS:
+        raise InputError(f"--clip-format is webm, mp4 or gif, got {clip_format!r}")
+    if not good or not (poor or by):
+        raise InputError(
+            "give drives of a good driver with --good and of poor ones with --poor, or --by a metric that "
+            "tells good from poor"
+        )
+    check_free(out)
+    make_folder(out.parent)
+    design = ClipDesign(clips, clips, checks, raters, questionnaires, mixed)
+    driven: dict[Kind, Sequence[tuple[Path, Drive]]]
+    driven = {"good": list(drives_in(good)), "poor": list(drives_in(poor or []))}
+    driven["attention"] = list(drives_in(attention)) if attention else [*driven["poor"], *driven["good"]]
+    known = {str(place): (place, drive) for drives in driven.values() for place, drive in drives}
+    measured = MetricSettings.standard() if settings is None else MetricSettings.load(settings)
+    found = clips_of(driven, by=by, lengths=Lengths(shortest, longest), settings=measured)
+    rule = f"{by}: the best and the worst third" if by else "who drove"
+    plan = plan_clips(found, design, rule=rule, seed=seed)
+
+    @lru_cache(maxsize=1)
+    def seen(source: str) -> Film:
+        place, drive = known[source]
+        return film_of(drive, place if place.is_dir() else place.parent)
+
+    with progress("Filming clips", len(plan.clips)) as shown:
+
+        def film(clip: Clip, path: Path) -> None:
+            seen(clip.source).write_plain(path, clip.first, clip.last, width=width)
+            shown(1)
+
+        write_clips(plan, out, film, ending=f".{clip_format}")
+    counts = {kind: sum(one.kind == kind for one in found) for kind in ("good", "poor", "attention")}
+    document = {
+        "folder": str(out),
+        "clips_found": counts,
+        "clips_shown": len(plan.clips),
+        "rule": rule,
+        "questionnaires": [
+            {"id": one.id, "track": one.track or None, "clips": list(one.clips)}
+            for one in plan.questionnaires
+        ],
+        "raters": raters,
+        "reference": plan.reference,
+    }
+    rows = [
+        (one.id, one.track or "mixed", str(len(one.clips)), str(len(one.orders)))
+        for one in plan.questionnaires
+    ]
+    told = {
+        "clips found": ", ".join(f"{count} {kind}" for kind, count in counts.items()),
+        "written": f"{out}: plan.json, instructions.md, clips, answers.csv, README.md, key.json",
+        "next": f"fill in {out / 'answers.csv'}, then roadworthy driving rate results {out}",
+    }
+    table = ResultTable("", ("questionnaire", "track", "clips", "raters"), tuple(rows))
+    return Answer(document, [table, told])
+
+
+@command(
+    clips,
+    "roadworthy driving rate results study",
+    "roadworthy driving rate results study --answers monday.csv --answers tuesday.csv --out results",
+    "roadworthy driving rate results study --least-kappa 0 --json",
+)
+def results(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that `rate plan` wrote.")],
+    answers: Annotated[
+        list[Path] | None,
+        _option("FILE", "A CSV file of answers; repeatable. The study's if left out."),
+    ] = None,
+    least_kappa: Annotated[
+        float, _option("KAPPA", "Of a questionnaire whose clips count; fair is above 0.2.")
+    ] = 0.2,
+    out: Annotated[
+        Path | None,
+        _option("FOLDER", "Where results are written; STUDY/results if left out."),
+    ] = None,
+) -> Answer:
+    """Say how far raters agree, what they think of each clip, and which metrics go with it.
+
+    Raters who do not give the crash the lowest score are left out. Fleiss' kappa says how far the others
+    agree, and only clips of questionnaires with a fair agreement are correlated with metrics, in the shape of
+    the paper's Table II. Writes agreement.csv, clips.csv, correlations.csv, results.json and results.md.
+    """
+    from roadworthy.studies.clip_results import evaluate_clips, read_clip_ratings
+    from roadworthy.studies.clips import ClipPlan
+    from roadworthy.studies.study import ANSWERS
+
+    planned = ClipPlan.read(study)
+    files = answers or [study / ANSWERS]
+    given = read_clip_ratings(planned, files)
+    if not any(any(some.values()) for some in (given.scores, given.inattentive, given.incomplete)):
+        raise InputError(f"{files[0]}: nobody has answered yet: fill in scores")
+    found = evaluate_clips(planned, given, least_kappa=least_kappa)
+    folder = make_folder(study / "results" if out is None else out)
+    written = {"written": f"{folder}: {', '.join(path.name for path in found.write(folder))}"}
+    return Answer({**found.document(), "folder": str(folder)}, [*found.tables(), written], found.remarks())
