@@ -22,11 +22,11 @@ from roadworthy.training.evaluation import (
     value_text,
     with_history,
 )
-from roadworthy.training.loop import Fitted, chosen_device, fit
+from roadworthy.training.loop import CHECKPOINT, chosen_device
 from roadworthy.training.samples import Samples, read_samples
-from roadworthy.training.settings import EpochResult, Settings, Watcher
+from roadworthy.training.settings import EpochResult, Fitted, Settings, Watcher
 from roadworthy.training.tasks import DrivingTask, TrainingTask, task_for
-from roadworthy.training.train import CHECKPOINT, Trained, train, train_on
+from roadworthy.training.train import Trained, fit, train, train_on
 
 __all__ = [
     "CHECKPOINT",

@@ -22,10 +22,8 @@ from roadworthy.models.onnx import onnx_model
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.training import (
     DataNote,
-    EpochResult,
     Lap,
     Settings,
-    Watcher,
     drive_lap,
     evaluate,
     export,
@@ -109,7 +107,6 @@ Step: TypeAlias = Literal["both", "train", "evaluate"]
 _EVERYTHING: Mapping[str, object] = {"weather": "all", "time": "all", "level": "all"}
 _SEEDS = {"steady": 101, "recovering": 202, "validation": 303, "evaluation": 404}
 _SCENERIES = 12
-_IN_CARD_ONLY = ("MSE", "always 0")  # measures that would make the lines of the log too long
 _TRAINING_FRAMES = 3600  # of Udacity's 4500; the rest, later in time, validates
 
 
@@ -219,7 +216,7 @@ def make(
     out.mkdir(parents=True, exist_ok=True)
     file = out / f"{name}.onnx"
     with (out / f"{name}.log").open("a" if step == "evaluate" else "w", encoding="utf-8") as log:
-        watcher = _Log(name, [log, sys.stdout])
+        watcher = TrainingLog(name, [log, sys.stdout])
         if step != "evaluate":
             _train(recipe, data, settings, file, watcher)
         if step != "train":
@@ -227,7 +224,7 @@ def make(
     return file
 
 
-def _train(recipe: Recipe, data: _Data, settings: Settings, file: Path, watcher: _Log) -> None:
+def _train(recipe: Recipe, data: _Data, settings: Settings, file: Path, watcher: TrainingLog) -> None:
     """Train a network and write its ONNX file and its card."""
     variant = recipe.variant
     trained = train(
@@ -244,7 +241,9 @@ def _train(recipe: Recipe, data: _Data, settings: Settings, file: Path, watcher:
     watcher.line(f"exported: answers differ by {difference:.1e} at most, {file.stat().st_size:,} bytes")
 
 
-def _evaluate(recipe: Recipe, data: _Data, file: Path, watcher: _Log, *, workers: int, quick: bool) -> None:
+def _evaluate(
+    recipe: Recipe, data: _Data, file: Path, watcher: TrainingLog, *, workers: int, quick: bool
+) -> None:
     """Put into the card of a network how near it comes to the truth and how it drives."""
     card = file.with_suffix(".json")
     document = read_json(card)
@@ -346,20 +345,6 @@ def _real(folder: Path | None, *, quick: bool) -> _Data:
 
 def _first(frames: Iterable[Frame], count: int) -> list[Frame]:
     return [frame for _, frame in zip(range(count), frames, strict=False)]
-
-
-class _Log(TrainingLog, Watcher):
-    """Writes how a training goes on, line by line."""
-
-    def reading(self, done: int, total: int) -> None:
-        self.line_every(0 if done == total else 5, f"{done} of {total} frames")
-
-    def epoch(self, result: EpochResult) -> None:
-        errors = ", ".join(str(one) for one in result.measures if not one.name.endswith(_IN_CARD_ONLY))
-        self.line(
-            f"epoch {result.epoch}: loss {result.loss:.4f}, validation {result.validation_loss:.4f}"
-            f"{' (best)' if result.best else ''}, {errors}, {result.seconds:.1f} s"
-        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

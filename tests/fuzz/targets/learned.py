@@ -85,7 +85,7 @@ def _beginning(folder: Path) -> None:
 
 
 def _training(folder: Path) -> None:
-    from roadworthy.training.checkpoint import read_checkpoint
+    from roadworthy.training.loop import read_checkpoint
 
     read_checkpoint(folder / "checkpoint.pt", {"network": "dave2", "seed": 1})
 

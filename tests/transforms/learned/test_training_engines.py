@@ -21,7 +21,7 @@ from roadworthy.errors import InputError
 from roadworthy.images import write_image
 from roadworthy.training.engines import loop, make_engines, making
 from roadworthy.training.engines.comparing import Comparison, interval
-from roadworthy.training.engines.loop import Fitted
+from roadworthy.training.engines.method import FittedEngine
 from roadworthy.training.engines.paired import Paired
 from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.training.engines.pictures import Pictures
@@ -183,7 +183,7 @@ def learning(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float, float]]:
     monkeypatch.setattr(making, "compared", lambda *_given, **_more: pytest.fail("compared too early"))
     monkeypatch.setattr(time, "time", lambda: 1000.0)
 
-    def fit(method: Paired, *feeds: Any, **more: Any) -> Fitted:
+    def fit(method: Paired, *feeds: Any, **more: Any) -> FittedEngine:
         settings = method.settings
         way = "adversarial" if method.weights.adversarial else "truth"
         assert settings.minutes is not None

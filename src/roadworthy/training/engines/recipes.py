@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from roadworthy.training.engines.settings import PairedWeights, Precision
+from roadworthy.training.engines.settings import PairedWeights
+from roadworthy.training.settings import Precision
 from roadworthy.world.classes import NAMES
 
 CLASSES = tuple(one for one in NAMES if one != "void")

@@ -1,12 +1,10 @@
-"""How a learned engine is trained, who is told about it, and sheets of samples to look at meanwhile."""
+"""How a learned engine is trained, and sheets of samples to look at meanwhile."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import cv2
 import numpy as np
@@ -15,13 +13,13 @@ from numpy.typing import NDArray
 from roadworthy._files import replacing
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
+from roadworthy.training.settings import Precision, check_settings
 
 if TYPE_CHECKING:
     from roadworthy.training.engines.method import Column
 
 
 Loss = Literal["lsgan", "hinge"]
-Precision = Literal["auto", "float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -75,25 +73,16 @@ class EngineSettings:
     sheet_every: int = 2_000
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "save_every", "sheet_every"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}")
-        for name in ("learning_rate", "discriminator_rate", "minutes"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise InputError(f"{name} must be above 0 and finite, got {value}")
-        for name in ("clip", "weight_decay"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}")
-        for name in ("decay_from", "mirror"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} must be from 0 to 1, got {getattr(self, name)}")
+        check_settings(
+            self,
+            whole=("steps", "batch", "save_every", "sheet_every"),
+            positive=("learning_rate", "discriminator_rate", "minutes"),
+            not_negative=("clip", "weight_decay"),
+            shares=("decay_from", "mirror"),
+            words={"loss": Loss, "precision": Precision},
+        )
         if not 0 <= self.average < 1:
             raise InputError(f"average must be from 0 to below 1, got {self.average}")
-        for name, known in (("loss", Loss), ("precision", Precision)):
-            if getattr(self, name) not in get_args(known):
-                words = ", ".join(get_args(known))
-                raise InputError(f"{name} must be one of {words}, got {getattr(self, name)!r}")
 
     def factor(self, progress: float) -> float:
         """Return what is left of the learning rate when this share of the training is done.
@@ -125,36 +114,6 @@ class PairedWeights:
     adversarial: float = 0.0
     matching: float = 0.0
     teacher: float = 0.0
-
-
-@dataclass(frozen=True)
-class Measured:
-    """How an engine does at some step.
-
-    Attributes:
-        step: How many batches it has learned from.
-        seconds: How long that took.
-        losses: The mean of each loss since the last time.
-        measures: What was measured on frames that it does not learn from; empty where nothing was.
-    """
-
-    step: int
-    seconds: float
-    losses: Mapping[str, float]
-    measures: Mapping[str, float]
-
-
-class EngineWatcher:
-    """Is told how a training goes on, and does nothing; make a subclass to show it."""
-
-    def reading(self, done: int, total: int) -> None:
-        """Some frames have been read."""
-
-    def step(self, step: int, progress: float) -> None:
-        """One batch has been learned from; this share of the training is done."""
-
-    def measured(self, result: Measured) -> None:
-        """The state was saved, and the losses are known."""
 
 
 _GAP = 4  # pixels

@@ -14,7 +14,7 @@ from torch import nn
 from roadworthy.errors import InputError
 from roadworthy.training.card import versions_in_use
 from roadworthy.training.engine_networks import NetworkInputs, NetworkSettings, export_onnx
-from roadworthy.training.engines.loop import Fitted
+from roadworthy.training.engines.method import FittedEngine
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.transforms.learned.card import NETWORK, DataNote, EngineCard, Metric, TrainingNote
@@ -105,7 +105,7 @@ def data_notes(purpose: Purpose, pictures: Sequence[tuple[str, Pictures]]) -> li
 
 
 def training_note(
-    method: str, settings: EngineSettings, fitted: Fitted, *, teacher: str = "", **more: Any
+    method: str, settings: EngineSettings, fitted: FittedEngine, *, teacher: str = "", **more: Any
 ) -> TrainingNote:
     """Return what a card says about a training; `more` are settings besides those of the loop."""
     return TrainingNote(

@@ -24,9 +24,9 @@ from roadworthy.training import (
     task_for,
     train_on,
 )
-from roadworthy.training.loop import Feed
 from roadworthy.training.retraining.comparing import TOLERANCE, Comparison, Judgement, compared, judged
 from roadworthy.training.retraining.material import CLEAN, GUIDED, STEERING, Material
+from roadworthy.training.samples import SampleFeed
 
 if TYPE_CHECKING:
     import torch
@@ -357,7 +357,7 @@ def answers(
     import torch
 
     place = chosen_device(device)
-    feed = Feed(samples, variant.spec.input, task_for(variant), Settings(), place)
+    feed = SampleFeed(samples, variant.spec.input, task_for(variant), Settings(), place)
     module = module.to(place).eval()
     found = []
     with torch.inference_mode():
