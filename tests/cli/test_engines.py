@@ -269,7 +269,7 @@ def test_what_our_channels_become(tmp_path: Path) -> None:
     from roadworthy.datasets.cityscapes import LABELS
     from roadworthy.frames import LabelMap
     from roadworthy.training.engine_networks import network_for
-    from roadworthy.training.engines.importing import Import, channels_of, import_checkpoint
+    from roadworthy.training.engines.writing import Import, channels_of, import_checkpoint
     from roadworthy.transforms.learned.network import one_hot
 
     settings = {"input_nc": 35, "ngf": 4, "n_downsampling": 2, "n_blocks": 1}

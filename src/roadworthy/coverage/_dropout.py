@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from roadworthy.models.zoo.export import write_onnx
+from roadworthy.models.zoo.saved import write_onnx
 
 DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 """The layers of torch that count as dropout."""

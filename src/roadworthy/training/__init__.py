@@ -11,12 +11,13 @@
 from __future__ import annotations
 
 from roadworthy.models.description import sections
-from roadworthy.models.zoo.export import ExportFormat, export
+from roadworthy.models.zoo.saved import ExportFormat, export
 from roadworthy.training.card import Card, DataNote, write_description
-from roadworthy.training.closed_loop import Lap, drive_lap
 from roadworthy.training.evaluation import (
+    Lap,
     Scorer,
     SignalScorer,
+    drive_lap,
     evaluate,
     signal_errors,
     value_text,

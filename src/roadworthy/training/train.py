@@ -25,7 +25,7 @@ from roadworthy.models.scorers import Measure
 from roadworthy.models.torch_module import imported_torch, torch_model
 from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.models.zoo.catalogue import size_text
-from roadworthy.models.zoo.export import export
+from roadworthy.models.zoo.saved import export
 from roadworthy.seeding import rng_for
 from roadworthy.training.card import Card, card_of, write_description
 from roadworthy.training.evaluation import with_history

@@ -19,7 +19,7 @@ from roadworthy.models.scorers import BoxScorer, answered_classes, with_all_boxe
 from roadworthy.models.zoo.catalogue import DETECTOR, Variant, detector_output
 from roadworthy.models.zoo.perception_networks import STRIDE, detector_loss, generalized_iou
 from roadworthy.training import export, task_for
-from roadworthy.training.perception_tasks import DetectionTask
+from roadworthy.training.tasks import DetectionTask
 
 WIDTH, HEIGHT = 64, 32
 TASK = DetectionTask(detector_output(("car", "truck", "pedestrian")), WIDTH, HEIGHT)

@@ -22,8 +22,8 @@ from roadworthy.training.engine_networks import (
     seeded,
     settings_for,
 )
-from roadworthy.training.engine_networks.building import settings_of
 from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.training.engine_networks.settings import settings_of
 from roadworthy.training.engine_networks.ugatit import Discriminator, ResnetGenerator, RhoClipper
 from roadworthy.training.engine_networks.unit import MsImageDis, VAEGen, translator
 

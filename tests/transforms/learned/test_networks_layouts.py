@@ -25,8 +25,8 @@ from roadworthy.training.engine_networks import (
     network_for,
     read_checkpoint,
 )
-from roadworthy.training.engine_networks.building import shapes_of
 from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.training.engine_networks.settings import shapes_of
 from roadworthy.training.engine_networks.ugatit import Discriminator
 from roadworthy.training.engine_networks.unit import MsImageDis
 

@@ -25,8 +25,14 @@ from roadworthy.training.engines.method import FittedEngine
 from roadworthy.training.engines.paired import Paired
 from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.recipes import QUICK, RECIPES, Recipe, Variant
-from roadworthy.training.engines.settings import EngineSettings, PairedWeights
+from roadworthy.training.engines.settings import (
+    QUICK,
+    RECIPES,
+    EngineSettings,
+    PairedWeights,
+    Recipe,
+    Variant,
+)
 from roadworthy.training.engines.train import Folder, train_synthesis, train_translation
 from roadworthy.training.engines.writing import Purpose
 from roadworthy.transforms import RemoveOperation, ReplaceOperation

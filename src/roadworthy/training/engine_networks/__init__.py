@@ -6,26 +6,27 @@ a network is built or a checkpoint read, not before.
 
 from __future__ import annotations
 
-from roadworthy.training.engine_networks.building import network_for, seeded
-from roadworthy.training.engine_networks.channels import NetworkInputs
 from roadworthy.training.engine_networks.checkpoint import (
     Direction,
     NetworkCheckpoint,
+    architecture_of,
     read_checkpoint,
     write_checkpoint,
 )
 from roadworthy.training.engine_networks.export import OPSET, Exported, export_onnx
-from roadworthy.training.engine_networks.layouts import architecture_of
 from roadworthy.training.engine_networks.settings import (
     ARCHITECTURES,
     CycleganSettings,
     GlobalSettings,
     LocalSettings,
+    NetworkInputs,
     NetworkSettings,
     SmallSynthesisSettings,
     SmallTranslationSettings,
     UgatitSettings,
     UnitSettings,
+    network_for,
+    seeded,
     settings_for,
 )
 

@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from roadworthy._files import replacing
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.models.torch_module import imported_torch
-from roadworthy.models.zoo.export import OPSET, write_onnx
+from roadworthy.models.zoo.saved import OPSET, write_onnx
 from roadworthy.seeding import rng_for
-from roadworthy.training.engine_networks.building import settings_of
-from roadworthy.training.engine_networks.channels import NetworkInputs
-from roadworthy.training.engine_networks.settings import NetworkSettings
+from roadworthy.training.engine_networks.settings import NetworkInputs, NetworkSettings, settings_of
 
 if TYPE_CHECKING:
     import onnx

@@ -25,8 +25,7 @@ from roadworthy.training.engines.method import FittedEngine, fast_convolutions, 
 from roadworthy.training.engines.paired import Paired
 from roadworthy.training.engines.pairs import CHANGES, Change, PairSource, pairs
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.recipes import CLASSES, RECIPES, Effort, Recipe, Variant
-from roadworthy.training.engines.settings import EngineSettings
+from roadworthy.training.engines.settings import CLASSES, RECIPES, Effort, EngineSettings, Recipe, Variant
 from roadworthy.training.engines.writing import Purpose, data_notes, training_note, write_engine
 from roadworthy.training.settings import Precision, TrainingLog
 from roadworthy.transforms.learned.card import DataNote, EngineCard, Metric

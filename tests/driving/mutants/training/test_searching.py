@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.training.mutants.deepcrime import ParameterSearch, Range
+from roadworthy.training.mutants import ParameterSearch, Range
 
 RANGES = st.sampled_from(
     [Range(0, 100, 5), Range(0, 99, 5), Range(30, 1, 1, whole=True), Range(1e-3, 1e-4, 1e-4)]
