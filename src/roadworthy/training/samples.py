@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence, Sized
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -148,6 +148,88 @@ class Samples:
         )
 
 
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class Stretch(NamedTuple):
+    """Frames that follow each other, of one of some data sets."""
+
+    data: int
+    start: int
+    stop: int
+
+
+def stretches(sets: Sequence[Sized], length: int) -> list[Stretch]:
+    """Return all frames of some data sets in stretches of at most this length.
+
+    Example:
+        >>> [tuple(one) for one in stretches(["abc", "d"], 2)]
+        [(0, 0, 2), (0, 2, 3), (1, 0, 1)]
+    """
+    return [
+        Stretch(number, start, min(start + length, len(data)))
+        for number, data in enumerate(sets)
+        for start in range(0, len(data), length)
+    ]
+
+
+def in_processes(
+    work: Callable[[Job], Result], jobs: Sequence[Job], workers: int, *, ordered: bool = True
+) -> Iterator[Result]:
+    """Yield the results of all jobs, in their order or as they come.
+
+    Args:
+        work: Does a job, in any process; it is sent once to each, and not with every job.
+        jobs: What to do.
+        workers: How many processes; with one, all is done in this.
+        ordered: Whether results come in the order of the jobs.
+
+    Raises:
+        InputError: There are no workers.
+    """
+    if workers < 1:
+        raise InputError(f"workers must be 1 or more, got {workers}")
+    count = min(workers, len(jobs))
+    if count < 2:
+        yield from map(work, jobs)
+        return
+    # Fresh processes: a fork of one in which torch runs threads or a GPU may hang.
+    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (work,))
+    try:
+        if ordered:
+            yield from pool.map(_work, jobs)
+        else:
+            for done in as_completed([pool.submit(_work, job) for job in jobs]):
+                yield done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_of_this_process: list[Any] = []
+
+
+def _start(work: Any) -> None:
+    import cv2
+
+    cv2.setNumThreads(1)
+    _of_this_process[:] = [work]
+
+
+def _work(job: Any) -> Any:
+    return _of_this_process[0](job)
+
+
+def readable(data: Dataset, number: int) -> Frame | None:
+    """Return a frame; None where the data set leaves out what cannot be read."""
+    try:
+        return data[number]
+    except InputError:
+        if getattr(data, "on_error", "raise") == "raise":
+            raise
+        return None
+
+
 def read_samples(
     data: Dataset | Sequence[Dataset],
     task: TrainingTask,
@@ -178,70 +260,37 @@ def read_samples(
     assert taken.width is not None
     assert taken.height is not None
     chunk = max(_CHUNK, _HISTORIES * taken.history)
-    jobs = [
-        _Job(number, start, min(start + chunk, len(one)))
-        for number, one in enumerate(sets)
-        for start in range(0, len(one), chunk)
-    ]
-    readers = [_Reader(one, task, taken) for one in sets]
-    images = sum(readers[job.reader].images(job.start, job.stop) for job in jobs)
+    jobs = stretches(sets, chunk)
+    readers = tuple(_Reader(data, task, taken) for data in sets)
+    images = sum(readers[job.data].images(job.start, job.stop) for job in jobs)
     needed = images * taken.channels * taken.width * taken.height / 2**30
     if needed > memory:
         raise InputError(
             f"{name} needs {needed:.2g} GiB of memory for {images} images of {taken.width}x{taken.height}, "
             f"and {memory:g} are allowed: use fewer frames, or allow more memory"
         )
-    found: list[Samples] = []
-    of_set = [0] * len(sets)
+    parts: list[Samples] = []
+    counts = [0] * len(sets)
     done = 0
-    for job, part in zip(jobs, _parts(readers, jobs, workers), strict=True):
-        if len(part):
-            found.append(part)
-        of_set[job.reader] += len(part)
+    for job, part in zip(jobs, in_processes(_Readers(readers), jobs, workers), strict=True):
+        parts.append(part)
+        counts[job.data] += len(part)
         done += job.stop - job.start
         progress(done, total)
-    for one, count in zip(sets, of_set, strict=True):
+    for data_set, count in zip(sets, counts, strict=True):
         if not count:
-            raise InputError(nothing_to_use("the network", taken.history, one.name))
-    return Samples.joined(found, name)
+            raise InputError(nothing_to_use("the network", taken.history, data_set.name))
+    return Samples.joined([part for part in parts if len(part)], name)
 
 
-class _Job(NamedTuple):
-    """A stretch of one of the data sets."""
+@dataclass(frozen=True)
+class _Readers:
+    """Reads stretches of several data sets."""
 
-    reader: int
-    start: int
-    stop: int
+    readers: tuple[_Reader, ...]
 
-
-def _parts(readers: Sequence[_Reader], jobs: Sequence[_Job], workers: int) -> Iterator[Samples]:
-    """Yield the samples of each job, in order."""
-    count = min(workers, len(jobs))
-    if count < 2:
-        for job in jobs:
-            yield readers[job.reader].read(job.start, job.stop)
-        return
-    # Fresh processes: a fork of one in which torch runs threads may hang. They stay for all data sets.
-    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (readers,))
-    try:
-        yield from pool.map(_read, jobs)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_of_this_process: list[_Reader] = []
-
-
-def _start(readers: Sequence[_Reader]) -> None:
-    """Keep the readers in a worker, so that they are sent once and not with every job."""
-    import cv2
-
-    cv2.setNumThreads(1)
-    _of_this_process[:] = readers
-
-
-def _read(job: _Job) -> Samples:
-    return _of_this_process[job.reader].read(job.start, job.stop)
+    def __call__(self, job: Stretch) -> Samples:
+        return self.readers[job.data].read(job.start, job.stop)
 
 
 @dataclass(frozen=True)
@@ -289,23 +338,15 @@ class _Reader:
         if not self.taken.history:
             return False
         # The first frames of a drive may have none.
-        last = next(filter(None, map(self._frame, reversed(range(len(self.data))))), None)
+        frames = (readable(self.data, number) for number in reversed(range(len(self.data))))
+        last = next(filter(None, frames), None)
         return last is not None and len(last.previous) >= self.taken.history
 
     def _frames(self, start: int, stop: int) -> Iterator[Frame]:
         if not self._brings_history:
             # What was recorded before the stretch is the history of its first frames.
             start = max(0, start - self.taken.history)
-        yield from filter(None, map(self._frame, range(start, stop)))
-
-    def _frame(self, number: int) -> Frame | None:
-        """Return a frame; None where the data set leaves out what cannot be read."""
-        try:
-            return self.data[number]
-        except InputError:
-            if getattr(self.data, "on_error", "raise") == "raise":
-                raise
-            return None
+        yield from filter(None, (readable(self.data, number) for number in range(start, stop)))
 
 
 def _number(drive: object) -> int:

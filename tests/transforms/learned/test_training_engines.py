@@ -19,9 +19,9 @@ from roadworthy.cli.engines.train import app
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
-from roadworthy.training.engines import loop, make_engines, making
+from roadworthy.training.engines import make_engines, making
 from roadworthy.training.engines.comparing import Comparison, interval
-from roadworthy.training.engines.method import FittedEngine
+from roadworthy.training.engines.method import FittedEngine, fit_engine
 from roadworthy.training.engines.paired import Paired
 from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.training.engines.pictures import Pictures
@@ -196,9 +196,9 @@ def learning(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float, float]]:
         seen.append((way, settings.learning_rate, 60 * settings.minutes))
         if way == "adversarial":
             raise InputError("the training diverged")
-        return loop.fit(method, *feeds, **more)
+        return fit_engine(method, *feeds, **more)
 
-    monkeypatch.setattr(making, "fit", fit)
+    monkeypatch.setattr(making, "fit_engine", fit)
     _let_rain_learn(monkeypatch, _TRUTH, _ADVERSARIAL)
     return seen
 

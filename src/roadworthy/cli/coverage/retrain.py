@@ -131,13 +131,13 @@ def retrain(
     got worse.
     """
     from roadworthy.models.zoo import located_weights, read_variant
-    from roadworthy.training.retraining import Material, Plan
+    from roadworthy.training.retraining import Material, RetrainingPlan
     from roadworthy.training.retraining import retrain as retrained
 
     if prepare is not None and prepared is not None:
         raise InputError("give --prepare or --prepared, not both")
     variant = read_variant(located_weights(model))
-    plan = Plan(
+    plan = RetrainingPlan(
         learn=tuple(learn or (["guided"] if run is not None else [])),
         share=share_of("--share", share),
         split=split,  # type: ignore[arg-type]  # checked by the plan

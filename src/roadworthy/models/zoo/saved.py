@@ -19,7 +19,14 @@ from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network, existing
 from roadworthy.models.onnx import onnx_model
-from roadworthy.models.torch_module import imported_torch, load_weights, torch_model, torchscript_model
+from roadworthy.models.torch_module import (
+    imported_torch,
+    load_weights,
+    misfits,
+    shapes_in,
+    torch_model,
+    torchscript_model,
+)
 from roadworthy.models.zoo.catalogue import Variant, architecture, reason
 from roadworthy.registry import models
 from roadworthy.seeding import rng_for
@@ -29,7 +36,6 @@ if TYPE_CHECKING:
 
 
 _KEY = "roadworthy.zoo"
-_MOST_NAMED = 3
 _INCOMPLETE = "{path} does not say what is needed to build its network: {problem}"
 
 
@@ -121,7 +127,7 @@ def load_module(source: str | Path, *, variant: Variant | None = None) -> torch.
     if variant is not None:
         _check_same(model, variant, path)
     module = (variant or _variant_in(model, path)).build()
-    fill(module, _weights_in(model), path)
+    fill(module, weights_in(model), path)
     return module.eval()
 
 
@@ -169,33 +175,18 @@ def fill(module: torch.nn.Module, weights: Mapping[str, Any], path: Path) -> Non
     torch = imported_torch("load weights")
     # Only training needs the count of batches, so it is in no ONNX file.
     own = {name: one for name, one in module.state_dict().items() if not name.endswith("num_batches_tracked")}
-    problems = {
-        "missing": [name for name in own if name not in weights],
-        "unknown": [name for name in weights if name not in own],
-        "of another shape": [
-            f"{name} with {tuple(weights[name].shape)} instead of {tuple(one.shape)}"
-            for name, one in own.items()
-            if name in weights and weights[name].shape != tuple(one.shape)
-        ],
-    }
-    if any(problems.values()):
-        told = [f"{kind} are {_named(names)}" for kind, names in problems.items() if names]
-        raise InputError(f"the weights {path} are not those of {type(module).__name__}: {'; '.join(told)}")
+    if problems := misfits(shapes_in(own), shapes_in(weights)):
+        raise InputError(f"the weights {path} are not those of {type(module).__name__}: {problems}")
     copies = {name: torch.from_numpy(array.copy()) for name, array in weights.items()}
     module.load_state_dict(copies, strict=False)
 
 
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
-
-
-def _weights_in(model: Any) -> dict[str, Any]:
-    """Return the arrays of an ONNX network that have the names of a module's parameters and buffers."""
+def weights_in(model: Any, ending: str = "") -> dict[str, Any]:
+    """Return the arrays of an ONNX network that have the names of a module's weights, without an ending."""
     from onnx import numpy_helper
 
     graph = model.graph
-    found = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    found = {one.name.removesuffix(ending): numpy_helper.to_array(one) for one in graph.initializer}
     for node in graph.node:
         # The exporter writes equal tensors once, such as those of fresh batch norms, and names the others so.
         if node.op_type == "Identity" and node.input[0] in found:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from roadworthy._files import replacing
 from roadworthy.errors import InputError
 from roadworthy.models.network import existing
-from roadworthy.models.torch_module import imported_torch, read_tensors
+from roadworthy.models.torch_module import imported_torch, misfits, read_tensors, shapes_in
+from roadworthy.models.zoo.saved import weights_in
 from roadworthy.training.engine_networks.export import HALF, NOTE
 from roadworthy.training.engine_networks.settings import (
     MOST_PARAMETERS,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import torch
 
 
-_MOST_PROBLEMS = 4
+_MOST_NAMED = 4
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
@@ -67,7 +67,7 @@ def architecture_of(
         >>> architecture_of(weights)
         UnitSettings(input_dim=3, dim=8, n_downsample=2, n_res=3, activ='relu', pad_type='reflect')
     """
-    shapes = {name: tuple(one.shape) for name, one in without_leftovers(state).items()}
+    shapes = shapes_in(without_leftovers(state))
     chosen = {**_recognised(shapes), **(overrides or {})}
     if chosen.get("light") is False and "img_size" not in chosen:
         raise InputError(
@@ -76,7 +76,7 @@ def architecture_of(
         )
     architecture = str(chosen.pop("architecture"))
     settings = settings_for(architecture, chosen)
-    check_shapes(shapes, settings)
+    _check_shapes(shapes, settings)
     return settings
 
 
@@ -117,37 +117,29 @@ def _recognised(shapes: Shapes) -> dict[str, object]:
             except (KeyError, IndexError, ValueError) as error:
                 told = f"{error.args[0]} is missing" if isinstance(error, KeyError) else "shapes do not fit"
                 raise InputError(f"these weights are not whole: {told}") from error
-    shown = ", ".join(list(shapes)[:_MOST_PROBLEMS]) or "none"
+    shown = ", ".join(list(shapes)[:_MOST_NAMED]) or "none"
     raise InputError(
         "these weights are of no network that is known here; expected those of a generator of Pix2pixHD, "
         f"CycleGAN, UNIT or U-GAT-IT, or of a small network, got {len(shapes)} weights: {shown}, …"
     )
 
 
-def check_shapes(shapes: Shapes, settings: NetworkSettings) -> None:
+def _check_shapes(shapes: Shapes, settings: NetworkSettings) -> None:
     """Make sure that weights have the names and shapes of a network's.
 
     Raises:
         InputError: They have not; says which are missing, unknown or have another shape.
     """
-    expected = shapes_of(settings)
-    problems = [
-        f"{name} is missing"
-        for name in expected
-        # Batch norms of torch before 0.4.1 did not count batches, and what is counted is not used.
-        if name not in shapes and not name.endswith(".num_batches_tracked")
-    ]
-    problems += [f"{name} is unknown" for name in shapes if name not in expected]
-    problems += [
-        f"{name} has shape {shapes[name]}, not {shape}"
-        for name, shape in expected.items()
-        if name in shapes and shapes[name] != shape
-    ]
-    if problems:
-        more = f" and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
+    # Batch norms of torch before 0.4.1 did not count batches, and what is counted is not used.
+    expected = {
+        name: one
+        for name, one in shapes_of(settings).items()
+        if name in shapes or not name.endswith(".num_batches_tracked")
+    }
+    if problems := misfits(expected, shapes):
         raise InputError(
-            f"these weights look like those of {settings.architecture!r}, but "
-            f"{', '.join(problems[:_MOST_PROBLEMS])}{more}; was that network changed?"
+            f"these weights look like those of {settings.architecture!r}, but {problems}; was that network "
+            "changed?"
         )
 
 
@@ -273,7 +265,11 @@ def read_onnx(path: Path) -> dict[str, Any]:
     """
     torch = imported_torch("read weights")
     try:
-        notes, arrays = _contents(path)
+        import onnx
+
+        model = onnx.load(path, load_external_data=False)
+        notes = {one.key: one.value for one in model.metadata_props}
+        arrays = weights_in(model, HALF)
     except Exception as error:
         # protobuf and ONNX raise classes of their own.
         raise InputError(f"cannot read {path}: it is no whole ONNX file") from error
@@ -284,36 +280,14 @@ def read_onnx(path: Path) -> dict[str, Any]:
         architecture, settings = note["architecture"], note["settings"]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"cannot use {path}: what it says of its network is not understood") from error
-    state = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+    state = {name: torch.from_numpy(array.astype(np.float32)) for name, array in arrays.items()}
     return {"architecture": architecture, "settings": settings, "state": state}
-
-
-def _contents(path: Path) -> tuple[dict[str, str], dict[str, NDArray[np.float32]]]:
-    """Return what a file says of itself, and the weights with the names of a module's."""
-    import onnx
-
-    model = onnx.load(path, load_external_data=False)
-    found = {
-        one.name.removesuffix(HALF): onnx.numpy_helper.to_array(one).astype(np.float32)
-        for one in model.graph.initializer
-    }
-    for node in model.graph.node:
-        # The exporter writes equal tensors once, such as those of fresh norms, and names the others so.
-        if node.op_type == "Identity" and node.input[0] in found:
-            found[node.output[0]] = found[node.input[0]]
-    notes = {one.key: one.value for one in model.metadata_props}
-    # Names that the exporter made up have no dot, or start with what no module is called.
-    weights = {
-        name: one for name, one in found.items() if "." in name and not name.startswith(("onnx::", "/"))
-    }
-    return notes, weights
 
 
 Direction = Literal["a2b", "b2a"]
 
 _OWN = {"architecture", "settings", "state"}
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "generator", "netG")
-_MOST_NAMED = 3
 _MOST_WRAPPED = 3
 _INSTEAD = "save the weights alone, with the public code at hand: torch.save(generator.state_dict(), …)"
 _SCRIPT = "give the checkpoint that it was made from"
@@ -407,7 +381,7 @@ def _checkpoint(
         if not isinstance(found["settings"], Mapping):
             raise InputError("its settings must be names with values")
         settings = settings_for(str(found["architecture"]), {**found["settings"], **overrides})
-        check_shapes({name: tuple(one.shape) for name, one in state.items()}, settings)
+        _check_shapes(shapes_in(state), settings)
         return NetworkCheckpoint(path, settings, state)
     state, notes = _one_direction(found, direction)
     settings = architecture_of(state, overrides)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from roadworthy.intervals import Interval, bootstrap_mean
 from roadworthy.seeding import rng_for
 from roadworthy.training.engines.pairs import Change, PairSource, pair_of
 from roadworthy.training.engines.pictures import Arrays, prepared
+from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms.learned.card import APART, Metric
 from roadworthy.transforms.learned.engine import LearnedEngine
 from roadworthy.visual_change.looks import look_distance, ssim
@@ -119,11 +120,7 @@ def compared(
         InputError: The engine cannot be used, or no frame shows anything of the change.
     """
     sets = tuple(data for _, data in source.data(change))
-    jobs = [
-        _Scenes(number, start, min(start + _CHUNK, len(data)))
-        for number, data in enumerate(sets)
-        for start in range(0, len(data), _CHUNK)
-    ]
+    jobs = stretches(sets, _CHUNK)
     found = prepared(
         source.name, jobs, _Comparing(change, folder, sets, source.size), workers=workers, progress=progress
     )
@@ -136,14 +133,6 @@ def compared(
     )
 
 
-class _Scenes(NamedTuple):
-    """Scenes of one of the data sets that follow each other."""
-
-    data: int
-    start: int
-    stop: int
-
-
 @dataclass(frozen=True)
 class _Comparing:
     """Measures distances, in any process."""
@@ -153,7 +142,7 @@ class _Comparing:
     sets: tuple[WorldDataset, ...]
     size: tuple[int, int]
 
-    def __call__(self, job: _Scenes) -> Arrays:
+    def __call__(self, job: Stretch) -> Arrays:
         camera = Camera(self.size[1], self.size[0])
         engine = LearnedEngine.open(self.folder).transform(self.change.operation)
         classical = self.change.transform()

@@ -15,6 +15,7 @@ from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.training.engines.pictures import Arrays, Pictures, channels_of, prepared
+from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms import Transform, make_transform
 from roadworthy.transforms.engines import EngineTransform, UserEngine
 from roadworthy.transforms.engines.backend import Backend, Made, Task
@@ -255,24 +256,12 @@ def pairs(
         True
     """
     sets = [data for _, data in source.data(change)]
-    jobs = [
-        _Scenes(number, start, min(start + _CHUNK, len(data)))
-        for number, data in enumerate(sets)
-        for start in range(0, len(data), _CHUNK)
-    ]
+    jobs = stretches(sets, _CHUNK)
     identity = {"change": change.name, "data": source.name, "jitter": source.jitter, "classes": list(classes)}
     maker = _Maker(change, tuple(sets), source.size, tuple(classes))
     return prepared(
         source.name, jobs, maker, workers=workers, folder=folder, identity=identity, progress=progress
     )
-
-
-class _Scenes(NamedTuple):
-    """Scenes of one of the data sets that follow each other."""
-
-    data: int
-    start: int
-    stop: int
 
 
 @dataclass(frozen=True)
@@ -284,7 +273,7 @@ class _Maker:
     size: tuple[int, int]
     classes: tuple[str, ...]
 
-    def __call__(self, job: _Scenes) -> Arrays:
+    def __call__(self, job: Stretch) -> Arrays:
         camera = Camera(self.size[1], self.size[0])
         lists: dict[str, list[NDArray[Any]]] = {}
         for number in range(job.start, job.stop):

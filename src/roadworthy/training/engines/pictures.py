@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import read_json, replacing, write_text
+from roadworthy._files import make_writable, read_json, replacing, write_text
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.training.samples import Job, Stretch, in_processes, readable, stretches
 from roadworthy.transforms.learned.network import channel_table, edges_of
 
 Arrays = dict[str, NDArray[Any]]
-Job = TypeVar("Job")
 
 _NOTE = "data.json"
 
@@ -117,7 +115,7 @@ def prepared(
     if folder is not None:
         _claim(folder, dict(identity or {}))
     parts: list[Arrays] = []
-    for part in _parts(_Worker(work, folder), list(enumerate(jobs)), workers):
+    for part in in_processes(_Worker(work, folder), list(enumerate(jobs)), workers):
         parts.append(part)
         progress(len(parts), len(jobs))
     parts = [part for part in parts if part and len(part["image"])]
@@ -137,10 +135,7 @@ def _claim(folder: Path, identity: dict[str, object]) -> None:
                 "delete it"
             )
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
+    make_writable(folder)
     write_text(note, json.dumps(identity, indent=1) + "\n")
 
 
@@ -162,35 +157,6 @@ class _Worker(Generic[Job]):
         with replacing(path) as unfinished, unfinished.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
         return arrays
-
-
-def _parts(worker: _Worker[Job], jobs: list[tuple[int, Job]], workers: int) -> Iterator[Arrays]:
-    count = min(workers, len(jobs))
-    if count < 2:
-        yield from map(worker, jobs)
-        return
-    # Fresh processes: a fork of one in which torch runs threads may hang.
-    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (worker,))
-    try:
-        yield from pool.map(_work, jobs)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_of_this_process: list[Any] = []
-
-
-def _start(worker: Any) -> None:
-    """Keep the worker in a process, so that it is sent once and not with every job."""
-    import cv2
-
-    cv2.setNumThreads(1)
-    _of_this_process[:] = [worker]
-
-
-def _work(job: Any) -> Arrays:
-    found: Arrays = _of_this_process[0](job)
-    return found
 
 
 _CHUNK = 32  # frames per job
@@ -230,11 +196,7 @@ def read_pictures(
     """
     sets = (data,) if isinstance(data, Dataset) else tuple(data)
     called = name or " + ".join(one.name for one in sets)
-    jobs = [
-        _Stretch(number, start, min(start + _CHUNK, len(one)))
-        for number, one in enumerate(sets)
-        for start in range(0, len(one), _CHUNK)
-    ]
+    jobs = stretches(sets, _CHUNK)
     identity = {
         "data": called,
         "frames": [len(one) for one in sets],
@@ -248,14 +210,6 @@ def read_pictures(
     )
 
 
-class _Stretch(NamedTuple):
-    """Frames of one of the data sets that follow each other."""
-
-    data: int
-    start: int
-    stop: int
-
-
 @dataclass(frozen=True)
 class _Reader:
     """Turns a stretch of frames into arrays, in any process."""
@@ -265,18 +219,14 @@ class _Reader:
     classes: tuple[str, ...]
     edges: bool
 
-    def __call__(self, job: _Stretch) -> Arrays:
+    def __call__(self, job: Stretch) -> Arrays:
         data = self.sets[job.data]
         lists: dict[str, list[NDArray[np.uint8]]] = {}
         for number in range(job.start, job.stop):
-            try:
-                frame = data[number]
-            except InputError:
-                if getattr(data, "on_error", "raise") == "raise":
-                    raise
-                continue
-            for key, one in self._arrays(frame).items():
-                lists.setdefault(key, []).append(one)
+            frame = readable(data, number)
+            if frame is not None:
+                for key, array in self._arrays(frame).items():
+                    lists.setdefault(key, []).append(array)
         return {key: np.stack(found) for key, found in lists.items()}
 
     def _arrays(self, frame: Frame) -> dict[str, NDArray[np.uint8]]:

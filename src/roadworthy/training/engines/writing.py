@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import replacing, sha256_of
+from roadworthy._files import make_writable, replacing, sha256_of
 from roadworthy.datasets.cityscapes import LABELS as CITYSCAPES
 from roadworthy.errors import InputError
 from roadworthy.ontology import VOID, ontology
@@ -66,8 +66,8 @@ def checked_purpose(purpose: Purpose, network: NetworkSettings, classes: Sequenc
     Raises:
         InputError: It could not.
     """
-    size = network.size or network.least
-    _card(purpose, network, NetworkInputs(labels=len(classes) + 1 if classes else 0), classes, size)
+    inputs = NetworkInputs(labels=len(classes) + 1 if classes else 0)
+    _card(purpose, network, inputs, classes, network.least, network.least)
 
 
 def _card(
@@ -75,7 +75,8 @@ def _card(
     network: NetworkSettings,
     inputs: NetworkInputs,
     classes: Sequence[str],
-    size: tuple[int, int],
+    trained_at: Size | None,
+    most: Size | None,
     **more: Any,
 ) -> EngineCard:
     return EngineCard.of_dict(
@@ -90,10 +91,9 @@ def _card(
             "edges": inputs.edges,
             "noise": inputs.noise,
             "multiple": network.multiple,
-            "trained_at": list(size),
-            "least": list(network.least),
-            # Above it, textures and streaks have the wrong scale: at twice the size it is farther off.
-            "most": list(network.size or (int(_LARGEST * size[0]), int(_LARGEST * size[1]))),
+            "trained_at": trained_at,
+            "least": network.least,
+            "most": network.size or most,
             "domain": purpose.domain,
             "license": purpose.license,
             "source": purpose.source,
@@ -189,6 +189,8 @@ def write_engine(
         inputs,
         classes,
         size,
+        # Above it, textures and streaks have the wrong scale: at twice the size it is farther off.
+        (int(_LARGEST * size[0]), int(_LARGEST * size[1])),
         prefilled=prefilled,
         data=[one.model_dump(mode="json") for one in data],
         training=training.model_dump(mode="json"),
@@ -209,12 +211,10 @@ _OWN_LABELS = "/roadworthy/labels"  # like what exporters make up: it is no weig
 
 
 @dataclass(frozen=True)
-class Import:
-    """What is said about a checkpoint that becomes an engine.
+class Import(Purpose):
+    """What is said about a checkpoint that becomes an engine, besides its purpose.
 
     Attributes:
-        name: What the engine is called.
-        supports: The operations that it does, as a card has them.
         channels: For synthesis: the label channels of the network, in order; see :func:`channels_of`.
         edges: For synthesis: whether the last channel marks the boundaries of things; None finds out.
         direction: For a file with both directions of a translation, which to take.
@@ -222,13 +222,8 @@ class Import:
         trained_at: The size of the images that it was trained with; None if it is not known.
         most: The largest size that it is run at; None for any.
         half: Whether weights are stored with 16 bits.
-        domain: What it was trained for.
-        license: Of the weights.
-        source: Where they come from.
     """
 
-    name: str
-    supports: Sequence[Mapping[str, str]]
     channels: tuple[tuple[str, str], ...] = ()
     edges: bool | None = None
     direction: Direction = "a2b"
@@ -236,9 +231,6 @@ class Import:
     trained_at: Size | None = None
     most: Size | None = None
     half: bool = False
-    domain: str = ""
-    license: str = ""
-    source: str = ""
 
 
 def channels_of(text: str) -> tuple[tuple[str, str], ...]:
@@ -285,11 +277,20 @@ def import_checkpoint(path: Path, folder: Path, said: Import) -> EngineCard:
     inputs = _imported_inputs(found, said)
     classes = tuple(dict.fromkeys(name for _, name in said.channels if name != VOID))
     # What no card could say is refused before the file is written.
-    card = _imported_card(found, inputs, said, classes, path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
+    card = _card(
+        said,
+        found.settings,
+        inputs,
+        classes,
+        said.trained_at,
+        said.most,
+        training=TrainingNote(method="imported", teacher=path.name).model_dump(),
+        notes=[
+            *found.notes,
+            f"Imported from {path.name}, SHA-256 {sha256_of(path)}; nothing is known about its training.",
+        ],
+    )
+    make_writable(folder)
     network = folder / NETWORK
     exported = export_onnx(found.network(), network, inputs=inputs, half=said.half)
     if inputs.labels:
@@ -321,35 +322,6 @@ def _imported_inputs(found: NetworkCheckpoint, said: Import) -> NetworkInputs:
             f"{' and one of edges' if edges else ''} were named: name all, with - for those without a class"
         )
     return NetworkInputs(labels=labels, edges=edges)
-
-
-def _imported_card(
-    found: NetworkCheckpoint, inputs: NetworkInputs, said: Import, classes: tuple[str, ...], path: Path
-) -> EngineCard:
-    settings = found.settings
-    facts: dict[str, Any] = {
-        "name": said.name,
-        "kind": settings.kind,
-        "architecture": settings.architecture,
-        "settings": settings.as_dict(),
-        "supports": [dict(one) for one in said.supports],
-        "classes": list(classes),
-        "edges": inputs.edges,
-        "multiple": settings.multiple,
-        "trained_at": said.trained_at,
-        "least": settings.size or settings.least,
-        "most": settings.size or said.most,
-        "domain": said.domain,
-        "license": said.license,
-        "source": said.source,
-        "data": (),
-        "training": TrainingNote(method="imported", teacher=path.name).model_dump(),
-        "notes": [
-            *found.notes,
-            f"Imported from {path.name}, SHA-256 {sha256_of(path)}; nothing is known about its training.",
-        ],
-    }
-    return EngineCard.of_dict(facts)
 
 
 def _table(channels: Sequence[tuple[str, str]], classes: Sequence[str]) -> NDArray[np.float32]:

@@ -1,4 +1,16 @@
-"""Many mutants at once: trained and driven one after the other, or several at a time in processes."""
+"""Mutants of a training, in three steps that may run on different machines.
+
+::
+
+    python -m roadworthy.training.mutants prepare dave2 --frames 12000 --out dave2.npz
+    python -m roadworthy.training.mutants train dave2.npz --out mutants
+    python -m roadworthy.training.mutants drive mutants --track meadow
+
+``prepare`` renders the data that the network is trained with into one file. ``train`` trains the original and
+all mutants that should be tried next; it needs torch and onnx, and a GPU helps. ``drive`` lets those that
+have no fate yet drive a lap. Repeat the last two until ``train`` finds nothing left to try: the searches of
+the faults with a number go on with what the drives have told.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +19,15 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import make_writable
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models import load_model
 from roadworthy.models.network import Network
@@ -40,12 +52,10 @@ from roadworthy.training.mutants.training import (
     read_training_material,
     train_mutant,
 )
+from roadworthy.training.samples import in_processes
 from roadworthy.training.stored import Encoding
 
 ORIGINAL = "original"
-
-Job = TypeVar("Job")
-Result = TypeVar("Result")
 
 
 def train_batch(
@@ -71,8 +81,7 @@ def train_batch(
     Raises:
         InputError: The material cannot be read, or nothing can be written.
     """
-    jobs = [(one, out) for one in mutations]
-    yield from _each(_train_one, jobs, workers, _load, (material, settings))
+    yield from in_processes(_Trainer(material, settings, out), mutations, workers, ordered=False)
 
 
 def drive_batch(
@@ -87,8 +96,12 @@ def drive_batch(
         minutes: The longest drive, in the world.
         workers: How many drive at a time.
     """
-    jobs = [(one, track, traffic, minutes) for one in folders]
-    yield from _each(_drive_one, jobs, workers, _nothing, ())
+    drive = partial(_driven, track=track, traffic=traffic, minutes=minutes)
+    yield from in_processes(drive, folders, workers, ordered=False)
+
+
+def _driven(folder: Path, track: str, traffic: float, minutes: float) -> tuple[Path, Judged]:
+    return folder, judge_drive(load_model(folder, threads=1), track, traffic=traffic, minutes=minutes)
 
 
 def unchanged(original: Path, folders: Sequence[Path]) -> Iterator[tuple[Path, Judged]]:
@@ -118,70 +131,38 @@ def _answers(folder: Path, images: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.asarray(found, np.float64)
 
 
-def _each(
-    work: Callable[[Job], Result],
-    jobs: Sequence[Job],
-    workers: int,
-    start: Callable[..., None],
-    given: tuple[Any, ...],
-) -> Iterator[Result]:
-    """Yield the results of all jobs, as they come."""
-    if workers < 1:
-        raise InputError(f"workers must be 1 or more, got {workers}")
-    if not jobs:
-        return
-    if workers == 1:
-        start(*given)
-        yield from map(work, jobs)
-        return
-    # Fresh processes: a fork of one in which torch runs threads or a GPU may hang.
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), get_context("spawn"), start, given)
-    try:
-        for done in as_completed([pool.submit(work, job) for job in jobs]):
-            yield done.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+@dataclasses.dataclass(frozen=True)
+class _Trainer:
+    """Trains mutants, in any process; each reads the material once."""
 
+    path: Path
+    settings: Settings
+    out: Path
 
-_of_this_process: list[TrainingMaterial] = []
+    @cached_property
+    def material(self) -> TrainingMaterial:
+        return dataclasses.replace(TrainingMaterial.load(self.path), settings=self.settings)
 
-
-def _load(path: Path, settings: Settings) -> None:
-    """Keep the material in a process, so that it is read once and not for every mutant."""
-    found = TrainingMaterial.load(path)
-    _of_this_process[:] = [TrainingMaterial(found.variant, settings, found.training, found.validation)]
-
-
-def _nothing() -> None:
-    """Drives need nothing beforehand."""
-
-
-def _train_one(job: tuple[TrainingMutation | None, Path]) -> str:
-    mutation, out = job
-    (material,) = _of_this_process
-    name = ORIGINAL if mutation is None else mutation.name
-    folder = out / name
-    try:
-        made = train_mutant(material, mutation)
-        described = made.described(material)
-        save_module(made.module, material.variant, folder, described, rebuildable=made.rebuildable)
-    except InputError as error:
-        known = {
-            "name": name,
-            "kind": "training-time",
-            "network": material.variant.name,
-            "mutation": {"operator": "none"} if mutation is None else mutation.to_dict(),
-        }
-        save_failure(folder, known, str(error))
-        return f"{name}: failed: {error}"
-    wanted = {f"{signal} RMSE" for signal in material.variant.outputs}
-    told = ", ".join(f"{key} {value:.3g}" for key, value in described["measures"].items() if key in wanted)
-    return f"{name}: {described['epochs']} epochs in {described['seconds']:.0f} s, {told}"
-
-
-def _drive_one(job: tuple[Path, str, float, float]) -> tuple[Path, Judged]:
-    folder, track, traffic, minutes = job
-    return folder, judge_drive(load_model(folder, threads=1), track, traffic=traffic, minutes=minutes)
+    def __call__(self, mutation: TrainingMutation | None) -> str:
+        material = self.material
+        name = ORIGINAL if mutation is None else mutation.name
+        folder = self.out / name
+        try:
+            made = train_mutant(material, mutation)
+            described = made.described(material)
+            save_module(made.module, material.variant, folder, described, rebuildable=made.rebuildable)
+        except InputError as error:
+            known = {
+                "name": name,
+                "kind": "training-time",
+                "network": material.variant.name,
+                "mutation": {"operator": "none"} if mutation is None else mutation.to_dict(),
+            }
+            save_failure(folder, known, str(error))
+            return f"{name}: failed: {error}"
+        measures, wanted = described["measures"], [f"{signal} RMSE" for signal in material.variant.outputs]
+        errors = ", ".join(f"{key} {measures[key]:.3g}" for key in wanted if key in measures)
+        return f"{name}: {described['epochs']} epochs in {described['seconds']:.0f} s, {errors}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -220,7 +201,7 @@ def _train(given: argparse.Namespace) -> None:
         settings = dataclasses.replace(settings, batch=given.batch)
     # The range of a search depends on the settings.
     material = dataclasses.replace(material, settings=settings)
-    _make_folder(given.out)
+    make_writable(given.out)
     known = read_mutants(given.out)
     operators = given.operators.split(",") if given.operators else PAPER
     wanted: list[TrainingMutation | None] = []
@@ -274,13 +255,6 @@ def _unchanged(folder: Path, waiting: Sequence[Path]) -> list[tuple[Path, Judged
     if not original.is_dir():
         return []
     return list(unchanged(original, [one for one in waiting if one != original]))
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {path}: {error.strerror}; choose another") from error
 
 
 def _parser() -> argparse.ArgumentParser:

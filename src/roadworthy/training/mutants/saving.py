@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from roadworthy._files import read_json, sha256_of, write_json, write_text
+from roadworthy._files import make_writable, read_json, sha256_of, write_json, write_text
 from roadworthy._tables import csv_text
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
 from roadworthy.driving.drives.readers import write_drive
@@ -249,10 +249,7 @@ def save_failure(folder: Path, described: Mapping[str, Any], reason: str) -> dic
         "difference": None,
         "lap": None,
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
+    make_writable(folder)
     write_json(folder / DESCRIPTION, document)
     return document
 

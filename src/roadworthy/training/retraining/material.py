@@ -6,7 +6,7 @@ All is made once and can be stored, so that the training itself may run on anoth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.cases import Dataset
+from roadworthy.cases import Dataset, Original
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.zoo import Variant
+from roadworthy.reliability.sampling import Changed, shares
+from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
 from roadworthy.training import Samples, TrainingTask, read_samples, task_for, with_history
 from roadworthy.training.stored import Encoding, reading_material, write_material
 
 if TYPE_CHECKING:
     from roadworthy.transforms import Transform
-
-__all__ = ["Changed", "Encoding", "GuidedImage", "Material", "Unit", "read_material"]
 
 STEERING = "steering"
 GUIDED = "guided"
@@ -67,7 +67,7 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False)
-class Changed:
+class ChangedImages:
     """Changed images of one kind, such as rain.
 
     Attributes:
@@ -112,7 +112,7 @@ class Material:
     training: Samples
     clean: Samples
     moments: NDArray[np.int64]
-    changed: Mapping[str, Changed]
+    changed: Mapping[str, ChangedImages]
     unit: Unit
     left_out: Mapping[str, int]
 
@@ -162,7 +162,7 @@ class Material:
                 found.samples(CLEAN),
                 arrays["moments"],
                 {
-                    kind: Changed(found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"])
+                    kind: ChangedImages(found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"])
                     for kind in header["kinds"]
                 },
                 Unit(str(header["unit"][0]), float(header["unit"][1])),
@@ -226,7 +226,7 @@ def read_material(
             f"that was searched; the first is of frame {guided[0].original!r}"
         )
     changed = {
-        kind: Changed(
+        kind: ChangedImages(
             Samples.joined(parts, f"{data.name}, {kind}"), np.array(reader.originals[kind], np.int64)
         )
         for kind, parts in reader.parts.items()
@@ -310,3 +310,84 @@ class _Listed:
 
     def __iter__(self) -> Iterator[Frame]:
         return iter(self._frames)
+
+
+@dataclass(eq=False)
+class WithChanges:
+    """The frames of a data set, each followed by changed versions of it; what is true of it stays true.
+
+    With changes inside the tolerated range a model learns what a human still sees. The paper leaves open
+    whether training with such data meets its requirements (section 7).
+
+    Attributes:
+        data: The frames.
+        transformations: What changes them; versions take turns.
+        limits: The largest Δv under each.
+        versions: How many changed versions follow each frame; one for each transformation when left out.
+        seed: The same seed gives the same bytes. One that is used for training must not be used for checking.
+
+    Raises:
+        InputError: There are no transformations, not as many limits, or no versions.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.reliability import transformation_named
+        >>> data = WithChanges(load("world-crops", count=2), [transformation_named("jpeg")], [0.94])
+        >>> [frame.metadata["class"] for frame in data]
+        ['pedestrian', 'pedestrian', 'bicyclist', 'bicyclist']
+        >>> data[1].visual_change <= 0.94
+        True
+    """
+
+    data: Dataset
+    transformations: Sequence[Transformation]
+    limits: Sequence[float]
+    versions: int | None = None
+    seed: int = 0
+    _places: list[list[float]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.transformations or len(self.transformations) != len(self.limits):
+            raise InputError(
+                "expected at least one transformation and a limit for each, got "
+                f"{len(self.transformations)} and {len(self.limits)} limits"
+            )
+        if self.versions is None:
+            self.versions = len(self.transformations)
+        if self.versions < 1:
+            raise InputError(f"versions must be 1 or more, got {self.versions}")
+        self._places = shares(len(self.data), self.versions, rng_for(self.seed, "places"))
+
+    @property
+    def name(self) -> str:
+        """What it is called in cards."""
+        changes = ", ".join(
+            f"{one.name} up to {limit:g}"
+            for one, limit in zip(self.transformations, self.limits, strict=True)
+        )
+        return f"{self.data.name} with {changes}"
+
+    def __len__(self) -> int:
+        assert self.versions is not None
+        return len(self.data) * (1 + self.versions)
+
+    def __getitem__(self, index: int, /) -> Frame:
+        """Return a frame, or a changed version; the frame itself where it cannot be changed so."""
+        assert self.versions is not None
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"{self.name} has {len(self)} frames, got index {index}")
+        number, version = divmod(index % len(self), 1 + self.versions)
+        original = Original(self.data, number)
+        if not version:
+            return original()
+        turn = (number + version) % len(self.transformations)
+        seed = int(rng_for(self.seed, "change", number, version).integers(2**63))
+        # Places are even over all frames, whichever transformation has its turn.
+        place = self._places[number][version - 1]
+        try:
+            return Changed(original, self.transformations[turn], self.limits[turn], place, seed)()
+        except NotApplicable:
+            return original()
+
+    def __iter__(self) -> Iterator[Frame]:
+        return map(self.__getitem__, range(len(self)))
