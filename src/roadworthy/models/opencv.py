@@ -1,6 +1,6 @@
 """Networks that OpenCV runs, darknet files among them.
 
-OpenCV takes darknet weights that do not fit, and leaves out low scores, without a word: both are seen to here.
+OpenCV takes darknet weights that do not fit, and leaves out low scores, without a word; neither happens here.
 """
 
 from __future__ import annotations
