@@ -267,7 +267,7 @@ def _on_gpu(engine: LearnedEngine, height: int, width: int, batch: int) -> str:
         return "no torch"
     if not torch.cuda.is_available():
         return "no GPU"
-    from roadworthy.training.engine_networks import read_checkpoint
+    from roadworthy.training.engine_networks.checkpoint import read_checkpoint
 
     assert isinstance(engine.backend, Network)
     try:

@@ -322,12 +322,12 @@ def _engine_card() -> Seeds:
 def _engine_checkpoint() -> Seeds:
     import torch
 
-    from roadworthy.training.engine_networks import network_for
+    from roadworthy.training.engine_networks.settings import network_for
 
     torch.manual_seed(0)
     module = network_for("cyclegan", {"ngf": 2, "n_blocks": 1})
     with TemporaryDirectory() as name:
-        from roadworthy.training.engine_networks import write_checkpoint
+        from roadworthy.training.engine_networks.checkpoint import write_checkpoint
 
         write_checkpoint(Path(name, "gen.pt"), module)
         yield "small.pt", Path(name, "gen.pt").read_bytes()
@@ -337,7 +337,8 @@ def _engine_checkpoint() -> Seeds:
 
 
 def _engine_weights() -> Seeds:
-    from roadworthy.training.engine_networks import export_onnx, network_for
+    from roadworthy.training.engine_networks.export import export_onnx
+    from roadworthy.training.engine_networks.settings import network_for
 
     with TemporaryDirectory() as name:
         module = network_for("cyclegan", {"ngf": 2, "n_blocks": 1})

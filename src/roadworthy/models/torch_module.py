@@ -241,6 +241,13 @@ def _read_pickle(path: Path, instead: str, script: str) -> Any:
         raise InputError(f"cannot read the weights {path}: is the file whole? torch says {told}") from error
 
 
+def _answers(module: Any, images: NDArray[Any], device: str) -> dict[str, Any]:
+    import torch
+
+    with torch.inference_mode():
+        return named_tensors(module(torch.from_numpy(images).to(device)))
+
+
 @dataclass(frozen=True, eq=False)
 class TorchRuntime:
     """Runs a torch module, in evaluation mode and without gradients."""
@@ -254,11 +261,7 @@ class TorchRuntime:
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
-        import torch
-
-        with torch.inference_mode():
-            found = self.module(torch.from_numpy(images).to(self.device))
-        return named_tensors(found)
+        return _answers(self.module, images, self.device)
 
 
 @models.register("torchscript", summary="a TorchScript archive, run by torch: torchscript:net.pt")
@@ -328,8 +331,4 @@ class TorchScriptRuntime(OpensLater):
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
-        import torch
-
-        with torch.inference_mode():
-            found = self.module(torch.from_numpy(images).to(self.device))
-        return named_tensors(found)
+        return _answers(self.module, images, self.device)

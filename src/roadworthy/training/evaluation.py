@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals, SignalUnits
-from roadworthy.models.network import Network
+from roadworthy.models.network import history_of
 from roadworthy.models.protocols import Driver, SystemUnderTest, Task, task_of
 from roadworthy.models.scorers import BoxScorer, ClassScorer, Measure, answered_classes, with_all_boxes
 from roadworthy.world import Conditions, Observation, Simulation
@@ -203,7 +203,7 @@ def evaluate(
     if batch < 1:
         raise InputError(f"batch must be 1 or more, got {batch}")
     system = with_all_boxes(system)
-    history = system.input.history if isinstance(system, Network) else 0
+    history = history_of(system)
     native = getattr(data[0], "units", None) if len(data) == 1 else None
     total, name = sum(map(len, data)), " and ".join(one.name for one in data)
     scorer: Scorer | None = None

@@ -44,7 +44,7 @@ def _engine_network(folder: Path) -> None:
 
 def _checkpoint(name: str) -> Any:
     def read(folder: Path) -> None:
-        from roadworthy.training.engine_networks import read_checkpoint
+        from roadworthy.training.engine_networks.checkpoint import read_checkpoint
 
         read_checkpoint(folder / name).network()
 

@@ -12,7 +12,7 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
-from roadworthy.training.engine_networks import NetworkInputs, network_for, seeded
+from roadworthy.training.engine_networks.settings import NetworkInputs, network_for, seeded
 from roadworthy.training.engines.feed import Batch, PictureFeed
 from roadworthy.training.engines.method import HISTORY, SHEETS, FittedEngine, fit_engine
 from roadworthy.training.engines.paired import Paired

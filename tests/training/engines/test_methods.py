@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from roadworthy.errors import InputError
-from roadworthy.training.engine_networks import (
+from roadworthy.training.engine_networks.settings import (
     NetworkInputs,
     UgatitSettings,
     UnitSettings,

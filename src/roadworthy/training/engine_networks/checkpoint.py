@@ -338,7 +338,7 @@ def read_checkpoint(
 
     Example:
         >>> import tempfile
-        >>> from roadworthy.training.engine_networks import network_for
+        >>> from roadworthy.training.engine_networks.settings import network_for
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_checkpoint(Path(folder, "day.pt"), network_for("unit", {"dim": 8}))
         ...     read_checkpoint(Path(folder, "day.pt")).settings.dim

@@ -108,7 +108,7 @@ def export_onnx(
 
     Example:
         >>> import tempfile
-        >>> from roadworthy.training.engine_networks import network_for
+        >>> from roadworthy.training.engine_networks.settings import network_for
         >>> network = network_for("small-translation", {"width": 8})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     export_onnx(network, Path(folder, "engine.onnx"), half=True).difference < 1e-3

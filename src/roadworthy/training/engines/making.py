@@ -18,7 +18,7 @@ from torch import nn
 
 from roadworthy.errors import InputError, suggest
 from roadworthy.training import chosen_device
-from roadworthy.training.engine_networks import NetworkInputs, network_for, seeded
+from roadworthy.training.engine_networks.settings import NetworkInputs, network_for, seeded
 from roadworthy.training.engines.comparing import compared
 from roadworthy.training.engines.feed import PictureFeed
 from roadworthy.training.engines.method import FittedEngine, fast_convolutions, fit_engine

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from roadworthy.errors import InputError
-from roadworthy.training.engine_networks import NetworkInputs
 from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.training.engine_networks.settings import NetworkInputs
 from roadworthy.training.engines.feed import Batch, holes, one_hot, with_hole
 from roadworthy.training.engines.losses import (
     FeatureNetwork,

@@ -13,7 +13,7 @@ import torch
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import VOID, ontology
-from roadworthy.training.engine_networks import (
+from roadworthy.training.engine_networks.settings import (
     NetworkInputs,
     NetworkSettings,
     UgatitSettings,

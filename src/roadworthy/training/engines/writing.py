@@ -17,14 +17,9 @@ from roadworthy.datasets.cityscapes import LABELS as CITYSCAPES
 from roadworthy.errors import InputError
 from roadworthy.ontology import VOID, ontology
 from roadworthy.training.card import versions_in_use
-from roadworthy.training.engine_networks import (
-    Direction,
-    NetworkCheckpoint,
-    NetworkInputs,
-    NetworkSettings,
-    export_onnx,
-    read_checkpoint,
-)
+from roadworthy.training.engine_networks.checkpoint import Direction, NetworkCheckpoint, read_checkpoint
+from roadworthy.training.engine_networks.export import export_onnx
+from roadworthy.training.engine_networks.settings import NetworkInputs, NetworkSettings
 from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.transforms.learned.card import NETWORK, DataNote, EngineCard, Metric, Size, TrainingNote
 

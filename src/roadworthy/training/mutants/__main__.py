@@ -46,16 +46,16 @@ from roadworthy.training.mutants.saving import (
     write_table,
 )
 from roadworthy.training.mutants.training import (
+    ORIGINAL,
     TrainingMaterial,
     chosen_mutants,
+    known_of,
     next_mutations,
     read_training_material,
     train_mutant,
 )
 from roadworthy.training.samples import in_processes
 from roadworthy.training.stored import Encoding
-
-ORIGINAL = "original"
 
 
 def train_batch(
@@ -152,13 +152,7 @@ class _Trainer:
             described = made.described(material)
             save_module(made.module, material.variant, folder, described, rebuildable=made.rebuildable)
         except InputError as error:
-            known = {
-                "name": name,
-                "kind": "training-time",
-                "network": material.variant.name,
-                "mutation": {"operator": "none"} if mutation is None else mutation.to_dict(),
-            }
-            save_failure(folder, known, str(error))
+            save_failure(folder, known_of(mutation, material), str(error))
             return f"{name}: failed: {error}"
         measures, wanted = described["measures"], [f"{signal} RMSE" for signal in material.variant.outputs]
         errors = ", ".join(f"{key} {measures[key]:.3g}" for key in wanted if key in measures)

@@ -16,15 +16,15 @@ RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
 WEIGHTED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, *RECURRENT)
 """Layers with neurons: dense ones, convolutions, whose channels count as neurons, and recurrent ones."""
 
-_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _ACTIVATIONS = (
     nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.PReLU, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Tanh,
     nn.Sigmoid, nn.Softplus, nn.Softsign, nn.Hardtanh, nn.Hardsigmoid, nn.Hardswish, nn.Tanhshrink,
     nn.Softshrink, nn.Hardshrink, nn.LogSigmoid, nn.Threshold,
 )  # fmt: skip
-_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-_ELEMENTWISE = (*_ACTIVATIONS, *_DROPOUTS, *_NORMS, nn.Identity)
+_ELEMENTWISE = (*_ACTIVATIONS, *DROPOUTS, *_NORMS, nn.Identity)
 _POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)
 _SPATIAL = (
     *_POOLS,
@@ -236,7 +236,7 @@ def _columns(labels: torch.Tensor, layer: Layer) -> torch.Tensor:
     Raises:
         RefusedError: An input comes from several neurons, at different places.
     """
-    axis = 1 if isinstance(layer.module, _CONVOLUTIONS) else labels.ndim - 1
+    axis = 1 if isinstance(layer.module, CONVOLUTIONS) else labels.ndim - 1
     inputs = labels.movedim(axis, 0).flatten(1)
     if not bool((inputs == inputs[:, :1]).all()):
         raise RefusedError(f"inputs of {layer.name}, which comes after it, come from several of its neurons")

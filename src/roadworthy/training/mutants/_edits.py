@@ -11,12 +11,18 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from roadworthy.training.mutants._chain import RECURRENT, WEIGHTED, Chain, Layer, RefusedError
+from roadworthy.training.mutants._chain import (
+    CONVOLUTIONS,
+    DROPOUTS,
+    RECURRENT,
+    WEIGHTED,
+    Chain,
+    Layer,
+    RefusedError,
+)
 from roadworthy.training.mutants.mutating import Mutation
 
-_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
-_TWICE_IS_ONCE = (nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.Identity, nn.Flatten, *_DROPOUTS)
-_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_TWICE_IS_ONCE = (nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.Identity, nn.Flatten, *DROPOUTS)
 _POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
 _ADDED: dict[str, type[nn.Module]] = {
     "tanh": nn.Tanh,
@@ -45,7 +51,7 @@ def check_layer(operator: str, layer: Layer, chain: Chain) -> None:
         )
     if operator == "LD":
         _check_duplicate(layer)
-    if operator == "LA" and isinstance(layer.module, _DROPOUTS):
+    if operator == "LA" and isinstance(layer.module, DROPOUTS):
         raise RefusedError("after it is the same as before it: name the layer before it")
 
 
@@ -53,7 +59,7 @@ def _check_duplicate(layer: Layer) -> None:
     module = layer.module
     if layer.before == layer.after or isinstance(module, nn.Flatten):
         return
-    if isinstance(module, _CONVOLUTIONS):
+    if isinstance(module, CONVOLUTIONS):
         if module.in_channels != module.out_channels:
             raise RefusedError(f"it turns {module.in_channels} channels into {module.out_channels}")
         if set(module.stride) != {1}:
@@ -66,7 +72,7 @@ def _check_duplicate(layer: Layer) -> None:
 
 def same_by_proof(operator: str, layer: Layer) -> str:
     """Return why a mutant answers exactly as the original does; nothing where that is not known."""
-    if operator == "LR" and isinstance(layer.module, (*_DROPOUTS, nn.Identity)):
+    if operator == "LR" and isinstance(layer.module, (*DROPOUTS, nn.Identity)):
         return f"{layer.kind} does nothing in evaluation mode"
     if operator == "LD" and isinstance(layer.module, _TWICE_IS_ONCE):
         return f"{layer.kind} twice is {layer.kind} once"
@@ -77,7 +83,7 @@ def shape_note(operator: str, layer: Layer) -> str:
     """Return how the copy of a duplicated layer keeps the shape, where the layer itself does not."""
     if operator != "LD" or layer.before == layer.after:
         return ""
-    if isinstance(layer.module, _CONVOLUTIONS):
+    if isinstance(layer.module, CONVOLUTIONS):
         return "the copy is padded, so that the shape is kept"
     return "the copy moves by one and is padded, so that the shape is kept" if _pooling(layer) else ""
 
@@ -113,7 +119,7 @@ def _duplicate(layer: Layer) -> nn.Module:
     own = copy.deepcopy(layer.module)
     if layer.before == layer.after:
         return own
-    if isinstance(own, _CONVOLUTIONS):
+    if isinstance(own, CONVOLUTIONS):
         own.padding = "same"
         # torch pads as it was told when the layer was made, where the mode is not zeros.
         total = [step * (size - 1) for step, size in zip(own.dilation, own.kernel_size, strict=True)]

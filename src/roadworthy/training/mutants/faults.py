@@ -354,15 +354,10 @@ def optimizer_named(
     name: str,
 ) -> Callable[[Iterable[nn.Parameter], Settings], torch.optim.Optimizer]:
     """Return what makes an optimiser, for `roadworthy.training.fit`; the learning rate is kept."""
-
-    def made(parameters: Iterable[nn.Parameter], settings: Settings) -> torch.optim.Optimizer:
-        kind: Any = _OPTIMISERS[name]
-        found: torch.optim.Optimizer = kind(
-            parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
-        return found
-
-    return made
+    kind: Any = _OPTIMISERS[name]
+    return lambda parameters, settings: kind(
+        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
 
 
 def clipped(how: str) -> Callable[[Iterable[nn.Parameter], Settings], torch.optim.Optimizer]:

@@ -211,10 +211,19 @@ class TrainingMutation:
         Raises:
             InputError: It is something else.
         """
-        known = {one.name for one in dataclasses.fields(cls)}
-        if "operator" not in document or not known >= set(document):
-            raise InputError(
-                f"a mutation of a training has an operator and may have "
-                f"{', '.join(sorted(known - {'operator'}))}, got {', '.join(map(str, document)) or 'nothing'}"
-            )
+        check_mutation(document, cls)
         return cls(**document)
+
+
+def check_mutation(document: Mapping[str, Any], kind: type[Any]) -> None:
+    """Make sure that plain data describes a mutation.
+
+    Raises:
+        InputError: It does not.
+    """
+    known = {one.name for one in dataclasses.fields(kind)}
+    if "operator" not in document or not known >= set(document):
+        raise InputError(
+            f"a mutation has an operator and may have {', '.join(sorted(known - {'operator'}))}, got "
+            f"{', '.join(map(str, document)) or 'nothing'}"
+        )

@@ -109,6 +109,19 @@ _NETWORK = ("ACH", "ARM", "AAL", "RCD", "WCI", "WAB", "WRB")
 _DATA = ("TCL", "TRD", "TUD", "TAN", "TCO")
 
 
+ORIGINAL = "original"
+
+
+def known_of(mutation: TrainingMutation | None, material: TrainingMaterial) -> dict[str, Any]:
+    """Return what is known of a mutant before it is trained, as plain data."""
+    return {
+        "name": ORIGINAL if mutation is None else mutation.name,
+        "kind": "training-time",
+        "network": material.variant.name,
+        "mutation": {"operator": "none"} if mutation is None else mutation.to_dict(),
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class TrainedMutant:
     """A network that was trained with a fault in the training, or without one.
@@ -128,16 +141,13 @@ class TrainedMutant:
     @property
     def name(self) -> str:
         """What it is called."""
-        return "original" if self.mutation is None else self.mutation.name
+        return ORIGINAL if self.mutation is None else self.mutation.name
 
     def described(self, material: TrainingMaterial) -> dict[str, Any]:
         """Return what is known about it, as plain data."""
         best = self.fitted.curve[self.fitted.best_epoch - 1]
         return {
-            "name": self.name,
-            "kind": "training-time",
-            "network": material.variant.name,
-            "mutation": {"operator": "none"} if self.mutation is None else self.mutation.to_dict(),
+            **known_of(self.mutation, material),
             "training_data": material.training.sha256,
             "settings": dataclasses.asdict(material.settings),
             "epochs": len(self.fitted.curve),
@@ -230,22 +240,18 @@ def _changed_data(
 def _changed_settings(mutation: TrainingMutation, settings: Settings, samples: int) -> Settings:
     if mutation.operator == "HBS":
         return dataclasses.replace(settings, batch=int(mutation.choice or 0))
-    if mutation.operator == "HDB":
-        return dataclasses.replace(settings, batch=samples)
-    if mutation.operator == "HLR":
-        assert mutation.value is not None
-        return dataclasses.replace(settings, learning_rate=mutation.value)
-    if mutation.operator in ("HNE", "RCP"):
-        assert mutation.value is not None
-        if mutation.value != int(mutation.value):
-            raise InputError(f"{mutation.operator} takes a whole number of epochs, got {mutation.value}")
-        epochs = int(mutation.value)
-        if mutation.operator == "HNE":
-            return dataclasses.replace(settings, epochs=epochs)
-        return dataclasses.replace(settings, patience=epochs)
-    if mutation.operator in ("RCW", "RRW"):
-        return dataclasses.replace(settings, weight_decay=0.0)
-    return settings
+    value = mutation.value or 0
+    if mutation.operator in ("HNE", "RCP") and value != int(value):
+        raise InputError(f"{mutation.operator} takes a whole number of epochs, got {mutation.value}")
+    changes: dict[str, dict[str, Any]] = {
+        "HDB": {"batch": samples},
+        "HLR": {"learning_rate": value},
+        "HNE": {"epochs": int(value)},
+        "RCP": {"patience": int(value)},
+        "RCW": {"weight_decay": 0.0},
+        "RRW": {"weight_decay": 0.0},
+    }
+    return dataclasses.replace(settings, **changes.get(mutation.operator, {}))
 
 
 def _changed_process(
