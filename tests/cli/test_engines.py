@@ -275,7 +275,7 @@ def test_what_our_channels_become(tmp_path: Path) -> None:
     settings = {"input_nc": 35, "ngf": 4, "n_downsampling": 2, "n_blocks": 1}
     module = network_for("pix2pixhd-global", settings, seed=5).eval()
     torch.save(module.state_dict(), tmp_path / "g.pth")
-    said = Import("city", [{"operation": "remove", "element": "car"}], channels_of("cityscapes"))
+    said = Import("city", [{"operation": "remove", "element": "car"}], channels=channels_of("cityscapes"))
     card = import_checkpoint(tmp_path / "g.pth", tmp_path / "city", said)
     rng = np.random.default_rng(0)
     ours = ("void", "road", "vehicle", "tree", "sky", "crosswalk")

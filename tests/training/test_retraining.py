@@ -20,10 +20,10 @@ from roadworthy.models.zoo import Variant, architecture
 from roadworthy.training import Samples, Settings, train
 from roadworthy.training.retraining import (
     Comparison,
+    ErrorUnit,
     GuidedImage,
     Material,
     RetrainingPlan,
-    Unit,
     compared,
     divide,
     judged,
@@ -303,7 +303,7 @@ def test_units_are_those_of_the_recording() -> None:
 
         units = SignalUnits(steering="rad", steering_positive="left", steering_ratio=14.4)
 
-    unit = Unit.of(Recorded([]))
+    unit = ErrorUnit.of(Recorded([]))
     assert unit.name == "rad at the steering wheel"
     assert unit.per_degree == pytest.approx(np.pi / 180 * 14.4)
 

@@ -31,7 +31,7 @@ _FIELDS = ("identity", "epoch", "module", "best", "best_epoch", "optimizer", "sc
 
 
 @dataclass
-class Checkpoint:
+class TrainingCheckpoint:
     """The state at the end of a round. Randomness needs no place in it: it follows from seed and step.
 
     The names are those of the file. Where networks of an engine learn, states are by name of the network.
@@ -57,7 +57,7 @@ class Checkpoint:
     curve: list[dict[str, Any]] = field(default_factory=list)
 
 
-def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+def write_checkpoint(path: Path, checkpoint: TrainingCheckpoint) -> None:
     """Write a checkpoint whole or not at all: one that is interrupted leaves the one before it.
 
     Raises:
@@ -81,7 +81,7 @@ def existing_checkpoint(path: Path) -> None:
         raise InputError(f"there is no training to go on with: {path} does not exist; leave out resume")
 
 
-def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
+def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> TrainingCheckpoint:
     """Read a checkpoint; nothing in it can run code.
 
     Args:
@@ -95,7 +95,7 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
     existing_checkpoint(path)
     try:
         document = torch.load(path, map_location="cpu", weights_only=True)
-        checkpoint = as_record(Checkpoint, {name: document[name] for name in _FIELDS})
+        checkpoint = as_record(TrainingCheckpoint, {name: document[name] for name in _FIELDS})
     except Exception as error:
         # torch raises a different class for each way in which a file can be broken.
         why = reason(error).partition(". ")[0]
@@ -146,11 +146,11 @@ class Learner(ABC):
         """Note how it does after so many steps and seconds; return whether there is anything to save."""
 
     @abstractmethod
-    def state(self, step: int, seconds: float, identity: dict[str, Any]) -> Checkpoint:
+    def state(self, step: int, seconds: float, identity: dict[str, Any]) -> TrainingCheckpoint:
         """Return all that is needed to go on from here."""
 
     @abstractmethod
-    def restore(self, checkpoint: Checkpoint) -> int:
+    def restore(self, checkpoint: TrainingCheckpoint) -> int:
         """Go back to a state, and return how many steps were over."""
 
     def stopped(self) -> str:

@@ -161,7 +161,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Measured:
+class StepResult:
     """How an engine does at some step.
 
     Attributes:
@@ -189,7 +189,7 @@ class Watcher:
     def epoch(self, result: EpochResult) -> None:
         """A network has seen all its data once more."""
 
-    def measured(self, result: Measured) -> None:
+    def measured(self, result: StepResult) -> None:
         """The losses of an engine are known again, and its state is saved."""
 
 
@@ -228,7 +228,7 @@ class TrainingLog(Watcher):
             f"{' (best)' if result.best else ''}, {errors}, {result.seconds:.1f} s"
         )
 
-    def measured(self, result: Measured) -> None:
+    def measured(self, result: StepResult) -> None:
         """Write losses and measures of an engine."""
         losses = ", ".join(f"{name} {value:.4f}" for name, value in result.losses.items())
         measures = "; ".join(f"{name} {value:.4f}" for name, value in result.measures.items())

@@ -31,8 +31,8 @@ from roadworthy.training.card import Card, card_of, write_description
 from roadworthy.training.evaluation import with_history
 from roadworthy.training.loop import (
     CHECKPOINT,
-    Checkpoint,
     Learner,
+    TrainingCheckpoint,
     check_losses,
     chosen_device,
     device_name,
@@ -430,9 +430,9 @@ class _NetworkLearner(Learner):
     def _autocast(self) -> Any:
         return self.torch.autocast(self.device.type, self.half, enabled=self.half is not None)
 
-    def state(self, step: int, seconds: float, identity: dict[str, Any]) -> Checkpoint:
+    def state(self, step: int, seconds: float, identity: dict[str, Any]) -> TrainingCheckpoint:
         del seconds
-        return Checkpoint(
+        return TrainingCheckpoint(
             identity,
             step // self.every,
             self.module.state_dict(),
@@ -443,7 +443,7 @@ class _NetworkLearner(Learner):
             [dataclasses.asdict(result) for result in self.curve],
         )
 
-    def restore(self, checkpoint: Checkpoint) -> int:
+    def restore(self, checkpoint: TrainingCheckpoint) -> int:
         self.module.load_state_dict(checkpoint.module)
         self.optimizer.load_state_dict(checkpoint.optimizer)
         self.scaler.load_state_dict(checkpoint.scaler)

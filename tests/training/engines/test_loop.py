@@ -19,7 +19,7 @@ from roadworthy.training.engines.paired import Paired
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings, PairedWeights
 from roadworthy.training.loop import CHECKPOINT
-from roadworthy.training.settings import Measured, Watcher
+from roadworthy.training.settings import StepResult, Watcher
 
 SETTINGS: dict[str, Any] = {
     "steps": 8,
@@ -203,12 +203,12 @@ def test_the_rate_falls_as_well_when_the_time_runs_out_first(monkeypatch: pytest
 def test_watchers_are_told() -> None:
     class Told(Watcher):
         steps: list[int] = []  # noqa: RUF012
-        rows: list[Measured] = []  # noqa: RUF012
+        rows: list[StepResult] = []  # noqa: RUF012
 
         def step(self, step: int, progress: float) -> None:
             self.steps.append(step)
 
-        def measured(self, result: Measured) -> None:
+        def measured(self, result: StepResult) -> None:
             self.rows.append(result)
 
     watcher = Told()

@@ -21,7 +21,7 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from roadworthy.training import Watcher
     from roadworthy.training.engines.settings import EngineSettings
-    from roadworthy.training.settings import Measured
+    from roadworthy.training.settings import StepResult
     from roadworthy.transforms.learned.card import EngineCard
 
 
@@ -281,7 +281,7 @@ def _watching() -> Iterator[Watcher]:
             def step(self, step: int, progress: float) -> None:  # noqa: ARG002
                 shown.show("Training", progress, 1.0)
 
-            def measured(self, result: Measured) -> None:
+            def measured(self, result: StepResult) -> None:
                 told = {**{f"loss {key}": one for key, one in result.losses.items()}, **result.measures}
                 numbers = ", ".join(f"{key} {value:.4g}" for key, value in told.items())
                 # In a pipe too: it goes on for hours, and whoever reads a log wants to know how.

@@ -14,7 +14,7 @@ from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.intervals import Interval, bootstrap_mean
 from roadworthy.seeding import rng_for
-from roadworthy.training.engines.pairs import Change, PairSource, pair_of
+from roadworthy.training.engines.pairs import PairSource, WorldChange, pair_of
 from roadworthy.training.engines.pictures import Arrays, prepared
 from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms.learned.card import APART, Metric
@@ -33,7 +33,7 @@ def interval(values: Floats) -> Interval:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class EngineComparison:
     """Distances to the truth, frame by frame.
 
     Attributes:
@@ -97,13 +97,13 @@ def _rounded(value: float) -> float:
 
 
 def compared(
-    change: Change,
+    change: WorldChange,
     folder: Path,
     source: PairSource,
     *,
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Comparison:
+) -> EngineComparison:
     """Compare an engine with the classical transform on frames of the world.
 
     For things, the distance is taken where the truth differs from the frame; for weather, time and season,
@@ -126,7 +126,7 @@ def compared(
     )
     makers = ("learned", "classical", "unchanged")
     values = {key: array.astype(np.float64) for key, array in found.arrays.items()}
-    return Comparison(
+    return EngineComparison(
         source.name,
         {key: values[f"{key} distance"] for key in makers},
         {key: values[f"{key} likeness"] for key in makers},
@@ -137,7 +137,7 @@ def compared(
 class _Comparing:
     """Measures distances, in any process."""
 
-    change: Change
+    change: WorldChange
     folder: Path
     sets: tuple[WorldDataset, ...]
     size: tuple[int, int]

@@ -23,9 +23,16 @@ from roadworthy.training.engines.comparing import compared
 from roadworthy.training.engines.feed import PictureFeed
 from roadworthy.training.engines.method import FittedEngine, fast_convolutions, fit_engine
 from roadworthy.training.engines.paired import Paired
-from roadworthy.training.engines.pairs import CHANGES, Change, PairSource, pairs
+from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pairs
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.settings import CLASSES, RECIPES, Effort, EngineSettings, Recipe, Variant
+from roadworthy.training.engines.settings import (
+    CLASSES,
+    RECIPES,
+    Effort,
+    EngineRecipe,
+    EngineSettings,
+    EngineVariant,
+)
 from roadworthy.training.engines.writing import Purpose, data_notes, training_note, write_engine
 from roadworthy.training.settings import Precision, TrainingLog
 from roadworthy.transforms.learned.card import DataNote, EngineCard, Metric
@@ -81,7 +88,7 @@ def make(
 class _Learned:
     """What a variant came to."""
 
-    variant: Variant
+    variant: EngineVariant
     method: Paired
     fitted: FittedEngine
     settings: EngineSettings
@@ -98,7 +105,7 @@ class _Maker:
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: EngineRecipe,
         out: Path,
         data: Path,
         effort: Effort,
@@ -192,7 +199,7 @@ class _Maker:
             return network_for("small-synthesis", sizes, seed=1)
         return network_for("small-translation", sizes, seed=1)
 
-    def _learned(self, variant: Variant, feeds: Feeds, seconds: float) -> _Learned:
+    def _learned(self, variant: EngineVariant, feeds: Feeds, seconds: float) -> _Learned:
         """Let a variant learn; if it diverges, once more and slower in the time that is left.
 
         Raises:
@@ -205,7 +212,7 @@ class _Maker:
             self.watcher.line(f"variant {variant.name!r}: {error}")
         return self._fitted(variant, feeds, self.recipe.rate / _SLOWER, max(_LEAST, ends - time.time()))
 
-    def _fitted(self, variant: Variant, feeds: Feeds, rate: float, seconds: float) -> _Learned:
+    def _fitted(self, variant: EngineVariant, feeds: Feeds, rate: float, seconds: float) -> _Learned:
         effort = self.effort
         settings = EngineSettings(
             steps=effort.steps,
@@ -225,7 +232,7 @@ class _Maker:
         teacher = None
         if variant.taught:
             self.watcher.line(f"variant {variant.name!r}: its teacher learns")
-            wide = self._method(settings, Variant("teacher"), self._network(3), None)
+            wide = self._method(settings, EngineVariant("teacher"), self._network(3), None)
             fit_engine(wide, *feeds, watcher=self.watcher)
             teacher = wide.networks["generator"]
         self.watcher.line(f"variant {variant.name!r} learns")
@@ -235,7 +242,7 @@ class _Maker:
         return _Learned(variant, method, fitted, settings)
 
     def _method(
-        self, settings: EngineSettings, variant: Variant, network: nn.Module, teacher: nn.Module | None
+        self, settings: EngineSettings, variant: EngineVariant, network: nn.Module, teacher: nn.Module | None
     ) -> Paired:
         with seeded(settings.seed):
             return Paired(
@@ -358,7 +365,7 @@ def fastest(effort: Effort, device: str) -> Effort:
     return dataclasses.replace(effort, precision=precision, channels_last=last)
 
 
-def _notes(change: Change, variant: Variant) -> tuple[str, ...]:
+def _notes(change: WorldChange, variant: EngineVariant) -> tuple[str, ...]:
     found = ["Trained on the built-in world alone: on real frames it has not learned anything."]
     if variant.prefilled:
         found.append("It improves what the classical transform makes, which is run before it.")

@@ -21,15 +21,15 @@ from roadworthy.training.engines.feed import Batch, DomainFeed, PictureFeed
 from roadworthy.training.engines.settings import EngineSettings, write_sheet
 from roadworthy.training.loop import (
     CHECKPOINT,
-    Checkpoint,
     Learner,
+    TrainingCheckpoint,
     check_losses,
     chosen_device,
     device_name,
     half_precision,
     run,
 )
-from roadworthy.training.settings import Measured, Watcher
+from roadworthy.training.settings import StepResult, Watcher
 
 HISTORY = "history.csv"
 SHEETS = "sheets"
@@ -40,7 +40,7 @@ Column = tuple[str, torch.Tensor]
 """A title, and images from -1 to 1."""
 
 
-class Method(ABC):
+class EngineMethod(ABC):
     """A way to train an engine.
 
     Args:
@@ -147,7 +147,7 @@ class FittedEngine:
     stopped: str
     device: str
     seconds: float
-    history: tuple[Measured, ...]
+    history: tuple[StepResult, ...]
 
     @property
     def losses(self) -> dict[str, dict[str, float]]:
@@ -159,7 +159,7 @@ class FittedEngine:
 
 
 def fit_engine(
-    method: Method,
+    method: EngineMethod,
     feed: PictureFeed | DomainFeed,
     validation: PictureFeed | DomainFeed,
     *,
@@ -215,7 +215,7 @@ class _EngineLearner(Learner):
 
     def __init__(
         self,
-        method: Method,
+        method: EngineMethod,
         feed: PictureFeed | DomainFeed,
         validation: PictureFeed | DomainFeed,
         folder: Path | None,
@@ -229,7 +229,7 @@ class _EngineLearner(Learner):
         self.learned, self.seconds = 0, 0.0
         self.sums: dict[str, torch.Tensor] = {}
         self.since = 0
-        self.history: list[Measured] = []
+        self.history: list[StepResult] = []
         averaged = method.generators if settings.average else ()
         self.averages = {name: copy.deepcopy(method.networks[name]).eval() for name in averaged}
 
@@ -263,7 +263,7 @@ class _EngineLearner(Learner):
             named = {f"loss {name!r}": value for name, value in losses.items()}
             check_losses(named, f"by step {step}", settings.learning_rate, "or clip the gradients")
             self.sums, self.since = {}, 0
-            self.history.append(Measured(step, seconds, losses, {}))
+            self.history.append(StepResult(step, seconds, losses, {}))
         row = self.history[-1]
         over = settings.minutes is not None and seconds >= 60 * settings.minutes
         due = step % settings.sheet_every < settings.save_every
@@ -305,15 +305,17 @@ class _EngineLearner(Learner):
             for name, network in kept.items():
                 self.method.networks[name] = network.train()
 
-    def state(self, step: int, seconds: float, identity: dict[str, Any]) -> Checkpoint:
+    def state(self, step: int, seconds: float, identity: dict[str, Any]) -> TrainingCheckpoint:
         states = (self.method.networks, self.averages, self.method.optimizers)
         networks, averages, optimizers = (
             {name: one.state_dict() for name, one in named.items()} for named in states
         )
         history = [asdict(row) for row in self.history]
-        return Checkpoint(identity, step, networks, averages, step, optimizers, {"seconds": seconds}, history)
+        return TrainingCheckpoint(
+            identity, step, networks, averages, step, optimizers, {"seconds": seconds}, history
+        )
 
-    def restore(self, checkpoint: Checkpoint) -> int:
+    def restore(self, checkpoint: TrainingCheckpoint) -> int:
         for name, network in self.method.networks.items():
             network.load_state_dict(checkpoint.module[name])
         for name, averaged in self.averages.items():
@@ -322,15 +324,15 @@ class _EngineLearner(Learner):
             optimizer.load_state_dict(checkpoint.optimizer[name])
         self.learned, self.seconds = checkpoint.epoch, float(checkpoint.scaler["seconds"])
         self.spent = self.seconds
-        self.history = [Measured(**row) for row in checkpoint.curve]
+        self.history = [StepResult(**row) for row in checkpoint.curve]
         return self.learned
 
 
-def history_text(history: Sequence[Measured]) -> str:
+def history_text(history: Sequence[StepResult]) -> str:
     """Return what was measured as CSV: a row for each time, a column for each loss and measure.
 
     Example:
-        >>> print(history_text([Measured(10, 1.5, {"look": 0.25}, {})]), end="")
+        >>> print(history_text([StepResult(10, 1.5, {"look": 0.25}, {})]), end="")
         step,seconds,loss look
         10,1.5,0.25
     """

@@ -25,7 +25,7 @@ from roadworthy.training.engines.losses import (
     perceptual_loss,
     pooled,
 )
-from roadworthy.training.engines.method import Column, Method
+from roadworthy.training.engines.method import Column, EngineMethod
 from roadworthy.training.engines.settings import EngineSettings, PairedWeights
 
 Pooled = NDArray[np.float64]
@@ -69,7 +69,7 @@ class SynthesisWeights:
     plain: float = 10.0
 
 
-class Synthesis(Method):
+class Synthesis(EngineMethod):
     """Trains a generator that paints images from label maps.
 
     Args:
@@ -158,7 +158,7 @@ class Synthesis(Method):
             total = total + weights.plain * losses["plain"]
         self.learn("generator", total)
         self.freeze("discriminator", frozen=False)
-        return {name: one.detach() for name, one in losses.items()}
+        return {name: loss.detach() for name, loss in losses.items()}
 
     def sheet(self, batch: Batch) -> list[Column]:
         """Return what the generator saw, what it made, and the frame."""
@@ -192,7 +192,7 @@ def frechet(mine: list[Pooled], yours: list[Pooled], features: FeatureNetwork) -
     return {f"Fréchet distance in {features.name}": frechet_distance(one, other)}
 
 
-class Paired(Method):
+class Paired(EngineMethod):
     """Trains a generator to come near a truth that is known.
 
     A picture has ``image`` and ``truth``. For synthesis it also has ``labels`` after the edit, the
@@ -295,7 +295,7 @@ class Paired(Method):
         self.learn("generator", total)
         if weights.adversarial:
             losses["discriminator"] = self._discriminate(batch, made.detach(), painted)
-        return {name: one.detach() for name, one in losses.items()}
+        return {name: loss.detach() for name, loss in losses.items()}
 
     def _judged(self, batch: Batch, made: torch.Tensor, part: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return what the discriminator says about a part of made images."""

@@ -165,7 +165,7 @@ _LARGE, _SMALL = (240, 480), (160, 320)  # height and width that engines are tra
 
 
 @dataclass(frozen=True)
-class Variant:
+class EngineVariant:
     """A way to learn a change.
 
     Attributes:
@@ -187,7 +187,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class EngineRecipe:
     """How one engine comes about.
 
     Attributes:
@@ -202,7 +202,7 @@ class Recipe:
     """
 
     change: str
-    variants: tuple[Variant, ...]
+    variants: tuple[EngineVariant, ...]
     width: int = 32
     blocks: int = 2
     noise: int = 1
@@ -211,20 +211,22 @@ class Recipe:
     faults: tuple[str, ...] = ()
 
 
-_LIGHT = Variant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.05, matching=0.5))
-_PLANTS = Variant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.1, matching=1.0))
+_LIGHT = EngineVariant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.05, matching=0.5))
+_PLANTS = EngineVariant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.1, matching=1.0))
 
 
-RECIPES: Mapping[str, Recipe] = {
+RECIPES: Mapping[str, EngineRecipe] = {
     one.change: one
     for one in (
         # The classical transform is hard to beat here, so what starts from it gets the most time.
-        Recipe("remove-line", (Variant("prefilled", prefilled=True, share=3.0), Variant("own"))),
-        Recipe("building-to-tree", (_PLANTS,), rate=5e-4),
+        EngineRecipe(
+            "remove-line", (EngineVariant("prefilled", prefilled=True, share=3.0), EngineVariant("own"))
+        ),
+        EngineRecipe("building-to-tree", (_PLANTS,), rate=5e-4),
         # What ships is the first; the second, distilled from a wider network, needs more time than was given.
-        Recipe(
+        EngineRecipe(
             "day-to-night",
-            (replace(_LIGHT, share=3.0), Variant("taught", weights=PairedWeights(teacher=0.5))),
+            (replace(_LIGHT, share=3.0), EngineVariant("taught", weights=PairedWeights(teacher=0.5))),
             noise=2,
             rate=5e-4,
             faults=(
@@ -232,9 +234,9 @@ RECIPES: Mapping[str, Recipe] = {
                 "do not judge rules about lights or people with it.",
             ),
         ),
-        Recipe("clear-to-rain", (_LIGHT,), noise=2, rate=5e-4),
-        Recipe("clear-to-snow", (_LIGHT,), noise=2, rate=5e-4, ships=False),
-        Recipe("summer-to-winter", (_PLANTS,), noise=2, rate=5e-4, ships=False),
+        EngineRecipe("clear-to-rain", (_LIGHT,), noise=2, rate=5e-4),
+        EngineRecipe("clear-to-snow", (_LIGHT,), noise=2, rate=5e-4, ships=False),
+        EngineRecipe("summer-to-winter", (_PLANTS,), noise=2, rate=5e-4, ships=False),
     )
 }
 """The engines that can be made, by their names."""

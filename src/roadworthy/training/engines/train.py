@@ -24,7 +24,7 @@ from roadworthy.training.engine_networks.settings import (
 )
 from roadworthy.training.engines.feed import DomainFeed, PictureFeed
 from roadworthy.training.engines.losses import feature_network
-from roadworthy.training.engines.method import FittedEngine, Method, fit_engine
+from roadworthy.training.engines.method import EngineMethod, FittedEngine, fit_engine
 from roadworthy.training.engines.paired import Synthesis
 from roadworthy.training.engines.pictures import Pictures, classes_in, read_pictures
 from roadworthy.training.engines.settings import EngineSettings
@@ -324,7 +324,7 @@ def _identity(
 
 
 def _fitted(
-    method: Method, feeds: Any, folder: Folder, identity: dict[str, Any], watcher: Watcher
+    method: EngineMethod, feeds: Any, folder: Folder, identity: dict[str, Any], watcher: Watcher
 ) -> FittedEngine:
     return fit_engine(
         method, *feeds, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher

@@ -48,7 +48,7 @@ class Purpose:
     """
 
     name: str
-    supports: tuple[Mapping[str, str], ...]
+    supports: Sequence[Mapping[str, str]]
     domain: str = ""
     license: str = ""
     source: str = ""

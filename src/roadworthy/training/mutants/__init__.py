@@ -31,7 +31,7 @@ from roadworthy.training.mutants.operators import (
     PAPER,
     SEARCHED,
     Crime,
-    Range,
+    SearchRange,
     TrainingMutation,
     search_range,
 )
@@ -74,7 +74,7 @@ __all__ = [
     "Mutant",
     "Mutation",
     "ParameterSearch",
-    "Range",
+    "SearchRange",
     "TrainedMutant",
     "TrainingMaterial",
     "TrainingMutation",

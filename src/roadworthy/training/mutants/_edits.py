@@ -17,8 +17,8 @@ from roadworthy.training.mutants._chain import (
     RECURRENT,
     WEIGHTED,
     Chain,
-    Layer,
     RefusedError,
+    TracedLayer,
 )
 from roadworthy.training.mutants.mutating import Mutation
 
@@ -35,7 +35,7 @@ _PICTURE = 4  # axes of a batch of maps: batch, channels, height, width
 _KERNEL = 3
 
 
-def check_layer(operator: str, layer: Layer, chain: Chain) -> None:
+def check_layer(operator: str, layer: TracedLayer, chain: Chain) -> None:
     """Make sure that an operator can change a layer.
 
     Raises:
@@ -55,7 +55,7 @@ def check_layer(operator: str, layer: Layer, chain: Chain) -> None:
         raise RefusedError("after it is the same as before it: name the layer before it")
 
 
-def _check_duplicate(layer: Layer) -> None:
+def _check_duplicate(layer: TracedLayer) -> None:
     module = layer.module
     if layer.before == layer.after or isinstance(module, nn.Flatten):
         return
@@ -70,7 +70,7 @@ def _check_duplicate(layer: Layer) -> None:
     raise RefusedError(f"it turns {_shape(layer.before)} into {_shape(layer.after)}, which it cannot take")
 
 
-def same_by_proof(operator: str, layer: Layer) -> str:
+def same_by_proof(operator: str, layer: TracedLayer) -> str:
     """Return why a mutant answers exactly as the original does; nothing where that is not known."""
     if operator == "LR" and isinstance(layer.module, (*DROPOUTS, nn.Identity)):
         return f"{layer.kind} does nothing in evaluation mode"
@@ -79,7 +79,7 @@ def same_by_proof(operator: str, layer: Layer) -> str:
     return ""
 
 
-def shape_note(operator: str, layer: Layer) -> str:
+def shape_note(operator: str, layer: TracedLayer) -> str:
     """Return how the copy of a duplicated layer keeps the shape, where the layer itself does not."""
     if operator != "LD" or layer.before == layer.after:
         return ""
@@ -88,11 +88,11 @@ def shape_note(operator: str, layer: Layer) -> str:
     return "the copy moves by one and is padded, so that the shape is kept" if _pooling(layer) else ""
 
 
-def _pooling(layer: Layer) -> bool:
+def _pooling(layer: TracedLayer) -> bool:
     return isinstance(layer.module, _POOLS)
 
 
-def change_layer(mutation: Mutation, layer: Layer, module: nn.Module, rng: np.random.Generator) -> None:
+def change_layer(mutation: Mutation, layer: TracedLayer, module: nn.Module, rng: np.random.Generator) -> None:
     """Change one layer of a module in place."""
     if mutation.operator == "LR":
         new: nn.Module = nn.Identity()
@@ -104,7 +104,7 @@ def change_layer(mutation: Mutation, layer: Layer, module: nn.Module, rng: np.ra
     setattr(module.get_submodule(parent), name, new.eval())
 
 
-def _added(mutation: Mutation, layer: Layer, rng: np.random.Generator) -> nn.Module:
+def _added(mutation: Mutation, layer: TracedLayer, rng: np.random.Generator) -> nn.Module:
     assert mutation.added is not None
     if mutation.added in _ADDED:
         return _ADDED[mutation.added]()
@@ -115,7 +115,7 @@ def _added(mutation: Mutation, layer: Layer, rng: np.random.Generator) -> nn.Mod
         return nn.Linear(layer.after[-1], layer.after[-1])
 
 
-def _duplicate(layer: Layer) -> nn.Module:
+def _duplicate(layer: TracedLayer) -> nn.Module:
     own = copy.deepcopy(layer.module)
     if layer.before == layer.after:
         return own
@@ -155,7 +155,7 @@ _GATES = {nn.LSTM: 4, nn.GRU: 3, nn.RNN: 1}
 _CANDIDATE = {nn.LSTM: 2, nn.GRU: 2, nn.RNN: 0}  # the gate that proposes what a recurrent neuron gives
 
 
-def check_weights(operator: str, layer: Layer, chain: Chain) -> None:
+def check_weights(operator: str, layer: TracedLayer, chain: Chain) -> None:
     """Make sure that an operator can change a layer.
 
     Raises:
@@ -183,7 +183,7 @@ def check_weights(operator: str, layer: Layer, chain: Chain) -> None:
 
 
 def change_weights(
-    mutation: Mutation, layers: Sequence[Layer], chain: Chain, rng: np.random.Generator
+    mutation: Mutation, layers: Sequence[TracedLayer], chain: Chain, rng: np.random.Generator
 ) -> Chosen:
     """Change some of the weights of layers in place, and return which.
 
@@ -208,39 +208,39 @@ def change_weights(
     return found
 
 
-def _weights(layer: Layer) -> list[nn.Parameter]:
+def _weights(layer: TracedLayer) -> list[nn.Parameter]:
     module: Any = layer.module
     names = ("weight_ih_l0", "weight_hh_l0") if isinstance(module, RECURRENT) else ("weight",)
     return [getattr(module, name) for name in names]
 
 
-def _biases(layer: Layer) -> list[nn.Parameter]:
+def _biases(layer: TracedLayer) -> list[nn.Parameter]:
     module: Any = layer.module
     names = ("bias_ih_l0", "bias_hh_l0") if isinstance(module, RECURRENT) else ("bias",)
     return [one for name in names if (one := getattr(module, name, None)) is not None]
 
 
-def _neurons(layer: Layer) -> int:
+def _neurons(layer: TracedLayer) -> int:
     module = layer.module
     return module.hidden_size if isinstance(module, RECURRENT) else len(_weights(layer)[0])
 
 
-def _rows(layer: Layer, neuron: int) -> list[int]:
+def _rows(layer: TracedLayer, neuron: int) -> list[int]:
     """Return the rows of a layer's weights and biases that belong to a neuron: one for each of its gates."""
     gates = _GATES.get(type(layer.module), 1)
     return [gate * _neurons(layer) + neuron for gate in range(gates)]
 
 
-def _count(layer: Layer) -> int:
+def _count(layer: TracedLayer) -> int:
     return sum(one.numel() for one in _weights(layer))
 
 
-def _spread(layer: Layer) -> float:
+def _spread(layer: TracedLayer) -> float:
     return float(torch.cat([one.detach().flatten() for one in _weights(layer)]).std(correction=0))
 
 
 def _fuzz(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
 ) -> None:
     del chain
     noise = rng.normal(0.0, mutation.sigma * _spread(layer), len(chosen))
@@ -252,7 +252,7 @@ def _fuzz(
 
 
 def _shuffle(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
 ) -> None:
     del mutation, chain
     for neuron in chosen.tolist():
@@ -267,7 +267,7 @@ def _shuffle(
 
 
 def _block(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
 ) -> None:
     del mutation, rng
     after, behind = chain.follower(layer)
@@ -281,7 +281,7 @@ def _block(
 
 
 def _invert(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
 ) -> None:
     del mutation, chain, rng
     gate = _CANDIDATE.get(type(layer.module), 0)
@@ -292,7 +292,7 @@ def _invert(
 
 
 def _switch(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
+    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
 ) -> None:
     del mutation, chain
     # Each takes the place of the next in a circle of random order, so that none stays where it was.
@@ -303,7 +303,7 @@ def _switch(
             one[_rows(layer, neuron)] = before[_rows(layer, other)]
 
 
-_CHANGES: Mapping[str, Callable[[Mutation, Layer, Chain, NDArray[Any], np.random.Generator], None]] = {
+_CHANGES: Mapping[str, Callable[[Mutation, TracedLayer, Chain, NDArray[Any], np.random.Generator], None]] = {
     "GF": _fuzz,
     "WS": _shuffle,
     "NEB": _block,

@@ -106,7 +106,7 @@ own settings for the Udacity simulator search, seven by halving a range and eigh
 
 
 @dataclass(frozen=True)
-class Range:
+class SearchRange:
     """The numbers of a searched operator, from harmless to aggressive.
 
     Attributes:
@@ -122,7 +122,7 @@ class Range:
     whole: bool = False
 
 
-def search_range(operator: str, settings: Settings) -> Range:
+def search_range(operator: str, settings: Settings) -> SearchRange:
     """Return the range of an operator's number, for a training with these settings.
 
     The ranges are DeepCrime's: percent of the data, noise in percent of the spread, the learning rate down to
@@ -133,14 +133,14 @@ def search_range(operator: str, settings: Settings) -> Range:
 
     Example:
         >>> search_range("HNE", Settings(epochs=30))
-        Range(harmless=30, aggressive=1, step=1, whole=True)
+        SearchRange(harmless=30, aggressive=1, step=1, whole=True)
     """
     ranges = {
-        **dict.fromkeys(("TCL", "TUD", "TAN", "TCO"), Range(0, 100, 5)),
-        "TRD": Range(0, 99, 5),
-        "HLR": Range(settings.learning_rate, settings.learning_rate / 10, settings.learning_rate / 10),
-        "HNE": Range(settings.epochs, 1, 1, whole=True),
-        "RCP": Range(settings.patience, 1, 1, whole=True),
+        **dict.fromkeys(("TCL", "TUD", "TAN", "TCO"), SearchRange(0, 100, 5)),
+        "TRD": SearchRange(0, 99, 5),
+        "HLR": SearchRange(settings.learning_rate, settings.learning_rate / 10, settings.learning_rate / 10),
+        "HNE": SearchRange(settings.epochs, 1, 1, whole=True),
+        "RCP": SearchRange(settings.patience, 1, 1, whole=True),
     }
     if operator not in ranges:
         raise InputError(f"{operator!r} has no number to search; these have: {', '.join(ranges)}")

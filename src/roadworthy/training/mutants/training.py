@@ -20,7 +20,7 @@ from roadworthy.training.mutants.operators import (
     CRIMES,
     PAPER,
     SEARCHED,
-    Range,
+    SearchRange,
     TrainingMutation,
     search_range,
 )
@@ -293,7 +293,7 @@ class ParameterSearch:
         known: Whether the mutant crashes, by value.
 
     Example:
-        >>> search = ParameterSearch(Range(0, 96, 6))
+        >>> search = ParameterSearch(SearchRange(0, 96, 6))
         >>> while not search.done:
         ...     for value in search.proposals(3):
         ...         search.tell(value, crashes=value > 40)
@@ -301,7 +301,7 @@ class ParameterSearch:
         (40.0, 44.0)
     """
 
-    values: Range
+    values: SearchRange
     known: dict[float, bool] = field(default_factory=dict)
 
     def tell(self, value: float, *, crashes: bool) -> None:
@@ -366,7 +366,8 @@ class ParameterSearch:
             The most aggressive value that does not crash; None where all do.
 
         Example:
-            >>> ParameterSearch(Range(30, 1, 1, whole=True)).run(lambda epochs: [one < 7 for one in epochs])
+            >>> epochs = SearchRange(30, 1, 1, whole=True)
+            >>> ParameterSearch(epochs).run(lambda tried: [number < 7 for number in tried])
             7.0
         """
         while values := self.proposals(count):
@@ -392,7 +393,7 @@ class ParameterSearch:
         return abs(value - self.values.harmless) > abs(first - self.values.harmless)
 
     @classmethod
-    def from_fates(cls, values: Range, fates: Mapping[float, str]) -> ParameterSearch:
+    def from_fates(cls, values: SearchRange, fates: Mapping[float, str]) -> ParameterSearch:
         """Return a search that knows what became of some mutants; those without a fate are left out."""
         found = cls(values)
         for value, fate in fates.items():

@@ -10,7 +10,13 @@
 from __future__ import annotations
 
 from roadworthy.training.retraining.comparing import Comparison, Judgement, compared, judged
-from roadworthy.training.retraining.material import ChangedImages, GuidedImage, Material, Unit, read_material
+from roadworthy.training.retraining.material import (
+    ChangedImages,
+    ErrorUnit,
+    GuidedImage,
+    Material,
+    read_material,
+)
 from roadworthy.training.retraining.retrain import (
     Division,
     Retrained,
@@ -31,7 +37,7 @@ __all__ = [
     "Material",
     "RetrainingPlan",
     "Retrained",
-    "Unit",
+    "ErrorUnit",
     "compared",
     "divide",
     "judged",

@@ -37,7 +37,7 @@ _MOMENT = 2.0  # seconds; frames that are nearer to each other are no independen
 
 
 @dataclass(frozen=True)
-class Unit:
+class ErrorUnit:
     """The unit in which errors are told: that of the recording, where it declares one.
 
     Attributes:
@@ -49,13 +49,13 @@ class Unit:
     per_degree: float = 1.0
 
     @classmethod
-    def of(cls, data: Dataset) -> Unit:
+    def of(cls, data: Dataset) -> ErrorUnit:
         """Return the unit of a data set's steering.
 
         Example:
             >>> from roadworthy.datasets import load
             >>> Unit.of(load("world", count=1))
-            Unit(name='°', per_degree=1.0)
+            ErrorUnit(name='°', per_degree=1.0)
         """
         units = getattr(data, "units", None)
         if not isinstance(units, SignalUnits):
@@ -113,7 +113,7 @@ class Material:
     clean: Samples
     moments: NDArray[np.int64]
     changed: Mapping[str, ChangedImages]
-    unit: Unit
+    unit: ErrorUnit
     left_out: Mapping[str, int]
 
     def save(self, path: Path, encoding: Encoding = "png") -> None:
@@ -165,7 +165,7 @@ class Material:
                     kind: ChangedImages(found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"])
                     for kind in header["kinds"]
                 },
-                Unit(str(header["unit"][0]), float(header["unit"][1])),
+                ErrorUnit(str(header["unit"][0]), float(header["unit"][1])),
                 {str(kind): int(count) for kind, count in header["left_out"].items()},
             )
 
@@ -236,7 +236,7 @@ def read_material(
         raise InputError(f"no frame of {data.name} could be changed by {', '.join(changes) or 'anything'}")
     clean = Samples.joined(reader.parts[CLEAN], data.name)
     moments = np.array(reader.moments, np.int64)
-    return Material(variant, learned, clean, moments, changed, Unit.of(data), reader.left_out)
+    return Material(variant, learned, clean, moments, changed, ErrorUnit.of(data), reader.left_out)
 
 
 class _Versions:
