@@ -136,7 +136,10 @@ def train_synthesis(
             progress=watcher.reading,
         )
 
-    training, checked = _divided(read, data, validation, validation_share)
+    if validation is None:
+        training, checked = read(data, "data").split(validation_share)
+    else:
+        training, checked = read(data, "data"), read(validation, "validation")
     features = feature_network(perceptual)
     with seeded(settings.seed):
         generator = network_for(architecture, wanted, seed=settings.seed)
@@ -280,13 +283,6 @@ def _check(network: NetworkSettings, size: tuple[int, int], settings: EngineSett
         raise InputError(f"{folder.path} already holds a training: resume it, or choose another folder")
 
 
-def _divided(read: Any, data: Any, validation: Any, share: float) -> tuple[Pictures, Pictures]:
-    if validation is None:
-        found: tuple[Pictures, Pictures] = read(data, "data").split(share)
-        return found
-    return read(data, "data"), read(validation, "validation")
-
-
 def _feeds(
     training: Pictures,
     checked: Pictures,
@@ -297,16 +293,10 @@ def _feeds(
     domain: int = 0,
 ) -> tuple[PictureFeed, PictureFeed]:
     seed = settings.seed + domain * _OTHER_SEED
+    last = settings.channels_last
     return (
-        PictureFeed(
-            [training],
-            device,
-            mirror=settings.mirror,
-            crop=crop,
-            seed=seed,
-            channels_last=settings.channels_last,
-        ),
-        PictureFeed([checked], device, crop=crop, seed=seed, channels_last=settings.channels_last),
+        PictureFeed([training], device, mirror=settings.mirror, crop=crop, seed=seed, channels_last=last),
+        PictureFeed([checked], device, crop=crop, seed=seed, channels_last=last),
     )
 
 

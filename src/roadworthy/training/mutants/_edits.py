@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -182,6 +183,17 @@ def check_weights(operator: str, layer: TracedLayer, chain: Chain) -> None:
         raise RefusedError("it has a single neuron")
 
 
+@dataclass(frozen=True)
+class _WeightChange:
+    """What some of the weights or neurons of a layer are changed by."""
+
+    mutation: Mutation
+    layer: TracedLayer
+    chain: Chain
+    chosen: NDArray[Any]
+    rng: np.random.Generator
+
+
 def change_weights(
     mutation: Mutation, layers: Sequence[TracedLayer], chain: Chain, rng: np.random.Generator
 ) -> Chosen:
@@ -203,7 +215,7 @@ def change_weights(
                 others = np.setdiff1d(np.arange(end - start), chosen)
                 chosen = np.sort(np.append(chosen, rng.choice(others)))
             if len(chosen):
-                _CHANGES[mutation.operator](mutation, layer, chain, chosen, rng)
+                _CHANGES[mutation.operator](_WeightChange(mutation, layer, chain, chosen, rng))
                 found[layer.name] = [int(one) for one in chosen]
     return found
 
@@ -239,40 +251,32 @@ def _spread(layer: TracedLayer) -> float:
     return float(torch.cat([one.detach().flatten() for one in _weights(layer)]).std(correction=0))
 
 
-def _fuzz(
-    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del chain
-    noise = rng.normal(0.0, mutation.sigma * _spread(layer), len(chosen))
+def _fuzz(change: _WeightChange) -> None:
+    noise = change.rng.normal(0.0, change.mutation.sigma * _spread(change.layer), len(change.chosen))
     start = 0
-    for weight in _weights(layer):
-        here = (chosen >= start) & (chosen < start + weight.numel())
-        weight.view(-1)[torch.from_numpy(chosen[here] - start)] += torch.from_numpy(noise[here]).to(weight)
+    for weight in _weights(change.layer):
+        here = (change.chosen >= start) & (change.chosen < start + weight.numel())
+        places, added = (torch.from_numpy(array[here]) for array in (change.chosen - start, noise))
+        weight.view(-1)[places] += added.to(weight)
         start += weight.numel()
 
 
-def _shuffle(
-    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del mutation, chain
-    for neuron in chosen.tolist():
-        for weight in _weights(layer):
-            for row in _rows(layer, neuron):
+def _shuffle(change: _WeightChange) -> None:
+    for neuron in change.chosen.tolist():
+        for weight in _weights(change.layer):
+            for row in _rows(change.layer, neuron):
                 flat = weight[row].reshape(-1)
-                shuffled = flat[torch.from_numpy(rng.permutation(len(flat)))]
+                shuffled = flat[torch.from_numpy(change.rng.permutation(len(flat)))]
                 if torch.equal(shuffled, flat):
                     # Chance may put all back into place, and then nothing would be changed.
                     shuffled = flat.roll(1)
                 weight[row] = shuffled.reshape(weight[row].shape)
 
 
-def _block(
-    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del mutation, rng
-    after, behind = chain.follower(layer)
+def _block(change: _WeightChange) -> None:
+    after, behind = change.chain.follower(change.layer)
     weight = _weights(after)[0]
-    inputs = np.flatnonzero(np.isin(behind.numpy(), chosen))
+    inputs = np.flatnonzero(np.isin(behind.numpy(), change.chosen))
     groups = getattr(after.module, "groups", 1)
     rows, columns = len(weight) // groups, weight.shape[1]
     for one in inputs.tolist():
@@ -280,30 +284,24 @@ def _block(
         weight[group * rows : (group + 1) * rows, column] = 0
 
 
-def _invert(
-    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del mutation, chain, rng
-    gate = _CANDIDATE.get(type(layer.module), 0)
-    for neuron in chosen.tolist():
-        row = _rows(layer, neuron)[gate]
-        for one in (*_weights(layer), *_biases(layer)):
+def _invert(change: _WeightChange) -> None:
+    gate = _CANDIDATE.get(type(change.layer.module), 0)
+    for neuron in change.chosen.tolist():
+        row = _rows(change.layer, neuron)[gate]
+        for one in (*_weights(change.layer), *_biases(change.layer)):
             one[row] = -one[row]
 
 
-def _switch(
-    mutation: Mutation, layer: TracedLayer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del mutation, chain
+def _switch(change: _WeightChange) -> None:
     # Each takes the place of the next in a circle of random order, so that none stays where it was.
-    circle = rng.permutation(chosen)
-    for one in (*_weights(layer), *_biases(layer)):
+    circle = change.rng.permutation(change.chosen)
+    for one in (*_weights(change.layer), *_biases(change.layer)):
         before = one.clone()
         for neuron, other in zip(circle.tolist(), np.roll(circle, 1).tolist(), strict=True):
-            one[_rows(layer, neuron)] = before[_rows(layer, other)]
+            one[_rows(change.layer, neuron)] = before[_rows(change.layer, other)]
 
 
-_CHANGES: Mapping[str, Callable[[Mutation, TracedLayer, Chain, NDArray[Any], np.random.Generator], None]] = {
+_CHANGES: Mapping[str, Callable[[_WeightChange], None]] = {
     "GF": _fuzz,
     "WS": _shuffle,
     "NEB": _block,
