@@ -149,18 +149,18 @@ class SignalScorer:
 
     def measures(self) -> list[Measure]:
         """Return MAE, MSE and RMSE of each signal, in our units and in those of the recording."""
-        found = []
+        measures = []
         for name, pairs in self._pairs.items():
             truth, given = np.array(pairs, np.float64).T
-            found += signal_errors(name, truth, given)
+            measures += signal_errors(name, truth, given)
             if self._native is not None:
                 unit = getattr(self._native, name)
                 usual = getattr(SignalUnits(), name)
                 encode = getattr(self._native, f"encode_{name}")
                 if unit != usual or not np.array_equal(encode(truth), truth):
                     label = unit if isinstance(unit, str) else "units of the recording"
-                    found += signal_errors(name, encode(truth), encode(given), label, " as recorded")
-        return found
+                    measures += signal_errors(name, encode(truth), encode(given), label, " as recorded")
+        return measures
 
 
 _SCORERS: dict[Task, Callable[[SystemUnderTest, SignalUnits | None], Scorer]] = {
@@ -205,7 +205,7 @@ def evaluate(
     system = with_all_boxes(system)
     history = history_of(system)
     native = getattr(data[0], "units", None) if len(data) == 1 else None
-    total, name = sum(map(len, data)), " and ".join(one.name for one in data)
+    total, name = sum(map(len, data)), " and ".join(data_set.name for data_set in data)
     scorer: Scorer | None = None
     done = 0
     for frames in _batches(with_history(chain.from_iterable(data), history), batch):

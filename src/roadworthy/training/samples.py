@@ -129,22 +129,22 @@ class Samples:
         Images are compared by what they show: where jobs meet, both have read the same frames.
         """
         earlier = int(self.windows.shape[1]) - 1
-        shown = {self.images[one].tobytes() for one in self.windows[max(0, cut - earlier) : cut].ravel()}
+        shown = {self.images[image].tobytes() for image in self.windows[max(0, cut - earlier) : cut].ravel()}
         for start in range(cut, min(cut + earlier, len(self))):
-            if not any(self.images[one].tobytes() in shown for one in self.windows[start]):
+            if not any(self.images[image].tobytes() in shown for image in self.windows[start]):
                 return start
         return min(cut + earlier, len(self))
 
     @classmethod
     def joined(cls, parts: Sequence[Samples], name: str) -> Samples:
         """Return all samples of several parts, in order."""
-        starts = np.cumsum([0, *(len(one.images) for one in parts)])
+        starts = np.cumsum([0, *(len(part.images) for part in parts)])
         return cls(
             name,
-            np.concatenate([one.images for one in parts]),
-            np.concatenate([one.windows + start for one, start in zip(parts, starts, strict=False)]),
-            np.concatenate([one.targets for one in parts]),
-            np.concatenate([one.drives for one in parts]),
+            np.concatenate([part.images for part in parts]),
+            np.concatenate([part.windows + start for part, start in zip(parts, starts, strict=False)]),
+            np.concatenate([part.targets for part in parts]),
+            np.concatenate([part.drives for part in parts]),
         )
 
 
@@ -256,7 +256,7 @@ def read_samples(
     """
     sets = [data] if isinstance(data, Dataset) else list(data)
     total = sum(map(len, sets))
-    name = " + ".join(one.name for one in sets)
+    name = " + ".join(data_set.name for data_set in sets)
     assert taken.width is not None
     assert taken.height is not None
     chunk = max(_CHUNK, _HISTORIES * taken.history)
@@ -310,11 +310,11 @@ class _Reader:
         for frame in with_history(self._frames(start, stop), history):
             view = single.view(frame)
             seen = [*map(single.view, frame.previous[len(frame.previous) - history :]), view]
-            for one in seen:
-                if one.frame.id not in places:
-                    places[one.frame.id] = len(images)
-                    images.append(np.moveaxis(one.images[0], -1, 0))
-            windows.append([places[one.frame.id] for one in seen])
+            for shown in seen:
+                if shown.frame.id not in places:
+                    places[shown.frame.id] = len(images)
+                    images.append(np.moveaxis(shown.images[0], -1, 0))
+            windows.append([places[shown.frame.id] for shown in seen])
             targets.append(self.task.target(view))
             drives.append(_number(frame.metadata.get("sequence")))
         shape = (0, self.taken.channels, self.taken.height or 0, self.taken.width or 0)
@@ -384,7 +384,9 @@ class SampleFeed:
         self._targets = self._torch.from_numpy(samples.targets).to(device)
         # Colours are scaled image by image, also where the images of a history are stacked as channels.
         factor, shift = dataclasses.replace(taken, history=0).scaling(np.float32)
-        self._factor, self._shift = (self._torch.from_numpy(one.copy()).to(device) for one in (factor, shift))
+        self._factor, self._shift = (
+            self._torch.from_numpy(numbers.copy()).to(device) for numbers in (factor, shift)
+        )
         grey = [0.0, 128.0, 128.0] if taken.color == "yuv" else [0.0]
         self._black = self._torch.tensor(grey, device=device).reshape(-1, 1, 1)
 

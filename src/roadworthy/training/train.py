@@ -203,7 +203,7 @@ def train_on(
         identity=_identity(variant, training, validation, settings, start),
         watcher=watcher,
     )
-    parameters = sum(one.numel() for one in module.parameters())
+    parameters = sum(weight.numel() for weight in module.parameters())
     began = "" if start is None else f"{start} (SHA-256 {_hash(start)})"
     card = card_of(variant, parameters, training, validation, settings, fitted, start=began)
     return Trained(variant, module, card)
@@ -255,7 +255,7 @@ def _identity(
     return {
         "network": variant.name,
         "outputs": ",".join(variant.outputs),
-        **{f"option {key}": size_text(one) for key, one in variant.options.items()},
+        **{f"option {key}": size_text(value) for key, value in variant.options.items()},
         "first weights": _hash(start) or "fresh",
         "training data": training.sha256,
         "validation data": validation.sha256,
@@ -404,7 +404,9 @@ class _NetworkLearner(Learner):
         best = not self.curve or validation_loss < min(result.validation_loss for result in self.curve)
         if best:
             self.best_epoch = epoch
-            self.best = {name: one.detach().cpu().clone() for name, one in self.module.state_dict().items()}
+            self.best = {
+                key: tensor.detach().cpu().clone() for key, tensor in self.module.state_dict().items()
+            }
         took = time.perf_counter() - self.began
         self.longest = max(self.longest, took)
         rate = self.optimizer.param_groups[0]["lr"]

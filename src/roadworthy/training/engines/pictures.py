@@ -151,8 +151,8 @@ class _Worker(Generic[Job]):
             return self.work(job)
         path = self.folder / f"part-{number:05d}.npz"
         if path.is_file():
-            with np.load(path) as found:
-                return {key: found[key] for key in found.files}
+            with np.load(path) as stored:
+                return {key: stored[key] for key in stored.files}
         arrays = self.work(job)
         with replacing(path) as unfinished, unfinished.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
@@ -195,11 +195,11 @@ def read_pictures(
         {'image': (2, 32, 64, 3), 'labels': (2, 32, 64)}
     """
     sets = (data,) if isinstance(data, Dataset) else tuple(data)
-    called = name or " + ".join(one.name for one in sets)
+    called = name or " + ".join(data_set.name for data_set in sets)
     jobs = stretches(sets, _CHUNK)
     identity = {
         "data": called,
-        "frames": [len(one) for one in sets],
+        "frames": [len(data_set) for data_set in sets],
         "size": size,
         "classes": list(classes),
         "edges": edges,
@@ -227,24 +227,24 @@ class _Reader:
             if frame is not None:
                 for key, array in self._arrays(frame).items():
                     lists.setdefault(key, []).append(array)
-        return {key: np.stack(found) for key, found in lists.items()}
+        return {key: np.stack(arrays) for key, arrays in lists.items()}
 
     def _arrays(self, frame: Frame) -> dict[str, NDArray[np.uint8]]:
-        found = {"image": resized(frame.image, self.size)}
+        arrays = {"image": resized(frame.image, self.size)}
         if not self.classes:
-            return found
+            return arrays
         if frame.labels is None:
             raise InputError(
                 f"frame {frame.id} has no label map: an engine that paints from labels needs data with them"
             )
         labels = LabelMap(resized(frame.labels.ids, self.size, cv2.INTER_NEAREST), frame.labels.classes)
-        found["labels"] = channels_of(labels, self.classes)
+        arrays["labels"] = channels_of(labels, self.classes)
         if self.edges:
             things = frame.instances
             if things is not None:
                 things = resized(things.astype(np.int32), self.size, cv2.INTER_NEAREST)
-            found["edges"] = edges_of(labels, things)[0].astype(np.uint8)
-        return found
+            arrays["edges"] = edges_of(labels, things)[0].astype(np.uint8)
+        return arrays
 
 
 def resized(image: NDArray[Any], size: tuple[int, int], how: int = cv2.INTER_AREA) -> NDArray[Any]:
@@ -285,7 +285,7 @@ def classes_in(frames: Iterable[Frame], names: Sequence[str]) -> tuple[str, ...]
                 f"frame {frame.id} has no label map: an engine that paints from labels needs data with them"
             )
         seen = {**seen, **dict.fromkeys(frame.labels.present())}
-    found = tuple(one for one in names if one in seen)
-    if not found:
+    shown = tuple(name for name in names if name in seen)
+    if not shown:
         raise InputError("the label maps of the data show nothing but void")
-    return found
+    return shown

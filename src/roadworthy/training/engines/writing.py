@@ -80,7 +80,7 @@ def _card(
             "kind": network.kind,
             "architecture": network.architecture,
             "settings": network.as_dict(),
-            "supports": [dict(one) for one in purpose.supports],
+            "supports": [dict(operation) for operation in purpose.supports],
             "classes": list(classes),
             "context": inputs.context,
             "edges": inputs.edges,
@@ -104,14 +104,14 @@ def data_notes(purpose: Purpose, pictures: Sequence[tuple[str, Pictures]]) -> li
         DataNote.model_validate(
             {
                 "role": role,
-                "name": one.name,
-                "frames": len(one),
+                "name": data.name,
+                "frames": len(data),
                 "license": purpose.license,
                 "source": purpose.source,
-                "sha256": one.sha256,
+                "sha256": data.sha256,
             }
         )
-        for role, one in pictures
+        for role, data in pictures
     ]
 
 
@@ -129,7 +129,8 @@ def training_note(
         teacher=teacher,
         settings={**plain_settings(settings), **more, "stopped": fitted.stopped},
         losses={
-            name: {key: round(value, 6) for key, value in one.items()} for name, one in fitted.losses.items()
+            name: {key: round(value, 6) for key, value in ends.items()}
+            for name, ends in fitted.losses.items()
         },
         versions=versions_in_use(),
     )
@@ -137,8 +138,8 @@ def training_note(
 
 def plain_settings(settings: EngineSettings) -> dict[str, Any]:
     """Return the settings that decide what a training comes to, as plain data."""
-    found = dataclasses.asdict(settings)
-    return {key: value for key, value in found.items() if key not in _NOT_OF_THE_RESULT}
+    plain = dataclasses.asdict(settings)
+    return {key: value for key, value in plain.items() if key not in _NOT_OF_THE_RESULT}
 
 
 def write_engine(
@@ -187,9 +188,9 @@ def write_engine(
         # Above it, textures and streaks have the wrong scale: at twice the size it is farther off.
         (int(_LARGEST * size[0]), int(_LARGEST * size[1])),
         prefilled=prefilled,
-        data=[one.model_dump(mode="json") for one in data],
+        data=[note.model_dump(mode="json") for note in data],
         training=training.model_dump(mode="json"),
-        metrics=[one.model_dump(mode="json") for one in metrics],
+        metrics=[metric.model_dump(mode="json") for metric in metrics],
         sha256=exported.sha256,
     )
     card.write(folder)
@@ -242,15 +243,15 @@ def channels_of(text: str) -> tuple[tuple[str, str], ...]:
     """
     if text in LAYOUTS:
         return LAYOUTS[text]
-    found = []
-    for word in (one.strip() for one in text.split(",")):
+    channels = []
+    for word in (part.strip() for part in text.split(",")):
         name = VOID if word == "-" else ontology().resolve(word).name
         if name not in ontology().label_classes:
             raise InputError(
                 f"{word!r} is nothing that a label map shows; it shows {', '.join(ontology().label_classes)}"
             )
-        found.append((word, name))
-    return tuple(found)
+        channels.append((word, name))
+    return tuple(channels)
 
 
 def import_checkpoint(path: Path, folder: Path, said: Import) -> EngineCard:
@@ -268,26 +269,26 @@ def import_checkpoint(path: Path, folder: Path, said: Import) -> EngineCard:
         InputError: The checkpoint cannot be read, or what is said does not fit it.
         MissingExtraError: torch is not installed.
     """
-    found = read_checkpoint(path, direction=said.direction, overrides=said.overrides)
-    inputs = _imported_inputs(found, said)
+    checkpoint = read_checkpoint(path, direction=said.direction, overrides=said.overrides)
+    inputs = _imported_inputs(checkpoint, said)
     classes = tuple(dict.fromkeys(name for _, name in said.channels if name != VOID))
     # What no card could say is refused before the file is written.
     card = _card(
         said,
-        found.settings,
+        checkpoint.settings,
         inputs,
         classes,
         said.trained_at,
         said.most,
         training=TrainingNote(method="imported", teacher=path.name).model_dump(),
         notes=[
-            *found.notes,
+            *checkpoint.notes,
             f"Imported from {path.name}, SHA-256 {sha256_of(path)}; nothing is known about its training.",
         ],
     )
     make_writable(folder)
     network = folder / NETWORK
-    exported = export_onnx(found.network(), network, inputs=inputs, half=said.half)
+    exported = export_onnx(checkpoint.network(), network, inputs=inputs, half=said.half)
     if inputs.labels:
         _take_our_labels(network, _table(said.channels, classes))
     card = card.replace(sha256=sha256_of(network), notes=[*card.notes, *exported.notes])
@@ -295,25 +296,25 @@ def import_checkpoint(path: Path, folder: Path, said: Import) -> EngineCard:
     return card
 
 
-def _imported_inputs(found: NetworkCheckpoint, said: Import) -> NetworkInputs:
-    settings = found.settings
+def _imported_inputs(checkpoint: NetworkCheckpoint, said: Import) -> NetworkInputs:
+    settings, path = checkpoint.settings, checkpoint.path
     if settings.kind == "translation":
         if said.channels:
             raise InputError(
-                f"{found.path} holds {settings.architecture!r}, which translates images: it has no label "
+                f"{path} holds {settings.architecture!r}, which translates images: it has no label "
                 "channels; leave them out"
             )
         return NetworkInputs()
     if not said.channels:
         raise InputError(
-            f"{found.path} holds {settings.architecture!r} with {settings.channels} input channels: say what "
+            f"{path} holds {settings.architecture!r} with {settings.channels} input channels: say what "
             f"they mean, by a layout ({', '.join(LAYOUTS)}) or by words of the ontology in their order"
         )
     labels = len(said.channels)
     edges = settings.channels == labels + 1 if said.edges is None else said.edges
     if labels + edges != settings.channels:
         raise InputError(
-            f"{found.path} has {settings.channels} input channels, and {labels} label channels"
+            f"{path} has {settings.channels} input channels, and {labels} label channels"
             f"{' and one of edges' if edges else ''} were named: name all, with - for those without a class"
         )
     return NetworkInputs(labels=labels, edges=edges)
@@ -340,9 +341,9 @@ def _take_our_labels(path: Path, table: NDArray[np.float32]) -> None:
     graph = model.graph
     for node in graph.node:
         node.input[:] = [f"{_OWN_LABELS}.made" if name == "labels" else name for name in node.input]
-    (labels,) = (one for one in graph.input if one.name == "labels")
+    (labels,) = (entry for entry in graph.input if entry.name == "labels")
     axes = labels.type.tensor_type.shape.dim
-    shape = [one.dim_param or one.dim_value for one in axes]
+    shape = [axis.dim_param or axis.dim_value for axis in axes]
     labels.CopyFrom(
         helper.make_tensor_value_info(
             "labels", TensorProto.FLOAT, [shape[0], table.shape[1], shape[2], shape[3]]

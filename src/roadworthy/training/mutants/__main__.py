@@ -117,8 +117,8 @@ def unchanged(original: Path, folders: Sequence[Path]) -> Iterator[tuple[Path, J
     images = probe_images(read_variant(located_weights(original))).numpy()
     right = _answers(original, images)
     for folder in folders:
-        found = _answers(folder, images)
-        difference = float(np.abs(found - right).max())
+        answers = _answers(folder, images)
+        difference = float(np.abs(answers - right).max())
         if difference <= TOLERANCE * max(1.0, float(np.abs(right).max())):
             yield folder, Judged("equivalent", f"answers alike on {len(images)} images", difference)
 
@@ -127,8 +127,8 @@ def _answers(folder: Path, images: NDArray[np.float32]) -> NDArray[np.float64]:
     network = load_model(folder, threads=1)
     if not isinstance(network, Network):
         raise InputError(f"{folder} must hold a network, got {network.name}")
-    (found,) = network.runtime.run(images, ()).values()
-    return np.asarray(found, np.float64)
+    (answers,) = network.runtime.run(images, ()).values()
+    return np.asarray(answers, np.float64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,47 +199,47 @@ def _train(given: argparse.Namespace) -> None:
     known = read_mutants(given.out)
     operators = given.operators.split(",") if given.operators else PAPER
     wanted: list[TrainingMutation | None] = []
-    if ORIGINAL not in {one["name"] for one in known}:
+    if ORIGINAL not in {mutant["name"] for mutant in known}:
         wanted.append(None)
-    mutants = [one for one in known if one["name"] != ORIGINAL]
-    found, refused = next_mutations(
+    mutants = [mutant for mutant in known if mutant["name"] != ORIGINAL]
+    fresh, refused = next_mutations(
         material, mutants, values=given.values, seed=given.seed, operators=operators
     )
     began = time.perf_counter()
     for name, why in refused.items():
         _tell(began, f"{name} does not apply: {why}")
-    told = train_batch(given.material, settings, [*wanted, *found], given.out, workers=given.workers)
-    for one in told:
-        _tell(began, one)
-    _tell(began, f"{len(wanted) + len(found)} trained, in {given.out}" if found else "nothing is left to try")
+    lines = train_batch(given.material, settings, [*wanted, *fresh], given.out, workers=given.workers)
+    for line in lines:
+        _tell(began, line)
+    _tell(began, f"{len(wanted) + len(fresh)} trained, in {given.out}" if fresh else "nothing is left to try")
 
 
 def _drive(given: argparse.Namespace) -> None:
     began = time.perf_counter()
     waiting = [
-        given.folder / one["folder"]
-        for one in read_mutants(given.folder)
-        if not one.get("fate") and not one.get("failed")
+        given.folder / mutant["folder"]
+        for mutant in read_mutants(given.folder)
+        if not mutant.get("fate") and not mutant.get("failed")
     ]
-    for folder, one in _unchanged(given.folder, waiting):
-        write_fate(folder, one)
+    for folder, verdict in _unchanged(given.folder, waiting):
+        write_fate(folder, verdict)
         waiting.remove(folder)
-        _tell(began, f"{folder.name}: {one.fate}, {one.reason}")
+        _tell(began, f"{folder.name}: {verdict.fate}, {verdict.reason}")
     judged = drive_batch(
         waiting, given.track, traffic=given.traffic, minutes=given.longest, workers=given.workers
     )
-    for folder, one in judged:
-        write_fate(folder, one)
-        _tell(began, f"{folder.name}: {one.fate}, {one.reason}")
+    for folder, verdict in judged:
+        write_fate(folder, verdict)
+        _tell(began, f"{folder.name}: {verdict.fate}, {verdict.reason}")
     known = read_mutants(given.folder)
-    mutants = [one for one in known if one["name"] != ORIGINAL]
-    if any(one["name"] == ORIGINAL and one.get("fate") == "crashing" for one in known):
+    mutants = [mutant for mutant in known if mutant["name"] != ORIGINAL]
+    if any(mutant["name"] == ORIGINAL and mutant.get("fate") == "crashing" for mutant in known):
         sys.stderr.write(
             "Warning: the original crashes itself, so the fates of its mutants say nothing about their "
             "faults: train it for longer, or with more data\n"
         )
     write_table(given.folder, mutants)
-    kept = [str(one["folder"]) for one in chosen_mutants(mutants)]
+    kept = [str(mutant["folder"]) for mutant in chosen_mutants(mutants)]
     (given.folder / "chosen.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     _tell(began, f"{len(mutants)} mutants, of which {len(kept)} are chosen: {given.folder / 'chosen.json'}")
 
@@ -248,7 +248,7 @@ def _unchanged(folder: Path, waiting: Sequence[Path]) -> list[tuple[Path, Judged
     original = folder / ORIGINAL
     if not original.is_dir():
         return []
-    return list(unchanged(original, [one for one in waiting if one != original]))
+    return list(unchanged(original, [each for each in waiting if each != original]))
 
 
 def _parser() -> argparse.ArgumentParser:
