@@ -41,7 +41,7 @@ from roadworthy.rules.tables import (
 )
 from roadworthy.runs import read_rows, run_several
 from roadworthy.training.engines.comparing import compared, interval
-from roadworthy.training.engines.pairs import CHANGES, Change, PairSource, pair_of
+from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pair_of
 from roadworthy.transforms import (
     Operation,
     ReplaceOperation,
@@ -140,7 +140,7 @@ def _print_verdicts(engines: Sequence[LearnedEngine]) -> None:
 
 
 def _print_verdicts_of(
-    change: Change, engine: LearnedEngine, systems: Sequence[SystemUnderTest], data: WorldDataset
+    change: WorldChange, engine: LearnedEngine, systems: Sequence[SystemUnderTest], data: WorldDataset
 ) -> None:
     expectation = parse(JUDGED[change.name]).blocks[0].expectation
     makers = {"built in": change.transform(), "learned": engine.transform(change.operation)}
@@ -267,7 +267,7 @@ def _on_gpu(engine: LearnedEngine, height: int, width: int, batch: int) -> str:
         return "no torch"
     if not torch.cuda.is_available():
         return "no GPU"
-    from roadworthy.training.engine_networks import read_checkpoint
+    from roadworthy.training.engine_networks.checkpoint import read_checkpoint
 
     assert isinstance(engine.backend, NetworkBackend)
     try:

@@ -225,7 +225,7 @@ def test_none_are_shipped(roadworthy: Run, tmp_path: Path, monkeypatch: pytest.M
 def test_a_public_checkpoint_becomes_an_engine_that_needs_no_torch(roadworthy: Run) -> None:
     import torch
 
-    from roadworthy.training.engine_networks import network_for
+    from roadworthy.training.engine_networks.settings import network_for
 
     # Named and laid out as Pix2pixHD writes it: weights alone, 35 label channels and one of edges.
     module = network_for(
@@ -268,14 +268,14 @@ def test_what_our_channels_become(tmp_path: Path) -> None:
 
     from roadworthy.datasets.cityscapes import LABELS
     from roadworthy.frames import LabelMap
-    from roadworthy.training.engine_networks import network_for
-    from roadworthy.training.engines.importing import Import, channels_of, import_checkpoint
+    from roadworthy.training.engine_networks.settings import network_for
+    from roadworthy.training.engines.writing import Import, channels_of, import_checkpoint
     from roadworthy.transforms.learned.network import one_hot
 
     settings = {"input_nc": 35, "ngf": 4, "n_downsampling": 2, "n_blocks": 1}
     module = network_for("pix2pixhd-global", settings, seed=5).eval()
     torch.save(module.state_dict(), tmp_path / "g.pth")
-    said = Import("city", [{"operation": "remove", "element": "car"}], channels_of("cityscapes"))
+    said = Import("city", [{"operation": "remove", "element": "car"}], channels=channels_of("cityscapes"))
     card = import_checkpoint(tmp_path / "g.pth", tmp_path / "city", said)
     rng = np.random.default_rng(0)
     ours = ("void", "road", "vehicle", "tree", "sky", "crosswalk")
@@ -294,7 +294,7 @@ def test_what_our_channels_become(tmp_path: Path) -> None:
 def test_weights_go_out_and_come_in_again(roadworthy: Run) -> None:
     import torch
 
-    from roadworthy.training.engine_networks import network_for
+    from roadworthy.training.engine_networks.settings import network_for
 
     module = network_for("unit", {"dim": 4, "n_res": 1}, seed=2)
     # As UNIT writes it: both directions, each with its encoder and decoder.
@@ -316,7 +316,7 @@ def test_weights_go_out_and_come_in_again(roadworthy: Run) -> None:
 def test_a_size_that_the_weights_do_not_tell_is_said(roadworthy: Run) -> None:
     import torch
 
-    from roadworthy.training.engine_networks import network_for
+    from roadworthy.training.engine_networks.settings import network_for
 
     module = network_for("ugatit", {"ngf": 4, "n_blocks": 1, "img_size": [16, 48]})
     torch.save(module.state_dict(), "night_params_0001000.pt")

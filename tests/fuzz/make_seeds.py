@@ -322,12 +322,12 @@ def _engine_card() -> Seeds:
 def _engine_checkpoint() -> Seeds:
     import torch
 
-    from roadworthy.training.engine_networks import network_for
+    from roadworthy.training.engine_networks.settings import network_for
 
     torch.manual_seed(0)
     module = network_for("cyclegan", {"ngf": 2, "n_blocks": 1})
     with TemporaryDirectory() as name:
-        from roadworthy.training.engine_networks import write_checkpoint
+        from roadworthy.training.engine_networks.checkpoint import write_checkpoint
 
         write_checkpoint(Path(name, "gen.pt"), module)
         yield "small.pt", Path(name, "gen.pt").read_bytes()
@@ -337,7 +337,8 @@ def _engine_checkpoint() -> Seeds:
 
 
 def _engine_weights() -> Seeds:
-    from roadworthy.training.engine_networks import export_onnx, network_for
+    from roadworthy.training.engine_networks.export import export_onnx
+    from roadworthy.training.engine_networks.settings import network_for
 
     with TemporaryDirectory() as name:
         module = network_for("cyclegan", {"ngf": 2, "n_blocks": 1})
@@ -375,12 +376,12 @@ def _samples() -> Any:
 
 def _retraining_material() -> Seeds:
     from roadworthy.models.zoo import architecture
-    from roadworthy.training.retraining.material import Changed, Material, Unit
+    from roadworthy.training.retraining.material import ChangedImages, ErrorUnit, Material
 
     some = _samples()
     variant = architecture("dave2").variant(["steering"], {})
-    changed = {"rain": Changed(some, np.array([0, 1]))}
-    made = Material(variant, some, some, np.array([0, 1]), changed, Unit("°", 1.0), {"rain": 1})
+    changed = {"rain": ChangedImages(some, np.array([0, 1]))}
+    made = Material(variant, some, some, np.array([0, 1]), changed, ErrorUnit("°", 1.0), {"rain": 1})
     with TemporaryDirectory() as name:
         made.save(Path(name, "material.npz"))
         yield "two.npz", Path(name, "material.npz").read_bytes()

@@ -13,7 +13,7 @@ from roadworthy.datasets import UdacityCh2Dataset
 from roadworthy.models import Network, load_model
 from roadworthy.models.zoo import located_weights, read_variant
 from roadworthy.training import evaluate
-from roadworthy.training.retraining import Plan, read_material, retrain, tuning_settings
+from roadworthy.training.retraining import RetrainingPlan, read_material, retrain, tuning_settings
 from roadworthy.transforms import make_transform
 
 
@@ -25,7 +25,7 @@ def test_errors_before_are_those_of_the_evaluator(real_data: Path) -> None:
     material = read_material(variant, data[:64], frames, {"rain": make_transform("rain")})
     settings = tuning_settings("dave2-udacity")
     quick = type(settings)(**{**vars(settings), "epochs": 1, "device": "cpu"})
-    found = retrain(material, "dave2-udacity", Plan(split="time"), settings=quick)
+    found = retrain(material, "dave2-udacity", RetrainingPlan(split="time"), settings=quick)
     clean = found.comparisons[0]
     measures = {one.name: one for one in evaluate(load_model("dave2-udacity"), frames[round(0.66 * 60) :])}
     assert clean.images == measures["steering RMSE as recorded"].frames

@@ -11,7 +11,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.papers.reliability import LevelStudy, ranked, ranks, study_levels
 from roadworthy.reliability import transformation_named
-from roadworthy.training.retraining.tolerated import WithChanges
+from roadworthy.training.retraining.material import WithChanges
 from roadworthy.visual_change import visual_change
 
 

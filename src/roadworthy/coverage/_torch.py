@@ -23,7 +23,7 @@ from roadworthy.coverage.activations import Activations, Assembler, Counting, Ki
 from roadworthy.errors import InputError
 from roadworthy.models.network import named_tensors
 from roadworthy.models.outputs import Arrays
-from roadworthy.models.zoo.export import write_onnx
+from roadworthy.models.zoo.saved import write_onnx
 
 DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 """The layers of torch that count as dropout."""

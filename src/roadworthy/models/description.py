@@ -11,15 +11,16 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
 from roadworthy._yaml import Place, explained, read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import SignalUnits
-from roadworthy.models.detection import BoxFormat, Coordinates, DetectionOutput, Head
-from roadworthy.models.images import Color, Dtype, Fit, ImageInput, Interpolation, Layout, Stacking
+from roadworthy.models.detection import DetectionOutput
+from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec
 from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
 
@@ -60,81 +61,48 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class _Input(_Form):
-    width: Whole | None = None
-    height: Whole | None = None
-    color: Color = "rgb"
-    layout: Layout | None = None
-    dtype: Dtype | None = None
-    range: Two | None = None
-    mean: Numbers = ()
-    std: Numbers = ()
-    crop: Two = (0, 0)
-    fit: Fit = "stretch"
-    interpolation: Interpolation = "linear"
-    history: Whole = 0
-    stacking: Stacking = "time"
+_READ: dict[Any, Any] = {
+    int: Whole,
+    float: Number,
+    tuple[str, ...]: Words,
+    tuple[float, ...]: Numbers,
+    tuple[float, float]: Two,
+    Mapping[str, str | None]: Names,
+}
+"""What a field of a declaration is read as."""
 
 
-class _Units(_Form):
-    speed: Number | str = "m/s"
-    steering: Number | str = "deg"
-    steering_positive: Literal["left", "right"] = "right"
-    steering_ratio: Number = 1.0
+def _form(kind: type[Any], **more: Any) -> type[_Form]:
+    """Return what is written for a declaration: its fields, with what text on a command line stands for."""
+    hints = get_type_hints(kind)
+    fields: dict[str, Any] = {}
+    for one in dataclasses.fields(kind):
+        hint = hints[one.name]
+        parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        read: Any = Union.__getitem__(tuple(_READ.get(part, part) for part in parts))
+        made = one.default_factory
+        usual = ... if one.default is dataclasses.MISSING else one.default
+        fields[one.name] = (read, usual if made is dataclasses.MISSING else Field(default_factory=made))
+    return create_model(f"_{kind.__name__}", __base__=_Form, **more, **fields)
 
 
-class _Regression(_Form):
-    task: Literal["regression"] = "regression"
-    signals: Words
-    units: _Units = Field(default_factory=_Units)
-    outputs: Words = ()
+_Input = _form(ImageInput)
+_Units = _READ[SignalUnits] = _form(SignalUnits)
 
 
-class _Classification(_Form):
-    task: Literal["classification"]
-    classes: Words
-    class_names: Names = {}
-    activation: Literal["none", "softmax", "sigmoid"] = "none"
-    outputs: Words = ()
-
-
-class _Detection(_Form):
-    task: Literal["detection"]
-    classes: Words
-    head: Head = "separate"
-    box: BoxFormat | None = None
-    coordinates: Coordinates | None = None
-    class_names: Names = {}
-    on_unknown: Literal["error", "skip"] = "error"
-    score_threshold: Number = 0.25
-    iou_threshold: Number | None = 0.45
-    iou_threshold_across: Number | None = 0.7
-    limit: Whole = 300
-    outputs: Words = ()
-
-
-class _Segmentation(_Form):
-    task: Literal["segmentation"]
-    classes: Words
-    class_names: Names = {}
-    on_unknown: Literal["error", "skip"] = "error"
-    outputs: Words = ()
-
-
-class _Description(_Form):
-    model: str | None = None
-    name: str | None = None
-    input: _Input = Field(default_factory=_Input)
-    output: dict[str, Any] | None = None
-    batch: Whole | None = None
-    options: dict[str, Any] = {}
-
-
+_Description = create_model(
+    "_Description",
+    __base__=_Form,
+    model=(str | None, None),
+    name=(str | None, None),
+    input=(_Input, Field(default_factory=_Input)),
+    output=(dict[str, Any] | None, None),
+    batch=(Whole | None, None),
+    options=(dict[str, Any], {}),
+)
 _OUTPUTS: dict[str, tuple[type[_Form], Callable[..., Output[Any]]]] = {
-    "regression": (_Regression, RegressionOutput),
-    "classification": (_Classification, ClassificationOutput),
-    "detection": (_Detection, DetectionOutput),
-    "segmentation": (_Segmentation, SegmentationOutput),
+    kind.task: (_form(kind, task=(str, kind.task)), kind)
+    for kind in (RegressionOutput, ClassificationOutput, DetectionOutput, SegmentationOutput)
 }
 
 

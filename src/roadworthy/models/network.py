@@ -1,4 +1,4 @@
-"""Where in the user's code something was raised."""
+"""Networks as systems under test: what they take and answer, and what is said when one fails or is late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Darknet files for OpenCV, which takes weights that do not fit and leaves out low scores without a word."""
+"""Networks that OpenCV runs, darknet files among them.
+
+OpenCV takes darknet weights that do not fit, and leaves out low scores, without a word; neither happens here.
+"""
 
 from __future__ import annotations
 

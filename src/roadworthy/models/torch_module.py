@@ -34,6 +34,7 @@ _NO_WEIGHTS = (
     "no weights given: the network answers with its initial, random weights, unless its class loads others; "
     "name the file with weights=net.pth"
 )
+_MOST_NAMED = 3
 _STARTS = (b"PK\x03\x04", b"\x80")  # of the archives of torch 1.6 and later, and of the pickles before
 
 
@@ -130,20 +131,38 @@ def load_weights(module: torch.nn.Module, path: Path) -> None:
     """
     state = _state_dict(existing(path, "weights"))
     state = {name.removeprefix("module."): value for name, value in state.items()}
-    own = module.state_dict()
-    problems = [f"{name} is missing" for name in own if name not in state]
-    problems += [f"{name} is unknown" for name in state if name not in own]
-    problems += [
-        f"{name} has shape {tuple(state[name].shape)}, not {tuple(own[name].shape)}"
-        for name in own
-        if name in state and state[name].shape != own[name].shape
-    ]
-    if problems:
-        more = f" and {len(problems) - 4} more" if len(problems) > 4 else ""
-        raise InputError(
-            f"the weights {path} are not those of {type(module).__name__}: {', '.join(problems[:4])}{more}"
-        )
+    if problems := misfits(shapes_in(module.state_dict()), shapes_in(state)):
+        raise InputError(f"the weights {path} are not those of {type(module).__name__}: {problems}")
     module.load_state_dict(state)
+
+
+def shapes_in(state: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of tensors or arrays by name."""
+    return {name: tuple(one.shape) for name, one in state.items()}
+
+
+def misfits(own: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, ...]]) -> str:
+    """Return how the shapes of weights differ from those of a network; nothing where they fit.
+
+    Example:
+        >>> misfits({"bias": (2,), "scale": (2,)}, {"bias": (3,)})
+        'scale is missing; bias has shape (3,), not (2,)'
+    """
+    problems = (
+        [f"{name} is missing" for name in own if name not in given],
+        [f"{name} is unknown" for name in given if name not in own],
+        [
+            f"{name} has shape {given[name]}, not {shape}"
+            for name, shape in own.items()
+            if given.get(name, shape) != shape
+        ],
+    )
+    return "; ".join(_few(names) for names in problems if names)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def _state_dict(path: Path) -> dict[str, torch.Tensor]:
@@ -222,6 +241,13 @@ def _read_pickle(path: Path, instead: str, script: str) -> Any:
         raise InputError(f"cannot read the weights {path}: is the file whole? torch says {told}") from error
 
 
+def _answers(module: Any, images: NDArray[Any], device: str) -> dict[str, Any]:
+    import torch
+
+    with torch.inference_mode():
+        return named_tensors(module(torch.from_numpy(images).to(device)))
+
+
 @dataclass(frozen=True, eq=False)
 class TorchRuntime:
     """Runs a torch module, in evaluation mode and without gradients."""
@@ -235,11 +261,7 @@ class TorchRuntime:
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
-        import torch
-
-        with torch.inference_mode():
-            found = self.module(torch.from_numpy(images).to(self.device))
-        return named_tensors(found)
+        return _answers(self.module, images, self.device)
 
 
 @models.register("torchscript", summary="a TorchScript archive, run by torch: torchscript:net.pt")
@@ -309,8 +331,4 @@ class TorchScriptRuntime(OpensLater):
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
-        import torch
-
-        with torch.inference_mode():
-            found = self.module(torch.from_numpy(images).to(self.device))
-        return named_tensors(found)
+        return _answers(self.module, images, self.device)

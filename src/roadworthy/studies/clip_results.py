@@ -12,7 +12,7 @@ import numpy as np
 
 from roadworthy._files import write_json, write_text
 from roadworthy._tables import csv_text
-from roadworthy.driving.collecting import AUTONOMOUS
+from roadworthy.driving.requirements import AUTONOMOUS
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError, suggest
 from roadworthy.result_tables import ResultTable

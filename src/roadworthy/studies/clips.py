@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from roadworthy._files import write_json, write_text
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy._tables import csv_text
-from roadworthy.driving.collecting import AUTONOMOUS, usual_direction
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric
+from roadworthy.driving.requirements import AUTONOMOUS, usual_direction
 from roadworthy.errors import InputError
 from roadworthy.seeding import rng_for
 from roadworthy.studies.study import ANSWERS, PLAN, StudyPlan, new_study

@@ -11,22 +11,23 @@
 from __future__ import annotations
 
 from roadworthy.models.description import sections
-from roadworthy.models.zoo.export import ExportFormat, export
+from roadworthy.models.zoo.saved import ExportFormat, export
 from roadworthy.training.card import Card, DataNote, write_description
-from roadworthy.training.closed_loop import Lap, drive_lap
 from roadworthy.training.evaluation import (
+    Lap,
     Scorer,
     SignalScorer,
+    drive_lap,
     evaluate,
     signal_errors,
     value_text,
     with_history,
 )
-from roadworthy.training.loop import Fitted, chosen_device, fit
+from roadworthy.training.loop import CHECKPOINT, chosen_device
 from roadworthy.training.samples import Samples, read_samples
-from roadworthy.training.settings import EpochResult, Settings, Watcher
+from roadworthy.training.settings import EpochResult, Fitted, Settings, Watcher
 from roadworthy.training.tasks import DrivingTask, TrainingTask, task_for
-from roadworthy.training.train import CHECKPOINT, Trained, train, train_on
+from roadworthy.training.train import Trained, fit, train, train_on
 
 __all__ = [
     "CHECKPOINT",

@@ -17,11 +17,9 @@ from roadworthy.models.description import sections
 from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import Variant
 from roadworthy.models.zoo.catalogue import size_text
-from roadworthy.training.closed_loop import Lap
-from roadworthy.training.evaluation import value_text
-from roadworthy.training.loop import Fitted
+from roadworthy.training.evaluation import Lap, value_text
 from roadworthy.training.samples import Samples
-from roadworthy.training.settings import EpochResult, Settings
+from roadworthy.training.settings import EpochResult, Fitted, Settings
 
 _PACKAGES = ("numpy", "opencv-python-headless", "torch", "onnx")
 

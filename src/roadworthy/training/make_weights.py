@@ -1,31 +1,38 @@
-"""What the detector and the classifier are trained, validated and evaluated with: the built-in world."""
+"""Makes the weights of the networks that come with the package: one command, fixed seeds.
+
+::
+
+    python -m roadworthy.training.make_weights --out src/roadworthy/models/zoo/weights --workers 16
+
+Each network becomes an ONNX file and a card, ``NAME.onnx`` and ``NAME.json``; ``NAME.log`` tells how it went.
+The frames come from the built-in world: its three tracks in all weathers and times of day. Half of those for
+driving are from drives that start well off the middle of the lane, so that the network learns to come back.
+Validation uses other seeds, so other scenery, traffic and places; evaluation the tracks that are held out.
+"""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from roadworthy._files import read_json
 from roadworthy.cases import Dataset
-from roadworthy.datasets import UdacityCh2Dataset, WorldCropsDataset, WorldDataset, load
+from roadworthy.datasets import UdacityCh2Dataset, WorldCropsDataset, WorldDataset
 from roadworthy.errors import InputError, RoadworthyError, suggest
-from roadworthy.frames import Frame
 from roadworthy.models.network import Network
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.training import (
     DataNote,
-    EpochResult,
     Lap,
     Settings,
-    Watcher,
     drive_lap,
     evaluate,
     export,
@@ -33,6 +40,7 @@ from roadworthy.training import (
     with_history,
 )
 from roadworthy.training.card import json_text
+from roadworthy.training.samples import in_processes
 from roadworthy.training.settings import TrainingLog
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES
 
@@ -71,7 +79,7 @@ def detector_data(use: Use, *, quick: bool = False) -> dict[str, Dataset]:
     options = {**_SKIES, "traffic": traffic, "count": frames // seeds // len(where)}
     found: dict[str, Dataset] = {}
     for path in where:
-        found |= _parts(WorldDataset, f"world:{path}", options, use, seeds)
+        found |= _parts(WorldDataset, f"world:{path}", options, _FIRST_SEED[use], seeds)
     return found
 
 
@@ -86,18 +94,17 @@ def classifier_data(use: Use, *, quick: bool = False) -> dict[str, Dataset]:
     if quick:
         seeds, images = 1, 45
     tracks = _HELD_OUT if use == "evaluation" else "all"
-    return _parts(
-        WorldCropsDataset, f"world-crops:{tracks}", {**_SKIES, "count": images // seeds}, use, seeds
-    )
+    options = {**_SKIES, "count": images // seeds}
+    return _parts(WorldCropsDataset, f"world-crops:{tracks}", options, _FIRST_SEED[use], seeds)
 
 
 def _parts(
-    kind: Callable[..., Dataset], reference: str, options: Mapping[str, object], use: Use, seeds: int
+    kind: Callable[..., Dataset], reference: str, options: Mapping[str, object], first: int, seeds: int
 ) -> dict[str, Dataset]:
     """Return a data set for each of some seeds; the name of the first has the options of all."""
     path = reference.partition(":")[2]
     told = " ".join([reference, *(f"{key}={value}" for key, value in options.items())])
-    numbers = range(_FIRST_SEED[use], _FIRST_SEED[use] + seeds)
+    numbers = range(first, first + seeds)
     return {
         f"{told if seed == numbers[0] else reference} seed={seed}": kind(path, **options, seed=seed)
         for seed in numbers
@@ -106,10 +113,8 @@ def _parts(
 
 Step: TypeAlias = Literal["both", "train", "evaluate"]
 
-_EVERYTHING: Mapping[str, object] = {"weather": "all", "time": "all", "level": "all"}
 _SEEDS = {"steady": 101, "recovering": 202, "validation": 303, "evaluation": 404}
 _SCENERIES = 12
-_IN_CARD_ONLY = ("MSE", "always 0")  # measures that would make the lines of the log too long
 _TRAINING_FRAMES = 3600  # of Udacity's 4500; the rest, later in time, validates
 
 
@@ -172,6 +177,12 @@ RECIPES: Mapping[str, Recipe] = {
 """The networks that can be made, by the names of their files."""
 
 
+def _recipe(name: str) -> Recipe:
+    if name not in RECIPES:
+        raise InputError(f"there is no recipe {name!r}: {suggest(name, RECIPES)}")
+    return RECIPES[name]
+
+
 @dataclass(frozen=True)
 class _Data:
     """What a network is trained, validated and evaluated with, each with its name for the card."""
@@ -209,9 +220,7 @@ def make(
     Raises:
         InputError: There is no such recipe, the data cannot be read, or nothing was trained to be evaluated.
     """
-    if name not in RECIPES:
-        raise InputError(f"there is no recipe {name!r}: {suggest(name, RECIPES)}")
-    recipe = RECIPES[name]
+    recipe = _recipe(name)
     data = _data(recipe, udacity, quick=quick)
     settings = dataclasses.replace(recipe.settings, workers=workers, minutes=minutes)
     if quick:
@@ -219,7 +228,7 @@ def make(
     out.mkdir(parents=True, exist_ok=True)
     file = out / f"{name}.onnx"
     with (out / f"{name}.log").open("a" if step == "evaluate" else "w", encoding="utf-8") as log:
-        watcher = _Log(name, [log, sys.stdout])
+        watcher = TrainingLog(name, [log, sys.stdout])
         if step != "evaluate":
             _train(recipe, data, settings, file, watcher)
         if step != "train":
@@ -227,7 +236,7 @@ def make(
     return file
 
 
-def _train(recipe: Recipe, data: _Data, settings: Settings, file: Path, watcher: _Log) -> None:
+def _train(recipe: Recipe, data: _Data, settings: Settings, file: Path, watcher: TrainingLog) -> None:
     """Train a network and write its ONNX file and its card."""
     variant = recipe.variant
     trained = train(
@@ -238,13 +247,15 @@ def _train(recipe: Recipe, data: _Data, settings: Settings, file: Path, watcher:
         names=(" + ".join(data.training), " + ".join(data.validation)),
         watcher=watcher,
     )
-    frames = _first(with_history(next(iter(data.evaluation.values())), variant.spec.input.history), 8)
+    frames = list(islice(with_history(next(iter(data.evaluation.values())), variant.spec.input.history), 8))
     difference = export(trained.module, variant, file, frames=frames)
     file.with_suffix(".json").write_text(trained.card.to_json(), "utf-8")
     watcher.line(f"exported: answers differ by {difference:.1e} at most, {file.stat().st_size:,} bytes")
 
 
-def _evaluate(recipe: Recipe, data: _Data, file: Path, watcher: _Log, *, workers: int, quick: bool) -> None:
+def _evaluate(
+    recipe: Recipe, data: _Data, file: Path, watcher: TrainingLog, *, workers: int, quick: bool
+) -> None:
     """Put into the card of a network how near it comes to the truth and how it drives."""
     card = file.with_suffix(".json")
     document = read_json(card)
@@ -263,11 +274,11 @@ def _laps(model: Network[Any], workers: int, *, quick: bool) -> tuple[Lap, ...]:
     """Return how a network drives each track, with and without traffic."""
     tracks, minutes = (TRACK_NAMES[:1], 0.01) if quick else ((*TRACK_NAMES, *HELD_OUT_TRACK_NAMES), 10.0)
     drives = [(track, traffic) for traffic in (0.0, 1.0) for track in tracks]
-    if workers < 2:
-        return tuple(drive_lap(model, track, traffic=one, minutes=minutes) for track, one in drives)
-    with ProcessPoolExecutor(min(workers, len(drives)), get_context("spawn")) as pool:
-        jobs = [pool.submit(drive_lap, model, track, traffic=one, minutes=minutes) for track, one in drives]
-        return tuple(job.result() for job in jobs)
+    return tuple(in_processes(partial(_lap, model, minutes), drives, workers))
+
+
+def _lap(model: Network[Any], minutes: float, drive: tuple[str, float]) -> Lap:
+    return drive_lap(model, drive[0], traffic=drive[1], minutes=minutes)
 
 
 def training_data(
@@ -284,9 +295,7 @@ def training_data(
     Raises:
         InputError: There is no such recipe, or the data cannot be read.
     """
-    if name not in RECIPES:
-        raise InputError(f"there is no recipe {name!r}: {suggest(name, RECIPES)}")
-    recipe = RECIPES[name]
+    recipe = _recipe(name)
     data = _data(dataclasses.replace(recipe, frames=frames or recipe.frames), udacity, quick=quick)
     return dict(data.training), dict(data.validation)
 
@@ -309,20 +318,9 @@ def _rendered(recipe: Recipe, *, quick: bool) -> _Data:
         # Signs, people and parked cars stand where the scenery of a seed has them: one seed would be learned
         # by heart.
         seeds = 1 if quick else _SCENERIES
-        drives = max(1, round(share * total / recipe.drive / seeds))
-        options = {
-            **_EVERYTHING,
-            "count": drives * recipe.drive,
-            "jitter": jitter,
-            "sequence": recipe.drive,
-        }
-        reference = f"world:{','.join(tracks)}"
-        told = " ".join([reference, *(f"{key}={value}" for key, value in options.items())])
-        numbers = range(_SEEDS[use], _SEEDS[use] + seeds)
-        return {
-            f"{told if seed == numbers[0] else reference} seed={seed}": load(reference, **options, seed=seed)
-            for seed in numbers
-        }
+        count = recipe.drive * max(1, round(share * total / recipe.drive / seeds))
+        options = {**_SKIES, "count": count, "jitter": jitter, "sequence": recipe.drive}
+        return _parts(WorldDataset, f"world:{','.join(tracks)}", options, _SEEDS[use], seeds)
 
     return _Data(
         world("steady", 0.5, 1.0, TRACK_NAMES) | world("recovering", 0.5, 3.0, TRACK_NAMES),
@@ -342,24 +340,6 @@ def _real(folder: Path | None, *, quick: bool) -> _Data:
         first, rest = slice(32), slice(-16, None)
     later = {f"udacity-ch2[{rest.start}:]": data[rest]}
     return _Data({f"udacity-ch2[:{first.stop}]": data[first]}, later, later)
-
-
-def _first(frames: Iterable[Frame], count: int) -> list[Frame]:
-    return [frame for _, frame in zip(range(count), frames, strict=False)]
-
-
-class _Log(TrainingLog, Watcher):
-    """Writes how a training goes on, line by line."""
-
-    def reading(self, done: int, total: int) -> None:
-        self.line_every(0 if done == total else 5, f"{done} of {total} frames")
-
-    def epoch(self, result: EpochResult) -> None:
-        errors = ", ".join(str(one) for one in result.measures if not one.name.endswith(_IN_CARD_ONLY))
-        self.line(
-            f"epoch {result.epoch}: loss {result.loss:.4f}, validation {result.validation_loss:.4f}"
-            f"{' (best)' if result.best else ''}, {errors}, {result.seconds:.1f} s"
-        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

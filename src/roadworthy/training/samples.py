@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence, Sized
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from multiprocessing import get_context
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -19,8 +19,14 @@ from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
+from roadworthy.models.torch_module import imported_torch
 from roadworthy.training.evaluation import nothing_to_use, with_history
+from roadworthy.training.settings import Settings
 from roadworthy.training.tasks import TrainingTask
+
+if TYPE_CHECKING:
+    import torch
+
 
 _CHUNK = 64  # frames per job: large enough that sending them costs little, small enough to share the work
 _HISTORIES = 4  # at least so long is a job: each reads the history of its first frames once more
@@ -123,23 +129,105 @@ class Samples:
         Images are compared by what they show: where jobs meet, both have read the same frames.
         """
         earlier = int(self.windows.shape[1]) - 1
-        shown = {self.images[one].tobytes() for one in self.windows[max(0, cut - earlier) : cut].ravel()}
+        shown = {self.images[image].tobytes() for image in self.windows[max(0, cut - earlier) : cut].ravel()}
         for start in range(cut, min(cut + earlier, len(self))):
-            if not any(self.images[one].tobytes() in shown for one in self.windows[start]):
+            if not any(self.images[image].tobytes() in shown for image in self.windows[start]):
                 return start
         return min(cut + earlier, len(self))
 
     @classmethod
     def joined(cls, parts: Sequence[Samples], name: str) -> Samples:
         """Return all samples of several parts, in order."""
-        starts = np.cumsum([0, *(len(one.images) for one in parts)])
+        starts = np.cumsum([0, *(len(part.images) for part in parts)])
         return cls(
             name,
-            np.concatenate([one.images for one in parts]),
-            np.concatenate([one.windows + start for one, start in zip(parts, starts, strict=False)]),
-            np.concatenate([one.targets for one in parts]),
-            np.concatenate([one.drives for one in parts]),
+            np.concatenate([part.images for part in parts]),
+            np.concatenate([part.windows + start for part, start in zip(parts, starts, strict=False)]),
+            np.concatenate([part.targets for part in parts]),
+            np.concatenate([part.drives for part in parts]),
         )
+
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class Stretch(NamedTuple):
+    """Frames that follow each other, of one of some data sets."""
+
+    data: int
+    start: int
+    stop: int
+
+
+def stretches(sets: Sequence[Sized], length: int) -> list[Stretch]:
+    """Return all frames of some data sets in stretches of at most this length.
+
+    Example:
+        >>> [tuple(one) for one in stretches(["abc", "d"], 2)]
+        [(0, 0, 2), (0, 2, 3), (1, 0, 1)]
+    """
+    return [
+        Stretch(number, start, min(start + length, len(data)))
+        for number, data in enumerate(sets)
+        for start in range(0, len(data), length)
+    ]
+
+
+def in_processes(
+    work: Callable[[Job], Result], jobs: Sequence[Job], workers: int, *, ordered: bool = True
+) -> Iterator[Result]:
+    """Yield the results of all jobs, in their order or as they come.
+
+    Args:
+        work: Does a job, in any process; it is sent once to each, and not with every job.
+        jobs: What to do.
+        workers: How many processes; with one, all is done in this.
+        ordered: Whether results come in the order of the jobs.
+
+    Raises:
+        InputError: There are no workers.
+    """
+    if workers < 1:
+        raise InputError(f"workers must be 1 or more, got {workers}")
+    count = min(workers, len(jobs))
+    if count < 2:
+        yield from map(work, jobs)
+        return
+    # Fresh processes: a fork of one in which torch runs threads or a GPU may hang.
+    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (work,))
+    try:
+        if ordered:
+            yield from pool.map(_work, jobs)
+        else:
+            for done in as_completed([pool.submit(_work, job) for job in jobs]):
+                yield done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_of_this_process: list[Any] = []
+
+
+def _start(work: Any) -> None:
+    import cv2
+
+    cv2.setNumThreads(1)
+    _of_this_process[:] = [work]
+
+
+def _work(job: Any) -> Any:
+    return _of_this_process[0](job)
+
+
+def readable(data: Dataset, number: int) -> Frame | None:
+    """Return a frame; None where the data set leaves out what cannot be read."""
+    try:
+        return data[number]
+    except InputError:
+        if getattr(data, "on_error", "raise") == "raise":
+            raise
+        return None
 
 
 def read_samples(
@@ -168,74 +256,41 @@ def read_samples(
     """
     sets = [data] if isinstance(data, Dataset) else list(data)
     total = sum(map(len, sets))
-    name = " + ".join(one.name for one in sets)
+    name = " + ".join(data_set.name for data_set in sets)
     assert taken.width is not None
     assert taken.height is not None
     chunk = max(_CHUNK, _HISTORIES * taken.history)
-    jobs = [
-        _Job(number, start, min(start + chunk, len(one)))
-        for number, one in enumerate(sets)
-        for start in range(0, len(one), chunk)
-    ]
-    readers = [_Reader(one, task, taken) for one in sets]
-    images = sum(readers[job.reader].images(job.start, job.stop) for job in jobs)
+    jobs = stretches(sets, chunk)
+    readers = tuple(_Reader(data, task, taken) for data in sets)
+    images = sum(readers[job.data].images(job.start, job.stop) for job in jobs)
     needed = images * taken.channels * taken.width * taken.height / 2**30
     if needed > memory:
         raise InputError(
             f"{name} needs {needed:.2g} GiB of memory for {images} images of {taken.width}x{taken.height}, "
             f"and {memory:g} are allowed: use fewer frames, or allow more memory"
         )
-    found: list[Samples] = []
-    of_set = [0] * len(sets)
+    parts: list[Samples] = []
+    counts = [0] * len(sets)
     done = 0
-    for job, part in zip(jobs, _parts(readers, jobs, workers), strict=True):
-        if len(part):
-            found.append(part)
-        of_set[job.reader] += len(part)
+    for job, part in zip(jobs, in_processes(_Readers(readers), jobs, workers), strict=True):
+        parts.append(part)
+        counts[job.data] += len(part)
         done += job.stop - job.start
         progress(done, total)
-    for one, count in zip(sets, of_set, strict=True):
+    for data_set, count in zip(sets, counts, strict=True):
         if not count:
-            raise InputError(nothing_to_use("the network", taken.history, one.name))
-    return Samples.joined(found, name)
+            raise InputError(nothing_to_use("the network", taken.history, data_set.name))
+    return Samples.joined([part for part in parts if len(part)], name)
 
 
-class _Job(NamedTuple):
-    """A stretch of one of the data sets."""
+@dataclass(frozen=True)
+class _Readers:
+    """Reads stretches of several data sets."""
 
-    reader: int
-    start: int
-    stop: int
+    readers: tuple[_Reader, ...]
 
-
-def _parts(readers: Sequence[_Reader], jobs: Sequence[_Job], workers: int) -> Iterator[Samples]:
-    """Yield the samples of each job, in order."""
-    count = min(workers, len(jobs))
-    if count < 2:
-        for job in jobs:
-            yield readers[job.reader].read(job.start, job.stop)
-        return
-    # Fresh processes: a fork of one in which torch runs threads may hang. They stay for all data sets.
-    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (readers,))
-    try:
-        yield from pool.map(_read, jobs)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_of_this_process: list[_Reader] = []
-
-
-def _start(readers: Sequence[_Reader]) -> None:
-    """Keep the readers in a worker, so that they are sent once and not with every job."""
-    import cv2
-
-    cv2.setNumThreads(1)
-    _of_this_process[:] = readers
-
-
-def _read(job: _Job) -> Samples:
-    return _of_this_process[job.reader].read(job.start, job.stop)
+    def __call__(self, job: Stretch) -> Samples:
+        return self.readers[job.data].read(job.start, job.stop)
 
 
 @dataclass(frozen=True)
@@ -255,11 +310,11 @@ class _Reader:
         for frame in with_history(self._frames(start, stop), history):
             view = single.view(frame)
             seen = [*map(single.view, frame.previous[len(frame.previous) - history :]), view]
-            for one in seen:
-                if one.frame.id not in places:
-                    places[one.frame.id] = len(images)
-                    images.append(np.moveaxis(one.images[0], -1, 0))
-            windows.append([places[one.frame.id] for one in seen])
+            for shown in seen:
+                if shown.frame.id not in places:
+                    places[shown.frame.id] = len(images)
+                    images.append(np.moveaxis(shown.images[0], -1, 0))
+            windows.append([places[shown.frame.id] for shown in seen])
             targets.append(self.task.target(view))
             drives.append(_number(frame.metadata.get("sequence")))
         shape = (0, self.taken.channels, self.taken.height or 0, self.taken.width or 0)
@@ -283,25 +338,100 @@ class _Reader:
         if not self.taken.history:
             return False
         # The first frames of a drive may have none.
-        last = next(filter(None, map(self._frame, reversed(range(len(self.data))))), None)
+        frames = (readable(self.data, number) for number in reversed(range(len(self.data))))
+        last = next(filter(None, frames), None)
         return last is not None and len(last.previous) >= self.taken.history
 
     def _frames(self, start: int, stop: int) -> Iterator[Frame]:
         if not self._brings_history:
             # What was recorded before the stretch is the history of its first frames.
             start = max(0, start - self.taken.history)
-        yield from filter(None, map(self._frame, range(start, stop)))
-
-    def _frame(self, number: int) -> Frame | None:
-        """Return a frame; None where the data set leaves out what cannot be read."""
-        try:
-            return self.data[number]
-        except InputError:
-            if getattr(self.data, "on_error", "raise") == "raise":
-                raise
-            return None
+        yield from filter(None, (readable(self.data, number) for number in range(start, stop)))
 
 
 def _number(drive: object) -> int:
     """Return a number for what a data set calls a drive: its own, or one made from its name."""
     return drive if isinstance(drive, int) else crc32(str(drive).encode())
+
+
+_MOST_OF_THE_DEVICE = 0.5  # of its free memory, for images; the rest is for the network
+
+
+class SampleFeed:
+    """Gives the samples of a training as tensors.
+
+    Args:
+        samples: The samples. Their images go to the device at once if they fit well.
+        taken: What the network takes.
+        task: Says what the targets of mirrored images are.
+        settings: How much images are changed.
+        device: Where the tensors are wanted.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        taken: ImageInput,
+        task: TrainingTask,
+        settings: Settings,
+        device: torch.device,
+    ) -> None:
+        self._torch = imported_torch("train a network")
+        self._taken, self._task, self._settings, self._device = taken, task, settings, device
+        images = self._torch.from_numpy(samples.images)
+        self._images = images.to(device) if _fits(self._torch, samples.images.nbytes, device) else images
+        self._windows = self._torch.from_numpy(samples.windows).to(self._images.device)
+        self._targets = self._torch.from_numpy(samples.targets).to(device)
+        # Colours are scaled image by image, also where the images of a history are stacked as channels.
+        factor, shift = dataclasses.replace(taken, history=0).scaling(np.float32)
+        self._factor, self._shift = (
+            self._torch.from_numpy(numbers.copy()).to(device) for numbers in (factor, shift)
+        )
+        grey = [0.0, 128.0, 128.0] if taken.color == "yuv" else [0.0]
+        self._black = self._torch.tensor(grey, device=device).reshape(-1, 1, 1)
+
+    def __len__(self) -> int:
+        return len(self._windows)
+
+    def plain(self, chosen: NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return images and targets of some samples as they are."""
+        images, targets = self._raw(chosen)
+        return self._scaled(images), targets
+
+    def changed(
+        self, chosen: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return images and targets of some samples, some of them mirrored, all brighter or darker."""
+        images, targets = self._raw(chosen)
+        gains = 1 + self._settings.brightness * rng.uniform(-1, 1, len(chosen))
+        mirrored = rng.random(len(chosen)) < self._settings.mirror
+        if self._settings.brightness:
+            gain = self._torch.from_numpy(gains.astype(np.float32)).to(self._device).reshape(-1, 1, 1, 1, 1)
+            images = ((images - self._black) * gain + self._black).clamp(0, 255)
+        if mirrored.any():
+            flags = self._torch.from_numpy(mirrored).to(self._device)
+            images = self._torch.where(flags.reshape(-1, 1, 1, 1, 1), images.flip(-1), images)
+            other = self._task.mirrored(targets)
+            targets = self._torch.where(flags.reshape(-1, *[1] * (targets.ndim - 1)), other, targets)
+        return self._scaled(images), targets
+
+    def _raw(self, chosen: NDArray[np.int64]) -> tuple[Any, Any]:
+        """Return samples × time × channels × height × width from 0 to 255, and the targets."""
+        numbers = self._torch.from_numpy(np.ascontiguousarray(chosen))
+        windows = self._windows[numbers.to(self._windows.device)]
+        images = self._images[windows].to(self._device).float()
+        return images, self._targets[numbers.to(self._device)]
+
+    def _scaled(self, images: Any) -> Any:
+        """Return what the network takes."""
+        images = images * self._factor + self._shift
+        if self._taken.stacking == "channels":
+            return images.flatten(1, 2)
+        return images if self._taken.history else images[:, 0]
+
+
+def _fits(torch: Any, size: int, device: torch.device) -> bool:
+    if device.type != "cuda":
+        return device.type == "cpu"
+    free, _ = torch.cuda.mem_get_info(device)
+    return bool(size < _MOST_OF_THE_DEVICE * free)

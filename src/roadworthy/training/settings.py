@@ -1,18 +1,52 @@
-"""How a network is trained, who is told about it, and how it goes on line by line."""
+"""How a network is trained, what comes of it, and who is told how it goes on."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TextIO, get_args
+from typing import Any, Literal, TextIO, get_args
 
 from roadworthy.errors import InputError
 from roadworthy.models.scorers import Measure
 
 Decay = Literal["none", "cosine"]
 Precision = Literal["auto", "float32", "bfloat16"]
+
+_OFTEN = 5.0  # seconds from one line about reading to the next
+_IN_CARD_ONLY = ("MSE", "always 0")  # measures that would make the lines of the log too long
+
+
+def check_settings(
+    settings: object,
+    *,
+    whole: Sequence[str] = (),
+    positive: Sequence[str] = (),
+    not_negative: Sequence[str] = (),
+    shares: Sequence[str] = (),
+    words: Mapping[str, Any],
+) -> None:
+    """Make sure that settings can be used; `words` has the type of those that are one of some words.
+
+    Raises:
+        InputError: One cannot; says what it may be.
+    """
+    checks: tuple[tuple[Sequence[str], Callable[[float], bool], str], ...] = (
+        (whole, lambda value: value >= 1, "1 or more"),
+        (positive, lambda value: 0 < value < math.inf, "above 0 and finite"),
+        (not_negative, lambda value: 0 <= value < math.inf, "0 or more"),
+        (shares, lambda value: 0 <= value <= 1, "from 0 to 1"),
+    )
+    for names, fits, allowed in checks:
+        for name in names:
+            value = getattr(settings, name)
+            if value is not None and not fits(value):
+                raise InputError(f"{name} must be {allowed}, got {value}")
+    for name, known in words.items():
+        if getattr(settings, name) not in get_args(known):
+            choices = ", ".join(get_args(known))
+            raise InputError(f"{name} must be one of {choices}, got {getattr(settings, name)!r}")
 
 
 @dataclass(frozen=True)
@@ -61,24 +95,16 @@ class Settings:
     memory: float = 8.0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "patience", "workers"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}")
-        for name in ("learning_rate", "memory", "minutes"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise InputError(f"{name} must be above 0 and finite, got {value}")
-        if not 0 <= self.weight_decay < math.inf:
-            raise InputError(f"weight_decay must be 0 or more, got {self.weight_decay}")
-        for name in ("mirror", "brightness"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} must be from 0 to 1, got {getattr(self, name)}")
+        check_settings(
+            self,
+            whole=("epochs", "batch", "patience", "workers"),
+            positive=("learning_rate", "memory", "minutes"),
+            not_negative=("weight_decay",),
+            shares=("mirror", "brightness"),
+            words={"decay": Decay, "precision": Precision},
+        )
         if not 0 < self.validation_share < 1:
             raise InputError(f"validation_share must be between 0 and 1, got {self.validation_share}")
-        for name, known in (("decay", Decay), ("precision", Precision)):
-            if getattr(self, name) not in get_args(known):
-                words = ", ".join(get_args(known))
-                raise InputError(f"{name} must be one of {words}, got {getattr(self, name)!r}")
 
     def rate(self, progress: float) -> float:
         """Return the learning rate when this share of the training is done.
@@ -115,25 +141,65 @@ class EpochResult:
     best: bool
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """What a training came to; the module has the best weights.
+
+    Attributes:
+        curve: The results of all epochs.
+        best_epoch: The number of the epoch with the smallest validation loss.
+        stopped: Why it ended, in words.
+        device: Where it ran, in words.
+        seconds: How long all epochs took together, those before it was resumed among them.
+    """
+
+    curve: tuple[EpochResult, ...]
+    best_epoch: int
+    stopped: str
+    device: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """How an engine does at some step.
+
+    Attributes:
+        step: How many batches it has learned from.
+        seconds: How long that took.
+        losses: The mean of each loss since the last time.
+        measures: What was measured on frames that it does not learn from; empty where nothing was.
+    """
+
+    step: int
+    seconds: float
+    losses: Mapping[str, float]
+    measures: Mapping[str, float]
+
+
 class Watcher:
     """Is told how a training goes on, and does nothing; make a subclass to show it."""
 
     def reading(self, done: int, total: int) -> None:
-        """Some frames have been read."""
+        """Some of the data has been read."""
 
-    def step(self, epoch: int, step: int, steps: int) -> None:
-        """One batch has been learned from."""
+    def step(self, step: int, progress: float) -> None:
+        """So many batches have been learned from; this share of the training was done before the last."""
 
     def epoch(self, result: EpochResult) -> None:
-        """One epoch is over."""
+        """A network has seen all its data once more."""
+
+    def measured(self, result: StepResult) -> None:
+        """The losses of an engine are known again, and its state is saved."""
 
 
-class TrainingLog:
-    """Writes lines with the seconds since it was made, into several files at once.
+class TrainingLog(Watcher):
+    """Writes how a training goes on, with the seconds since it was made, into several files at once.
 
     Args:
         name: What is trained.
         files: Where the lines go.
+        unit: What is read.
 
     Example:
         >>> import io
@@ -143,18 +209,34 @@ class TrainingLog:
         'dave2: exported'
     """
 
-    def __init__(self, name: str, files: Sequence[TextIO]) -> None:
-        self._name, self._files = name, files
-        self._start = self._told = time.perf_counter()
+    def __init__(self, name: str, files: Sequence[TextIO], unit: str = "frames") -> None:
+        self._name, self._files, self._unit = name, files, unit
+        self._start = self._last = time.perf_counter()
+
+    def reading(self, done: int, total: int) -> None:
+        """Write how much has been read, every five seconds and at the end."""
+        now = time.perf_counter()
+        if done == total or now - self._last > _OFTEN:
+            self._last = now
+            self.line(f"{done} of {total} {self._unit}")
+
+    def epoch(self, result: EpochResult) -> None:
+        """Write losses and errors of an epoch."""
+        errors = ", ".join(str(one) for one in result.measures if not one.name.endswith(_IN_CARD_ONLY))
+        self.line(
+            f"epoch {result.epoch}: loss {result.loss:.4f}, validation {result.validation_loss:.4f}"
+            f"{' (best)' if result.best else ''}, {errors}, {result.seconds:.1f} s"
+        )
+
+    def measured(self, result: StepResult) -> None:
+        """Write losses and measures of an engine."""
+        losses = ", ".join(f"{name} {value:.4f}" for name, value in result.losses.items())
+        measures = "; ".join(f"{name} {value:.4f}" for name, value in result.measures.items())
+        self.line(
+            f"step {result.step}, {result.seconds:.0f} s: {losses}" + (f" | {measures}" if measures else "")
+        )
 
     def line(self, text: str) -> None:
         """Write a line."""
         for file in self._files:
             print(f"{time.perf_counter() - self._start:7.1f} s  {self._name}: {text}", file=file, flush=True)
-
-    def line_every(self, seconds: float, text: str) -> None:
-        """Write a line, unless one of these was written in the last seconds."""
-        now = time.perf_counter()
-        if now - self._told > seconds:
-            self._told = now
-            self.line(text)

@@ -49,7 +49,7 @@ def stored(samples: Samples, encoding: Encoding = "png") -> dict[str, NDArray[An
     return {
         "name": np.array(samples.name),
         "bytes": np.concatenate(files),
-        "sizes": np.array([len(one) for one in files], np.int64),
+        "sizes": np.array([len(content) for content in files], np.int64),
         "windows": samples.windows,
         "targets": samples.targets,
         "drives": samples.drives,
@@ -72,7 +72,7 @@ def restored(arrays: Mapping[str, NDArray[Any]]) -> Samples:
             raise ValueError(f"an image of {arrays['name']} is broken") from error
         images.append(np.moveaxis(pixels[:, :, None] if pixels.ndim == 2 else pixels, -1, 0))
     windows, targets, drives = (arrays[name] for name in ("windows", "targets", "drives"))
-    whole = all(one.dtype.kind in "iu" for one in (windows, drives)) and targets.dtype.kind == "f"
+    whole = all(table.dtype.kind in "iu" for table in (windows, drives)) and targets.dtype.kind == "f"
     if not whole or (windows.ndim, drives.ndim) != (2, 1) or not targets.ndim:
         raise ValueError(f"the samples of {arrays['name']} are no tables of numbers")
     if not len(windows) == len(targets) == len(drives) or not np.isin(windows, range(len(images))).all():
@@ -97,7 +97,7 @@ class StoredMaterial:
     def samples(self, part: str) -> Samples:
         """Return the samples of a part."""
         start = f"{part} "
-        own = {name.removeprefix(start): one for name, one in self.arrays.items() if name.startswith(start)}
+        own = {key.removeprefix(start): array for key, array in self.arrays.items() if key.startswith(start)}
         return restored(own)
 
 
@@ -125,7 +125,7 @@ def write_material(
     Raises:
         InputError: It cannot be written.
     """
-    told = {
+    document = {
         "format": format,
         "network": variant.name,
         "outputs": list(variant.outputs),
@@ -134,10 +134,10 @@ def write_material(
         **header,
     }
     every: dict[str, NDArray[Any]] = dict(arrays or {})
-    for part, one in samples.items():
-        every |= {f"{part} {name}": array for name, array in stored(one, encoding).items()}
+    for part, own in samples.items():
+        every |= {f"{part} {name}": array for name, array in stored(own, encoding).items()}
     with replacing(path) as unfinished, unfinished.open("wb") as file:
-        np.savez(file, header=np.array(json.dumps(told)), **every)  # type: ignore[arg-type]
+        np.savez(file, header=np.array(json.dumps(document)), **every)  # type: ignore[arg-type]
 
 
 @contextmanager

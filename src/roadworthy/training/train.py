@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from roadworthy._files import make_writable, sha256_of, write_text
 from roadworthy.cases import Dataset
@@ -14,23 +21,35 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network
-from roadworthy.models.torch_module import torch_model
+from roadworthy.models.scorers import Measure
+from roadworthy.models.torch_module import imported_torch, torch_model
 from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.models.zoo.catalogue import size_text
-from roadworthy.models.zoo.export import export
+from roadworthy.models.zoo.saved import export
+from roadworthy.seeding import rng_for
 from roadworthy.training.card import Card, card_of, write_description
-from roadworthy.training.checkpoint import existing_checkpoint
 from roadworthy.training.evaluation import with_history
-from roadworthy.training.loop import chosen_device, fit
-from roadworthy.training.samples import Samples, read_samples
-from roadworthy.training.settings import Settings, Watcher
+from roadworthy.training.loop import (
+    CHECKPOINT,
+    Learner,
+    TrainingCheckpoint,
+    check_losses,
+    chosen_device,
+    device_name,
+    existing_checkpoint,
+    half_precision,
+    run,
+)
+from roadworthy.training.samples import SampleFeed, Samples, read_samples
+from roadworthy.training.settings import EpochResult, Fitted, Settings, Watcher
 from roadworthy.training.tasks import TrainingTask, task_for
 
 if TYPE_CHECKING:
     import torch
 
+    OptimizerMaker: TypeAlias = Callable[[Iterable[torch.nn.Parameter], Settings], torch.optim.Optimizer]
 
-CHECKPOINT = "checkpoint.pt"
+
 _COMPARED = 4  # frames on which the exported network is compared with the trained one
 _NOT_OF_THE_RESULT = frozenset({"epochs", "patience", "device", "minutes", "workers", "memory"})
 
@@ -133,7 +152,8 @@ def train(
         watcher=watcher,
     )
     if folder is not None:
-        trained.save(folder, _some(data, variant.spec.input.history))
+        first = data if isinstance(data, Dataset) else data[0]
+        trained.save(folder, list(islice(with_history(first, variant.spec.input.history), _COMPARED)))
     return trained
 
 
@@ -183,8 +203,9 @@ def train_on(
         identity=_identity(variant, training, validation, settings, start),
         watcher=watcher,
     )
-    parameters = sum(one.numel() for one in module.parameters())
-    card = card_of(variant, parameters, training, validation, settings, fitted, start=_told(start))
+    parameters = sum(weight.numel() for weight in module.parameters())
+    began = "" if start is None else f"{start} (SHA-256 {_hash(start)})"
+    card = card_of(variant, parameters, training, validation, settings, fitted, start=began)
     return Trained(variant, module, card)
 
 
@@ -211,34 +232,18 @@ def _samples(
     """Return what the network learns from, and what says when to stop."""
 
     def read(given: Dataset | Sequence[Dataset], place: int) -> Samples:
-        found = read_samples(
+        samples = read_samples(
             given, task, taken, workers=settings.workers, memory=settings.memory, progress=watcher.reading
         )
-        return found if names is None else dataclasses.replace(found, name=names[place])
+        return samples if names is None else dataclasses.replace(samples, name=names[place])
 
     if validation is None:
         return read(data, 0).split(settings.validation_share)
     return read(data, 0), read(validation, 1)
 
 
-def _told(start: str | Path | None) -> str:
-    """Return the weights that a training starts from, for people."""
-    return "" if start is None else f"{start} (SHA-256 {_hash(start)})"
-
-
 def _hash(start: str | Path | None) -> str:
     return "" if start is None else sha256_of(located_weights(start))
-
-
-def _some(data: Dataset | Sequence[Dataset], history: int) -> list[Frame]:
-    """Return a few frames to compare the exported network on."""
-    first = data if isinstance(data, Dataset) else data[0]
-    found = []
-    for frame in with_history(first, history):
-        found.append(frame)
-        if len(found) == _COMPARED:
-            break
-    return found
 
 
 def _identity(
@@ -250,9 +255,235 @@ def _identity(
     return {
         "network": variant.name,
         "outputs": ",".join(variant.outputs),
-        **{f"option {key}": size_text(one) for key, one in variant.options.items()},
+        **{f"option {key}": size_text(value) for key, value in variant.options.items()},
         "first weights": _hash(start) or "fresh",
         "training data": training.sha256,
         "validation data": validation.sha256,
         **{key: value for key, value in dataclasses.asdict(settings).items() if key not in free},
     }
+
+
+def fit(
+    module: torch.nn.Module,
+    task: TrainingTask,
+    training: Samples,
+    validation: Samples,
+    taken: ImageInput,
+    settings: Settings,
+    *,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    identity: Mapping[str, Any] | None = None,
+    watcher: Watcher | None = None,
+    optimizer: OptimizerMaker | None = None,
+) -> Fitted:
+    """Train a module with Adam, and leave it with the weights that had the smallest validation loss.
+
+    The same seed gives the same weights on the same machine with the same versions. On a GPU this holds for
+    all operations that have a deterministic form there; torch warns of one that has none.
+
+    Args:
+        module: The network, prepared for its targets.
+        task: What it learns.
+        training: The data that it learns from.
+        validation: The data that says when to stop.
+        taken: What the network takes.
+        settings: How it is trained.
+        checkpoint: A file that holds the state after each epoch.
+        resume: Whether to go on from that file.
+        identity: What must be the same for that.
+        watcher: Is told how it goes on.
+        optimizer: Makes another optimizer than Adam of the parameters and the settings.
+
+    Raises:
+        InputError: A setting cannot be used, the checkpoint is of another training or cannot be written, the
+            device has too little memory, or the loss is no number.
+    """
+    if resume and checkpoint is None:
+        raise InputError("resume needs the checkpoint of the training to go on with")
+    watcher = watcher or Watcher()
+    device = chosen_device(settings.device)
+    start = time.perf_counter()
+    with _deterministic(device):
+        feeds = [SampleFeed(samples, taken, task, settings, device) for samples in (training, validation)]
+        learner = _NetworkLearner(module, task, feeds, settings, device, optimizer or _adam, watcher)
+        learner.spent = time.perf_counter() - start
+        budget = settings.minutes
+        stopped = run(learner, watcher, budget, checkpoint=checkpoint, resume=resume, identity=identity)
+    if not learner.curve:
+        raise InputError(f"{settings.minutes:g} minutes are too few for one epoch: allow more")
+    module.load_state_dict(learner.best)
+    module.to("cpu").eval()
+    seconds = sum(result.seconds for result in learner.curve)
+    return Fitted(tuple(learner.curve), learner.best_epoch, stopped, device_name(device), seconds)
+
+
+class _NetworkLearner(Learner):
+    """A network that learns from samples; a round is an epoch."""
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        task: TrainingTask,
+        feeds: Sequence[SampleFeed],
+        settings: Settings,
+        device: torch.device,
+        optimizer: OptimizerMaker,
+        watcher: Watcher,
+    ) -> None:
+        self.torch = imported_torch("train a network")
+        self.device, self.batch = device, settings.batch
+        # A last batch of one image would break layers that normalise over a batch.
+        self.every = max(1, len(feeds[0]) // settings.batch)
+        self.steps, self.whole = settings.epochs * self.every, f"{settings.epochs} epochs"
+        self.module, self.task, self.settings, self.watcher = module.to(device), task, settings, watcher
+        self.training, self.validation = feeds
+        self.optimizer = optimizer(module.parameters(), settings)
+        self.half = half_precision(settings.precision, device)
+        self.scaler = self.torch.amp.GradScaler(device.type, enabled=self.half == self.torch.float16)
+        self.curve: list[EpochResult] = []
+        self.best: dict[str, Any] = {}
+        self.best_epoch, self.longest = 0, 0.0
+
+    def stopped(self) -> str:
+        if len(self.curve) - self.best_epoch < self.settings.patience:
+            return ""
+        return f"the validation loss did not get smaller for {self.settings.patience} epochs"
+
+    def room(self, step: int) -> float:
+        # An epoch that was started is not cut short.
+        return -math.inf if step % self.every else self.longest
+
+    def step(self, step: int, progress: float) -> None:
+        del progress
+        settings = self.settings
+        epoch, place = divmod(step, self.every)
+        if not place:
+            self._begin(epoch + 1)
+        for group in self.optimizer.param_groups:
+            group["lr"] = settings.rate((epoch + place / self.every) / settings.epochs)
+        chosen = self.order[place * settings.batch : (place + 1) * settings.batch]
+        images, targets = self.training.changed(chosen, self.changes)
+        try:
+            with self._autocast():
+                answers = self.module(images)
+        except ValueError as error:
+            if "more than 1 value per channel" not in str(error):
+                raise
+            raise InputError(
+                f"the network has layers that normalise over a batch, which needs more than {len(images)} "
+                "image: use a larger batch, or more data"
+            ) from error
+        loss = self.task.loss(self.module, answers.float(), targets)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.scaler.scale(loss).backward()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.total += loss.detach()
+
+    def _begin(self, epoch: int) -> None:
+        """Start an epoch: nothing random comes from the one before, so that it can be repeated."""
+        self.began = time.perf_counter()
+        seed = self.settings.seed
+        self.torch.manual_seed(int(rng_for(seed, "dropout", epoch).integers(2**31)))
+        self.order = rng_for(seed, "order", epoch).permutation(len(self.training))
+        self.changes = rng_for(seed, "augmentation", epoch)
+        self.module.train()
+        self.total = self.torch.zeros((), device=self.device)
+
+    def evaluate(self, step: int, seconds: float) -> bool:
+        del seconds
+        epoch = step // self.every
+        if epoch == len(self.curve):
+            return False
+        loss = float(self.total) / self.every
+        validation_loss, measures = self._validate()
+        losses = {"loss": loss, "validation loss": validation_loss}
+        advice = "and check the truth of the data"
+        check_losses(losses, f"in epoch {epoch}", self.settings.learning_rate, advice)
+        best = not self.curve or validation_loss < min(result.validation_loss for result in self.curve)
+        if best:
+            self.best_epoch = epoch
+            self.best = {
+                key: tensor.detach().cpu().clone() for key, tensor in self.module.state_dict().items()
+            }
+        took = time.perf_counter() - self.began
+        self.longest = max(self.longest, took)
+        rate = self.optimizer.param_groups[0]["lr"]
+        self.curve.append(EpochResult(epoch, loss, validation_loss, tuple(measures), rate, took, best))
+        self.watcher.epoch(self.curve[-1])
+        return True
+
+    def _validate(self) -> tuple[float, list[Measure]]:
+        self.module.eval()
+        total, given, known = 0.0, [], []
+        with self.torch.inference_mode():
+            for start in range(0, len(self.validation), self.batch):
+                chosen = np.arange(start, min(start + self.batch, len(self.validation)))
+                images, targets = self.validation.plain(chosen)
+                with self._autocast():
+                    answers = self.module(images).float()
+                total += float(self.task.loss(self.module, answers, targets)) * len(chosen)
+                given.append(answers.cpu().numpy())
+                known.append(targets.cpu().numpy())
+        measures = self.task.measures(np.concatenate(given), np.concatenate(known))
+        return total / len(self.validation), measures
+
+    def _autocast(self) -> Any:
+        return self.torch.autocast(self.device.type, self.half, enabled=self.half is not None)
+
+    def state(self, step: int, seconds: float, identity: dict[str, Any]) -> TrainingCheckpoint:
+        del seconds
+        return TrainingCheckpoint(
+            identity,
+            step // self.every,
+            self.module.state_dict(),
+            self.best,
+            self.best_epoch,
+            self.optimizer.state_dict(),
+            self.scaler.state_dict(),
+            [dataclasses.asdict(result) for result in self.curve],
+        )
+
+    def restore(self, checkpoint: TrainingCheckpoint) -> int:
+        self.module.load_state_dict(checkpoint.module)
+        self.optimizer.load_state_dict(checkpoint.optimizer)
+        self.scaler.load_state_dict(checkpoint.scaler)
+        self.best, self.best_epoch = checkpoint.best, checkpoint.best_epoch
+        for result in checkpoint.curve:
+            measures = tuple(Measure(**measure) for measure in result["measures"])
+            self.curve.append(EpochResult(**{**result, "measures": measures}))
+        self.longest = max(result.seconds for result in self.curve)
+        return checkpoint.epoch * self.every
+
+
+def _adam(parameters: Iterable[torch.nn.Parameter], settings: Settings) -> torch.optim.Optimizer:
+    library = imported_torch("train a network")
+    made: torch.optim.Optimizer = library.optim.Adam(
+        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    return made
+
+
+@contextmanager
+def _deterministic(device: torch.device) -> Iterator[None]:
+    """Ask torch for operations that give the same numbers every time, and put its settings back."""
+    if device.type != "cuda":
+        # Those of a CPU do so anyway, and asking for them loads a compiler.
+        yield
+        return
+    torch = imported_torch("train a network")
+    before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    cudnn = torch.backends.cudnn.benchmark
+    # Without it, matrix products on a GPU have no deterministic form.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.benchmark = False
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        torch.backends.cudnn.benchmark = cudnn

@@ -44,7 +44,7 @@ def _engine_network(folder: Path) -> None:
 
 def _checkpoint(name: str) -> Any:
     def read(folder: Path) -> None:
-        from roadworthy.training.engine_networks import read_checkpoint
+        from roadworthy.training.engine_networks.checkpoint import read_checkpoint
 
         read_checkpoint(folder / name).network()
 
@@ -85,7 +85,7 @@ def _beginning(folder: Path) -> None:
 
 
 def _training(folder: Path) -> None:
-    from roadworthy.training.checkpoint import read_checkpoint
+    from roadworthy.training.loop import read_checkpoint
 
     read_checkpoint(folder / "checkpoint.pt", {"network": "dave2", "seed": 1})
 

@@ -16,8 +16,8 @@ from roadworthy.frames import Frame
 from roadworthy.models import ImageInput, onnx_model, torch_model
 from roadworthy.models.scorers import ClassScorer, true_class
 from roadworthy.models.zoo.catalogue import CLASSIFIER
-from roadworthy.models.zoo.export import export
-from roadworthy.training.perception_tasks import ClassificationTask
+from roadworthy.models.zoo.saved import export
+from roadworthy.training.tasks import ClassificationTask
 
 BLANK = np.zeros((8, 8, 3), np.uint8)
 

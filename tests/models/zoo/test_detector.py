@@ -16,13 +16,15 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.models import DetectionOutput, ImageInput, onnx_model, torch_model
 from roadworthy.models.scorers import BoxScorer, answered_classes, with_all_boxes
-from roadworthy.models.zoo.catalogue import DETECTOR, Variant, detector_output
+from roadworthy.models.zoo.catalogue import DETECTOR, Variant
 from roadworthy.models.zoo.perception_networks import STRIDE, detector_loss, generalized_iou
 from roadworthy.training import export, task_for
-from roadworthy.training.perception_tasks import DetectionTask
+from roadworthy.training.tasks import DetectionTask
 
 WIDTH, HEIGHT = 64, 32
-TASK = DetectionTask(detector_output(("car", "truck", "pedestrian")), WIDTH, HEIGHT)
+OUTPUT = DETECTOR.answers(("car", "truck", "pedestrian"))
+assert isinstance(OUTPUT, DetectionOutput)
+TASK = DetectionTask(OUTPUT, WIDTH, HEIGHT)
 INPUT = ImageInput(width=WIDTH, height=HEIGHT)
 
 

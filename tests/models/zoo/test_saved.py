@@ -112,14 +112,18 @@ def anonymous(file: Path, tmp_path: Path) -> Path:
         (
             "dave2",
             {},
-            "of another shape are dense.8.weight with (1, 10) instead of (2, 10), dense.8.bias with",
+            "dense.8.weight has shape (1, 10), not (2, 10), dense.8.bias has shape",
         ),
-        ("rambo", {}, "not those of Rambo: missing are branches.0.0.weight, branches.0.0.bias, branches.0.2"),
-        ("epoch", {"width": 32, "height": 16}, "unknown are features.2.weight, features.2.bias, features.6"),
+        ("rambo", {}, "not those of Rambo: branches.0.0.weight is missing, branches.0.0.bias is missing"),
         (
             "epoch",
             {"width": 32, "height": 16},
-            "features.0.weight with (24, 3, 5, 5) instead of (32, 3, 3, 3)",
+            "features.2.weight is unknown, features.2.bias is unknown",
+        ),
+        (
+            "epoch",
+            {"width": 32, "height": 16},
+            "features.0.weight has shape (24, 3, 5, 5), not (32, 3, 3, 3)",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.training.engines.comparing import compared
 from roadworthy.training.engines.pairs import CHANGES, PairSource
-from roadworthy.training.engines.recipes import RECIPES
+from roadworthy.training.engines.settings import RECIPES
 from roadworthy.transforms import read_engines
 from roadworthy.transforms.learned import shipped_engines, shipped_names
 from roadworthy.transforms.learned.engine import shipped_folder

@@ -131,13 +131,13 @@ def retrain(
     got worse.
     """
     from roadworthy.models.zoo import located_weights, read_variant
-    from roadworthy.training.retraining import Material, Plan
+    from roadworthy.training.retraining import Material, RetrainingPlan
     from roadworthy.training.retraining import retrain as retrained
 
     if prepare is not None and prepared is not None:
         raise InputError("give --prepare or --prepared, not both")
     variant = read_variant(located_weights(model))
-    plan = Plan(
+    plan = RetrainingPlan(
         learn=tuple(learn or (["guided"] if run is not None else [])),
         share=share_of("--share", share),
         split=split,  # type: ignore[arg-type]  # checked by the plan
@@ -158,7 +158,7 @@ def retrain(
         material.save(prepare, "jpg" if lossy else "png")
         _tell_prepared(prepare, material, as_json)
         return
-    with _watching(settings) as watcher:
+    with _watching() as watcher:
         found = retrained(material, model, plan, settings=settings, folder=folder, watcher=watcher)
     document = {"folder": str(folder), **found.to_dict(), "left_out": dict(material.left_out)}
     write_json(folder / "retraining.json", document)
@@ -257,16 +257,15 @@ def _read(
 
 
 @contextmanager
-def _watching(settings: Settings) -> Iterator[Watcher]:
+def _watching() -> Iterator[Watcher]:
     """Show the training on a terminal, and nothing in a pipe."""
     from roadworthy.training import Watcher
 
     with bars() as shown:
 
         class Shown(Watcher):
-            def step(self, epoch: int, step: int, steps: int) -> None:
-                done, total = (epoch - 1) * steps + step, settings.epochs * steps
-                shown.show("Training", done, max(done, total))
+            def step(self, step: int, progress: float) -> None:  # noqa: ARG002
+                shown.show("Training", progress, 1.0)
 
             def epoch(self, result: EpochResult) -> None:
                 shown.tell(f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}")

@@ -14,7 +14,7 @@ from roadworthy.cli.engines._group import app, opened_engine
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.training.engines.pairs import Change
+    from roadworthy.training.engines.pairs import WorldChange
     from roadworthy.transforms.learned import LearnedEngine
 
 
@@ -104,7 +104,7 @@ def compare(
     )
 
 
-def _changes(engine: LearnedEngine) -> list[Change]:
+def _changes(engine: LearnedEngine) -> list[WorldChange]:
     """Return the changes that an engine makes and whose truth the world can draw."""
     from roadworthy.training.engines.pairs import CHANGES
 

@@ -24,7 +24,7 @@ def export(
     `engines import` makes an engine of such a file again. The engine itself is its folder: copy that to
     use it elsewhere.
     """
-    from roadworthy.training.engine_networks import read_checkpoint, write_checkpoint
+    from roadworthy.training.engine_networks.checkpoint import read_checkpoint, write_checkpoint
 
     engine = opened_engine(which)
     found = read_checkpoint(engine.backend.files[1])

@@ -82,7 +82,7 @@ def import_engine(
     Weights are read without running any code. Their names and shapes tell which network they are of. Using
     the engine afterwards needs no torch.
     """
-    from roadworthy.training.engines.importing import Import, channels_of, import_checkpoint
+    from roadworthy.training.engines.writing import Import, channels_of, import_checkpoint
 
     if not supports:
         raise InputError('say what it does, by --supports "replace time by night"')

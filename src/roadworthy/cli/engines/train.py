@@ -19,7 +19,9 @@ from roadworthy.cli.engines._supports import Supports, parse_supports
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
-    from roadworthy.training.engines.settings import EngineSettings, EngineWatcher, Measured
+    from roadworthy.training import Watcher
+    from roadworthy.training.engines.settings import EngineSettings
+    from roadworthy.training.settings import StepResult
     from roadworthy.transforms.learned.card import EngineCard
 
 
@@ -118,7 +120,7 @@ def synthesis(
     as_json: AsJson = False,
 ) -> None:
     """Train an engine that paints what a label map says, in the manner of Pix2pixHD."""
-    from roadworthy.training.engines.loop import CHECKPOINT
+    from roadworthy.training import CHECKPOINT
     from roadworthy.training.engines.train import Folder, train_synthesis
     from roadworthy.training.engines.writing import Purpose
 
@@ -200,7 +202,7 @@ def translation(
     as_json: AsJson = False,
 ) -> None:
     """Train an engine that turns one kind of images into another, from images that are no pairs."""
-    from roadworthy.training.engines.loop import CHECKPOINT
+    from roadworthy.training import CHECKPOINT
     from roadworthy.training.engines.train import Folder, train_translation
     from roadworthy.training.engines.writing import Purpose
 
@@ -266,20 +268,20 @@ def _size(given: str | None, data: Any) -> tuple[int, int]:
 
 
 @contextmanager
-def _watching() -> Iterator[EngineWatcher]:
+def _watching() -> Iterator[Watcher]:
     """Tell how a training goes on: by bars on a terminal, and by a line each time that it is measured."""
-    from roadworthy.training.engines.settings import EngineWatcher
+    from roadworthy.training import Watcher
 
     with bars() as shown:
 
-        class Shown(EngineWatcher):
+        class Shown(Watcher):
             def reading(self, done: int, total: int) -> None:
                 shown.show("Reading frames", done, total)
 
             def step(self, step: int, progress: float) -> None:  # noqa: ARG002
                 shown.show("Training", progress, 1.0)
 
-            def measured(self, result: Measured) -> None:
+            def measured(self, result: StepResult) -> None:
                 told = {**{f"loss {key}": one for key, one in result.losses.items()}, **result.measures}
                 numbers = ", ".join(f"{key} {value:.4g}" for key, value in told.items())
                 # In a pipe too: it goes on for hours, and whoever reads a log wants to know how.

@@ -122,7 +122,7 @@ def train(
     )
     place = out or free_folder(Path("trained") / name, resume=resume)
     sources = _data(data, option, val_data, variant, settings)
-    with _folder(place, resume) as folder, _watching(settings) as watcher:
+    with _folder(place, resume) as folder, _watching() as watcher:
         result = trained_on(
             variant,
             sources.training,
@@ -197,7 +197,7 @@ def _of_another_seed(
 
 
 @contextmanager
-def _watching(settings: Settings) -> Iterator[Watcher]:
+def _watching() -> Iterator[Watcher]:
     """Show a training on a terminal, and nothing in a pipe."""
     from roadworthy.training import Watcher
 
@@ -207,8 +207,8 @@ def _watching(settings: Settings) -> Iterator[Watcher]:
             def reading(self, done: int, total: int) -> None:
                 shown.show("Reading frames", done, total)
 
-            def step(self, epoch: int, step: int, steps: int) -> None:
-                shown.show("Training", (epoch - 1) * steps + step, settings.epochs * steps)
+            def step(self, step: int, progress: float) -> None:  # noqa: ARG002
+                shown.show("Training", progress, 1.0)
 
             def epoch(self, result: EpochResult) -> None:
                 shown.tell(_line(result))

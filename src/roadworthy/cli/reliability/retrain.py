@@ -19,7 +19,7 @@ from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Limit, Seed, Study, Transforms
 
 if TYPE_CHECKING:
-    from roadworthy.training.retraining.tolerated import WithChanges
+    from roadworthy.training.retraining.material import WithChanges
 
 
 _OTHER_SEED = 1_000_003  # what is added to the seed of changes and of data that is made, for validation
@@ -114,7 +114,7 @@ def _changed(
     """Return the frames with their changed versions; others for validation."""
     from roadworthy.cli._console import parse_options
     from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
-    from roadworthy.training.retraining.tolerated import WithChanges
+    from roadworthy.training.retraining.material import WithChanges
     from roadworthy.visual_change.tolerance import tolerance_of
 
     kinds = [transformation_named(one) for one in transform or PAPER_TRANSFORMATIONS]

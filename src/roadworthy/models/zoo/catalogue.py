@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -233,29 +234,6 @@ def size_text(value: Size) -> str:
 _SCORE = 0.4  # where precision and recall on the world are about the same, 86%
 
 
-def detector_output(outputs: tuple[str, ...]) -> DetectionOutput:
-    """Return the output of the detector, whose classes are words of the ontology.
-
-    Raises:
-        InputError: A word is unknown.
-
-    Example:
-        >>> detector_output(("car", "pedestrian")).head
-        'yolov8'
-    """
-    return DetectionOutput(outputs, head="yolov8", coordinates="normalized", score_threshold=_SCORE)
-
-
-def classes_output(outputs: tuple[str, ...]) -> ClassificationOutput:
-    """Return the output of the classifier.
-
-    Example:
-        >>> classes_output(("car", "pedestrian")).activation
-        'softmax'
-    """
-    return ClassificationOutput(outputs, activation="softmax")
-
-
 DETECTOR = Architecture(
     name="detector",
     summary="a small single-shot detector of road users, traffic signs and traffic lights",
@@ -263,17 +241,11 @@ DETECTOR = Architecture(
     module="roadworthy.models.zoo.perception_networks:Detector",
     input=ImageInput(width=320, height=160, range=(-1, 1)),
     outputs=(
-        "car",
-        "van",
-        "truck",
-        "school bus",
-        "pedestrian",
-        "bicyclist",
-        "traffic sign",
-        "traffic light",
+        *("car", "van", "truck", "school bus", "pedestrian", "bicyclist"),
+        *("traffic sign", "traffic light"),
     ),
     options={"channels": (32, 64, 112, 192, 256), "blocks": (1, 2, 3, 3), "neck": 64},
-    answers=detector_output,
+    answers=partial(DetectionOutput, head="yolov8", coordinates="normalized", score_threshold=_SCORE),
 )
 
 CLASSIFIER = Architecture(
@@ -283,24 +255,13 @@ CLASSIFIER = Architecture(
     module="roadworthy.models.zoo.perception_networks:Classifier",
     input=ImageInput(width=64, height=64, range=(-1, 1)),
     outputs=(
-        "pedestrian",
-        "bicyclist",
-        "car",
-        "van",
-        "truck",
-        "school bus",
-        "stop sign",
-        "yield sign",
-        "speed limit sign",
-        "turn sign",
-        "red light",
-        "yellow light",
-        "green light",
-        "tree",
-        "building",
+        *("pedestrian", "bicyclist", "car", "van", "truck", "school bus"),
+        *("stop sign", "yield sign", "speed limit sign", "turn sign"),
+        *("red light", "yellow light", "green light"),
+        *("tree", "building"),
     ),
     options={"channels": (32, 64, 128, 224), "blocks": (1, 2, 2), "dropout": 0.2},
-    answers=classes_output,
+    answers=partial(ClassificationOutput, activation="softmax"),
 )
 
 

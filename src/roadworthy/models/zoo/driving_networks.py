@@ -66,7 +66,20 @@ def he_normal(layers: nn.Module) -> None:
                 nn.init.zeros_(layer.bias)
 
 
-class Adapted(nn.Module, ABC):
+class Convolutional(nn.Module):
+    """Convolutions, dense layers on all that they give, and a head: the way of most driving networks."""
+
+    features: nn.Sequential
+    dense: nn.Sequential
+    head: Head
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the answers for a batch of images."""
+        answers: torch.Tensor = self.head(self.dense(self.features(images)))
+        return answers
+
+
+class Adapted(Convolutional, ABC):
     """A driving network made of one for classes: its convolutions, and three dense layers for numbers.
 
     papers/rmt.txt (section 4) does not give the sizes of the three; those here are our choice.
@@ -108,13 +121,8 @@ class Adapted(nn.Module, ABC):
     def convolutions(self) -> nn.Sequential:
         """Return the layers before the classifier, which halve the image five times; the last one is flat."""
 
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the answers for a batch of images."""
-        answers: torch.Tensor = self.head(self.dense(self.features(images)))
-        return answers
 
-
-class Dave2(nn.Module):
+class Dave2(Convolutional):
     """The network of Bojarski et al., "End to End Learning for Self-Driving Cars" (2016), with dropout.
 
     Three convolutions of 5×5 with stride 2, two of 3×3, then dense layers of 100, 50 and 10. For one output
@@ -155,13 +163,8 @@ class Dave2(nn.Module):
         )
         self.head = Head(outputs)
 
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the answers for a batch of images."""
-        answers: torch.Tensor = self.head(self.dense(self.features(images)))
-        return answers
 
-
-class Epoch(nn.Module):
+class Epoch(Convolutional):
     """Convolutions of 32, 64 and 128 channels, each with pooling and dropout, then a dense layer of 1024.
 
     With one output it has 1249 neurons, a channel counting as one; DeepTest's 2500 counts the three channels
@@ -198,11 +201,6 @@ class Epoch(nn.Module):
             nn.Linear(hidden, outputs),
         )
         self.head = Head(outputs)
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the answers for a batch of images."""
-        answers: torch.Tensor = self.head(self.dense(self.features(images)))
-        return answers
 
 
 _KERNELS = (5, 5, 3, 3, 2, 2)
@@ -331,19 +329,24 @@ def _branch(
 _BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))  # channels, convolutions before a pooling
 
 
+def vgg_layers(blocks: Sequence[tuple[int, int]]) -> nn.Sequential:
+    """Return the convolutions of VGG, given as channels and how many of them come before each pooling."""
+    layers: list[nn.Module] = []
+    before = 3
+    for channels, count in blocks:
+        for _ in range(count):
+            layers += [nn.Conv2d(before, channels, 3, padding=1), nn.ReLU()]
+            before = channels
+        layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(*layers)
+
+
 class Vgg16(Adapted):
     """The 14,714,688 parameters of Simonyan and Zisserman's configuration D, and three dense layers."""
 
     def convolutions(self) -> nn.Sequential:
         """Return the five blocks."""
-        layers: list[nn.Module] = []
-        before = 3
-        for channels, count in _BLOCKS:
-            for _ in range(count):
-                layers += [nn.Conv2d(before, channels, 3, padding=1), nn.ReLU()]
-                before = channels
-            layers.append(nn.MaxPool2d(2))
-        return nn.Sequential(*layers, nn.Flatten())
+        return nn.Sequential(*vgg_layers(_BLOCKS), nn.Flatten())
 
 
 _STAGES = ((64, 3, 1), (128, 4, 2), (256, 23, 2), (512, 3, 2))  # channels inside a block, blocks, stride

@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from roadworthy._files import replacing
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.models.torch_module import imported_torch
-from roadworthy.models.zoo.export import OPSET, write_onnx
+from roadworthy.models.zoo.saved import OPSET, write_onnx
 from roadworthy.seeding import rng_for
-from roadworthy.training.engine_networks.building import settings_of
-from roadworthy.training.engine_networks.channels import NetworkInputs
-from roadworthy.training.engine_networks.settings import NetworkSettings
+from roadworthy.training.engine_networks.settings import NetworkInputs, NetworkSettings, settings_of
 
 if TYPE_CHECKING:
     import onnx
@@ -110,7 +108,7 @@ def export_onnx(
 
     Example:
         >>> import tempfile
-        >>> from roadworthy.training.engine_networks import network_for
+        >>> from roadworthy.training.engine_networks.settings import network_for
         >>> network = network_for("small-translation", {"width": 8})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     export_onnx(network, Path(folder, "engine.onnx"), half=True).difference < 1e-3

@@ -1,52 +1,143 @@
-"""What must be known to build a network: its layout and its sizes, under the names that the public code uses.
+"""What must be known to build a network: its layout, its inputs, its sizes as the public code calls them.
 
-Nothing here needs torch, so that a card can be read where torch is not installed.
+torch is loaded when a network is built, not before: a card can be read where torch is not installed.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from roadworthy.errors import InputError, suggest
-from roadworthy.training.engine_networks.channels import (
-    MOST_CHANNELS,
-    MOST_NOISE,
-    Kind,
-    check_one_of,
-    check_switch,
-    check_whole,
-    is_whole,
-    listed,
-)
+from roadworthy.models.torch_module import imported_torch
 
-_MOST_LAYERS = 64
-_MOST_HALVINGS = 8
+if TYPE_CHECKING:
+    import torch
+
+
+_MOST_CHANNELS = 4096
 _MOST_PIXELS = 16384
-_NORMS = ("instance", "batch")
-_ACTIVATIONS = ("relu", "lrelu", "prelu", "selu", "tanh", "none")
-_PADDINGS = ("reflect", "replicate", "zero")
+
+# What a setting may be: the least and the most of whole numbers, or one of some words.
+Channels = Annotated[int, 1, _MOST_CHANNELS]
+Colors = Annotated[int, 3, 3]
+Halvings = Annotated[int, 1, 8]
+Blocks = Annotated[int, 1, 64]
+Noise = Annotated[int, 0, 16]
+Norm = Literal["instance", "batch"]
+Activation = Literal["relu", "lrelu", "prelu", "selu", "tanh", "none"]
+Padding = Literal["reflect", "replicate", "zero"]
+
+Kind = Literal["synthesis", "translation"]
+"""Whether it paints what a label map says, or turns one image into another."""
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check_fields(settings: Any, called: str) -> None:
+    """Make sure that the fields of a dataclass are what their types say.
+
+    Raises:
+        InputError: One is not; says what it may be.
+    """
+    hints = get_type_hints(type(settings), include_extras=True)
+    for one in dataclasses.fields(settings):
+        value, hint = getattr(settings, one.name), hints[one.name]
+        fits, allowed = True, ""
+        if get_origin(hint) is Annotated:
+            _, least, most = get_args(hint)
+            fits = _is_whole(value) and least <= value <= most
+            allowed = f"{least}" if least == most else f"a whole number from {least} to {most}"
+        elif get_origin(hint) is Literal:
+            fits, allowed = value in get_args(hint), f"one of {', '.join(get_args(hint))}"
+        elif hint is bool:
+            fits, allowed = isinstance(value, bool), "true or false"
+        if not fits:
+            raise InputError(f"{one.name} of {called} must be {allowed}, got {value!r}")
 
 
 @dataclass(frozen=True)
-class NetworkSettings(ABC):
+class NetworkInputs:
+    """What a network sees of a frame, in the order of its channels.
+
+    Attributes:
+        labels: Channels of the label map, one per class and the last for anything else. 0 for a network that
+            translates: it sees the image in their place.
+        edges: Whether a channel marks the boundaries of things.
+        context: Whether the image comes as well, black inside the hole, and the hole as a mask.
+        noise: Channels of noise, from which textures such as drops of rain can be made.
+
+    Example:
+        >>> inputs = NetworkInputs(labels=9, context=True)
+        >>> inputs.kind, inputs.channels, inputs.names
+        ('synthesis', 13, ('labels', 'context'))
+        >>> NetworkInputs(noise=2).counts
+        {'image': 3, 'noise': 2}
+    """
+
+    labels: Annotated[int, 0, _MOST_CHANNELS] = 0
+    edges: bool = False
+    context: bool = False
+    noise: Noise = 0
+
+    def __post_init__(self) -> None:
+        _check_fields(self, "the inputs")
+        if not self.labels and (self.edges or self.context):
+            raise InputError(
+                "edges and context go with labels: a network that translates sees the image alone"
+            )
+
+    @property
+    def kind(self) -> Kind:
+        """What the network does."""
+        return "synthesis" if self.labels else "translation"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The inputs that there are, with the channels of each."""
+        first = {"labels": self.labels} if self.labels else {"image": 3}
+        found = {**first, "edges": int(self.edges), "context": 4 * self.context, "noise": self.noise}
+        return {name: count for name, count in found.items() if count}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The inputs that there are."""
+        return tuple(self.counts)
+
+    @property
+    def channels(self) -> int:
+        """Channels of all of them together."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
     """The sizes of a generator; one class per layout."""
 
     architecture: ClassVar[str]
     kind: ClassVar[Kind]
+    halving: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        _check_fields(self, repr(self.architecture))
 
     @property
-    @abstractmethod
     def channels(self) -> int:
         """Channels of the network's input."""
+        found: int = getattr(self, "input_nc", 3)
+        return found
 
     @property
-    @abstractmethod
     def multiple(self) -> int:
         """What height and width must be multiples of. Networks do not pad; who uses them does."""
+        return int(2 ** sum(getattr(self, name) for name in self.halving))
 
     @property
     def least(self) -> tuple[int, int]:
@@ -82,31 +173,14 @@ class GlobalSettings(NetworkSettings):
 
     architecture: ClassVar[str] = "pix2pixhd-global"
     kind: ClassVar[Kind] = "synthesis"
+    halving: ClassVar[tuple[str, ...]] = ("n_downsampling",)
 
-    input_nc: int
-    output_nc: int = 3
-    ngf: int = 64
-    n_downsampling: int = 4
-    n_blocks: int = 9
-    norm: str = "instance"
-
-    def __post_init__(self) -> None:
-        check_whole(self, "input_nc", 1, MOST_CHANNELS)
-        check_whole(self, "output_nc", 3, 3)
-        check_whole(self, "ngf", 1, MOST_CHANNELS)
-        check_whole(self, "n_downsampling", 1, _MOST_HALVINGS)
-        check_whole(self, "n_blocks", 1, _MOST_LAYERS)
-        check_one_of(self, "norm", _NORMS)
-
-    @property
-    def channels(self) -> int:
-        """Channels of the network's input."""
-        return self.input_nc
-
-    @property
-    def multiple(self) -> int:
-        """What height and width must be multiples of."""
-        return int(2**self.n_downsampling)
+    input_nc: Channels
+    output_nc: Colors = 3
+    ngf: Channels = 64
+    n_downsampling: Halvings = 4
+    n_blocks: Blocks = 9
+    norm: Norm = "instance"
 
 
 @dataclass(frozen=True)
@@ -124,12 +198,8 @@ class CycleganSettings(GlobalSettings):
     architecture: ClassVar[str] = "cyclegan"
     kind: ClassVar[Kind] = "translation"
 
-    input_nc: int = 3
-    n_downsampling: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole(self, "input_nc", 3, 3)
+    input_nc: Colors = 3
+    n_downsampling: Halvings = 2
 
 
 @dataclass(frozen=True)
@@ -153,35 +223,16 @@ class LocalSettings(NetworkSettings):
 
     architecture: ClassVar[str] = "pix2pixhd-local"
     kind: ClassVar[Kind] = "synthesis"
+    halving: ClassVar[tuple[str, ...]] = ("n_downsample_global", "n_local_enhancers")
 
-    input_nc: int
-    output_nc: int = 3
-    ngf: int = 32
-    n_downsample_global: int = 4
-    n_blocks_global: int = 9
-    n_local_enhancers: int = 1
-    n_blocks_local: int = 3
-    norm: str = "instance"
-
-    def __post_init__(self) -> None:
-        check_whole(self, "input_nc", 1, MOST_CHANNELS)
-        check_whole(self, "output_nc", 3, 3)
-        check_whole(self, "ngf", 1, MOST_CHANNELS)
-        check_whole(self, "n_downsample_global", 1, _MOST_HALVINGS)
-        check_whole(self, "n_blocks_global", 1, _MOST_LAYERS)
-        check_whole(self, "n_local_enhancers", 1, 4)
-        check_whole(self, "n_blocks_local", 0, _MOST_LAYERS)
-        check_one_of(self, "norm", _NORMS)
-
-    @property
-    def channels(self) -> int:
-        """Channels of the network's input."""
-        return self.input_nc
-
-    @property
-    def multiple(self) -> int:
-        """What height and width must be multiples of."""
-        return int(2 ** (self.n_downsample_global + self.n_local_enhancers))
+    input_nc: Channels
+    output_nc: Colors = 3
+    ngf: Channels = 32
+    n_downsample_global: Halvings = 4
+    n_blocks_global: Blocks = 9
+    n_local_enhancers: Annotated[int, 1, 4] = 1
+    n_blocks_local: Annotated[int, 0, 64] = 3
+    norm: Norm = "instance"
 
 
 @dataclass(frozen=True)
@@ -203,31 +254,14 @@ class UnitSettings(NetworkSettings):
 
     architecture: ClassVar[str] = "unit"
     kind: ClassVar[Kind] = "translation"
+    halving: ClassVar[tuple[str, ...]] = ("n_downsample",)
 
-    input_dim: int = 3
-    dim: int = 64
-    n_downsample: int = 2
-    n_res: int = 4
-    activ: str = "relu"
-    pad_type: str = "reflect"
-
-    def __post_init__(self) -> None:
-        check_whole(self, "input_dim", 3, 3)
-        check_whole(self, "dim", 1, MOST_CHANNELS)
-        check_whole(self, "n_downsample", 1, _MOST_HALVINGS)
-        check_whole(self, "n_res", 1, _MOST_LAYERS)
-        check_one_of(self, "activ", _ACTIVATIONS)
-        check_one_of(self, "pad_type", _PADDINGS)
-
-    @property
-    def channels(self) -> int:
-        """Channels of the network's input."""
-        return self.input_dim
-
-    @property
-    def multiple(self) -> int:
-        """What height and width must be multiples of."""
-        return int(2**self.n_downsample)
+    input_dim: Colors = 3
+    dim: Channels = 64
+    n_downsample: Halvings = 2
+    n_res: Blocks = 4
+    activ: Activation = "relu"
+    pad_type: Padding = "reflect"
 
 
 @dataclass(frozen=True)
@@ -253,23 +287,19 @@ class UgatitSettings(NetworkSettings):
     architecture: ClassVar[str] = "ugatit"
     kind: ClassVar[Kind] = "translation"
 
-    input_nc: int = 3
-    output_nc: int = 3
-    ngf: int = 64
-    n_blocks: int = 4
+    input_nc: Colors = 3
+    output_nc: Colors = 3
+    ngf: Channels = 64
+    n_blocks: Blocks = 4
     img_size: tuple[int, int] | int = (256, 256)
     light: bool = False
 
     def __post_init__(self) -> None:
-        check_whole(self, "input_nc", 3, 3)
-        check_whole(self, "output_nc", 3, 3)
-        check_whole(self, "ngf", 1, MOST_CHANNELS)
-        check_whole(self, "n_blocks", 1, _MOST_LAYERS)
-        check_switch(self, "light")
+        super().__post_init__()
         given: Any = self.img_size
-        sides = (given, given) if isinstance(given, int) else tuple(given) if listed(given) else ()
+        sides = tuple(given) if isinstance(given, list | tuple) else (given, given)
         fits = len(sides) == 2 and all(
-            is_whole(one) and 2 * self.multiple <= one <= _MOST_PIXELS and one % self.multiple == 0
+            _is_whole(one) and 2 * self.multiple <= one <= _MOST_PIXELS and one % self.multiple == 0
             for one in sides
         )
         if not fits:
@@ -278,11 +308,6 @@ class UgatitSettings(NetworkSettings):
                 f"{self.multiple} from {2 * self.multiple} to {_MOST_PIXELS}, got {given!r}"
             )
         object.__setattr__(self, "img_size", sides)
-
-    @property
-    def channels(self) -> int:
-        """Channels of the network's input."""
-        return self.input_nc
 
     @property
     def multiple(self) -> int:
@@ -300,16 +325,10 @@ class UgatitSettings(NetworkSettings):
 class _SmallSettings(NetworkSettings):
     """What the small networks have in common: a U of four levels, from 1/2 to 1/16 of the image's size."""
 
-    noise: int = 0
-    width: int = 32
-    blocks: int = 2
+    noise: Noise = 0
+    width: Annotated[int, 8, 512] = 32
+    blocks: Annotated[int, 1, 16] = 2
     position: bool = True
-
-    def __post_init__(self) -> None:
-        check_switch(self, "position")
-        check_whole(self, "noise", 0, MOST_NOISE)
-        check_whole(self, "width", 8, 512)
-        check_whole(self, "blocks", 1, 16)
 
     @property
     def multiple(self) -> int:
@@ -337,18 +356,17 @@ class SmallSynthesisSettings(_SmallSettings):
     architecture: ClassVar[str] = "small-synthesis"
     kind: ClassVar[Kind] = "synthesis"
 
-    input_nc: int = dataclasses.field(kw_only=True)
+    input_nc: Channels = dataclasses.field(kw_only=True)
     context: bool = dataclasses.field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_switch(self, "context")
-        check_whole(self, "input_nc", 1 + 4 * self.context + self.noise, MOST_CHANNELS)
-
-    @property
-    def channels(self) -> int:
-        """Channels of the network's input."""
-        return self.input_nc
+        least = 1 + 4 * self.context + self.noise
+        if self.input_nc < least:
+            raise InputError(
+                f"input_nc of {self.architecture!r} must be a whole number from {least} to {_MOST_CHANNELS}, "
+                f"got {self.input_nc!r}"
+            )
 
 
 @dataclass(frozen=True)
@@ -424,3 +442,111 @@ def settings_for(architecture: str, settings: Mapping[str, object]) -> NetworkSe
         raise InputError(f"{architecture!r} needs the setting {', '.join(missing)}")
     given: dict[str, Any] = dict(settings)
     return kind(**given)
+
+
+MOST_PARAMETERS = 2_000_000_000
+"""Eight gigabytes of weights: more than any public network of these layouts has."""
+
+_HERE = "roadworthy.training.engine_networks"
+_MODULES = {
+    "pix2pixhd-global": ("pix2pixhd", "GlobalGenerator"),
+    "pix2pixhd-local": ("pix2pixhd", "LocalEnhancer"),
+    "cyclegan": ("pix2pixhd", "GlobalGenerator"),
+    "unit": ("unit", "VAEGen"),
+    "ugatit": ("ugatit", "ResnetGenerator"),
+    "small-synthesis": ("small", "SmallSynthesis"),
+    "small-translation": ("small", "SmallTranslation"),
+}
+
+
+def network_for(
+    architecture: str, settings: Mapping[str, object] | NetworkSettings, *, seed: int = 0
+) -> torch.nn.Module:
+    """Build a generator.
+
+    It takes one tensor, n × channels × height × width, and gives images from -1 to 1 of the same height and
+    width. These must be multiples of ``settings.multiple``: networks do not pad.
+
+    Args:
+        architecture: The layout; one of `ARCHITECTURES`.
+        settings: Its settings; those that are left out are the usual ones.
+        seed: What the initial weights depend on.
+
+    Returns:
+        The module, in training mode; ``module.settings`` are its settings.
+
+    Raises:
+        InputError: The layout or a setting is not known or cannot be used.
+        MissingExtraError: torch is not installed.
+
+    Example:
+        >>> network = network_for("small-translation", {"width": 16})
+        >>> sum(one.numel() for one in network.parameters())
+        216645
+    """
+    if not isinstance(settings, NetworkSettings):
+        settings = settings_for(architecture, settings)
+    elif settings.architecture != architecture:
+        raise InputError(f"those are the settings of {settings.architecture!r}, not of {architecture!r}")
+    count = sum(math.prod(shape) for shape in shapes_of(settings).values())
+    if count > MOST_PARAMETERS:
+        raise InputError(
+            f"{architecture!r} would have {count:,} parameters with these settings, more than "
+            f"{MOST_PARAMETERS:,}"
+        )
+    with seeded(seed):
+        return _built(settings)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Let weights that are made inside depend on the seed alone; torch's random numbers go on as before.
+
+    Example:
+        >>> import torch
+        >>> with seeded(1):
+        ...     one = torch.nn.Linear(2, 2)
+        >>> with seeded(1):
+        ...     other = torch.nn.Linear(2, 2)
+        >>> torch.equal(one.weight, other.weight)
+        True
+    """
+    library = imported_torch("build a network")
+    with library.random.fork_rng(devices=[]):
+        library.manual_seed(seed)
+        yield
+
+
+def settings_of(module: torch.nn.Module) -> NetworkSettings:
+    """Return the settings of a network that `network_for` built.
+
+    Raises:
+        InputError: It is another network.
+
+    Example:
+        >>> settings_of(network_for("unit", {"dim": 8})).multiple
+        4
+    """
+    settings = getattr(module, "settings", None)
+    if not isinstance(settings, NetworkSettings):
+        raise InputError(f"expected a network that network_for built, got {type(module).__name__}")
+    return settings
+
+
+def shapes_of(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights of a network by name, without building it.
+
+    Example:
+        >>> shapes_of(UnitSettings())["enc.model.0.conv.weight"]
+        (64, 3, 7, 7)
+    """
+    library = imported_torch("build a network")
+    with library.device("meta"):
+        return {name: tuple(one.shape) for name, one in _built(settings).state_dict().items()}
+
+
+def _built(settings: NetworkSettings) -> torch.nn.Module:
+    module, name = _MODULES[settings.architecture]
+    build: Any = getattr(import_module(f"{_HERE}.{module}"), name)
+    found: torch.nn.Module = build(settings)
+    return found

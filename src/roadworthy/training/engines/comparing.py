@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.intervals import ConfidenceInterval, bootstrap_mean
 from roadworthy.seeding import rng_for
-from roadworthy.training.engines.pairs import Change, PairSource, pair_of
+from roadworthy.training.engines.pairs import PairSource, WorldChange, pair_of
 from roadworthy.training.engines.pictures import Arrays, prepared
+from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms.learned.card import APART, EngineMetric
 from roadworthy.transforms.learned.engine import LearnedEngine
 from roadworthy.visual_change.looks import look_distance, ssim
@@ -32,7 +33,7 @@ def interval(values: Floats) -> ConfidenceInterval:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class EngineComparison:
     """Distances to the truth, frame by frame.
 
     Attributes:
@@ -96,13 +97,13 @@ def _rounded(value: float) -> float:
 
 
 def compared(
-    change: Change,
+    change: WorldChange,
     folder: Path,
     source: PairSource,
     *,
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Comparison:
+) -> EngineComparison:
     """Compare an engine with the classical transform on frames of the world.
 
     For things, the distance is taken where the truth differs from the frame; for weather, time and season,
@@ -119,41 +120,29 @@ def compared(
         InputError: The engine cannot be used, or no frame shows anything of the change.
     """
     sets = tuple(data for _, data in source.data(change))
-    jobs = [
-        _Scenes(number, start, min(start + _CHUNK, len(data)))
-        for number, data in enumerate(sets)
-        for start in range(0, len(data), _CHUNK)
-    ]
+    jobs = stretches(sets, _CHUNK)
     found = prepared(
         source.name, jobs, _Comparing(change, folder, sets, source.size), workers=workers, progress=progress
     )
     makers = ("learned", "classical", "unchanged")
     values = {key: array.astype(np.float64) for key, array in found.arrays.items()}
-    return Comparison(
+    return EngineComparison(
         source.name,
         {key: values[f"{key} distance"] for key in makers},
         {key: values[f"{key} likeness"] for key in makers},
     )
 
 
-class _Scenes(NamedTuple):
-    """Scenes of one of the data sets that follow each other."""
-
-    data: int
-    start: int
-    stop: int
-
-
 @dataclass(frozen=True)
 class _Comparing:
     """Measures distances, in any process."""
 
-    change: Change
+    change: WorldChange
     folder: Path
     sets: tuple[WorldDataset, ...]
     size: tuple[int, int]
 
-    def __call__(self, job: _Scenes) -> Arrays:
+    def __call__(self, job: Stretch) -> Arrays:
         camera = Camera(self.size[1], self.size[0])
         engine = LearnedEngine.open(self.folder).transform(self.change.operation)
         classical = self.change.transform()

@@ -18,7 +18,7 @@ Batch = dict[str, torch.Tensor]
 _COLORS = ("image", "truth", "filled")
 
 
-class Feed:
+class PictureFeed:
     """Gives batches of pictures. What is in a batch depends on the seed and its number alone.
 
     Args:
@@ -116,7 +116,7 @@ class DomainFeed:
         b: What it shall look like.
     """
 
-    def __init__(self, a: Feed, b: Feed) -> None:
+    def __init__(self, a: PictureFeed, b: PictureFeed) -> None:
         self.a, self.b = a, b
         self.device = a.device
 

@@ -17,6 +17,8 @@ from torch.nn import functional
 
 from roadworthy.errors import InputError
 from roadworthy.models.zoo import load_module
+from roadworthy.models.zoo.catalogue import reason
+from roadworthy.models.zoo.driving_networks import vgg_layers
 from roadworthy.models.zoo.perception_networks import Detector
 from roadworthy.training.engines.settings import Loss
 
@@ -97,14 +99,7 @@ def feature_network(source: str | Path = "detector") -> FeatureNetwork:
 
 def _vgg19(path: Path) -> nn.Sequential:
     """Return the convolutions of VGG19 with the weights of a file; those of the classifier are left out."""
-    layers: list[nn.Module] = []
-    before = 3
-    for channels, count in _VGG19:
-        for _ in range(count):
-            layers += [nn.Conv2d(before, channels, 3, padding=1), nn.ReLU()]
-            before = channels
-        layers.append(nn.MaxPool2d(2))
-    found = nn.Sequential(*layers)
+    found = vgg_layers(_VGG19)
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         start = "features."
@@ -113,9 +108,8 @@ def _vgg19(path: Path) -> nn.Sequential:
         )
     except Exception as error:
         # torch raises a different class for each way in which a file can be broken.
-        told = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(
-            f"{path} does not have the weights of VGG19 under torchvision's names: {told}"
+            f"{path} does not have the weights of VGG19 under torchvision's names: {reason(error)}"
         ) from error
     return found
 

@@ -24,7 +24,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from roadworthy.errors import InputError, RoadworthyError, suggest
-from roadworthy.training.engines.recipes import QUICK, RECIPES, Effort
+from roadworthy.training.engines.settings import QUICK, RECIPES, Effort
 
 
 def _made(name: str, out: Path, data: Path, effort: Effort, workers: int, device: str) -> int:

@@ -18,24 +18,27 @@ from torch import nn
 
 from roadworthy.errors import InputError, suggest
 from roadworthy.training import chosen_device
-from roadworthy.training.engine_networks import NetworkInputs, network_for, seeded
+from roadworthy.training.engine_networks.settings import NetworkInputs, network_for, seeded
 from roadworthy.training.engines.comparing import compared
-from roadworthy.training.engines.feed import Feed
-from roadworthy.training.engines.loop import Fitted, fast_convolutions, fit
+from roadworthy.training.engines.feed import PictureFeed
+from roadworthy.training.engines.method import FittedEngine, fast_convolutions, fit_engine
 from roadworthy.training.engines.paired import Paired
-from roadworthy.training.engines.pairs import CHANGES, Change, PairSource, pairs
+from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pairs
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.recipes import CLASSES, RECIPES, Effort, Recipe, Variant
 from roadworthy.training.engines.settings import (
+    CLASSES,
+    RECIPES,
+    Effort,
+    EngineRecipe,
     EngineSettings,
-    EngineWatcher,
-    Measured,
-    Precision,
+    EngineVariant,
 )
 from roadworthy.training.engines.writing import Purpose, data_notes, training_note, write_engine
-from roadworthy.training.settings import TrainingLog
+from roadworthy.training.settings import Precision, TrainingLog
 from roadworthy.transforms.learned.card import EngineCard, EngineData, EngineMetric
 from roadworthy.world import HELD_OUT_TRACK_NAMES
+
+Feeds = tuple[PictureFeed, PictureFeed]
 
 _SEEDS = {"training": 7000, "validation": 7500, "evaluation": 7900}
 _SCENERIES = {"training": 48, "validation": 4, "evaluation": 8}
@@ -85,9 +88,9 @@ def make(
 class _Learned:
     """What a variant came to."""
 
-    variant: Variant
+    variant: EngineVariant
     method: Paired
-    fitted: Fitted
+    fitted: FittedEngine
     settings: EngineSettings
 
     @property
@@ -102,7 +105,7 @@ class _Maker:
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: EngineRecipe,
         out: Path,
         data: Path,
         effort: Effort,
@@ -113,7 +116,7 @@ class _Maker:
         self.recipe, self.change = recipe, CHANGES[recipe.change]
         self.out, self.data, self.effort = out, data, effort
         self.workers, self.device = workers, device
-        self.watcher = _Log(recipe.change, [log, sys.stdout])
+        self.watcher = TrainingLog(recipe.change, [log, sys.stdout], "jobs rendered")
         self.classes = CLASSES if self.change.is_edit else ()
         self.inputs = NetworkInputs(
             labels=len(CLASSES) + 1 if self.change.is_edit else 0,
@@ -126,13 +129,19 @@ class _Maker:
         training = [self._pairs("training", size, number) for number, size in enumerate(self.effort.sizes)]
         checked = [self._pairs("validation", self.effort.sizes[0], 0)]
         last = self.effort.channels_last
-        feeds = Feed(training, device, seed=1, channels_last=last), Feed(checked, device, channels_last=last)
+        feeds = (
+            PictureFeed(training, device, seed=1, channels_last=last),
+            PictureFeed(checked, device, channels_last=last),
+        )
         folder = self._best(feeds, training, checked)
         self._compare(folder)
         return folder
 
     def _best(
-        self, feeds: tuple[Feed, Feed], training: Sequence[Pictures], checked: Sequence[Pictures]
+        self,
+        feeds: Feeds,
+        training: Sequence[Pictures],
+        checked: Sequence[Pictures],
     ) -> Path:
         """Let the variants learn, and write the best so far after each: what is written is not lost.
 
@@ -190,7 +199,7 @@ class _Maker:
             return network_for("small-synthesis", sizes, seed=1)
         return network_for("small-translation", sizes, seed=1)
 
-    def _learned(self, variant: Variant, feeds: tuple[Feed, Feed], seconds: float) -> _Learned:
+    def _learned(self, variant: EngineVariant, feeds: Feeds, seconds: float) -> _Learned:
         """Let a variant learn; if it diverges, once more and slower in the time that is left.
 
         Raises:
@@ -203,7 +212,7 @@ class _Maker:
             self.watcher.line(f"variant {variant.name!r}: {error}")
         return self._fitted(variant, feeds, self.recipe.rate / _SLOWER, max(_LEAST, ends - time.time()))
 
-    def _fitted(self, variant: Variant, feeds: tuple[Feed, Feed], rate: float, seconds: float) -> _Learned:
+    def _fitted(self, variant: EngineVariant, feeds: Feeds, rate: float, seconds: float) -> _Learned:
         effort = self.effort
         settings = EngineSettings(
             steps=effort.steps,
@@ -223,18 +232,17 @@ class _Maker:
         teacher = None
         if variant.taught:
             self.watcher.line(f"variant {variant.name!r}: its teacher learns")
-            wide = self._method(settings, Variant("teacher"), self._network(3), None)
-            fit(wide, *feeds, watcher=self.watcher)
+            wide = self._method(settings, EngineVariant("teacher"), self._network(3), None)
+            fit_engine(wide, *feeds, watcher=self.watcher)
             teacher = wide.networks["generator"]
         self.watcher.line(f"variant {variant.name!r} learns")
         method = self._method(settings, variant, self._network(), teacher)
         folder = self.out / f"{self.change.name}-{variant.name}"
-        folder.mkdir(parents=True, exist_ok=True)
-        fitted = fit(method, *feeds, folder=folder, watcher=self.watcher)
+        fitted = fit_engine(method, *feeds, folder=folder, watcher=self.watcher)
         return _Learned(variant, method, fitted, settings)
 
     def _method(
-        self, settings: EngineSettings, variant: Variant, network: nn.Module, teacher: nn.Module | None
+        self, settings: EngineSettings, variant: EngineVariant, network: nn.Module, teacher: nn.Module | None
     ) -> Paired:
         with seeded(settings.seed):
             return Paired(
@@ -338,7 +346,7 @@ def fastest(effort: Effort, device: str) -> Effort:
         settings = EngineSettings(batch=effort.batch, device=device, precision=precision, channels_last=last)
         network = network_for("small-translation", {"width": 32, "blocks": 2})
         method = Paired(settings, network, inputs=NetworkInputs())
-        batch = Feed([pictures], method.device, channels_last=last).part(0, effort.batch)
+        batch = PictureFeed([pictures], method.device, channels_last=last).part(0, effort.batch)
         with fast_convolutions():
             for repeat in (_WARMED, _TIMED):
                 began = time.perf_counter()
@@ -357,7 +365,7 @@ def fastest(effort: Effort, device: str) -> Effort:
     return dataclasses.replace(effort, precision=precision, channels_last=last)
 
 
-def _notes(change: Change, variant: Variant) -> tuple[str, ...]:
+def _notes(change: WorldChange, variant: EngineVariant) -> tuple[str, ...]:
     found = ["Trained on the built-in world alone: on real frames it has not learned anything."]
     if variant.prefilled:
         found.append("It improves what the classical transform makes, which is run before it.")
@@ -365,17 +373,3 @@ def _notes(change: Change, variant: Variant) -> tuple[str, ...]:
         lens = "; the camera has a dry lens" if change.classical == "rain" else ""
         found.append(f"It learned the level normal{lens}.")
     return tuple(found)
-
-
-class _Log(TrainingLog, EngineWatcher):
-    """Writes how it goes on, line by line."""
-
-    def reading(self, done: int, total: int) -> None:
-        self.line_every(10, f"{done} of {total} jobs rendered")
-
-    def measured(self, result: Measured) -> None:
-        numbers = ", ".join(f"{name} {value:.4f}" for name, value in {**result.losses}.items())
-        measures = "; ".join(f"{name} {value:.4f}" for name, value in result.measures.items())
-        self.line(
-            f"step {result.step}, {result.seconds:.0f} s: {numbers}" + (f" | {measures}" if measures else "")
-        )

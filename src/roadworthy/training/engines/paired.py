@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from roadworthy.errors import InputError
-from roadworthy.training.engine_networks.building import joined
-from roadworthy.training.engine_networks.channels import NetworkInputs
 from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.training.engine_networks.settings import NetworkInputs
 from roadworthy.training.engines.feed import Batch, holes, one_hot, with_hole
 from roadworthy.training.engines.losses import (
     FeatureNetwork,
@@ -26,10 +25,31 @@ from roadworthy.training.engines.losses import (
     perceptual_loss,
     pooled,
 )
-from roadworthy.training.engines.method import Column, Method
+from roadworthy.training.engines.method import Column, EngineMethod
 from roadworthy.training.engines.settings import EngineSettings, PairedWeights
 
 Pooled = NDArray[np.float64]
+
+
+def joined(
+    first: torch.Tensor,
+    edges: torch.Tensor | None = None,
+    context: torch.Tensor | None = None,
+    noise: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Return the inputs of a network as one tensor, in the order of its channels.
+
+    Args:
+        first: The label map, a channel per class; or the image, for a network that translates.
+        edges: Where things end: 0 or 1.
+        context: The image, 0 inside the hole, and the hole as a mask.
+        noise: Standard normal noise.
+
+    Example:
+        >>> joined(torch.zeros(1, 9, 8, 8), context=torch.zeros(1, 4, 8, 8)).shape
+        torch.Size([1, 13, 8, 8])
+    """
+    return torch.cat([one for one in (first, edges, context, noise) if one is not None], dim=1)
 
 
 @dataclass(frozen=True)
@@ -49,7 +69,7 @@ class SynthesisWeights:
     plain: float = 10.0
 
 
-class Synthesis(Method):
+class Synthesis(EngineMethod):
     """Trains a generator that paints images from label maps.
 
     Args:
@@ -138,7 +158,7 @@ class Synthesis(Method):
             total = total + weights.plain * losses["plain"]
         self.learn("generator", total)
         self.freeze("discriminator", frozen=False)
-        return {name: one.detach() for name, one in losses.items()}
+        return {name: loss.detach() for name, loss in losses.items()}
 
     def sheet(self, batch: Batch) -> list[Column]:
         """Return what the generator saw, what it made, and the frame."""
@@ -172,7 +192,7 @@ def frechet(mine: list[Pooled], yours: list[Pooled], features: FeatureNetwork) -
     return {f"Fréchet distance in {features.name}": frechet_distance(one, other)}
 
 
-class Paired(Method):
+class Paired(EngineMethod):
     """Trains a generator to come near a truth that is known.
 
     A picture has ``image`` and ``truth``. For synthesis it also has ``labels`` after the edit, the
@@ -275,7 +295,7 @@ class Paired(Method):
         self.learn("generator", total)
         if weights.adversarial:
             losses["discriminator"] = self._discriminate(batch, made.detach(), painted)
-        return {name: one.detach() for name, one in losses.items()}
+        return {name: loss.detach() for name, loss in losses.items()}
 
     def _judged(self, batch: Batch, made: torch.Tensor, part: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return what the discriminator says about a part of made images."""

@@ -15,6 +15,7 @@ from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.training.engines.pictures import Arrays, Pictures, channels_of, prepared
+from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms import Transform, make_transform
 from roadworthy.transforms.engines import EngineTransform, UserEngine
 from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask
@@ -25,7 +26,7 @@ _LEVEL = "normal"  # of a weather that is drawn
 
 
 @dataclass(frozen=True)
-class Change:
+class WorldChange:
     """A change of the world.
 
     Attributes:
@@ -113,39 +114,39 @@ def _mostly_clear(others: str) -> tuple[tuple[float, Mapping[str, str]], ...]:
     )
 
 
-CHANGES: Mapping[str, Change] = {
+CHANGES: Mapping[str, WorldChange] = {
     one.name: one
     for one in (
-        Change(
+        WorldChange(
             "remove-line", RemoveOperation("line"), "remove", {"element": "line"}, ((0.5, {}), (0.5, _ANY))
         ),
-        Change(
+        WorldChange(
             "building-to-tree",
             ReplaceOperation("building", "tree"),
             "replace",
             {"element": "building", "by": "tree"},
             ((0.5, {}), (0.5, _ANY)),
         ),
-        Change(
+        WorldChange(
             "day-to-night",
             ReplaceOperation("time", "night"),
             "night",
             skies=((0.5, {}), (0.5, {"weather": "all", "level": "all", "time": "day,dusk"})),
         ),
-        Change(
+        WorldChange(
             "clear-to-rain",
             ReplaceOperation("weather", "rainy"),
             "rain",
             {"lens": 0.0},  # the world's camera has a dry lens
             _mostly_clear("foggy,snowy"),
         ),
-        Change(
+        WorldChange(
             "clear-to-snow",
             ReplaceOperation("weather", "snowy"),
             "snow",
             skies=_mostly_clear("foggy,rainy"),
         ),
-        Change(
+        WorldChange(
             "summer-to-winter",
             ReplaceOperation("season", "winter"),
             "winter",
@@ -168,7 +169,7 @@ _CHUNK = 16  # scenes per job
 _LEAST = 40  # pixels that must differ
 
 
-class Pair(NamedTuple):
+class WorldPair(NamedTuple):
     """A frame, the truth after a change, and where both differ."""
 
     before: Frame
@@ -176,7 +177,7 @@ class Pair(NamedTuple):
     differs: NDArray[np.bool_]
 
 
-def pair_of(change: Change, data: WorldDataset, number: int, camera: Camera) -> Pair | None:
+def pair_of(change: WorldChange, data: WorldDataset, number: int, camera: Camera) -> WorldPair | None:
     """Return a pair; None where the change leaves the picture as it is."""
     scene = data.scene(number)
     before, truth = frame_of(scene, camera), frame_of(change.after(scene), camera)
@@ -184,7 +185,7 @@ def pair_of(change: Change, data: WorldDataset, number: int, camera: Camera) -> 
     assert before.labels is not None
     assert truth.labels is not None
     differs |= before.labels.ids != truth.labels.ids
-    return Pair(before, truth, differs) if np.count_nonzero(differs) >= _LEAST else None
+    return WorldPair(before, truth, differs) if np.count_nonzero(differs) >= _LEAST else None
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ class PairSource:
     size: tuple[int, int] = (160, 320)
     jitter: float = 1.0
 
-    def data(self, change: Change) -> list[tuple[int, WorldDataset]]:
+    def data(self, change: WorldChange) -> list[tuple[int, WorldDataset]]:
         """Return data sets with how many of their scenes to use: for each seed one for each sky."""
         wanted = [(seed, sky, share / len(self.seeds)) for seed in self.seeds for share, sky in change.skies]
         # What is rounded off here comes in there: together they are as many as were asked for.
@@ -227,7 +228,7 @@ class PairSource:
 
 
 def pairs(
-    change: Change,
+    change: WorldChange,
     source: PairSource,
     *,
     classes: Sequence[str] = (),
@@ -255,11 +256,7 @@ def pairs(
         True
     """
     sets = [data for _, data in source.data(change)]
-    jobs = [
-        _Scenes(number, start, min(start + _CHUNK, len(data)))
-        for number, data in enumerate(sets)
-        for start in range(0, len(data), _CHUNK)
-    ]
+    jobs = stretches(sets, _CHUNK)
     identity = {"change": change.name, "data": source.name, "jitter": source.jitter, "classes": list(classes)}
     maker = _Maker(change, tuple(sets), source.size, tuple(classes))
     return prepared(
@@ -267,24 +264,16 @@ def pairs(
     )
 
 
-class _Scenes(NamedTuple):
-    """Scenes of one of the data sets that follow each other."""
-
-    data: int
-    start: int
-    stop: int
-
-
 @dataclass(frozen=True)
 class _Maker:
     """Renders scenes before and after a change, in any process."""
 
-    change: Change
+    change: WorldChange
     sets: tuple[WorldDataset, ...]
     size: tuple[int, int]
     classes: tuple[str, ...]
 
-    def __call__(self, job: _Scenes) -> Arrays:
+    def __call__(self, job: Stretch) -> Arrays:
         camera = Camera(self.size[1], self.size[0])
         lists: dict[str, list[NDArray[Any]]] = {}
         for number in range(job.start, job.stop):
@@ -301,7 +290,7 @@ class _Maker:
                 lists.setdefault(key, []).append(one)
         return {key: np.stack(found) for key, found in lists.items()}
 
-    def _edit(self, pair: Pair, number: int) -> Mapping[str, NDArray[Any]]:
+    def _edit(self, pair: WorldPair, number: int) -> Mapping[str, NDArray[Any]]:
         task = self.change.task(pair.before)
         opacity = task.opacity
         assert opacity is not None

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import read_json, replacing, write_text
+from roadworthy._files import make_writable, read_json, replacing, write_text
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.training.samples import Job, Stretch, in_processes, readable, stretches
 from roadworthy.transforms.learned.network import channel_table, edges_of
 
 Arrays = dict[str, NDArray[Any]]
-Job = TypeVar("Job")
 
 _NOTE = "data.json"
 
@@ -117,7 +115,7 @@ def prepared(
     if folder is not None:
         _claim(folder, dict(identity or {}))
     parts: list[Arrays] = []
-    for part in _parts(_Worker(work, folder), list(enumerate(jobs)), workers):
+    for part in in_processes(_Worker(work, folder), list(enumerate(jobs)), workers):
         parts.append(part)
         progress(len(parts), len(jobs))
     parts = [part for part in parts if part and len(part["image"])]
@@ -137,10 +135,7 @@ def _claim(folder: Path, identity: dict[str, object]) -> None:
                 "delete it"
             )
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
+    make_writable(folder)
     write_text(note, json.dumps(identity, indent=1) + "\n")
 
 
@@ -156,41 +151,12 @@ class _Worker(Generic[Job]):
             return self.work(job)
         path = self.folder / f"part-{number:05d}.npz"
         if path.is_file():
-            with np.load(path) as found:
-                return {key: found[key] for key in found.files}
+            with np.load(path) as stored:
+                return {key: stored[key] for key in stored.files}
         arrays = self.work(job)
         with replacing(path) as unfinished, unfinished.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
         return arrays
-
-
-def _parts(worker: _Worker[Job], jobs: list[tuple[int, Job]], workers: int) -> Iterator[Arrays]:
-    count = min(workers, len(jobs))
-    if count < 2:
-        yield from map(worker, jobs)
-        return
-    # Fresh processes: a fork of one in which torch runs threads may hang.
-    pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (worker,))
-    try:
-        yield from pool.map(_work, jobs)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_of_this_process: list[Any] = []
-
-
-def _start(worker: Any) -> None:
-    """Keep the worker in a process, so that it is sent once and not with every job."""
-    import cv2
-
-    cv2.setNumThreads(1)
-    _of_this_process[:] = [worker]
-
-
-def _work(job: Any) -> Arrays:
-    found: Arrays = _of_this_process[0](job)
-    return found
 
 
 _CHUNK = 32  # frames per job
@@ -229,15 +195,11 @@ def read_pictures(
         {'image': (2, 32, 64, 3), 'labels': (2, 32, 64)}
     """
     sets = (data,) if isinstance(data, Dataset) else tuple(data)
-    called = name or " + ".join(one.name for one in sets)
-    jobs = [
-        _Stretch(number, start, min(start + _CHUNK, len(one)))
-        for number, one in enumerate(sets)
-        for start in range(0, len(one), _CHUNK)
-    ]
+    called = name or " + ".join(data_set.name for data_set in sets)
+    jobs = stretches(sets, _CHUNK)
     identity = {
         "data": called,
-        "frames": [len(one) for one in sets],
+        "frames": [len(data_set) for data_set in sets],
         "size": size,
         "classes": list(classes),
         "edges": edges,
@@ -246,14 +208,6 @@ def read_pictures(
     return prepared(
         called, jobs, reader, workers=workers, folder=folder, identity=identity, progress=progress
     )
-
-
-class _Stretch(NamedTuple):
-    """Frames of one of the data sets that follow each other."""
-
-    data: int
-    start: int
-    stop: int
 
 
 @dataclass(frozen=True)
@@ -265,36 +219,32 @@ class _Reader:
     classes: tuple[str, ...]
     edges: bool
 
-    def __call__(self, job: _Stretch) -> Arrays:
+    def __call__(self, job: Stretch) -> Arrays:
         data = self.sets[job.data]
         lists: dict[str, list[NDArray[np.uint8]]] = {}
         for number in range(job.start, job.stop):
-            try:
-                frame = data[number]
-            except InputError:
-                if getattr(data, "on_error", "raise") == "raise":
-                    raise
-                continue
-            for key, one in self._arrays(frame).items():
-                lists.setdefault(key, []).append(one)
-        return {key: np.stack(found) for key, found in lists.items()}
+            frame = readable(data, number)
+            if frame is not None:
+                for key, array in self._arrays(frame).items():
+                    lists.setdefault(key, []).append(array)
+        return {key: np.stack(arrays) for key, arrays in lists.items()}
 
     def _arrays(self, frame: Frame) -> dict[str, NDArray[np.uint8]]:
-        found = {"image": resized(frame.image, self.size)}
+        arrays = {"image": resized(frame.image, self.size)}
         if not self.classes:
-            return found
+            return arrays
         if frame.labels is None:
             raise InputError(
                 f"frame {frame.id} has no label map: an engine that paints from labels needs data with them"
             )
         labels = LabelMap(resized(frame.labels.ids, self.size, cv2.INTER_NEAREST), frame.labels.classes)
-        found["labels"] = channels_of(labels, self.classes)
+        arrays["labels"] = channels_of(labels, self.classes)
         if self.edges:
             things = frame.instances
             if things is not None:
                 things = resized(things.astype(np.int32), self.size, cv2.INTER_NEAREST)
-            found["edges"] = edges_of(labels, things)[0].astype(np.uint8)
-        return found
+            arrays["edges"] = edges_of(labels, things)[0].astype(np.uint8)
+        return arrays
 
 
 def resized(image: NDArray[Any], size: tuple[int, int], how: int = cv2.INTER_AREA) -> NDArray[Any]:
@@ -335,7 +285,7 @@ def classes_in(frames: Iterable[Frame], names: Sequence[str]) -> tuple[str, ...]
                 f"frame {frame.id} has no label map: an engine that paints from labels needs data with them"
             )
         seen = {**seen, **dict.fromkeys(frame.labels.present())}
-    found = tuple(one for one in names if one in seen)
-    if not found:
+    shown = tuple(name for name in names if name in seen)
+    if not shown:
         raise InputError("the label maps of the data show nothing but void")
-    return found
+    return shown

@@ -1,12 +1,14 @@
-"""How a learned engine is trained, who is told about it, and sheets of samples to look at meanwhile."""
+"""How learned engines are trained, recipes of those that come with the package, and sheets of samples.
+
+Processes that render import this, and have no use for torch: nothing here loads it.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import cv2
 import numpy as np
@@ -15,13 +17,14 @@ from numpy.typing import NDArray
 from roadworthy._files import replacing
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
+from roadworthy.training.settings import Precision, check_settings
+from roadworthy.world.classes import NAMES
 
 if TYPE_CHECKING:
     from roadworthy.training.engines.method import Column
 
 
 Loss = Literal["lsgan", "hinge"]
-Precision = Literal["auto", "float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -75,25 +78,16 @@ class EngineSettings:
     sheet_every: int = 2_000
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "save_every", "sheet_every"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}")
-        for name in ("learning_rate", "discriminator_rate", "minutes"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise InputError(f"{name} must be above 0 and finite, got {value}")
-        for name in ("clip", "weight_decay"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}")
-        for name in ("decay_from", "mirror"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} must be from 0 to 1, got {getattr(self, name)}")
+        check_settings(
+            self,
+            whole=("steps", "batch", "save_every", "sheet_every"),
+            positive=("learning_rate", "discriminator_rate", "minutes"),
+            not_negative=("clip", "weight_decay"),
+            shares=("decay_from", "mirror"),
+            words={"loss": Loss, "precision": Precision},
+        )
         if not 0 <= self.average < 1:
             raise InputError(f"average must be from 0 to below 1, got {self.average}")
-        for name, known in (("loss", Loss), ("precision", Precision)):
-            if getattr(self, name) not in get_args(known):
-                words = ", ".join(get_args(known))
-                raise InputError(f"{name} must be one of {words}, got {getattr(self, name)!r}")
 
     def factor(self, progress: float) -> float:
         """Return what is left of the learning rate when this share of the training is done.
@@ -125,36 +119,6 @@ class PairedWeights:
     adversarial: float = 0.0
     matching: float = 0.0
     teacher: float = 0.0
-
-
-@dataclass(frozen=True)
-class Measured:
-    """How an engine does at some step.
-
-    Attributes:
-        step: How many batches it has learned from.
-        seconds: How long that took.
-        losses: The mean of each loss since the last time.
-        measures: What was measured on frames that it does not learn from; empty where nothing was.
-    """
-
-    step: int
-    seconds: float
-    losses: Mapping[str, float]
-    measures: Mapping[str, float]
-
-
-class EngineWatcher:
-    """Is told how a training goes on, and does nothing; make a subclass to show it."""
-
-    def reading(self, done: int, total: int) -> None:
-        """Some frames have been read."""
-
-    def step(self, step: int, progress: float) -> None:
-        """One batch has been learned from; this share of the training is done."""
-
-    def measured(self, result: Measured) -> None:
-        """The state was saved, and the losses are known."""
 
 
 _GAP = 4  # pixels
@@ -193,3 +157,122 @@ def _pixels(images: Any) -> NDArray[np.uint8]:
     """Return images from -1 to 1 as pixels: batch × height × width × 3."""
     levels = (images.detach().float().clamp(-1, 1) + 1) * 127.5
     return np.asarray(levels.round().permute(0, 2, 3, 1).cpu().numpy(), np.uint8)
+
+
+CLASSES = tuple(one for one in NAMES if one != "void")
+
+_LARGE, _SMALL = (240, 480), (160, 320)  # height and width that engines are trained and compared at
+
+
+@dataclass(frozen=True)
+class EngineVariant:
+    """A way to learn a change.
+
+    Attributes:
+        name: What it is called.
+        prefilled: Whether it starts from what the classical transform makes; for edits.
+        weights: How much the losses count.
+        share: How much of the time it gets, as against the other variants.
+    """
+
+    name: str
+    prefilled: bool = False
+    weights: PairedWeights = field(default_factory=PairedWeights)
+    share: float = 1.0
+
+    @property
+    def taught(self) -> bool:
+        """Whether a wider network learns first and teaches it; each gets half of its time."""
+        return self.weights.teacher > 0
+
+
+@dataclass(frozen=True)
+class EngineRecipe:
+    """How one engine comes about.
+
+    Attributes:
+        change: What it does.
+        variants: Ways to learn it; the best is kept.
+        width: Channels of the network.
+        blocks: How often each of its levels looks again.
+        noise: Channels of noise that it sees.
+        rate: Adam's learning rate.
+        ships: Whether the engine comes with the package.
+        faults: What was seen to be wrong in its pictures, one sentence each, for its card.
+    """
+
+    change: str
+    variants: tuple[EngineVariant, ...]
+    width: int = 32
+    blocks: int = 2
+    noise: int = 1
+    rate: float = 1e-3
+    ships: bool = True
+    faults: tuple[str, ...] = ()
+
+
+_LIGHT = EngineVariant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.05, matching=0.5))
+_PLANTS = EngineVariant("adversarial", weights=PairedWeights(plain=0.5, adversarial=0.1, matching=1.0))
+
+
+RECIPES: Mapping[str, EngineRecipe] = {
+    one.change: one
+    for one in (
+        # The classical transform is hard to beat here, so what starts from it gets the most time.
+        EngineRecipe(
+            "remove-line", (EngineVariant("prefilled", prefilled=True, share=3.0), EngineVariant("own"))
+        ),
+        EngineRecipe("building-to-tree", (_PLANTS,), rate=5e-4),
+        # What ships is the first; the second, distilled from a wider network, needs more time than was given.
+        EngineRecipe(
+            "day-to-night",
+            (replace(_LIGHT, share=3.0), EngineVariant("taught", weights=PairedWeights(teacher=0.5))),
+            noise=2,
+            rate=5e-4,
+            faults=(
+                "Traffic lights go out, and people in blue or purple clothes may glow like lit windows: "
+                "do not judge rules about lights or people with it.",
+            ),
+        ),
+        EngineRecipe("clear-to-rain", (_LIGHT,), noise=2, rate=5e-4),
+        EngineRecipe("clear-to-snow", (_LIGHT,), noise=2, rate=5e-4, ships=False),
+        EngineRecipe("summer-to-winter", (_PLANTS,), noise=2, rate=5e-4, ships=False),
+    )
+}
+"""The engines that can be made, by their names."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is done.
+
+    Attributes:
+        minutes: That all variants of an engine learn, together.
+        pairs: Rendered for training at the first size, and half of it at the second.
+        checked: Scenes for validation.
+        compared: Scenes for the comparison with the classical transform.
+        batch: Images at a time.
+        steps: The most batches for each variant.
+        sizes: Height and width of the smaller and of the larger pictures.
+        precision: Of the numbers in the networks; see `EngineSettings`.
+        channels_last: How they lie in memory; likewise.
+        width: Of the networks; as the recipe says when left out.
+        until: Seconds since 1970 by which engines are written; what comes before leaves less time to learn.
+            None for no such limit.
+    """
+
+    minutes: float = 7.0
+    pairs: int = 6000
+    checked: int = 256
+    compared: int = 240
+    batch: int = 16
+    steps: int = 60_000
+    sizes: tuple[tuple[int, int], ...] = (_SMALL, _LARGE)
+    precision: Precision = "float32"
+    channels_last: bool = False
+    width: int | None = None
+    until: float | None = None
+
+
+QUICK = Effort(minutes=0.2, pairs=8, checked=4, compared=8, batch=4, steps=3, sizes=((64, 128),), width=8)
+"""Next to nothing, to see that all works."""

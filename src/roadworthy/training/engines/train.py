@@ -13,8 +13,7 @@ import torch
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import VOID, ontology
-from roadworthy.training import chosen_device
-from roadworthy.training.engine_networks import (
+from roadworthy.training.engine_networks.settings import (
     NetworkInputs,
     NetworkSettings,
     UgatitSettings,
@@ -23,13 +22,12 @@ from roadworthy.training.engine_networks import (
     seeded,
     settings_for,
 )
-from roadworthy.training.engines.feed import DomainFeed, Feed
-from roadworthy.training.engines.loop import CHECKPOINT, Fitted, fit
+from roadworthy.training.engines.feed import DomainFeed, PictureFeed
 from roadworthy.training.engines.losses import feature_network
-from roadworthy.training.engines.method import Method
+from roadworthy.training.engines.method import EngineMethod, FittedEngine, fit_engine
 from roadworthy.training.engines.paired import Synthesis
 from roadworthy.training.engines.pictures import Pictures, classes_in, read_pictures
-from roadworthy.training.engines.settings import EngineSettings, EngineWatcher
+from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.engines.translation import Ugatit, Unit
 from roadworthy.training.engines.writing import (
     Purpose,
@@ -39,6 +37,8 @@ from roadworthy.training.engines.writing import (
     training_note,
     write_engine,
 )
+from roadworthy.training.loop import CHECKPOINT, chosen_device, existing_checkpoint
+from roadworthy.training.settings import Watcher
 from roadworthy.transforms.learned.card import EngineCard, EngineMetric
 
 TranslationMethod = Literal["unit", "ugatit"]
@@ -86,7 +86,7 @@ def train_synthesis(
     perceptual: str | Path = "detector",
     ndf: int = 64,
     half: bool = False,
-    watcher: EngineWatcher | None = None,
+    watcher: Watcher | None = None,
 ) -> EngineCard:
     """Train an engine that paints images from label maps, in the manner of Pix2pixHD.
 
@@ -111,7 +111,7 @@ def train_synthesis(
     Raises:
         InputError: Something cannot be used, or the training diverged.
     """
-    settings, watcher = settings or EngineSettings(), watcher or EngineWatcher()
+    settings, watcher = settings or EngineSettings(), watcher or Watcher()
     if architecture not in _PAINTERS:
         raise InputError(f"{architecture!r} is no network for synthesis: {suggest(architecture, _PAINTERS)}")
     sets = (data,) if isinstance(data, Dataset) else tuple(data)
@@ -136,7 +136,10 @@ def train_synthesis(
             progress=watcher.reading,
         )
 
-    training, checked = _divided(read, data, validation, validation_share)
+    if validation is None:
+        training, checked = read(data, "data").split(validation_share)
+    else:
+        training, checked = read(data, "data"), read(validation, "validation")
     features = feature_network(perceptual)
     with seeded(settings.seed):
         generator = network_for(architecture, wanted, seed=settings.seed)
@@ -178,7 +181,7 @@ def train_translation(
     settings: EngineSettings | None = None,
     ndf: int = 64,
     half: bool = False,
-    watcher: EngineWatcher | None = None,
+    watcher: Watcher | None = None,
 ) -> EngineCard:
     """Train an engine that turns images of one kind into those of another, from images that are no pairs.
 
@@ -201,7 +204,7 @@ def train_translation(
         InputError: Something cannot be used, or the training diverged.
     """
     settings = settings or EngineSettings(batch=1, learning_rate=1e-4, weight_decay=1e-4)
-    watcher = watcher or EngineWatcher()
+    watcher = watcher or Watcher()
     sizes: dict[str, object] = dict(network or {})
     if method == "ugatit":
         sizes.setdefault("img_size", size)
@@ -274,17 +277,10 @@ def _check(network: NetworkSettings, size: tuple[int, int], settings: EngineSett
             f"{network.least[0]} on, got {height} and {width}"
         )
     checkpoint = folder.path / CHECKPOINT
-    if folder.resume and not checkpoint.is_file():
-        raise InputError(f"there is no training to go on with: {checkpoint} does not exist; leave out resume")
-    if not folder.resume and checkpoint.is_file():
+    if folder.resume:
+        existing_checkpoint(checkpoint)
+    elif checkpoint.is_file():
         raise InputError(f"{folder.path} already holds a training: resume it, or choose another folder")
-
-
-def _divided(read: Any, data: Any, validation: Any, share: float) -> tuple[Pictures, Pictures]:
-    if validation is None:
-        found: tuple[Pictures, Pictures] = read(data, "data").split(share)
-        return found
-    return read(data, "data"), read(validation, "validation")
 
 
 def _feeds(
@@ -295,18 +291,12 @@ def _feeds(
     *,
     crop: tuple[int, int] | None = None,
     domain: int = 0,
-) -> tuple[Feed, Feed]:
+) -> tuple[PictureFeed, PictureFeed]:
     seed = settings.seed + domain * _OTHER_SEED
+    last = settings.channels_last
     return (
-        Feed(
-            [training],
-            device,
-            mirror=settings.mirror,
-            crop=crop,
-            seed=seed,
-            channels_last=settings.channels_last,
-        ),
-        Feed([checked], device, crop=crop, seed=seed, channels_last=settings.channels_last),
+        PictureFeed([training], device, mirror=settings.mirror, crop=crop, seed=seed, channels_last=last),
+        PictureFeed([checked], device, crop=crop, seed=seed, channels_last=last),
     )
 
 
@@ -324,13 +314,14 @@ def _identity(
 
 
 def _fitted(
-    method: Method, feeds: Any, folder: Folder, identity: dict[str, Any], watcher: EngineWatcher
-) -> Fitted:
-    folder.path.mkdir(parents=True, exist_ok=True)
-    return fit(method, *feeds, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher)
+    method: EngineMethod, feeds: Any, folder: Folder, identity: dict[str, Any], watcher: Watcher
+) -> FittedEngine:
+    return fit_engine(
+        method, *feeds, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher
+    )
 
 
-def _metrics(fitted: Fitted, frames: int) -> list[EngineMetric]:
+def _metrics(fitted: FittedEngine, frames: int) -> list[EngineMetric]:
     """Return the last measures as a card has them."""
     last = next((one.measures for one in reversed(fitted.history) if one.measures), {})
     return [EngineMetric(name=name, value=round(value, 6), frames=frames) for name, value in last.items()]

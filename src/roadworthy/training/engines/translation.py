@@ -26,7 +26,7 @@ from roadworthy.training.engines.losses import (
     perceptual_loss,
     pooled,
 )
-from roadworthy.training.engines.method import Column, Method
+from roadworthy.training.engines.method import Column, EngineMethod
 from roadworthy.training.engines.paired import Pooled, frechet
 from roadworthy.training.engines.settings import EngineSettings
 
@@ -69,7 +69,7 @@ class UgatitWeights:
     attention: float = 1000.0
 
 
-class _Translation(Method):
+class _Translation(EngineMethod):
     """What both have in common: what is shown and what is measured."""
 
     features: FeatureNetwork
@@ -103,7 +103,9 @@ class _Translation(Method):
             for features, images in ((mine, there), (yours, batch["b"]), (before, batch["a"])):
                 features.append(pooled(self.features, images))
         found = {"cycle error, grey levels": float(torch.cat(apart).mean())}
-        unchanged = {f"{name}, unchanged": one for name, one in frechet(before, yours, self.features).items()}
+        unchanged = {
+            f"{name}, unchanged": value for name, value in frechet(before, yours, self.features).items()
+        }
         return found | frechet(mine, yours, self.features) | unchanged
 
 
@@ -135,7 +137,7 @@ class Unit(_Translation):
     ) -> None:
         self.weights = weights or UnitWeights()
         networks = {"a": a, "b": b}
-        judges = {f"judge {one}": MsImageDis(dim=dim, num_scales=scales) for one in ("a", "b")}
+        judges = {f"judge {domain}": MsImageDis(dim=dim, num_scales=scales) for domain in ("a", "b")}
         super().__init__(settings, {**networks, **judges}, ["a", "b"])
         self.features = features.to(self.device)
 
@@ -177,30 +179,34 @@ class Unit(_Translation):
         images = {"a": batch["a"], "b": batch["b"]}
         other = {"a": "b", "b": "a"}
         with self.autocast():
-            latent = {one: self._network(one).encode(images[one]) for one in images}
-            noisy = {one: code + torch.randn_like(code) for one, code in latent.items()}
-            # From the other domain into this one.
-            made = {one: self._network(one).decode(noisy[other[one]]) for one in images}
-            real = {one: self.networks[f"judge {one}"](images[one]) for one in images}
-            fake = {one: self.networks[f"judge {one}"](made[one].detach()) for one in images}
-        losses = {"discriminator": sum_of(discriminator_loss(kind, real[one], fake[one]) for one in images)}
+            latent = {domain: self._network(domain).encode(images[domain]) for domain in images}
+            noisy = {domain: code + torch.randn_like(code) for domain, code in latent.items()}
+            # From the other domain into this domain.
+            made = {domain: self._network(domain).decode(noisy[other[domain]]) for domain in images}
+            real = {domain: self.networks[f"judge {domain}"](images[domain]) for domain in images}
+            fake = {domain: self.networks[f"judge {domain}"](made[domain].detach()) for domain in images}
+        losses = {
+            "discriminator": sum_of(discriminator_loss(kind, real[domain], fake[domain]) for domain in images)
+        }
         self.learn("discriminator", self.weights.adversarial * losses["discriminator"])
         self.freeze("judge a", "judge b")
         with self.autocast():
-            again = {one: self._network(one).decode(noisy[one]) for one in images}
+            again = {domain: self._network(domain).decode(noisy[domain]) for domain in images}
             # Codes of what was made here belong to the other domain's images.
-            recoded = {one: self._network(one).encode(made[one]) for one in images}
+            recoded = {domain: self._network(domain).encode(made[domain]) for domain in images}
             back = {
-                one: self._network(one).decode(recoded[other[one]] + torch.randn_like(recoded[other[one]]))
-                for one in images
+                domain: self._network(domain).decode(
+                    recoded[other[domain]] + torch.randn_like(recoded[other[domain]])
+                )
+                for domain in images
             }
-            fake = {one: self.networks[f"judge {one}"](made[one]) for one in images}
+            fake = {domain: self.networks[f"judge {domain}"](made[domain]) for domain in images}
         losses |= {
-            "adversarial": sum_of(generator_loss(kind, fake[one]) for one in images),
-            "reconstruction": sum_of(_apart(again[one], images[one]) for one in images),
-            "kl": sum_of(kl_loss(latent[one]) for one in images),
-            "cycle": sum_of(_apart(back[one], images[one]) for one in images),
-            "cycle kl": sum_of(kl_loss(recoded[one]) for one in images),
+            "adversarial": sum_of(generator_loss(kind, fake[domain]) for domain in images),
+            "reconstruction": sum_of(_apart(again[domain], images[domain]) for domain in images),
+            "kl": sum_of(kl_loss(latent[domain]) for domain in images),
+            "cycle": sum_of(_apart(back[domain], images[domain]) for domain in images),
+            "cycle kl": sum_of(kl_loss(recoded[domain]) for domain in images),
         }
         counts = self.weights
         total = (
@@ -213,13 +219,15 @@ class Unit(_Translation):
         if counts.perceptual:
             with self.autocast():
                 losses["perceptual"] = sum_of(
-                    perceptual_loss(self.features, _flattened(made[one]), _flattened(images[other[one]]))
-                    for one in images
+                    perceptual_loss(
+                        self.features, _flattened(made[domain]), _flattened(images[other[domain]])
+                    )
+                    for domain in images
                 )
             total = total + counts.perceptual * losses["perceptual"]
         self.learn("generator", total)
         self.freeze("judge a", "judge b", frozen=False)
-        return {name: one.detach() for name, one in losses.items()}
+        return {name: loss.detach() for name, loss in losses.items()}
 
 
 class Ugatit(_Translation):
@@ -248,10 +256,10 @@ class Ugatit(_Translation):
     ) -> None:
         self.weights = weights or UgatitWeights()
         # Named by what they make, and what they judge.
-        networks: dict[str, nn.Module] = {one: ResnetGenerator(network) for one in ("a", "b")}
-        for one in ("a", "b"):
+        networks: dict[str, nn.Module] = {domain: ResnetGenerator(network) for domain in ("a", "b")}
+        for domain in ("a", "b"):
             for place, count in zip(("local", "global"), layers, strict=True):
-                networks[f"{place} {one}"] = Discriminator(ndf=ndf, n_layers=count)
+                networks[f"{place} {domain}"] = Discriminator(ndf=ndf, n_layers=count)
         super().__init__(settings, networks, ["a", "b"])
         self.judges = tuple(name for name in networks if name not in ("a", "b"))
         self.features = features.to(self.device)
@@ -289,25 +297,31 @@ class Ugatit(_Translation):
         kind, domains = self.settings.loss, ("a", "b")
         other = {"a": "b", "b": "a"}
         made, attention = {}, {}
-        for one in domains:
-            made[one], attention[one] = self._attended(one, batch[other[one]])
+        for domain in domains:
+            made[domain], attention[domain] = self._attended(domain, batch[other[domain]])
         losses = {
             "discriminator": sum_of(
-                discriminator_loss(kind, self._judged(one, batch[one]), self._judged(one, made[one].detach()))
-                for one in domains
+                discriminator_loss(
+                    kind, self._judged(domain, batch[domain]), self._judged(domain, made[domain].detach())
+                )
+                for domain in domains
             )
         }
         self.learn("discriminator", self.weights.adversarial * losses["discriminator"])
         self.freeze(*self.judges)
-        back = {one: self._attended(one, made[other[one]])[0] for one in domains}
+        back = {domain: self._attended(domain, made[other[domain]])[0] for domain in domains}
         same, own = {}, {}
-        for one in domains:
-            same[one], own[one] = self._attended(one, batch[one])
+        for domain in domains:
+            same[domain], own[domain] = self._attended(domain, batch[domain])
         losses |= {
-            "adversarial": sum_of(generator_loss(kind, self._judged(one, made[one])) for one in domains),
-            "cycle": sum_of(_apart(back[one], batch[one]) for one in domains),
-            "identity": sum_of(_apart(same[one], batch[one]) for one in domains),
-            "attention": sum_of(_answered(attention[one], 1.0) + _answered(own[one], 0.0) for one in domains),
+            "adversarial": sum_of(
+                generator_loss(kind, self._judged(domain, made[domain])) for domain in domains
+            ),
+            "cycle": sum_of(_apart(back[domain], batch[domain]) for domain in domains),
+            "identity": sum_of(_apart(same[domain], batch[domain]) for domain in domains),
+            "attention": sum_of(
+                _answered(attention[domain], 1.0) + _answered(own[domain], 0.0) for domain in domains
+            ),
         }
         counts = self.weights
         total = (
@@ -319,9 +333,9 @@ class Ugatit(_Translation):
         self.learn("generator", total)
         self.freeze(*self.judges, frozen=False)
         clipper = RhoClipper()
-        for one in domains:
-            self.networks[one].apply(clipper)
-        return {name: one.detach() for name, one in losses.items()}
+        for domain in domains:
+            self.networks[domain].apply(clipper)
+        return {name: loss.detach() for name, loss in losses.items()}
 
 
 def sum_of(losses: Iterable[torch.Tensor]) -> torch.Tensor:

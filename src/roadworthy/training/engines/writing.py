@@ -1,4 +1,4 @@
-"""A trained engine in its folder: the network as ONNX, and the card that says how it came about."""
+"""Engines in their folders, trained here or imported: the network as ONNX, and a card that says how."""
 
 from __future__ import annotations
 
@@ -7,17 +7,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch import nn
+import numpy as np
+from numpy.typing import NDArray
 
+from roadworthy._files import make_writable, replacing, sha256_of
+from roadworthy.datasets.cityscapes import LABELS as CITYSCAPES
 from roadworthy.errors import InputError
+from roadworthy.ontology import VOID, ontology
 from roadworthy.training.card import versions_in_use
-from roadworthy.training.engine_networks import NetworkInputs, NetworkSettings, export_onnx
-from roadworthy.training.engines.loop import Fitted
-from roadworthy.training.engines.pictures import Pictures
+from roadworthy.training.engine_networks.checkpoint import Direction, NetworkCheckpoint, read_checkpoint
+from roadworthy.training.engine_networks.export import export_onnx
+from roadworthy.training.engine_networks.settings import NetworkInputs, NetworkSettings
 from roadworthy.training.engines.settings import EngineSettings
-from roadworthy.transforms.learned.card import NETWORK, EngineCard, EngineData, EngineMetric, TrainingNote
+from roadworthy.transforms.learned.card import (
+    NETWORK,
+    EngineCard,
+    EngineData,
+    EngineMetric,
+    Size,
+    TrainingNote,
+)
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from roadworthy.training.engines.method import FittedEngine
+    from roadworthy.training.engines.pictures import Pictures
+
 
 _NOT_OF_THE_RESULT = frozenset({"device", "minutes", "save_every", "sheet_every", "channels_last"})
 _LARGEST = 1.5  # times the size that it was trained at: as large an engine is run
@@ -37,7 +55,7 @@ class Purpose:
     """
 
     name: str
-    supports: tuple[Mapping[str, str], ...]
+    supports: Sequence[Mapping[str, str]]
     domain: str = ""
     license: str = ""
     source: str = ""
@@ -50,8 +68,8 @@ def checked_purpose(purpose: Purpose, network: NetworkSettings, classes: Sequenc
     Raises:
         InputError: It could not.
     """
-    size = network.size or network.least
-    _card(purpose, network, NetworkInputs(labels=len(classes) + 1 if classes else 0), classes, size)
+    inputs = NetworkInputs(labels=len(classes) + 1 if classes else 0)
+    _card(purpose, network, inputs, classes, network.least, network.least)
 
 
 def _card(
@@ -59,7 +77,8 @@ def _card(
     network: NetworkSettings,
     inputs: NetworkInputs,
     classes: Sequence[str],
-    size: tuple[int, int],
+    trained_at: Size | None,
+    most: Size | None,
     **more: Any,
 ) -> EngineCard:
     return EngineCard.of_dict(
@@ -68,16 +87,15 @@ def _card(
             "kind": network.kind,
             "architecture": network.architecture,
             "settings": network.as_dict(),
-            "supports": [dict(one) for one in purpose.supports],
+            "supports": [dict(operation) for operation in purpose.supports],
             "classes": list(classes),
             "context": inputs.context,
             "edges": inputs.edges,
             "noise": inputs.noise,
             "multiple": network.multiple,
-            "trained_at": list(size),
-            "least": list(network.least),
-            # Above it, textures and streaks have the wrong scale: at twice the size it is farther off.
-            "most": list(network.size or (int(_LARGEST * size[0]), int(_LARGEST * size[1]))),
+            "trained_at": trained_at,
+            "least": network.least,
+            "most": network.size or most,
             "domain": purpose.domain,
             "license": purpose.license,
             "source": purpose.source,
@@ -93,19 +111,19 @@ def data_notes(purpose: Purpose, pictures: Sequence[tuple[str, Pictures]]) -> li
         EngineData.model_validate(
             {
                 "role": role,
-                "name": one.name,
-                "frames": len(one),
+                "name": data.name,
+                "frames": len(data),
                 "license": purpose.license,
                 "source": purpose.source,
-                "sha256": one.sha256,
+                "sha256": data.sha256,
             }
         )
-        for role, one in pictures
+        for role, data in pictures
     ]
 
 
 def training_note(
-    method: str, settings: EngineSettings, fitted: Fitted, *, teacher: str = "", **more: Any
+    method: str, settings: EngineSettings, fitted: FittedEngine, *, teacher: str = "", **more: Any
 ) -> TrainingNote:
     """Return what a card says about a training; `more` are settings besides those of the loop."""
     return TrainingNote(
@@ -118,7 +136,8 @@ def training_note(
         teacher=teacher,
         settings={**plain_settings(settings), **more, "stopped": fitted.stopped},
         losses={
-            name: {key: round(value, 6) for key, value in one.items()} for name, one in fitted.losses.items()
+            name: {key: round(value, 6) for key, value in ends.items()}
+            for name, ends in fitted.losses.items()
         },
         versions=versions_in_use(),
     )
@@ -126,8 +145,8 @@ def training_note(
 
 def plain_settings(settings: EngineSettings) -> dict[str, Any]:
     """Return the settings that decide what a training comes to, as plain data."""
-    found = dataclasses.asdict(settings)
-    return {key: value for key, value in found.items() if key not in _NOT_OF_THE_RESULT}
+    plain = dataclasses.asdict(settings)
+    return {key: value for key, value in plain.items() if key not in _NOT_OF_THE_RESULT}
 
 
 def write_engine(
@@ -173,11 +192,172 @@ def write_engine(
         inputs,
         classes,
         size,
+        # Above it, textures and streaks have the wrong scale: at twice the size it is farther off.
+        (int(_LARGEST * size[0]), int(_LARGEST * size[1])),
         prefilled=prefilled,
-        data=[one.model_dump(mode="json") for one in data],
+        data=[note.model_dump(mode="json") for note in data],
         training=training.model_dump(mode="json"),
-        metrics=[one.model_dump(mode="json") for one in metrics],
+        metrics=[metric.model_dump(mode="json") for metric in metrics],
         sha256=exported.sha256,
     )
     card.write(folder)
     return card
+
+
+LAYOUTS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    # Pix2pixHD has 35 channels for the 34 ids of Cityscapes; no label map switches on the last.
+    "cityscapes": (*CITYSCAPES, ("-", VOID)),
+}
+"""Label channels of public networks: the name that each has there, and the ontology's class for it."""
+
+_OWN_LABELS = "/roadworthy/labels"  # like what exporters make up: it is no weight of the network
+
+
+@dataclass(frozen=True)
+class Import(Purpose):
+    """What is said about a checkpoint that becomes an engine, besides its purpose.
+
+    Attributes:
+        channels: For synthesis: the label channels of the network, in order; see :func:`channels_of`.
+        edges: For synthesis: whether the last channel marks the boundaries of things; None finds out.
+        direction: For a file with both directions of a translation, which to take.
+        overrides: Settings of the network that the weights do not tell.
+        trained_at: The size of the images that it was trained with; None if it is not known.
+        most: The largest size that it is run at; None for any.
+        half: Whether weights are stored with 16 bits.
+    """
+
+    channels: tuple[tuple[str, str], ...] = ()
+    edges: bool | None = None
+    direction: Direction = "a2b"
+    overrides: Mapping[str, object] | None = None
+    trained_at: Size | None = None
+    most: Size | None = None
+    half: bool = False
+
+
+def channels_of(text: str) -> tuple[tuple[str, str], ...]:
+    """Return label channels that are named by a layout, or one by one: words of the ontology, - for no class.
+
+    Raises:
+        InputError: A word means nothing that a label map shows.
+
+    Example:
+        >>> channels_of("road, -, cars")
+        (('road', 'road'), ('-', 'void'), ('cars', 'vehicle'))
+        >>> channels_of("cityscapes")[7]
+        ('road', 'road')
+    """
+    if text in LAYOUTS:
+        return LAYOUTS[text]
+    channels = []
+    for word in (part.strip() for part in text.split(",")):
+        name = VOID if word == "-" else ontology().resolve(word).name
+        if name not in ontology().label_classes:
+            raise InputError(
+                f"{word!r} is nothing that a label map shows; it shows {', '.join(ontology().label_classes)}"
+            )
+        channels.append((word, name))
+    return tuple(channels)
+
+
+def import_checkpoint(path: Path, folder: Path, said: Import) -> EngineCard:
+    """Make an engine of a checkpoint, and return its card.
+
+    The network is written as ONNX. If its label channels are not the ontology's, an operation before it makes
+    them of ours, so that the engine takes the same label maps as any other.
+
+    Args:
+        path: The checkpoint; see `roadworthy.training.engine_networks.read_checkpoint`.
+        folder: Where the engine is written.
+        said: What the checkpoint does not tell.
+
+    Raises:
+        InputError: The checkpoint cannot be read, or what is said does not fit it.
+        MissingExtraError: torch is not installed.
+    """
+    checkpoint = read_checkpoint(path, direction=said.direction, overrides=said.overrides)
+    inputs = _imported_inputs(checkpoint, said)
+    classes = tuple(dict.fromkeys(name for _, name in said.channels if name != VOID))
+    # What no card could say is refused before the file is written.
+    card = _card(
+        said,
+        checkpoint.settings,
+        inputs,
+        classes,
+        said.trained_at,
+        said.most,
+        training=TrainingNote(method="imported", teacher=path.name).model_dump(),
+        notes=[
+            *checkpoint.notes,
+            f"Imported from {path.name}, SHA-256 {sha256_of(path)}; nothing is known about its training.",
+        ],
+    )
+    make_writable(folder)
+    network = folder / NETWORK
+    exported = export_onnx(checkpoint.network(), network, inputs=inputs, half=said.half)
+    if inputs.labels:
+        _take_our_labels(network, _table(said.channels, classes))
+    card = card.replace(sha256=sha256_of(network), notes=[*card.notes, *exported.notes])
+    card.write(folder)
+    return card
+
+
+def _imported_inputs(checkpoint: NetworkCheckpoint, said: Import) -> NetworkInputs:
+    settings, path = checkpoint.settings, checkpoint.path
+    if settings.kind == "translation":
+        if said.channels:
+            raise InputError(
+                f"{path} holds {settings.architecture!r}, which translates images: it has no label "
+                "channels; leave them out"
+            )
+        return NetworkInputs()
+    if not said.channels:
+        raise InputError(
+            f"{path} holds {settings.architecture!r} with {settings.channels} input channels: say what "
+            f"they mean, by a layout ({', '.join(LAYOUTS)}) or by words of the ontology in their order"
+        )
+    labels = len(said.channels)
+    edges = settings.channels == labels + 1 if said.edges is None else said.edges
+    if labels + edges != settings.channels:
+        raise InputError(
+            f"{path} has {settings.channels} input channels, and {labels} label channels"
+            f"{' and one of edges' if edges else ''} were named: name all, with - for those without a class"
+        )
+    return NetworkInputs(labels=labels, edges=edges)
+
+
+def _table(channels: Sequence[tuple[str, str]], classes: Sequence[str]) -> NDArray[np.float32]:
+    """Return which of the network's label channels each of ours switches on: ones in theirs × ours."""
+    table = np.zeros((len(channels), len(classes) + 1), np.float32)
+    for number, name in enumerate((*classes, VOID)):
+        fitting = [index for index, (_, ours) in enumerate(channels) if ours == name]
+        # Of several, the one of the same name; and of cars and caravans the first, which is the usual one.
+        exact = [index for index in fitting if channels[index][0] == name]
+        if fitting:
+            table[(exact or fitting)[0], number] = 1
+    return table
+
+
+def _take_our_labels(path: Path, table: NDArray[np.float32]) -> None:
+    """Put an operation before a network that makes its label channels of ours."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    model = onnx.load(path)
+    graph = model.graph
+    for node in graph.node:
+        node.input[:] = [f"{_OWN_LABELS}.made" if name == "labels" else name for name in node.input]
+    (labels,) = (entry for entry in graph.input if entry.name == "labels")
+    axes = labels.type.tensor_type.shape.dim
+    shape = [axis.dim_param or axis.dim_value for axis in axes]
+    labels.CopyFrom(
+        helper.make_tensor_value_info(
+            "labels", TensorProto.FLOAT, [shape[0], table.shape[1], shape[2], shape[3]]
+        )
+    )
+    graph.initializer.append(numpy_helper.from_array(table[:, :, None, None], _OWN_LABELS))
+    graph.node.insert(0, helper.make_node("Conv", ["labels", _OWN_LABELS], [f"{_OWN_LABELS}.made"]))
+    onnx.checker.check_model(model)
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(model.SerializeToString())

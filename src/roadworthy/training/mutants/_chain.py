@@ -16,15 +16,15 @@ RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
 WEIGHTED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, *RECURRENT)
 """Layers with neurons: dense ones, convolutions, whose channels count as neurons, and recurrent ones."""
 
-_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _ACTIVATIONS = (
     nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.PReLU, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Tanh,
     nn.Sigmoid, nn.Softplus, nn.Softsign, nn.Hardtanh, nn.Hardsigmoid, nn.Hardswish, nn.Tanhshrink,
     nn.Softshrink, nn.Hardshrink, nn.LogSigmoid, nn.Threshold,
 )  # fmt: skip
-_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-_ELEMENTWISE = (*_ACTIVATIONS, *_DROPOUTS, *_NORMS, nn.Identity)
+_ELEMENTWISE = (*_ACTIVATIONS, *DROPOUTS, *_NORMS, nn.Identity)
 _POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)
 _SPATIAL = (
     *_POOLS,
@@ -47,7 +47,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
+class TracedLayer:
     """A layer of a network.
 
     Attributes:
@@ -108,7 +108,7 @@ class Chain:
                 "its forward must neither branch on numbers nor loop over them"
             ) from error
         self._values = recorder.values
-        self.layers: list[Layer] = []
+        self.layers: list[TracedLayer] = []
         self.repeated: set[str] = set()
         for node in traced.graph.nodes:
             if node.op != "call_module":
@@ -118,13 +118,15 @@ class Chain:
                 self.repeated.add(name)
                 continue
             self.layers.append(
-                Layer(name, module.get_submodule(name), node, self._shape(node.args[0]), self._shape(node))
+                TracedLayer(
+                    name, module.get_submodule(name), node, self._shape(node.args[0]), self._shape(node)
+                )
             )
 
         owners = Counter(id(weight) for one in self.layers for weight in one.module.parameters())
         self.shared = {weight for weight, count in owners.items() if count > 1}
 
-    def layer(self, name: str) -> Layer:
+    def layer(self, name: str) -> TracedLayer:
         """Return the layer of this name.
 
         Raises:
@@ -146,7 +148,7 @@ class Chain:
         found = [one.name for one in self.layers if isinstance(one.module, WEIGHTED)]
         return found[-1] if found else ""
 
-    def follower(self, layer: Layer) -> tuple[Layer, torch.Tensor]:
+    def follower(self, layer: TracedLayer) -> tuple[TracedLayer, torch.Tensor]:
         """Return the next layer with neurons, and for each of its inputs the neuron of `layer` behind it.
 
         Raises:
@@ -169,7 +171,7 @@ class Chain:
                     return found, _columns(labels, found)
             labels = self._passed(node, labels)
 
-    def _labels(self, layer: Layer) -> torch.Tensor:
+    def _labels(self, layer: TracedLayer) -> torch.Tensor:
         """Return what a layer gives, with the number of the neuron instead of its value."""
         value = self._values[layer.node]
         recurrent = isinstance(layer.module, RECURRENT)
@@ -209,7 +211,7 @@ class Chain:
             return cast(torch.Tensor, target(labels, *cast(Any, rest), **cast(Any, keys)))
         raise RefusedError(f"it is not known what {node.name}, which comes after it, does to its neurons")
 
-    def normalised(self, layer: Layer) -> bool:
+    def normalised(self, layer: TracedLayer) -> bool:
         """Return whether batch normalisation comes right after a layer, before its activation."""
         users = list(layer.node.users)
         return (
@@ -230,13 +232,13 @@ def _spread(shape: tuple[int, ...], axis: int) -> torch.Tensor:
     return torch.arange(shape[axis]).reshape(along).expand(shape).contiguous()
 
 
-def _columns(labels: torch.Tensor, layer: Layer) -> torch.Tensor:
+def _columns(labels: torch.Tensor, layer: TracedLayer) -> torch.Tensor:
     """Return the neuron behind each input of a layer.
 
     Raises:
         RefusedError: An input comes from several neurons, at different places.
     """
-    axis = 1 if isinstance(layer.module, _CONVOLUTIONS) else labels.ndim - 1
+    axis = 1 if isinstance(layer.module, CONVOLUTIONS) else labels.ndim - 1
     inputs = labels.movedim(axis, 0).flatten(1)
     if not bool((inputs == inputs[:, :1]).all()):
         raise RefusedError(f"inputs of {layer.name}, which comes after it, come from several of its neurons")

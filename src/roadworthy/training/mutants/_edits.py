@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -11,12 +12,18 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from roadworthy.training.mutants._chain import RECURRENT, WEIGHTED, Chain, Layer, RefusedError
+from roadworthy.training.mutants._chain import (
+    CONVOLUTIONS,
+    DROPOUTS,
+    RECURRENT,
+    WEIGHTED,
+    Chain,
+    RefusedError,
+    TracedLayer,
+)
 from roadworthy.training.mutants.mutating import Mutation
 
-_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
-_TWICE_IS_ONCE = (nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.Identity, nn.Flatten, *_DROPOUTS)
-_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_TWICE_IS_ONCE = (nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.Identity, nn.Flatten, *DROPOUTS)
 _POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
 _ADDED: dict[str, type[nn.Module]] = {
     "tanh": nn.Tanh,
@@ -29,7 +36,7 @@ _PICTURE = 4  # axes of a batch of maps: batch, channels, height, width
 _KERNEL = 3
 
 
-def check_layer(operator: str, layer: Layer, chain: Chain) -> None:
+def check_layer(operator: str, layer: TracedLayer, chain: Chain) -> None:
     """Make sure that an operator can change a layer.
 
     Raises:
@@ -45,15 +52,15 @@ def check_layer(operator: str, layer: Layer, chain: Chain) -> None:
         )
     if operator == "LD":
         _check_duplicate(layer)
-    if operator == "LA" and isinstance(layer.module, _DROPOUTS):
+    if operator == "LA" and isinstance(layer.module, DROPOUTS):
         raise RefusedError("after it is the same as before it: name the layer before it")
 
 
-def _check_duplicate(layer: Layer) -> None:
+def _check_duplicate(layer: TracedLayer) -> None:
     module = layer.module
     if layer.before == layer.after or isinstance(module, nn.Flatten):
         return
-    if isinstance(module, _CONVOLUTIONS):
+    if isinstance(module, CONVOLUTIONS):
         if module.in_channels != module.out_channels:
             raise RefusedError(f"it turns {module.in_channels} channels into {module.out_channels}")
         if set(module.stride) != {1}:
@@ -64,29 +71,29 @@ def _check_duplicate(layer: Layer) -> None:
     raise RefusedError(f"it turns {_shape(layer.before)} into {_shape(layer.after)}, which it cannot take")
 
 
-def same_by_proof(operator: str, layer: Layer) -> str:
+def same_by_proof(operator: str, layer: TracedLayer) -> str:
     """Return why a mutant answers exactly as the original does; nothing where that is not known."""
-    if operator == "LR" and isinstance(layer.module, (*_DROPOUTS, nn.Identity)):
+    if operator == "LR" and isinstance(layer.module, (*DROPOUTS, nn.Identity)):
         return f"{layer.kind} does nothing in evaluation mode"
     if operator == "LD" and isinstance(layer.module, _TWICE_IS_ONCE):
         return f"{layer.kind} twice is {layer.kind} once"
     return ""
 
 
-def shape_note(operator: str, layer: Layer) -> str:
+def shape_note(operator: str, layer: TracedLayer) -> str:
     """Return how the copy of a duplicated layer keeps the shape, where the layer itself does not."""
     if operator != "LD" or layer.before == layer.after:
         return ""
-    if isinstance(layer.module, _CONVOLUTIONS):
+    if isinstance(layer.module, CONVOLUTIONS):
         return "the copy is padded, so that the shape is kept"
     return "the copy moves by one and is padded, so that the shape is kept" if _pooling(layer) else ""
 
 
-def _pooling(layer: Layer) -> bool:
+def _pooling(layer: TracedLayer) -> bool:
     return isinstance(layer.module, _POOLS)
 
 
-def change_layer(mutation: Mutation, layer: Layer, module: nn.Module, rng: np.random.Generator) -> None:
+def change_layer(mutation: Mutation, layer: TracedLayer, module: nn.Module, rng: np.random.Generator) -> None:
     """Change one layer of a module in place."""
     if mutation.operator == "LR":
         new: nn.Module = nn.Identity()
@@ -98,7 +105,7 @@ def change_layer(mutation: Mutation, layer: Layer, module: nn.Module, rng: np.ra
     setattr(module.get_submodule(parent), name, new.eval())
 
 
-def _added(mutation: Mutation, layer: Layer, rng: np.random.Generator) -> nn.Module:
+def _added(mutation: Mutation, layer: TracedLayer, rng: np.random.Generator) -> nn.Module:
     assert mutation.added is not None
     if mutation.added in _ADDED:
         return _ADDED[mutation.added]()
@@ -109,11 +116,11 @@ def _added(mutation: Mutation, layer: Layer, rng: np.random.Generator) -> nn.Mod
         return nn.Linear(layer.after[-1], layer.after[-1])
 
 
-def _duplicate(layer: Layer) -> nn.Module:
+def _duplicate(layer: TracedLayer) -> nn.Module:
     own = copy.deepcopy(layer.module)
     if layer.before == layer.after:
         return own
-    if isinstance(own, _CONVOLUTIONS):
+    if isinstance(own, CONVOLUTIONS):
         own.padding = "same"
         # torch pads as it was told when the layer was made, where the mode is not zeros.
         total = [step * (size - 1) for step, size in zip(own.dilation, own.kernel_size, strict=True)]
@@ -149,7 +156,7 @@ _GATES = {nn.LSTM: 4, nn.GRU: 3, nn.RNN: 1}
 _CANDIDATE = {nn.LSTM: 2, nn.GRU: 2, nn.RNN: 0}  # the gate that proposes what a recurrent neuron gives
 
 
-def check_weights(operator: str, layer: Layer, chain: Chain) -> None:
+def check_weights(operator: str, layer: TracedLayer, chain: Chain) -> None:
     """Make sure that an operator can change a layer.
 
     Raises:
@@ -176,8 +183,19 @@ def check_weights(operator: str, layer: Layer, chain: Chain) -> None:
         raise RefusedError("it has a single neuron")
 
 
+@dataclass(frozen=True)
+class _WeightChange:
+    """What some of the weights or neurons of a layer are changed by."""
+
+    mutation: Mutation
+    layer: TracedLayer
+    chain: Chain
+    chosen: NDArray[Any]
+    rng: np.random.Generator
+
+
 def change_weights(
-    mutation: Mutation, layers: Sequence[Layer], chain: Chain, rng: np.random.Generator
+    mutation: Mutation, layers: Sequence[TracedLayer], chain: Chain, rng: np.random.Generator
 ) -> Chosen:
     """Change some of the weights of layers in place, and return which.
 
@@ -197,76 +215,68 @@ def change_weights(
                 others = np.setdiff1d(np.arange(end - start), chosen)
                 chosen = np.sort(np.append(chosen, rng.choice(others)))
             if len(chosen):
-                _CHANGES[mutation.operator](mutation, layer, chain, chosen, rng)
+                _CHANGES[mutation.operator](_WeightChange(mutation, layer, chain, chosen, rng))
                 found[layer.name] = [int(one) for one in chosen]
     return found
 
 
-def _weights(layer: Layer) -> list[nn.Parameter]:
+def _weights(layer: TracedLayer) -> list[nn.Parameter]:
     module: Any = layer.module
     names = ("weight_ih_l0", "weight_hh_l0") if isinstance(module, RECURRENT) else ("weight",)
     return [getattr(module, name) for name in names]
 
 
-def _biases(layer: Layer) -> list[nn.Parameter]:
+def _biases(layer: TracedLayer) -> list[nn.Parameter]:
     module: Any = layer.module
     names = ("bias_ih_l0", "bias_hh_l0") if isinstance(module, RECURRENT) else ("bias",)
     return [one for name in names if (one := getattr(module, name, None)) is not None]
 
 
-def _neurons(layer: Layer) -> int:
+def _neurons(layer: TracedLayer) -> int:
     module = layer.module
     return module.hidden_size if isinstance(module, RECURRENT) else len(_weights(layer)[0])
 
 
-def _rows(layer: Layer, neuron: int) -> list[int]:
+def _rows(layer: TracedLayer, neuron: int) -> list[int]:
     """Return the rows of a layer's weights and biases that belong to a neuron: one for each of its gates."""
     gates = _GATES.get(type(layer.module), 1)
     return [gate * _neurons(layer) + neuron for gate in range(gates)]
 
 
-def _count(layer: Layer) -> int:
+def _count(layer: TracedLayer) -> int:
     return sum(one.numel() for one in _weights(layer))
 
 
-def _spread(layer: Layer) -> float:
+def _spread(layer: TracedLayer) -> float:
     return float(torch.cat([one.detach().flatten() for one in _weights(layer)]).std(correction=0))
 
 
-def _fuzz(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del chain
-    noise = rng.normal(0.0, mutation.sigma * _spread(layer), len(chosen))
+def _fuzz(change: _WeightChange) -> None:
+    noise = change.rng.normal(0.0, change.mutation.sigma * _spread(change.layer), len(change.chosen))
     start = 0
-    for weight in _weights(layer):
-        here = (chosen >= start) & (chosen < start + weight.numel())
-        weight.view(-1)[torch.from_numpy(chosen[here] - start)] += torch.from_numpy(noise[here]).to(weight)
+    for weight in _weights(change.layer):
+        here = (change.chosen >= start) & (change.chosen < start + weight.numel())
+        places, added = (torch.from_numpy(array[here]) for array in (change.chosen - start, noise))
+        weight.view(-1)[places] += added.to(weight)
         start += weight.numel()
 
 
-def _shuffle(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del mutation, chain
-    for neuron in chosen.tolist():
-        for weight in _weights(layer):
-            for row in _rows(layer, neuron):
+def _shuffle(change: _WeightChange) -> None:
+    for neuron in change.chosen.tolist():
+        for weight in _weights(change.layer):
+            for row in _rows(change.layer, neuron):
                 flat = weight[row].reshape(-1)
-                shuffled = flat[torch.from_numpy(rng.permutation(len(flat)))]
+                shuffled = flat[torch.from_numpy(change.rng.permutation(len(flat)))]
                 if torch.equal(shuffled, flat):
                     # Chance may put all back into place, and then nothing would be changed.
                     shuffled = flat.roll(1)
                 weight[row] = shuffled.reshape(weight[row].shape)
 
 
-def _block(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del mutation, rng
-    after, behind = chain.follower(layer)
+def _block(change: _WeightChange) -> None:
+    after, behind = change.chain.follower(change.layer)
     weight = _weights(after)[0]
-    inputs = np.flatnonzero(np.isin(behind.numpy(), chosen))
+    inputs = np.flatnonzero(np.isin(behind.numpy(), change.chosen))
     groups = getattr(after.module, "groups", 1)
     rows, columns = len(weight) // groups, weight.shape[1]
     for one in inputs.tolist():
@@ -274,30 +284,24 @@ def _block(
         weight[group * rows : (group + 1) * rows, column] = 0
 
 
-def _invert(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del mutation, chain, rng
-    gate = _CANDIDATE.get(type(layer.module), 0)
-    for neuron in chosen.tolist():
-        row = _rows(layer, neuron)[gate]
-        for one in (*_weights(layer), *_biases(layer)):
+def _invert(change: _WeightChange) -> None:
+    gate = _CANDIDATE.get(type(change.layer.module), 0)
+    for neuron in change.chosen.tolist():
+        row = _rows(change.layer, neuron)[gate]
+        for one in (*_weights(change.layer), *_biases(change.layer)):
             one[row] = -one[row]
 
 
-def _switch(
-    mutation: Mutation, layer: Layer, chain: Chain, chosen: NDArray[Any], rng: np.random.Generator
-) -> None:
-    del mutation, chain
+def _switch(change: _WeightChange) -> None:
     # Each takes the place of the next in a circle of random order, so that none stays where it was.
-    circle = rng.permutation(chosen)
-    for one in (*_weights(layer), *_biases(layer)):
+    circle = change.rng.permutation(change.chosen)
+    for one in (*_weights(change.layer), *_biases(change.layer)):
         before = one.clone()
         for neuron, other in zip(circle.tolist(), np.roll(circle, 1).tolist(), strict=True):
-            one[_rows(layer, neuron)] = before[_rows(layer, other)]
+            one[_rows(change.layer, neuron)] = before[_rows(change.layer, other)]
 
 
-_CHANGES: Mapping[str, Callable[[Mutation, Layer, Chain, NDArray[Any], np.random.Generator], None]] = {
+_CHANGES: Mapping[str, Callable[[_WeightChange], None]] = {
     "GF": _fuzz,
     "WS": _shuffle,
     "NEB": _block,

@@ -18,7 +18,7 @@ from roadworthy.models.images import View
 from roadworthy.models.scorers import Measure
 from roadworthy.seeding import rng_for
 from roadworthy.training import Samples, Settings, TrainingTask
-from roadworthy.training.mutants._chain import WEIGHTED, Chain, Layer
+from roadworthy.training.mutants._chain import WEIGHTED, Chain, TracedLayer
 from roadworthy.training.mutants.operators import TrainingMutation
 
 
@@ -154,7 +154,7 @@ def network_refusal(mutation: TrainingMutation, chain: Chain) -> str:
     return _refusal(mutation.operator, layer, chain)
 
 
-def _refusal(operator: str, layer: Layer, chain: Chain) -> str:
+def _refusal(operator: str, layer: TracedLayer, chain: Chain) -> str:
     module = layer.module
     if operator in ("ACH", "ARM"):
         return "" if isinstance(module, _ACTIVATION) else f"{layer.kind} is no activation"
@@ -171,7 +171,7 @@ def _refusal(operator: str, layer: Layer, chain: Chain) -> str:
     return ""
 
 
-def _activated(layer: Layer, chain: Chain) -> bool:
+def _activated(layer: TracedLayer, chain: Chain) -> bool:
     users = list(layer.node.users)
     return (
         len(users) == 1
@@ -354,15 +354,10 @@ def optimizer_named(
     name: str,
 ) -> Callable[[Iterable[nn.Parameter], Settings], torch.optim.Optimizer]:
     """Return what makes an optimiser, for `roadworthy.training.fit`; the learning rate is kept."""
-
-    def made(parameters: Iterable[nn.Parameter], settings: Settings) -> torch.optim.Optimizer:
-        kind: Any = _OPTIMISERS[name]
-        found: torch.optim.Optimizer = kind(
-            parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
-        return found
-
-    return made
+    kind: Any = _OPTIMISERS[name]
+    return lambda parameters, settings: kind(
+        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
 
 
 def clipped(how: str) -> Callable[[Iterable[nn.Parameter], Settings], torch.optim.Optimizer]:

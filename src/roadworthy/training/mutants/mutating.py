@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.errors import InputError, suggest
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.seeding import rng_for
+from roadworthy.training.mutants.operators import check_mutation
 
 if TYPE_CHECKING:
     import torch
@@ -119,13 +120,7 @@ class Mutation:
         Raises:
             InputError: It is something else.
         """
-        known = {one.name for one in dataclasses.fields(cls)}
-        unknown = [key for key in document if key not in known]
-        if unknown or "operator" not in document:
-            raise InputError(
-                f"a mutation has an operator and may have {', '.join(sorted(known - {'operator'}))}, got "
-                f"{', '.join(map(str, document)) or 'nothing'}"
-            )
+        check_mutation(document, cls)
         return cls(**document)
 
 
@@ -217,12 +212,9 @@ def candidates(module: torch.nn.Module, example: torch.Tensor, operator: str) ->
         >>> [one.refused for one in candidates(network, zeros(1, 2), "LR")]
         ['it turns 2 into 3, and the next needs that', '', 'it turns 3 into 1, and the next needs that']
     """
-    imported_torch(_PURPOSE)
-    from roadworthy.training.mutants._chain import Chain
-
     if operator not in OPERATORS:
         raise InputError(f"there is no operator {operator!r}: {suggest(operator, OPERATORS)}")
-    return _candidates(Chain(copy.deepcopy(module).cpu().eval(), example), operator)
+    return _candidates(_chain(module, example), operator)
 
 
 def _candidates(chain: Chain, operator: str) -> list[Candidate]:
@@ -288,7 +280,9 @@ def mutate(module: torch.nn.Module, example: torch.Tensor, mutation: Mutation) -
             raise InputError(f"{mutation.operator} cannot change {layer.name!r}: {known[layer.name].refused}")
         layers = [layer]
     else:
-        layers = [chain.layer(name) for name in _suitable(known.values(), chain, mutation.operator)]
+        left_out = "" if mutation.operator == "GF" else chain.last
+        able = [one.layer for one in known.values() if not one.refused and one.layer != left_out]
+        layers = [chain.layer(name) for name in able]
         if not layers:
             reasons = "; ".join(f"{one.layer}: {one.refused}" for one in known.values() if one.refused)
             raise InputError(
@@ -310,11 +304,6 @@ def mutate(module: torch.nn.Module, example: torch.Tensor, mutation: Mutation) -
         )
     one = known[layers[0].name]
     return Mutant(mutation, changed, {one.layer: one.kind}, one.equivalent, one.note)
-
-
-def _suitable(known: Iterable[Candidate], chain: Chain, operator: str) -> list[str]:
-    """Return the layers that an operator with a ratio chooses among."""
-    return [one.layer for one in known if not one.refused and (operator == "GF" or one.layer != chain.last)]
 
 
 def plan(
@@ -356,7 +345,7 @@ def plan(
         rng = rng_for(seed, "mutants", operator)
         able = [one for one in candidates(module, example, operator) if not one.refused]
         order = sorted(rng.permutation(len(able)).tolist(), key=lambda one: bool(able[one].equivalent))
-        last = last or _last(module, example)
+        last = last or _chain(module, example).last
         for number in order[:layers]:
             layer = able[number].layer
             added = None
@@ -366,8 +355,9 @@ def plan(
     return found
 
 
-def _last(module: torch.nn.Module, example: torch.Tensor) -> str:
+def _chain(module: torch.nn.Module, example: torch.Tensor) -> Chain:
+    """Return the layers of a copy of a network."""
     imported_torch(_PURPOSE)
     from roadworthy.training.mutants._chain import Chain
 
-    return Chain(copy.deepcopy(module).cpu().eval(), example).last
+    return Chain(copy.deepcopy(module).cpu().eval(), example)

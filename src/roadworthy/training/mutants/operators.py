@@ -75,13 +75,7 @@ CRIMES: Mapping[str, Crime] = {
         Crime("HDB", "hyper-parameters", "learns from all the data in one batch"),
         Crime("ACH", "activation", "changes an activation", choices=ACTIVATIONS, layered=True),
         Crime("ARM", "activation", "removes an activation", layered=True),
-        Crime(
-            "AAL",
-            "activation",
-            "adds an activation to a layer without one",
-            choices=ACTIVATIONS,
-            layered=True,
-        ),
+        Crime("AAL", "activation", "adds an activation where none is", choices=ACTIVATIONS, layered=True),
         Crime("RAW", "regularisation", "adds a penalty on weights", choices=PENALTIES, layered=True),
         Crime("RCW", "regularisation", "changes the penalty on weights", choices=PENALTIES),
         Crime("RRW", "regularisation", "removes the penalty on weights"),
@@ -106,7 +100,7 @@ own settings for the Udacity simulator search, seven by halving a range and eigh
 
 
 @dataclass(frozen=True)
-class Range:
+class SearchRange:
     """The numbers of a searched operator, from harmless to aggressive.
 
     Attributes:
@@ -122,7 +116,7 @@ class Range:
     whole: bool = False
 
 
-def search_range(operator: str, settings: Settings) -> Range:
+def search_range(operator: str, settings: Settings) -> SearchRange:
     """Return the range of an operator's number, for a training with these settings.
 
     The ranges are DeepCrime's: percent of the data, noise in percent of the spread, the learning rate down to
@@ -133,14 +127,14 @@ def search_range(operator: str, settings: Settings) -> Range:
 
     Example:
         >>> search_range("HNE", Settings(epochs=30))
-        Range(harmless=30, aggressive=1, step=1, whole=True)
+        SearchRange(harmless=30, aggressive=1, step=1, whole=True)
     """
     ranges = {
-        **dict.fromkeys(("TCL", "TUD", "TAN", "TCO"), Range(0, 100, 5)),
-        "TRD": Range(0, 99, 5),
-        "HLR": Range(settings.learning_rate, settings.learning_rate / 10, settings.learning_rate / 10),
-        "HNE": Range(settings.epochs, 1, 1, whole=True),
-        "RCP": Range(settings.patience, 1, 1, whole=True),
+        **dict.fromkeys(("TCL", "TUD", "TAN", "TCO"), SearchRange(0, 100, 5)),
+        "TRD": SearchRange(0, 99, 5),
+        "HLR": SearchRange(settings.learning_rate, settings.learning_rate / 10, settings.learning_rate / 10),
+        "HNE": SearchRange(settings.epochs, 1, 1, whole=True),
+        "RCP": SearchRange(settings.patience, 1, 1, whole=True),
     }
     if operator not in ranges:
         raise InputError(f"{operator!r} has no number to search; these have: {', '.join(ranges)}")
@@ -211,10 +205,19 @@ class TrainingMutation:
         Raises:
             InputError: It is something else.
         """
-        known = {one.name for one in dataclasses.fields(cls)}
-        if "operator" not in document or not known >= set(document):
-            raise InputError(
-                f"a mutation of a training has an operator and may have "
-                f"{', '.join(sorted(known - {'operator'}))}, got {', '.join(map(str, document)) or 'nothing'}"
-            )
+        check_mutation(document, cls)
         return cls(**document)
+
+
+def check_mutation(document: Mapping[str, Any], kind: type[Any]) -> None:
+    """Make sure that plain data describes a mutation.
+
+    Raises:
+        InputError: It does not.
+    """
+    known = {one.name for one in dataclasses.fields(kind)}
+    if "operator" not in document or not known >= set(document):
+        raise InputError(
+            f"a mutation has an operator and may have {', '.join(sorted(known - {'operator'}))}, got "
+            f"{', '.join(map(str, document)) or 'nothing'}"
+        )

@@ -3,18 +3,24 @@
 ::
 
     material = read_material(variant, training, frames, {"rain": Rain(), "fog": Fog()})
-    found = retrain(material, "dave2-udacity", Plan(split="time"))
+    found = retrain(material, "dave2-udacity", RetrainingPlan(split="time"))
     print(found.judgement)
 """
 
 from __future__ import annotations
 
 from roadworthy.training.retraining.comparing import Comparison, Judgement, compared, judged
-from roadworthy.training.retraining.material import Changed, GuidedImage, Material, Unit, read_material
+from roadworthy.training.retraining.material import (
+    ChangedImages,
+    ErrorUnit,
+    GuidedImage,
+    Material,
+    read_material,
+)
 from roadworthy.training.retraining.retrain import (
     Division,
-    Plan,
     Retrained,
+    RetrainingPlan,
     divide,
     retrain,
     table_rows,
@@ -23,15 +29,15 @@ from roadworthy.training.retraining.retrain import (
 )
 
 __all__ = [
-    "Changed",
+    "ChangedImages",
     "Comparison",
     "Division",
     "GuidedImage",
     "Judgement",
     "Material",
-    "Plan",
+    "RetrainingPlan",
     "Retrained",
-    "Unit",
+    "ErrorUnit",
     "compared",
     "divide",
     "judged",

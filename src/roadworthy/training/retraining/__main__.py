@@ -24,7 +24,7 @@ from roadworthy.errors import RoadworthyError
 from roadworthy.training.retraining.material import Material
 from roadworthy.training.retraining.retrain import (
     First,
-    Plan,
+    RetrainingPlan,
     Split,
     retrain,
     tuning_settings,
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             material = Material.load(Path(file))
             ways = product(given.split, given.first, range(given.seeds))
             for split, first, seed in ways:
-                plan = Plan(
+                plan = RetrainingPlan(
                     learn=tuple(given.learn or ()), split=split, first=first, control=given.control, seed=seed
                 )
                 settings = usual_settings(start) if first == "scratch" else tuning_settings(start)

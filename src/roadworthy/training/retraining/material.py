@@ -6,7 +6,7 @@ All is made once and can be stored, so that the training itself may run on anoth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.cases import Dataset
+from roadworthy.cases import Dataset, Original
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.zoo import Variant
+from roadworthy.reliability.sampling import SampledFrame, shares
+from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
 from roadworthy.training import Samples, TrainingTask, read_samples, task_for, with_history
 from roadworthy.training.stored import Encoding, reading_material, write_material
 
 if TYPE_CHECKING:
     from roadworthy.transforms import Transform
-
-__all__ = ["Changed", "Encoding", "GuidedImage", "Material", "Unit", "read_material"]
 
 STEERING = "steering"
 GUIDED = "guided"
@@ -37,7 +37,7 @@ _MOMENT = 2.0  # seconds; frames that are nearer to each other are no independen
 
 
 @dataclass(frozen=True)
-class Unit:
+class ErrorUnit:
     """The unit in which errors are told: that of the recording, where it declares one.
 
     Attributes:
@@ -49,13 +49,13 @@ class Unit:
     per_degree: float = 1.0
 
     @classmethod
-    def of(cls, data: Dataset) -> Unit:
+    def of(cls, data: Dataset) -> ErrorUnit:
         """Return the unit of a data set's steering.
 
         Example:
             >>> from roadworthy.datasets import load
             >>> Unit.of(load("world", count=1))
-            Unit(name='°', per_degree=1.0)
+            ErrorUnit(name='°', per_degree=1.0)
         """
         units = getattr(data, "units", None)
         if not isinstance(units, SignalUnits):
@@ -67,8 +67,8 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False)
-class Changed:
-    """Changed images of one kind, such as rain.
+class ChangedImages:
+    """SampledFrame images of one kind, such as rain.
 
     Attributes:
         samples: The images with the labels of their originals.
@@ -103,7 +103,7 @@ class Material:
         training: The original training data.
         clean: The frames that images are made from, as they are.
         moments: A number for each of them, the same for frames that are near in time.
-        changed: Changed versions of them, by kind.
+        changed: SampledFrame versions of them, by kind.
         unit: Of the errors of steering.
         left_out: How many frames could not be changed, by kind: those that a kind does not apply to.
     """
@@ -112,8 +112,8 @@ class Material:
     training: Samples
     clean: Samples
     moments: NDArray[np.int64]
-    changed: Mapping[str, Changed]
-    unit: Unit
+    changed: Mapping[str, ChangedImages]
+    unit: ErrorUnit
     left_out: Mapping[str, int]
 
     def save(self, path: Path, encoding: Encoding = "png") -> None:
@@ -162,10 +162,10 @@ class Material:
                 found.samples(CLEAN),
                 arrays["moments"],
                 {
-                    kind: Changed(found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"])
+                    kind: ChangedImages(found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"])
                     for kind in header["kinds"]
                 },
-                Unit(str(header["unit"][0]), float(header["unit"][1])),
+                ErrorUnit(str(header["unit"][0]), float(header["unit"][1])),
                 {str(kind): int(count) for kind, count in header["left_out"].items()},
             )
 
@@ -226,7 +226,7 @@ def read_material(
             f"that was searched; the first is of frame {guided[0].original!r}"
         )
     changed = {
-        kind: Changed(
+        kind: ChangedImages(
             Samples.joined(parts, f"{data.name}, {kind}"), np.array(reader.originals[kind], np.int64)
         )
         for kind, parts in reader.parts.items()
@@ -236,7 +236,7 @@ def read_material(
         raise InputError(f"no frame of {data.name} could be changed by {', '.join(changes) or 'anything'}")
     clean = Samples.joined(reader.parts[CLEAN], data.name)
     moments = np.array(reader.moments, np.int64)
-    return Material(variant, learned, clean, moments, changed, Unit.of(data), reader.left_out)
+    return Material(variant, learned, clean, moments, changed, ErrorUnit.of(data), reader.left_out)
 
 
 class _Versions:
@@ -310,3 +310,84 @@ class _Listed:
 
     def __iter__(self) -> Iterator[Frame]:
         return iter(self._frames)
+
+
+@dataclass(eq=False)
+class WithChanges:
+    """The frames of a data set, each followed by changed versions of it; what is true of it stays true.
+
+    With changes inside the tolerated range a model learns what a human still sees. The paper leaves open
+    whether training with such data meets its requirements (section 7).
+
+    Attributes:
+        data: The frames.
+        transformations: What changes them; versions take turns.
+        limits: The largest Δv under each.
+        versions: How many changed versions follow each frame; one for each transformation when left out.
+        seed: The same seed gives the same bytes. One that is used for training must not be used for checking.
+
+    Raises:
+        InputError: There are no transformations, not as many limits, or no versions.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> from roadworthy.reliability import transformation_named
+        >>> data = WithChanges(load("world-crops", count=2), [transformation_named("jpeg")], [0.94])
+        >>> [frame.metadata["class"] for frame in data]
+        ['pedestrian', 'pedestrian', 'bicyclist', 'bicyclist']
+        >>> data[1].visual_change <= 0.94
+        True
+    """
+
+    data: Dataset
+    transformations: Sequence[Transformation]
+    limits: Sequence[float]
+    versions: int | None = None
+    seed: int = 0
+    _places: list[list[float]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.transformations or len(self.transformations) != len(self.limits):
+            raise InputError(
+                "expected at least one transformation and a limit for each, got "
+                f"{len(self.transformations)} and {len(self.limits)} limits"
+            )
+        if self.versions is None:
+            self.versions = len(self.transformations)
+        if self.versions < 1:
+            raise InputError(f"versions must be 1 or more, got {self.versions}")
+        self._places = shares(len(self.data), self.versions, rng_for(self.seed, "places"))
+
+    @property
+    def name(self) -> str:
+        """What it is called in cards."""
+        changes = ", ".join(
+            f"{one.name} up to {limit:g}"
+            for one, limit in zip(self.transformations, self.limits, strict=True)
+        )
+        return f"{self.data.name} with {changes}"
+
+    def __len__(self) -> int:
+        assert self.versions is not None
+        return len(self.data) * (1 + self.versions)
+
+    def __getitem__(self, index: int, /) -> Frame:
+        """Return a frame, or a changed version; the frame itself where it cannot be changed so."""
+        assert self.versions is not None
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"{self.name} has {len(self)} frames, got index {index}")
+        number, version = divmod(index % len(self), 1 + self.versions)
+        original = Original(self.data, number)
+        if not version:
+            return original()
+        turn = (number + version) % len(self.transformations)
+        seed = int(rng_for(self.seed, "change", number, version).integers(2**63))
+        # Places are even over all frames, whichever transformation has its turn.
+        place = self._places[number][version - 1]
+        try:
+            return SampledFrame(original, self.transformations[turn], self.limits[turn], place, seed)()
+        except NotApplicable:
+            return original()
+
+    def __iter__(self) -> Iterator[Frame]:
+        return map(self.__getitem__, range(len(self)))

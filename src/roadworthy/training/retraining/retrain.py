@@ -24,9 +24,9 @@ from roadworthy.training import (
     task_for,
     train_on,
 )
-from roadworthy.training.loop import Feed
 from roadworthy.training.retraining.comparing import TOLERANCE, Comparison, Judgement, compared, judged
 from roadworthy.training.retraining.material import CLEAN, GUIDED, STEERING, Material
+from roadworthy.training.samples import SampleFeed
 
 if TYPE_CHECKING:
     import torch
@@ -45,7 +45,7 @@ _TUNING_RATE = 0.2  # of the learning rate that the network was trained with
 
 
 @dataclass(frozen=True)
-class Plan:
+class RetrainingPlan:
     """How a network is retrained.
 
     Attributes:
@@ -91,7 +91,7 @@ class Division:
     seen: int
 
 
-def _kinds(material: Material, plan: Plan) -> tuple[str, ...]:
+def _kinds(material: Material, plan: RetrainingPlan) -> tuple[str, ...]:
     """Return the kinds of images that are learned from."""
     for kind in plan.learn:
         if kind not in material.changed:
@@ -99,7 +99,7 @@ def _kinds(material: Material, plan: Plan) -> tuple[str, ...]:
     return plan.learn or tuple(material.changed)
 
 
-def divide(material: Material, plan: Plan) -> Division:
+def divide(material: Material, plan: RetrainingPlan) -> Division:
     """Divide the changed images.
 
     As in the paper, a share of the images of all weathers together is drawn; those that a search found are
@@ -154,7 +154,7 @@ class Retrained:
     judgement: Judgement
     learned: Mapping[str, int]
     seen: int
-    plan: Plan
+    plan: RetrainingPlan
     start: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class Retrained:
 def retrain(
     material: Material,
     start: str | Path,
-    plan: Plan | None = None,
+    plan: RetrainingPlan | None = None,
     *,
     settings: Settings | None = None,
     folder: Path | None = None,
@@ -205,7 +205,7 @@ def retrain(
         InputError: Something cannot be used, or the training diverged.
         MissingExtraError: torch is not installed.
     """
-    plan = plan or Plan()
+    plan = plan or RetrainingPlan()
     kinds = _kinds(material, plan)
     if settings is None:
         settings = usual_settings(start) if plan.first == "scratch" else tuning_settings(start)
@@ -357,7 +357,7 @@ def answers(
     import torch
 
     place = chosen_device(device)
-    feed = Feed(samples, variant.spec.input, task_for(variant), Settings(), place)
+    feed = SampleFeed(samples, variant.spec.input, task_for(variant), Settings(), place)
     module = module.to(place).eval()
     found = []
     with torch.inference_mode():

@@ -19,14 +19,9 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - as everyone calls it
 
 from roadworthy.errors import InputError
-from roadworthy.training.engine_networks import (
-    NetworkSettings,
-    architecture_of,
-    network_for,
-    read_checkpoint,
-)
-from roadworthy.training.engine_networks.building import shapes_of
+from roadworthy.training.engine_networks.checkpoint import architecture_of, read_checkpoint
 from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.training.engine_networks.settings import NetworkSettings, network_for, shapes_of
 from roadworthy.training.engine_networks.ugatit import Discriminator
 from roadworthy.training.engine_networks.unit import MsImageDis
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from roadworthy.errors import InputError
-from roadworthy.training.engine_networks import (
+from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
+from roadworthy.training.engine_networks.settings import (
     ARCHITECTURES,
     GlobalSettings,
     NetworkInputs,
@@ -21,9 +22,8 @@ from roadworthy.training.engine_networks import (
     network_for,
     seeded,
     settings_for,
+    settings_of,
 )
-from roadworthy.training.engine_networks.building import settings_of
-from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
 from roadworthy.training.engine_networks.ugatit import Discriminator, ResnetGenerator, RhoClipper
 from roadworthy.training.engine_networks.unit import MsImageDis, VAEGen, translator
 

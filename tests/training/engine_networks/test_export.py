@@ -14,15 +14,10 @@ import pytest
 import torch
 
 from roadworthy.errors import InputError, MissingExtraError
-from roadworthy.training.engine_networks import (
-    OPSET,
-    Exported,
-    NetworkInputs,
-    export,
-    export_onnx,
-    network_for,
-)
-from roadworthy.training.engine_networks.export import NOTE, OUTPUT
+from roadworthy.models.zoo.saved import OPSET
+from roadworthy.training.engine_networks import export
+from roadworthy.training.engine_networks.export import NOTE, OUTPUT, Exported, export_onnx
+from roadworthy.training.engine_networks.settings import NetworkInputs, network_for
 
 torch.set_num_threads(1)
 

@@ -8,7 +8,7 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.training import train_on
-from roadworthy.training.mutants.deepcrime import (
+from roadworthy.training.mutants import (
     CRIMES,
     PAPER,
     SEARCHED,

@@ -15,7 +15,7 @@ from roadworthy.models import ImageInput
 from roadworthy.models.zoo import architecture
 from roadworthy.models.zoo.driving_networks import Head
 from roadworthy.training import DrivingTask, EpochResult, Fitted, Samples, Settings, Watcher, fit
-from roadworthy.training.loop import Feed
+from roadworthy.training.samples import SampleFeed
 
 TASK = DrivingTask(("steering", "speed"))
 VARIANT = architecture("epoch").variant(
@@ -66,7 +66,7 @@ def test_it_learns_and_leaves_the_best_weights() -> None:
     losses = [one.validation_loss for one in fitted.curve]
     assert losses[fitted.best_epoch - 1] == min(losses) < 0.75 * losses[0]
     assert not module.training
-    feed = Feed(samples(2, 10), VARIANT.spec.input, TASK, QUICK, torch.device("cpu"))
+    feed = SampleFeed(samples(2, 10), VARIANT.spec.input, TASK, QUICK, torch.device("cpu"))
     images, targets = feed.plain(np.arange(10))
     with torch.inference_mode():
         assert float(TASK.loss(module, module(images), targets)) == pytest.approx(min(losses))
@@ -209,14 +209,15 @@ def test_a_device_that_is_not_there() -> None:
 
 
 def test_the_watcher_is_told_of_every_step() -> None:
-    told: list[tuple[int, int, int]] = []
+    told: list[tuple[int, float]] = []
 
     class Listener(Watcher):
-        def step(self, epoch: int, step: int, steps: int) -> None:
-            told.append((epoch, step, steps))
+        def step(self, step: int, progress: float) -> None:
+            told.append((step, progress))
 
     trained(fresh(), dataclasses.replace(QUICK, epochs=2), watcher=Listener())
-    assert told == [(epoch, step, 3) for epoch in (1, 2) for step in (1, 2, 3)]
+    assert [step for step, _ in told] == [1, 2, 3, 4, 5, 6], "three batches in each epoch"
+    assert [progress for _, progress in told] == pytest.approx([step / 6 for step in range(6)])
 
 
 @pytest.mark.parametrize(
@@ -233,7 +234,7 @@ def test_batches_are_what_the_adapters_give(taken: ImageInput) -> None:
     from roadworthy.training import read_samples
 
     data = load("world:town", count=2, size="32x16", history=taken.history)
-    found, _ = Feed(read_samples(data, TASK, taken), taken, TASK, QUICK, torch.device("cpu")).plain(
+    found, _ = SampleFeed(read_samples(data, TASK, taken), taken, TASK, QUICK, torch.device("cpu")).plain(
         np.arange(2)
     )
     assert np.allclose(found.numpy(), taken.tensor([taken.view(frame) for frame in data]), atol=1e-6)
@@ -241,7 +242,7 @@ def test_batches_are_what_the_adapters_give(taken: ImageInput) -> None:
 
 def test_mirrored_images_are_steered_to_the_other_side() -> None:
     settings = dataclasses.replace(QUICK, mirror=1.0, brightness=0.0)
-    feed = Feed(samples(1), VARIANT.spec.input, TASK, settings, torch.device("cpu"))
+    feed = SampleFeed(samples(1), VARIANT.spec.input, TASK, settings, torch.device("cpu"))
     plain, truth = feed.plain(np.arange(4))
     images, targets = feed.changed(np.arange(4), np.random.default_rng(0))
     assert torch.equal(images, plain.flip(-1))
@@ -258,7 +259,7 @@ def test_brightness_moves_all_colours_together(color: Any) -> None:
     )
     taken = ImageInput(width=4, height=4, color=color, range=(0, 255))
     settings = dataclasses.replace(QUICK, mirror=0.0, brightness=0.2)
-    feed = Feed(one, taken, TASK, settings, torch.device("cpu"))
+    feed = SampleFeed(one, taken, TASK, settings, torch.device("cpu"))
     images, _ = feed.changed(np.arange(1), np.random.default_rng(3))
     values = images[0, :, 0, 0].tolist()
     assert 80 <= values[0] <= 120

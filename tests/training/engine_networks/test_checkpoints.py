@@ -13,13 +13,9 @@ import torch
 from safetensors.torch import save_file
 
 from roadworthy.errors import InputError
-from roadworthy.training.engine_networks import (
-    NetworkInputs,
-    export_onnx,
-    network_for,
-    read_checkpoint,
-    write_checkpoint,
-)
+from roadworthy.training.engine_networks.checkpoint import read_checkpoint, write_checkpoint
+from roadworthy.training.engine_networks.export import export_onnx
+from roadworthy.training.engine_networks.settings import NetworkInputs, network_for
 from roadworthy.training.engine_networks.unit import MsImageDis
 
 torch.set_num_threads(1)

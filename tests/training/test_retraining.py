@@ -20,10 +20,10 @@ from roadworthy.models.zoo import Variant, architecture
 from roadworthy.training import Samples, Settings, train
 from roadworthy.training.retraining import (
     Comparison,
+    ErrorUnit,
     GuidedImage,
     Material,
-    Plan,
-    Unit,
+    RetrainingPlan,
     compared,
     divide,
     judged,
@@ -141,7 +141,7 @@ def test_errors_before_and_after() -> None:
 
 def test_the_paper_draws_66_percent_of_all_weathers_together(material: Material) -> None:
     sizes = {kind: len(one.originals) for kind, one in material.changed.items()}
-    division = divide(material, Plan())
+    division = divide(material, RetrainingPlan())
     assert sum(int(one.sum()) for one in division.learned.values()) == round(0.66 * sum(sizes.values()))
     held = {
         number
@@ -149,26 +149,26 @@ def test_the_paper_draws_66_percent_of_all_weathers_together(material: Material)
         for number in one.originals[~division.learned[kind]].tolist()
     }
     assert division.clean.tolist() == sorted(held)
-    other = divide(material, Plan(seed=1))
+    other = divide(material, RetrainingPlan(seed=1))
     assert any((division.learned[kind] != other.learned[kind]).any() for kind in sizes)
 
 
 def test_time_keeps_all_versions_of_a_frame_together(material: Material) -> None:
-    division = divide(material, Plan(split="time"))
+    division = divide(material, RetrainingPlan(split="time"))
     assert division.seen == 0
     learned = np.concatenate([one.originals[division.learned[k]] for k, one in material.changed.items()])
     assert learned.max() < division.clean.min()
 
 
 def test_random_tells_how_many_clean_frames_were_learned_in_another_weather(material: Material) -> None:
-    division = divide(material, Plan())
+    division = divide(material, RetrainingPlan())
     learned = {
         number
         for kind, one in material.changed.items()
         for number in one.originals[division.learned[kind]].tolist()
     }
     assert division.seen == sum(number in learned for number in division.clean.tolist()) > 0
-    alone = divide(material, Plan(learn=("rain",)))
+    alone = divide(material, RetrainingPlan(learn=("rain",)))
     rain = set(material.changed["rain"].originals[alone.learned["rain"]].tolist())
     assert alone.seen == sum(number in rain for number in alone.clean.tolist())
     assert 0 < alone.seen < division.seen, "fog is not learned from"
@@ -233,9 +233,9 @@ def test_what_cannot_be_retrained(variant: Variant, start: Path, material: Mater
     with pytest.raises(InputError, match="has no steering to learn"):
         read_material(variant, world(16, 1), Listed(unlabelled), CHANGES)
     with pytest.raises(InputError, match="no images of kind 'snow'"):
-        retrain(material, start, Plan(learn=("snow",)), settings=QUICK)
+        retrain(material, start, RetrainingPlan(learn=("snow",)), settings=QUICK)
     with pytest.raises(InputError, match="split must be random or time"):
-        Plan(split="weekly")  # type: ignore[arg-type]
+        RetrainingPlan(split="weekly")  # type: ignore[arg-type]
 
 
 class Listed:
@@ -258,7 +258,7 @@ class Listed:
 def test_a_network_is_retrained_and_written(
     material: Material, start: Path, tmp_path: Path, first: str
 ) -> None:
-    plan = Plan(first=first, control=True)  # type: ignore[arg-type]
+    plan = RetrainingPlan(first=first, control=True)  # type: ignore[arg-type]
     found = retrain(material, start, plan, settings=QUICK, folder=tmp_path / "new")
     assert [one.kind for one in found.comparisons] == ["clean", "rain", "fog"]
     assert all(one.mse_control is not None for one in found.comparisons)
@@ -278,7 +278,7 @@ def test_a_network_is_retrained_and_written(
 
 def test_what_is_compared_on_was_not_learned(material: Material, start: Path) -> None:
     """The card's hash of the data is that of the images that may be learned from, and of no others."""
-    plan = Plan(split="time")
+    plan = RetrainingPlan(split="time")
     found = retrain(material, start, plan, settings=QUICK)
     assert found.seen == 0
     names = [one.name for one in found.trained.card.data]
@@ -303,7 +303,7 @@ def test_units_are_those_of_the_recording() -> None:
 
         units = SignalUnits(steering="rad", steering_positive="left", steering_ratio=14.4)
 
-    unit = Unit.of(Recorded([]))
+    unit = ErrorUnit.of(Recorded([]))
     assert unit.name == "rad at the steering wheel"
     assert unit.per_degree == pytest.approx(np.pi / 180 * 14.4)
 

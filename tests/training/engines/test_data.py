@@ -10,7 +10,7 @@ import torch
 
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
-from roadworthy.training.engines.feed import DomainFeed, Feed, holes, with_hole
+from roadworthy.training.engines.feed import DomainFeed, PictureFeed, holes, with_hole
 from roadworthy.training.engines.pairs import CHANGES, PairSource, pairs
 from roadworthy.training.engines.pictures import Pictures, classes_in, prepared, read_pictures
 
@@ -26,7 +26,7 @@ def numbered(count: int = 6, size: tuple[int, int] = (6, 10)) -> Pictures:
 
 @pytest.mark.parametrize("crop", [None, (4, 4)])
 def test_all_that_belongs_to_a_picture_moves_with_it(crop: tuple[int, int] | None) -> None:
-    feed = Feed([numbered()], CPU, mirror=0.5, crop=crop, seed=3)
+    feed = PictureFeed([numbered()], CPU, mirror=0.5, crop=crop, seed=3)
     seen = set()
     for step in range(8):
         batch = feed.batch(step, 4)
@@ -38,24 +38,27 @@ def test_all_that_belongs_to_a_picture_moves_with_it(crop: tuple[int, int] | Non
 
 
 def test_a_batch_depends_on_seed_and_step_alone() -> None:
-    one, other = Feed([numbered()], CPU, mirror=0.5, seed=3), Feed([numbered()], CPU, mirror=0.5, seed=3)
+    one, other = (
+        PictureFeed([numbered()], CPU, mirror=0.5, seed=3),
+        PictureFeed([numbered()], CPU, mirror=0.5, seed=3),
+    )
     other.batch(0, 4)
     assert torch.equal(one.batch(5, 4)["image"], other.batch(5, 4)["image"])
-    different = Feed([numbered()], CPU, mirror=0.5, seed=4)
+    different = PictureFeed([numbered()], CPU, mirror=0.5, seed=4)
     assert not torch.equal(one.batch(5, 4)["image"], different.batch(5, 4)["image"])
 
 
 def test_mirrored_pictures_are_mirrored() -> None:
     pictures = numbered()
     plain, turned = (
-        Feed([pictures], CPU, seed=1).batch(0, 3),
-        Feed([pictures], CPU, mirror=1.0, seed=1).batch(0, 3),
+        PictureFeed([pictures], CPU, seed=1).batch(0, 3),
+        PictureFeed([pictures], CPU, mirror=1.0, seed=1).batch(0, 3),
     )
     assert torch.equal(plain["image"], turned["image"].flip(-1))
 
 
 def test_groups_of_other_sizes_take_turns_by_their_number() -> None:
-    feed = Feed([numbered(30), numbered(10, (8, 8))], CPU)
+    feed = PictureFeed([numbered(30), numbered(10, (8, 8))], CPU)
     small = sum(feed.batch(step, 2)["image"].shape[2:] == (8, 8) for step in range(200))
     assert 25 < small < 75
     assert feed.part(8, 4, 1)["image"].shape == (2, 3, 8, 8)
@@ -63,17 +66,17 @@ def test_groups_of_other_sizes_take_turns_by_their_number() -> None:
 
 def test_what_is_measured_is_cut_out_of_the_middle() -> None:
     pictures = numbered(2)
-    found = Feed([pictures], CPU, crop=(4, 4)).part(0, 2)["labels"]
+    found = PictureFeed([pictures], CPU, crop=(4, 4)).part(0, 2)["labels"]
     assert np.array_equal(found[:, 0].numpy(), pictures.arrays["labels"][:, 1:5, 3:7])
 
 
 def test_a_crop_that_is_too_large() -> None:
     with pytest.raises(InputError, match="cannot cut"):
-        Feed([numbered()], CPU, crop=(7, 4))
+        PictureFeed([numbered()], CPU, crop=(7, 4))
 
 
 def test_two_domains_are_drawn_apart() -> None:
-    feed = DomainFeed(Feed([numbered()], CPU, seed=1), Feed([numbered()], CPU, seed=2))
+    feed = DomainFeed(PictureFeed([numbered()], CPU, seed=1), PictureFeed([numbered()], CPU, seed=2))
     batch = feed.batch(0, 4)
     assert not torch.equal(batch["a"], batch["b"])
 

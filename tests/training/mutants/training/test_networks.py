@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from roadworthy.errors import InputError
-from roadworthy.training.mutants.deepcrime import TrainingMutation
+from roadworthy.training.mutants import TrainingMutation
 from roadworthy.training.mutants.faults import change_network, layers_for
 
 NUMBERS = torch.linspace(-3, 3, 24).reshape(6, 4)

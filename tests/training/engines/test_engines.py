@@ -19,14 +19,20 @@ from roadworthy.cli.engines.train import app
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
-from roadworthy.training.engines import loop, make_engines, making
-from roadworthy.training.engines.comparing import Comparison, interval
-from roadworthy.training.engines.loop import Fitted
+from roadworthy.training.engines import make_engines, making
+from roadworthy.training.engines.comparing import EngineComparison, interval
+from roadworthy.training.engines.method import FittedEngine, fit_engine
 from roadworthy.training.engines.paired import Paired
 from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.recipes import QUICK, RECIPES, Recipe, Variant
-from roadworthy.training.engines.settings import EngineSettings, PairedWeights
+from roadworthy.training.engines.settings import (
+    QUICK,
+    RECIPES,
+    EngineRecipe,
+    EngineSettings,
+    EngineVariant,
+    PairedWeights,
+)
 from roadworthy.training.engines.train import Folder, train_synthesis, train_translation
 from roadworthy.training.engines.writing import Purpose
 from roadworthy.transforms import RemoveOperation, ReplaceOperation
@@ -183,27 +189,27 @@ def learning(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float, float]]:
     monkeypatch.setattr(making, "compared", lambda *_given, **_more: pytest.fail("compared too early"))
     monkeypatch.setattr(time, "time", lambda: 1000.0)
 
-    def fit(method: Paired, *feeds: Any, **more: Any) -> Fitted:
+    def fit(method: Paired, *feeds: Any, **more: Any) -> FittedEngine:
         settings = method.settings
         way = "adversarial" if method.weights.adversarial else "truth"
         assert settings.minutes is not None
         seen.append((way, settings.learning_rate, 60 * settings.minutes))
         if way == "adversarial":
             raise InputError("the training diverged")
-        return loop.fit(method, *feeds, **more)
+        return fit_engine(method, *feeds, **more)
 
-    monkeypatch.setattr(making, "fit", fit)
+    monkeypatch.setattr(making, "fit_engine", fit)
     _let_rain_learn(monkeypatch, _TRUTH, _ADVERSARIAL)
     return seen
 
 
-_TRUTH = Variant("truth", share=2.0)
-_ADVERSARIAL = Variant("adversarial", weights=PairedWeights(adversarial=0.02, matching=0.2))
+_TRUTH = EngineVariant("truth", share=2.0)
+_ADVERSARIAL = EngineVariant("adversarial", weights=PairedWeights(adversarial=0.02, matching=0.2))
 
 
-def _let_rain_learn(monkeypatch: pytest.MonkeyPatch, *variants: Variant) -> None:
+def _let_rain_learn(monkeypatch: pytest.MonkeyPatch, *variants: EngineVariant) -> None:
     changed = dataclasses.replace(RECIPES["clear-to-rain"], variants=variants, rate=1e-3)
-    monkeypatch.setitem(cast("dict[str, Recipe]", RECIPES), "clear-to-rain", changed)
+    monkeypatch.setitem(cast("dict[str, EngineRecipe]", RECIPES), "clear-to-rain", changed)
 
 
 def test_a_variant_that_diverges_is_tried_slower_and_costs_no_other(
@@ -251,9 +257,9 @@ def test_a_comparison_says_whether_the_difference_is_more_than_chance() -> None:
     rng = np.random.default_rng(0)
     classical = rng.uniform(0.4, 0.6, 50)
 
-    def comparison(learned: Any) -> Comparison:
+    def comparison(learned: Any) -> EngineComparison:
         values = {"learned": learned, "classical": classical, "unchanged": np.ones(50)}
-        return Comparison("made up", values, values)
+        return EngineComparison("made up", values, values)
 
     assert comparison(classical - 0.01).is_better
     assert not comparison(classical + rng.normal(0, 0.05, 50)).is_better

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
 from roadworthy.training import Samples
-from roadworthy.training.mutants.deepcrime import TrainingMutation
+from roadworthy.training.mutants import TrainingMutation
 from roadworthy.training.mutants.faults import changed_samples, kinds_of
 
 

@@ -7,15 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.training.mutants.deepcrime import ParameterSearch, Range
+from roadworthy.training.mutants import ParameterSearch, SearchRange
 
 RANGES = st.sampled_from(
-    [Range(0, 100, 5), Range(0, 99, 5), Range(30, 1, 1, whole=True), Range(1e-3, 1e-4, 1e-4)]
+    [
+        SearchRange(0, 100, 5),
+        SearchRange(0, 99, 5),
+        SearchRange(30, 1, 1, whole=True),
+        SearchRange(1e-3, 1e-4, 1e-4),
+    ]
 )
 
 
 @given(values=RANGES, border=st.floats(0, 1.2), count=st.integers(1, 6))
-def test_the_border_is_found_within_a_step(values: Range, border: float, count: int) -> None:
+def test_the_border_is_found_within_a_step(values: SearchRange, border: float, count: int) -> None:
     search = ParameterSearch(values)
     width = abs(values.aggressive - values.harmless)
 
@@ -45,7 +50,7 @@ def test_the_border_is_found_within_a_step(values: Range, border: float, count: 
 
 def test_what_lives_beyond_a_crash_is_told_and_not_taken() -> None:
     search = ParameterSearch.from_fates(
-        Range(0, 100, 50), {25.0: "alive", 50.0: "crashing", 75.0: "alive", 80.0: ""}
+        SearchRange(0, 100, 50), {25.0: "alive", 50.0: "crashing", 75.0: "alive", 80.0: ""}
     )
     assert search.best == 25.0
     assert search.crashing == 50.0
@@ -54,7 +59,7 @@ def test_what_lives_beyond_a_crash_is_told_and_not_taken() -> None:
 
 
 def test_a_range_of_which_nothing_lives_has_no_best() -> None:
-    search = ParameterSearch(Range(0, 100, 50))
+    search = ParameterSearch(SearchRange(0, 100, 50))
     search.tell(50.0, crashes=True)
     search.tell(100.0, crashes=True)
     assert search.best is None
@@ -62,7 +67,7 @@ def test_a_range_of_which_nothing_lives_has_no_best() -> None:
 
 
 def test_what_is_outside_is_refused() -> None:
-    search = ParameterSearch(Range(30, 1, 1, whole=True))
+    search = ParameterSearch(SearchRange(30, 1, 1, whole=True))
     with pytest.raises(InputError, match="outside the range from 1 to 30"):
         search.tell(31.0, crashes=False)
     with pytest.raises(InputError, match="at least one value"):

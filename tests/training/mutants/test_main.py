@@ -11,8 +11,8 @@ import pytest
 
 from roadworthy.errors import InputError
 from roadworthy.models import load_model
+from roadworthy.training.mutants import train_mutant
 from roadworthy.training.mutants.__main__ import main
-from roadworthy.training.mutants.deepcrime import train_mutant
 
 # What a machine that only trains need not have.
 _WITHOUT = ("scipy", "pyarrow", "matplotlib", "duckdb", "rich", "typer", "lark", "spacy", "pandas", "z3")
@@ -74,7 +74,7 @@ def test_mutants_are_trained_driven_and_searched_on(
 def test_one_that_cannot_be_trained_does_not_end_the_others(
     prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from roadworthy.training.mutants import batches as module
+    from roadworthy.training.mutants import __main__ as module
 
     right = train_mutant
 

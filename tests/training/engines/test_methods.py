@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from roadworthy.errors import InputError
-from roadworthy.training.engine_networks import (
+from roadworthy.training.engine_networks.settings import (
     NetworkInputs,
     UgatitSettings,
     UnitSettings,
     network_for,
     seeded,
 )
-from roadworthy.training.engines.feed import Batch, DomainFeed, Feed
+from roadworthy.training.engines.feed import Batch, DomainFeed, PictureFeed
 from roadworthy.training.engines.losses import (
     FeatureNetwork,
     feature_network,
@@ -79,7 +79,7 @@ def test_painting_learns_the_truth_inside_the_hole_and_keeps_what_is_outside(pre
     method = Paired(
         SETTINGS, network_for("small-synthesis", sizes, seed=1), inputs=inputs, prefilled=prefilled
     )
-    feed = Feed([scenes()], CPU)
+    feed = PictureFeed([scenes()], CPU)
     batch = feed.part(0, 4)
     before = method.made(batch)
     if prefilled:
@@ -106,7 +106,7 @@ def test_a_student_comes_near_its_teacher() -> None:
     weights = PairedWeights(look=0.0, plain=0.0, teacher=1.0)
     network = network_for("small-translation", {"width": 8}, seed=1)
     method = Paired(SETTINGS, network, inputs=NetworkInputs(), weights=weights, teacher=Darker())
-    first, last = learn(method, Feed([scenes()], CPU), 16)
+    first, last = learn(method, PictureFeed([scenes()], CPU), 16)
     assert last["teacher"] < 0.7 * first["teacher"]
     with pytest.raises(InputError, match="give one"):
         Paired(SETTINGS, network, inputs=NetworkInputs(), weights=weights)
@@ -123,7 +123,7 @@ def test_pix2pixhd(features: FeatureNetwork, context: bool, edges: bool) -> None
     with seeded(1):
         generator = network_for("pix2pixhd-global", sizes, seed=1)
         method = Synthesis(SETTINGS, generator, inputs=inputs, features=features, ndf=8, scales=2)
-    feed = Feed([pictures], CPU)
+    feed = PictureFeed([pictures], CPU)
     first, last = learn(method, feed, 12)
     names = {"adversarial", "matching", "perceptual", "discriminator"} | ({"plain"} if context else set())
     assert set(first) == names
@@ -140,7 +140,7 @@ def test_pix2pixhd(features: FeatureNetwork, context: bool, edges: bool) -> None
 def domains() -> DomainFeed:
     dark = scenes()
     dark = Pictures("dark", {"image": (dark.arrays["image"] // 4).astype(np.uint8)})
-    return DomainFeed(Feed([scenes()], CPU, seed=1), Feed([dark], CPU, seed=2))
+    return DomainFeed(PictureFeed([scenes()], CPU, seed=1), PictureFeed([dark], CPU, seed=2))
 
 
 def test_unit(features: FeatureNetwork) -> None:
@@ -193,7 +193,7 @@ def test_discriminators_learn_nothing_from_what_the_generator_wants(features: Fe
         ndf=4,
     )
     before = [one.detach().clone() for one in method.networks["discriminator"].parameters()]
-    method.step(Feed([scenes()], CPU).batch(0, 2))
+    method.step(PictureFeed([scenes()], CPU).batch(0, 2))
     after = list(method.networks["discriminator"].parameters())
     assert all(torch.allclose(one, other, atol=1e-9) for one, other in zip(before, after, strict=True))
     assert all(one.requires_grad for one in after)
@@ -202,8 +202,8 @@ def test_discriminators_learn_nothing_from_what_the_generator_wants(features: Fe
 @pytest.mark.parametrize("way", ["paired", "adversarial", "synthesis", "unit", "ugatit"])
 def test_all_ways_learn_in_mixed_precision(way: str, features: FeatureNetwork) -> None:
     settings = EngineSettings(steps=2, batch=2, device="cpu", precision="bfloat16", clip=1.0)
-    single = Feed([scenes(4)], CPU)
-    double: Feed | DomainFeed = DomainFeed(single, Feed([scenes(4)], CPU, seed=1))
+    single = PictureFeed([scenes(4)], CPU)
+    double: PictureFeed | DomainFeed = DomainFeed(single, PictureFeed([scenes(4)], CPU, seed=1))
     inputs = NetworkInputs(labels=4, context=True)
     sizes = {"input_nc": inputs.channels, "context": True, "width": 8}
     method: Any
@@ -246,7 +246,7 @@ def test_pix2pixhd_keeps_what_is_outside_the_hole(features: FeatureNetwork) -> N
     method = Synthesis(
         SETTINGS, network_for("pix2pixhd-global", sizes), inputs=inputs, features=features, ndf=4
     )
-    batch = Feed([scenes(2)], CPU).part(0, 2)
+    batch = PictureFeed([scenes(2)], CPU).part(0, 2)
     hole = torch.zeros(2, 1, 32, 64)
     hole[..., 8:16, 8:16] = 1
     with torch.no_grad():

@@ -12,17 +12,14 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
-from roadworthy.training.engine_networks import NetworkInputs, network_for, seeded
-from roadworthy.training.engines.feed import Batch, Feed
-from roadworthy.training.engines.loop import CHECKPOINT, HISTORY, SHEETS, Fitted, fit
+from roadworthy.training.engine_networks.settings import NetworkInputs, network_for, seeded
+from roadworthy.training.engines.feed import Batch, PictureFeed
+from roadworthy.training.engines.method import HISTORY, SHEETS, FittedEngine, fit_engine
 from roadworthy.training.engines.paired import Paired
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.settings import (
-    EngineSettings,
-    EngineWatcher,
-    Measured,
-    PairedWeights,
-)
+from roadworthy.training.engines.settings import EngineSettings, PairedWeights
+from roadworthy.training.loop import CHECKPOINT
+from roadworthy.training.settings import StepResult, Watcher
 
 SETTINGS: dict[str, Any] = {
     "steps": 8,
@@ -45,22 +42,23 @@ def pictures(count: int = 8, seed: int = 0) -> Pictures:
 def trained(
     folder: Path | None = None,
     *,
-    watcher: EngineWatcher | None = None,
+    watcher: Watcher | None = None,
     resume: bool = False,
     weights: PairedWeights | None = None,
     **changes: Any,
-) -> tuple[Paired, Fitted]:
+) -> tuple[Paired, FittedEngine]:
     settings = EngineSettings(**{**SETTINGS, **changes})
     with seeded(1):
         network = network_for("small-translation", {"width": 8, "noise": 1}, seed=1)
         method = Paired(settings, network, inputs=NetworkInputs(noise=1), weights=weights, discriminator=4)
     device = torch.device("cpu")
-    feeds = Feed([pictures()], device, seed=1, mirror=0.5), Feed([pictures(5, 1)], device)
+    feeds = PictureFeed([pictures()], device, seed=1, mirror=0.5), PictureFeed([pictures(5, 1)], device)
     identity = {"rate": settings.learning_rate}
-    return method, fit(method, *feeds, folder=folder, resume=resume, identity=identity, watcher=watcher)
+    fitted = fit_engine(method, *feeds, folder=folder, resume=resume, identity=identity, watcher=watcher)
+    return method, fitted
 
 
-class Stopped(EngineWatcher):
+class Stopped(Watcher):
     def __init__(self, at: int) -> None:
         self.at = at
 
@@ -146,15 +144,15 @@ def test_a_training_that_diverges_says_so() -> None:
     settings = EngineSettings(**SETTINGS)
     network = network_for("small-translation", {"width": 8})
     method = Broken(settings, network, inputs=NetworkInputs())
-    feed = Feed([pictures()], torch.device("cpu"))
+    feed = PictureFeed([pictures()], torch.device("cpu"))
     with pytest.raises(InputError, match="'look' became nan by step 2: the training diverged"):
-        fit(method, feed, feed)
+        fit_engine(method, feed, feed)
 
 
 def test_the_average_is_what_comes_out() -> None:
     seen: list[torch.Tensor] = []
 
-    class Weights(EngineWatcher):
+    class Weights(Watcher):
         def step(self, step: int, progress: float) -> None:
             seen.append(next(method.networks["generator"].parameters()).detach().clone())
 
@@ -162,8 +160,8 @@ def test_the_average_is_what_comes_out() -> None:
     method = Paired(settings, network_for("small-translation", {"width": 8}), inputs=NetworkInputs())
     learning = method.networks["generator"]
     average = next(method.networks["generator"].parameters()).detach().clone()
-    feed = Feed([pictures()], torch.device("cpu"))
-    fit(method, feed, feed, watcher=Weights())
+    feed = PictureFeed([pictures()], torch.device("cpu"))
+    fit_engine(method, feed, feed, watcher=Weights())
     for step, one in enumerate(seen):
         share = (1 + step) / (10 + step)  # smaller than 0.999 at first
         average = share * average + (1 - share) * one
@@ -178,14 +176,14 @@ def test_the_average_is_what_comes_out() -> None:
 def test_the_rate_falls_in_a_straight_line() -> None:
     rates: list[float] = []
 
-    class Rates(EngineWatcher):
+    class Rates(Watcher):
         def step(self, step: int, progress: float) -> None:
             rates.append(method.optimizers["generator"].param_groups[0]["lr"])
 
     settings = EngineSettings(**{**SETTINGS, "steps": 4, "learning_rate": 1e-3, "decay_from": 0.5})
     method = Paired(settings, network_for("small-translation", {"width": 8}), inputs=NetworkInputs())
-    feed = Feed([pictures()], torch.device("cpu"))
-    fit(method, feed, feed, watcher=Rates())
+    feed = PictureFeed([pictures()], torch.device("cpu"))
+    fit_engine(method, feed, feed, watcher=Rates())
     assert rates == pytest.approx([1e-3, 1e-3, 1e-3, 0.5e-3])
 
 
@@ -194,7 +192,7 @@ def test_the_rate_falls_as_well_when_the_time_runs_out_first(monkeypatch: pytest
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(now)))
     shares: list[float] = []
 
-    class Shares(EngineWatcher):
+    class Shares(Watcher):
         def step(self, step: int, progress: float) -> None:
             shares.append(progress)
 
@@ -203,14 +201,14 @@ def test_the_rate_falls_as_well_when_the_time_runs_out_first(monkeypatch: pytest
 
 
 def test_watchers_are_told() -> None:
-    class Told(EngineWatcher):
+    class Told(Watcher):
         steps: list[int] = []  # noqa: RUF012
-        rows: list[Measured] = []  # noqa: RUF012
+        rows: list[StepResult] = []  # noqa: RUF012
 
         def step(self, step: int, progress: float) -> None:
             self.steps.append(step)
 
-        def measured(self, result: Measured) -> None:
+        def measured(self, result: StepResult) -> None:
             self.rows.append(result)
 
     watcher = Told()

@@ -40,13 +40,13 @@ def test_a_model_that_does_not_steer_leaves_the_lane() -> None:
 
 
 def test_a_model_that_stands_still_ends_the_lap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roadworthy.training.closed_loop._LONGEST_STOP", 1.0)
+    monkeypatch.setattr("roadworthy.training.evaluation._LONGEST_STOP", 1.0)
     lap = drive_lap(Still())
     assert (lap.ended, round(lap.share, 1)) == ("stopped", 0)
 
 
 def test_a_model_that_creeps_out_of_its_lane_has_left_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roadworthy.training.closed_loop.LANE_WIDTH", -1.0)
+    monkeypatch.setattr("roadworthy.training.evaluation.LANE_WIDTH", -1.0)
     assert drive_lap(Still()).ended == "left the lane"
 
 
