@@ -16,7 +16,7 @@ from tests.web.studies.planned import clip_study, glance_experiment, rule_run
 from roadworthy.cases import Case, Drive, Verdict
 from roadworthy.datasets import load
 from roadworthy.frames import Frame
-from roadworthy.report.films import Film
+from roadworthy.report.driving import Film
 from roadworthy.runs.store import RunStore
 from roadworthy.web.pages import Pages
 

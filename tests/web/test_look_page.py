@@ -13,8 +13,8 @@ from roadworthy.runs import RunStore
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.asks import RulesAsk
 from roadworthy.web.jobs.worker import work_on
-from roadworthy.web.marks import FILE, read_marks
 from roadworthy.web.settings import Settings
+from roadworthy.web.wall import FILE, read_marks
 
 EVIL = "<script>alert(1)</script>"
 

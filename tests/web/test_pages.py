@@ -15,7 +15,7 @@ from tests.web.client import Browser, Client, finished
 from roadworthy.models.zoo import weights_folder
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
-from roadworthy.web.jobs.states import JobState, Stage, write_state
+from roadworthy.web.jobs.queue import JobState, Stage, write_state
 from roadworthy.web.jobs.worker import work_on
 from roadworthy.web.settings import Settings
 

@@ -15,8 +15,7 @@ from tests.web.client import Browser, Client
 from roadworthy.errors import InputError
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import Settings
-from roadworthy.web.turns import Turns
-from roadworthy.web.working import Progress, Workbench, stamp_of
+from roadworthy.web.working import Progress, Turns, Workbench, stamp_of
 
 LONG = 60.0  # seconds; more than any of this takes
 
@@ -164,7 +163,7 @@ def test_a_stamp_changes_with_rows_and_not_with_pictures(tmp_path: Path) -> None
 
 
 def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roadworthy.web.compare._PATIENCE", 0.0)
+    monkeypatch.setattr("roadworthy.web.services._PATIENCE", 0.0)
     for name in ("before", "after"):
         add(tmp_path / name, [(f"town-{one}", 0.5, {"frame": f"f{one}"}, {}) for one in range(3)])
     browser = Browser(
@@ -187,7 +186,7 @@ def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest
 def test_a_comparison_is_cancelled_by_whoever_looks_at_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("roadworthy.web.compare._PATIENCE", 0.0)
+    monkeypatch.setattr("roadworthy.web.services._PATIENCE", 0.0)
     for name in ("before", "after"):
         add(tmp_path / name, [(f"town-{one}", 0.5, {"frame": f"f{one}"}, {}) for one in range(3)])
     begun = Event()

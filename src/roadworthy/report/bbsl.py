@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from roadworthy.report._canvas import Image
+    from roadworthy.report.drawing import Image
 
 
 _MOST_PANELS = 12

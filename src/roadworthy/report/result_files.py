@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 from roadworthy._files import replacing, write_text
 from roadworthy._tables import csv_text
 from roadworthy.cases import Scalar, Status
-from roadworthy.report.html.formats import count, percent, signed
-from roadworthy.report.results import Result, Standing, clipped, results_of, whole_of
+from roadworthy.report.results import Result, Standing, clipped, count, percent, results_of, signed, whole_of
 from roadworthy.runs.store import notes_of
 
 if TYPE_CHECKING:

@@ -12,14 +12,21 @@ from roadworthy.cases import ClassScores, Prediction
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import CONDITIONS
-from roadworthy.report._canvas import BACKGROUND, BRIGHT, DIM, PANEL, Image, draw_text, fitted, text_width
 from roadworthy.report.drawing import (
+    BACKGROUND,
+    BRIGHT,
+    DIM,
+    PANEL,
+    Image,
     draw_depth_legend,
     draw_difference,
     draw_frame,
     draw_legend,
     draw_signals,
+    draw_text,
+    fitted,
     parse_overlays,
+    text_width,
 )
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform

@@ -20,13 +20,12 @@ import roadworthy.report.html as report_pages
 from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web import compare, coverage, drives, look, runs, thresholds, write
-from roadworthy.web import progress as working
-from roadworthy.web.jobs import routes as jobs
 from roadworthy.web.pages import Destination
 from roadworthy.web.security import HEADERS, Gate, Sessions
-from roadworthy.web.services import Services
+from roadworthy.web.services import Here, Services
 from roadworthy.web.settings import Settings
 from roadworthy.web.studies import routes as studies
+from roadworthy.web.working import Work
 
 _STATIC = Path(__file__).with_name("static")
 _TOKENS = Path(report_pages.__file__).with_name("static") / "tokens.css"
@@ -87,8 +86,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_api_route("/", lambda: RedirectResponse("/write", 303), include_in_schema=False)
     app.add_api_route("/static/tokens.css", lambda: FileResponse(_TOKENS), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=_STATIC))
-    for module in (write, jobs, runs, look, compare, studies, drives, coverage, thresholds, working):
+    for module in (write, runs, look, compare, studies, drives, coverage, thresholds):
         app.include_router(module.router)
+    app.add_api_route("/working/{id}", _working)
+    app.add_api_route("/working/{id}/cancel", _cancel, methods=["POST"])
     app.add_exception_handler(RoadworthyError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _missing)
@@ -96,6 +97,25 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(Exception, _broken)
     app.add_middleware(Gate, settings=settings, sessions=Sessions())
     return app
+
+
+def _working(services: Here, id: str) -> dict[str, Any]:
+    """Return how far a computation has come that a page waits for."""
+    return _work(services, id).as_dict()
+
+
+def _cancel(services: Here, id: str) -> dict[str, Any]:
+    """Let a computation end; one that is over stays as it is."""
+    work = _work(services, id)
+    work.cancel()
+    return work.as_dict()
+
+
+def _work(services: Services, id: str) -> Work[Any]:
+    try:
+        return services.bench.get(id)
+    except InputError as error:
+        raise HTTPException(404, str(error)) from error
 
 
 async def _turn(services: Services) -> None:

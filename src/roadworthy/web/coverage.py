@@ -15,8 +15,7 @@ from roadworthy.coverage.search.findings import Growth, growth_of
 from roadworthy.errors import InputError
 from roadworthy.report.html.charts import Chart
 from roadworthy.runs.store import StoredRun
-from roadworthy.web.runs import folder_of
-from roadworthy.web.services import services_of
+from roadworthy.web.services import folder_of, services_of
 
 _FILES = (
     ("evidence/functional_coverage.json", None, "covered", "total", "never_touched", "rows"),

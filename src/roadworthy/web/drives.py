@@ -23,10 +23,10 @@ from roadworthy.driving.requirements import Thresholds, read_thresholds
 from roadworthy.errors import InputError
 from roadworthy.report.driving import failing_sectors, metric_label, values_along
 from roadworthy.report.html.charts import Chart
-from roadworthy.report.html.formats import number
-from roadworthy.web.folders import FILMS, file_below
+from roadworthy.report.results import number
 from roadworthy.web.pages import shown_file
 from roadworthy.web.services import services_of
+from roadworthy.web.settings import FILMS, file_below
 
 _DEPTH = 4
 _MOST = 500

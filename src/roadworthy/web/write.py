@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.web.jobs.asks import Ask
 from roadworthy.web.rule_text import ROLES as RULE_ROLES
-from roadworthy.web.services import services_of
+from roadworthy.web.services import Here, services_of
 from roadworthy.web.spec_text import ROLES as SPEC_ROLES
 
 
@@ -134,9 +134,8 @@ class _Preview(BaseModel):
 
 
 @router.get("/write")
-def page(request: Request) -> Response:
+def page(request: Request, services: Here) -> Response:
     """Return the page."""
-    services = services_of(request)
     return services.pages.page(
         request,
         "write.html",
@@ -151,15 +150,15 @@ def page(request: Request) -> Response:
 
 
 @router.post("/write/rule")
-def rule(request: Request, typed: _Text) -> dict[str, Any]:
+def rule(services: Here, typed: _Text) -> dict[str, Any]:
     """Return how a rule is read."""
-    return services_of(request).rule(typed.text)
+    return services.rule(typed.text)
 
 
 @router.post("/write/spec")
-def spec(request: Request, typed: _Text) -> dict[str, Any]:
+def spec(services: Here, typed: _Text) -> dict[str, Any]:
     """Return how a specification is read."""
-    return services_of(request).spec(typed.text)
+    return services.spec(typed.text)
 
 
 @router.post("/write/check")
@@ -182,15 +181,15 @@ async def check(request: Request, typed: _Text) -> dict[str, Any]:
 
 
 @router.post("/write/preview")
-def preview(request: Request, wanted: _Preview) -> dict[str, Any]:
+def preview(services: Here, wanted: _Preview) -> dict[str, Any]:
     """Return what a run would do, on a few frames."""
-    return services_of(request).preview(wanted.ask, wanted.count)
+    return services.preview(wanted.ask, wanted.count)
 
 
 @router.get("/write/pictures/{digest}.png")
-def picture(request: Request, digest: str) -> Response:
+def picture(services: Here, digest: str) -> Response:
     """Return a picture of a preview."""
-    data = services_of(request).pictures.get(digest)
+    data = services.pictures.get(digest)
     if data is None:
         raise HTTPException(404, "This picture is not kept any more: make the preview again.")
     # Named by its content, so it never changes.

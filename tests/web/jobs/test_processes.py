@@ -15,8 +15,7 @@ from roadworthy.errors import InputError
 from roadworthy.runs import read_rows
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
-from roadworthy.web.jobs.queue import ProcessQueue
-from roadworthy.web.jobs.states import PID, Job, JobState, Stage, read_state, write_state
+from roadworthy.web.jobs.queue import PID, Job, JobState, ProcessQueue, Stage, read_state, write_state
 from roadworthy.web.jobs.worker import work_on
 
 NIGHT = "If the driving time changes into night, then the ego-vehicle should slow down."

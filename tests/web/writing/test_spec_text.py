@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.client import finished
 
-from roadworthy.web.checking import CheckProcess, answer
-from roadworthy.web.spec_text import ROLES, read_spec
+from roadworthy.web.spec_text import ROLES, CheckProcess, answer, read_spec
 from roadworthy.web.write import EXAMPLES
 
 LISTING = Path("examples/bbsl/listing1_distance.bbsl")

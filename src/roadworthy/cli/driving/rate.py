@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from roadworthy.driving.metrics import MetricSettings
     from roadworthy.driving.rating import Clip, Lengths, Study
     from roadworthy.driving.rating.results import StudyResult
-    from roadworthy.report.films import Film
+    from roadworthy.report.driving import Film
 
 
 _HELP = "Let people rate clips of drives on a 5-point scale, and hold metrics against what they think."
@@ -106,7 +106,7 @@ def plan(
     """
     from roadworthy.driving.rating import Design, Lengths, plan_study
     from roadworthy.driving.rating.files import write_study
-    from roadworthy.report.films import FILM_ENDINGS, film_of
+    from roadworthy.report.driving import FILM_ENDINGS, film_of
 
     if f".{clip_format}" not in FILM_ENDINGS:
         raise InputError(f"--clip-format is webm, mp4 or gif, got {clip_format!r}")

@@ -161,8 +161,7 @@ class Campaign:
         """Draw what became of each measure over the visual change; return the files, below the folder."""
         import numpy as np
 
-        from roadworthy.report.plots import save
-        from roadworthy.report.reliability import Held, held_figure
+        from roadworthy.report.plots import Held, held_figure, save
         from roadworthy.runs import read_rows
 
         panels: dict[tuple[str, str], dict[str, list[Held]]] = {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from roadworthy.report.html.formats import number
+from roadworthy.report.results import number
 
 WIDTH, HEIGHT = 360, 208
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 10, 24, 34

@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from roadworthy.cases import Requirement, Scalar, Status
-from roadworthy.report.html.charts import rate_bar
-from roadworthy.report.html.figures import Figure, figures_of
-from roadworthy.report.html.formats import percent
-from roadworthy.report.html.readings import (
+from roadworthy.report.html.cards import (
     Box,
     FailingRows,
     Reading,
     Seen,
+    Thumbnail,
+    Thumbnails,
+    changed_region,
     failing_rows,
     read,
     seen_by_people,
 )
-from roadworthy.report.html.thumbnails import Thumbnail, Thumbnails, changed_region
-from roadworthy.report.results import Result, Standing, Whole, results_of, whole_of
+from roadworthy.report.html.charts import rate_bar
+from roadworthy.report.html.figures import Figure, figures_of
+from roadworthy.report.results import Result, Standing, Whole, percent, results_of, whole_of
 from roadworthy.runs.store import notes_of
 
 if TYPE_CHECKING:

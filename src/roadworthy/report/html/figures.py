@@ -14,9 +14,9 @@ from roadworthy.coverage.search.findings import growth_of
 from roadworthy.driving.metrics.computing import meaning_of, unit_of
 from roadworthy.errors import InputError
 from roadworthy.intervals import clopper_pearson_interval
+from roadworthy.report.html.cards import thresholds_of
 from roadworthy.report.html.charts import Chart
-from roadworthy.report.html.formats import count, number, percent
-from roadworthy.report.html.readings import thresholds_of
+from roadworthy.report.results import count, number, percent
 from roadworthy.visual_change.tolerance import known_tolerance
 
 if TYPE_CHECKING:

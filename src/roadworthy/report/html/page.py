@@ -13,7 +13,7 @@ from markupsafe import Markup
 from roadworthy._files import write_text
 from roadworthy._version import __version__
 from roadworthy.cases import Severity, Status
-from roadworthy.report.html import formats
+from roadworthy.report import results as formats
 from roadworthy.report.html.contents import Limits, Page, contents_of
 from roadworthy.report.results import Standing, clipped
 

@@ -1,9 +1,11 @@
-"""Runs in processes of this machine, one at a time, each in a folder of its own."""
+"""Runs that were started from the page: how far each has come, and the processes that carry them out."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -11,80 +13,132 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from threading import RLock
-from typing import Protocol
+from typing import Any
 
-from roadworthy._files import write_text
+from roadworthy._files import as_record, read_json, write_text
 from roadworthy.errors import InputError
 from roadworthy.runs.store import locked
-from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
-from roadworthy.web.jobs.states import (
-    ASK,
-    CANCEL,
-    ID,
-    LOG,
-    PID,
-    STATE,
-    Job,
-    JobState,
-    Stage,
-    new_id,
-    read_job,
-    write_state,
-)
+from roadworthy.web.jobs.asks import BbslAsk, RulesAsk, read_ask
+
+ASK, STATE, LOG, RUN, PID, CANCEL = "job.json", "state.json", "log.txt", "run", "pid.txt", "cancel"
+ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
+"""What jobs are called: when they were asked for, and some letters."""
 
 
-class JobQueue(Protocol):
-    """Carries out runs, one after the other or several at a time, here or elsewhere.
+class Stage(StrEnum):
+    """Where a job stands."""
 
-    All methods return at once; `job` tells how far a run has come.
+    WAITING = "waiting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens by itself."""
+        return self not in (Stage.WAITING, Stage.RUNNING)
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether it can go on where it stopped."""
+        return self in (Stage.CANCELLED, Stage.INTERRUPTED, Stage.FAILED)
+
+
+@dataclass(frozen=True)
+class JobState:
+    """How far a job has come.
+
+    Attributes:
+        stage: Where it stands.
+        done: Cases that were judged.
+        total: Cases that there will be; 0 while that is not known.
+        message: What to tell the user, above all why it failed.
+        seconds: How long it has been worked on, in all its goes.
+        outcomes: Of each model: status, summary and counts, once it is finished.
     """
 
-    def start(self, ask: RulesAsk | BbslAsk) -> Job:
-        """Take a run in; it begins when its turn comes.
+    stage: Stage = Stage.WAITING
+    done: int = 0
+    total: int = 0
+    message: str = ""
+    seconds: float = 0.0
+    outcomes: tuple[dict[str, Any], ...] = field(default=())
 
-        Raises:
-            InputError: Too many wait already, or its folder cannot be written.
-        """
-        ...
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return asdict(self)
 
-    def job(self, id: str) -> Job:
-        """Return a run as it stands.
 
-        Raises:
-            InputError: There is none with this id.
-        """
-        ...
+@dataclass(frozen=True)
+class Job:
+    """A run that was asked for.
 
-    def jobs(self) -> list[Job]:
-        """Return all runs as they stand, the latest first."""
-        ...
+    Attributes:
+        id: What it is called; also its folder.
+        folder: Where everything about it is.
+        ask: What was asked for.
+        state: How far it has come.
+    """
 
-    def cancel(self, id: str) -> Job:
-        """Stop a run; what it has judged stays. One that is over stays as it is.
+    id: str
+    folder: Path
+    ask: RulesAsk | BbslAsk
+    state: JobState
 
-        Raises:
-            InputError: There is none with this id.
-        """
-        ...
+    @property
+    def run(self) -> Path:
+        """The folder of the run itself."""
+        return self.folder / RUN
 
-    def resume(self, id: str) -> Job:
-        """Let a run go on that was stopped.
+    def with_state(self, state: JobState) -> Job:
+        """Return it with another state."""
+        return replace(self, state=state)
 
-        Raises:
-            InputError: There is none with this id, or it was not stopped.
-        """
-        ...
 
-    def advance(self) -> None:
-        """See what has ended, and begin what waits; called every now and then."""
-        ...
+def write_state(folder: Path, state: JobState) -> None:
+    """Write how far a job has come, whole or not at all."""
+    write_text(folder / STATE, json.dumps(state.as_dict()))
 
-    def close(self) -> None:
-        """Stop what goes on, so that it can go on later."""
-        ...
+
+def read_state(folder: Path) -> JobState:
+    """Return how far a job has come; waiting where nothing is written yet.
+
+    Raises:
+        InputError: The file is damaged.
+    """
+    if not (folder / STATE).is_file():
+        return JobState()
+    document = read_json(folder / STATE)
+    try:
+        return as_record(JobState, document)
+    except ValueError as error:
+        raise InputError(f"{folder / STATE} is damaged: {error}; delete the folder of the job") from error
+
+
+def read_job(folder: Path) -> Job:
+    """Return the job in a folder.
+
+    Raises:
+        InputError: There is none, or its files are damaged.
+    """
+    if not (folder / ASK).is_file():
+        raise InputError(f"{folder} must be the folder of a job, got one without {ASK}")
+    try:
+        ask = read_ask(read_json(folder / ASK))
+    except ValueError as error:
+        raise InputError(f"{folder / ASK} is damaged: {error}; delete the folder of the job") from error
+    return Job(folder.name, folder, ask, read_state(folder))
+
+
+def new_id(letters: str) -> str:
+    """Return what a job that begins now is called."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{letters}"
 
 
 _PATIENCE = 10.0  # seconds that a process gets to end cleanly

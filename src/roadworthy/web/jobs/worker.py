@@ -22,9 +22,9 @@ from roadworthy.report.html import write_report
 from roadworthy.runs import run_several
 from roadworthy.runs.model_notes import note_models
 from roadworthy.runs.store import StoredRun, locked, what_is_tested
-from roadworthy.web.folders import REPORT
-from roadworthy.web.jobs.states import PID, Job, JobState, Stage, read_job, write_state
+from roadworthy.web.jobs.queue import PID, Job, JobState, Stage, read_job, write_state
 from roadworthy.web.jobs.trials import trial_of
+from roadworthy.web.settings import REPORT
 
 if TYPE_CHECKING:
     from roadworthy.runs import SeveralResults

@@ -10,15 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
 from roadworthy.web.compare import known_runs, systems_of
-from roadworthy.web.marks import mark_agreement
 from roadworthy.web.pages import shown_file
-from roadworthy.web.runs import folder_of
-from roadworthy.web.services import Services, services_of
+from roadworthy.web.services import Services, folder_of, services_of
 from roadworthy.web.studies.answer_files import rater_name
 from roadworthy.web.studies.finding import find_studies, open_study
 from roadworthy.web.studies.pairs import PairStudy, draw_study
 from roadworthy.web.studies.results import clip_results, pair_results
 from roadworthy.web.studies.task import Task
+from roadworthy.web.wall import mark_agreement
 
 router = APIRouter(prefix="/studies")
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from roadworthy._files import read_json
 from roadworthy.errors import InputError
-from roadworthy.web.folders import file_below
+from roadworthy.web.settings import file_below
 from roadworthy.web.studies.answer_files import AnswerFiles
 
 
