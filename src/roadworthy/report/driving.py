@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _ALARM = PALETTE[1]
 _MARKS = {"crash": ("X", PALETTE[6]), "line crossing": ("v", PALETTE[3])}
 _FAILURES = ("crash", "collision", "line crossing")
-_LEAST_EXTENT = 30.0  # metres; a map of less would show a step as a journey
+LEAST_EXTENT = 30.0  # metres; a map of less would show a step as a journey
 
 
 def failing_sectors(drive: Drive) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def drive_figure(
             raise InputError(f"drive {drive.name} has no sector {name!r}: it has {known}")
     values = values_along(drive, metric, settings)
     label = metric_label(metric)
-    alarmed = np.isin(np.array(drive.sector_names)[drive.sectors], list(alarms))
+    alarmed = alarmed_steps(drive, alarms)
     mapped = all(name in drive.signals for name in ("x", "y"))
     figure, axes = new_figure(2 if mapped else 1, 1, size=(7.2, 7.4 if mapped else 3.0))
     if mapped:
@@ -158,7 +158,7 @@ def _draw_map(
         )
     _mark_events(axis, drive, way)
     middle = (np.nanmin(way, axis=0) + np.nanmax(way, axis=0)) / 2
-    reach = max(_LEAST_EXTENT, float((np.nanmax(way, axis=0) - np.nanmin(way, axis=0)).max())) / 2 * 1.12
+    reach = max(LEAST_EXTENT, float((np.nanmax(way, axis=0) - np.nanmin(way, axis=0)).max())) / 2 * 1.12
     axis.set_xlim(middle[0] - reach, middle[0] + reach)
     axis.set_ylim(middle[1] - reach, middle[1] + reach)
     axis.set_aspect("equal")
@@ -183,7 +183,7 @@ def _draw_along(
 ) -> None:
     driven = drive.signals.get("distance")
     across, unit = (driven, "m driven") if driven is not None else (drive.time, "s")
-    for start, end in _stretches(alarmed):
+    for start, end in stretches(alarmed):
         axis.axvspan(across[start], across[end - 1], color=_ALARM, alpha=0.25, linewidth=0)
     shown = values.copy()
     shown[:-1][drive.gaps] = np.nan
@@ -199,7 +199,13 @@ def _draw_along(
     axis.set_ylabel(label)
 
 
-def _stretches(flags: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def alarmed_steps(drive: Drive, alarms: Collection[str]) -> NDArray[np.bool_]:
+    """Return which steps of a drive lie in some sectors."""
+    return np.isin(np.array(drive.sector_names)[drive.sectors], list(alarms))
+
+
+def stretches(flags: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield where each stretch of true flags begins and ends."""
     edges = np.diff(np.concatenate([[0], flags.astype(np.int8), [0]]))
     yield from zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True)
 

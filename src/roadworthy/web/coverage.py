@@ -15,7 +15,7 @@ from roadworthy.coverage.search.findings import Growth, growth_of
 from roadworthy.errors import InputError
 from roadworthy.report.html.charts import Chart
 from roadworthy.runs.store import StoredRun
-from roadworthy.web.services import folder_of, services_of
+from roadworthy.web.services import Here, RunFolder
 
 _FILES = (
     ("evidence/functional_coverage.json", None, "covered", "total", "never_touched", "rows"),
@@ -278,9 +278,8 @@ _COVERAGE_FILES = ("coverage.json", "search.json", "evidence/functional_coverage
 
 
 @router.get("")
-def page(request: Request) -> Response:
+def page(request: Request, services: Here) -> Response:
     """Return the list of folders that say something about coverage."""
-    services = services_of(request)
     names = [
         name
         for name in services.folders.names
@@ -291,10 +290,8 @@ def page(request: Request) -> Response:
 
 
 @router.get("/{name}")
-def coverage(request: Request, name: str) -> Response:
+def coverage(request: Request, services: Here, folder: RunFolder, name: str) -> Response:
     """Return what one folder says."""
-    services = services_of(request)
-    folder = folder_of(services, name)
     problems: list[str] = []
     found: dict[str, Any] = {"searches": [], "measured": None, "functional": []}
     for part, reader in (("measured", measured_of), ("functional", functional_of), ("searches", searches_of)):
