@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roadworthy.cases import Requirement, Scalar, Status
+from roadworthy.cases import Requirement, Scalar
 from roadworthy.errors import RoadworthyError
 from roadworthy.images import read_image
 from roadworthy.report.results import number, signed
 
 if TYPE_CHECKING:
     from roadworthy.report.drawing import Image
-    from roadworthy.report.results import Whole
+    from roadworthy.report.results import Result
     from roadworthy.runs.store import StoredRun
 
 
@@ -228,61 +228,42 @@ _ALIKE = "regexp_replace(reason, '''[^'']*''|\"[^\"]*\"|[0-9]+', '…', 'g')"
 
 
 @dataclass(frozen=True)
-class Reason:
-    """Why cases were not judged, or how the system failed to answer.
-
-    Attributes:
-        status: "not applicable" or "error".
-        words: The reason, of one of them.
-        cases: How many cases have it.
-        requirements: Of how many requirements.
-        example: One of the cases.
-    """
-
-    status: str
-    words: str
-    cases: int
-    requirements: int
-    example: str
-
-
-@dataclass(frozen=True)
 class FailingRows:
     """What all cases that did not pass have in common.
 
     Attributes:
         reasons: Why cases have no margin, the most frequent first; reasons that differ in names and numbers
-            only are one.
+            only are one. Each has status, words, cases, requirements and an example.
         left_out: How many reasons are not among them.
         tolerated: How many failures come from changes that people tolerate.
         known: Of how many it is known whether people do.
     """
 
-    reasons: Sequence[Reason] = ()
+    reasons: Sequence[Row] = ()
     left_out: int = 0
     tolerated: int = 0
     known: int = 0
 
 
-def failing_rows(run: StoredRun, whole: Whole, most: int) -> FailingRows:
-    """Return what all cases that did not pass have in common.
-
-    Args:
-        run: The run.
-        whole: What it found.
-        most: The most reasons.
-    """
+def failing_rows(run: StoredRun, most: int) -> FailingRows:
+    """Return what all cases that did not pass have in common, with so many reasons at most."""
     import duckdb
 
-    if not sum(number for status, number in whole.cases.items() if status is not Status.PASSED):
-        return FailingRows()
     with duckdb.connect() as connection:
         run.attach(connection, "stored")
         # Read once: a run of thousands of requirements has as many files.
         connection.execute(
             f"CREATE TABLE kept AS SELECT COLUMNS('{_COLUMNS}') FROM stored WHERE status <> 'passed'"
         )
-        reasons, left_out = _reasons(connection, most)
+        found = connection.execute(
+            'SELECT status, min(reason), count(*), count(DISTINCT requirement), min("case"), '
+            "count(*) OVER () FROM kept WHERE status IN ('not applicable', 'error') "
+            f"GROUP BY status, {_ALIKE} ORDER BY status, count(*) DESC, {_ALIKE} LIMIT $1",
+            [most],
+        ).fetchall()
+        names = ("status", "words", "cases", "requirements", "example")
+        reasons = [dict(zip(names, row, strict=False)) for row in found]
+        left_out = found[0][-1] - len(found) if found else 0
         return FailingRows(reasons, left_out, *_tolerated(connection))
 
 
@@ -296,20 +277,6 @@ def _tolerated(connection: Any) -> tuple[int, int]:
         "count(\"measure.tolerated\") FROM kept WHERE status = 'violated'"
     ).fetchall()
     return int(found[0]), int(found[1])
-
-
-def _reasons(connection: Any, most: int) -> tuple[list[Reason], int]:
-    connection.execute(
-        f"CREATE TABLE reasons AS SELECT status, {_ALIKE} AS kind, count(*) AS n, "
-        'count(DISTINCT requirement) AS requirements, min(reason) AS words, min("case") AS example '
-        "FROM kept WHERE status IN ('not applicable', 'error') GROUP BY status, kind"
-    )
-    (total,) = connection.execute("SELECT count(*) FROM reasons").fetchall()
-    rows = connection.execute(
-        "SELECT status, words, n, requirements, example FROM reasons ORDER BY status, n DESC, kind LIMIT $1",
-        [most],
-    ).fetchall()
-    return [Reason(*row) for row in rows], int(total[0]) - len(rows)
 
 
 MOST_PIXELS = 640  # wide; enough for half the page on a fine screen
@@ -418,3 +385,71 @@ def changed_region(before: Image, after: Image) -> tuple[float, float, float, fl
     if (bottom - top) * (right - left) > _LOCAL * high * wide:
         return None
     return float(left), float(top), float(right), float(bottom)
+
+
+@dataclass(frozen=True, eq=False)
+class Card:
+    """One failing case.
+
+    Attributes:
+        row: Its row.
+        reading: What the row says.
+        seen: Whether people tolerate the change.
+        images: Small copies of its images, the source first.
+        region: Where the last image differs from the source, if that is one place.
+        unshown: Why there are no images.
+    """
+
+    row: Row
+    reading: Reading
+    seen: Seen | None
+    images: tuple[Thumbnail, ...] = ()
+    region: Box | None = None
+    unshown: str = ""
+
+    @property
+    def facts(self) -> list[tuple[str, Scalar]]:
+        """Everything that the row has, for whoever wants to look closely."""
+        left_out = ("requirement", "system", "case", "status", "images", "margin", "visual_change", "reason")
+        return [
+            (name, value) for name, value in self.row.items() if value is not None and name not in left_out
+        ]
+
+
+def cards_of(run: StoredRun, result: Result, most: int, thumbnails: Thumbnails) -> list[Card]:
+    """Return the worst failing cases of a requirement on a system."""
+    if most < 1:
+        return []
+    cards = []
+    for row in run.worst(result.requirement.id, result.system, most):
+        digests = str(row.get("images") or "").split()
+        if len(digests) == 1 and row.get("param.place") is not None:
+            digests = [*_source(run, row), *digests]
+        cards.append(_card(result.requirement, row, digests, thumbnails))
+    return cards
+
+
+def _source(run: StoredRun, row: Row) -> list[str]:
+    """Return the image that a search began with, where the run has kept it: a case of its own there."""
+    found = run.query(
+        'SELECT images FROM cases WHERE requirement = $1 AND system = $2 AND "param.place" = $3 '
+        "AND coalesce(\"param.transform\", '') = '' AND images <> '' LIMIT 1",
+        [row["requirement"], row["system"], row["param.place"]],
+    )
+    return str(found[0]["images"]).split()[:1] if found else []
+
+
+def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Thumbnails) -> Card:
+    reading, seen = read(requirement, row), seen_by_people(requirement, row)
+    if not digests:
+        driven = requirement.method == "driving"
+        what = "No images are kept of drives." if driven else "No image of this case was kept."
+        return Card(row, reading, seen, unshown=what)
+    images = thumbnails.of(digests)
+    if images is None:
+        return Card(row, reading, seen, unshown="The page has no room for more images; they are in the run.")
+    if not images:
+        return Card(row, reading, seen, unshown="The image of this case is no longer in the run's folder.")
+    corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None
+    region = None if corners is None else Box("change", corners)
+    return Card(row, reading, seen, tuple(images), region)
