@@ -51,6 +51,21 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
     return list(read_rows(pair.folder))
 
 
+def test_the_eldest_begins_and_the_latest_is_listed_first(
+    queue: ProcessQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"20261115-12000{second}-aaaa" for second in (1, 2, 3)]
+    for id in ids:
+        (queue.out / id).mkdir(parents=True)
+        (queue.out / id / "job.json").write_text(ask().model_dump_json())
+    begun: list[str] = []
+    monkeypatch.setattr(queue, "_began", lambda job: begun.append(job.id) or True)
+    queue.advance()
+    assert begun == ids[:1]
+    assert [job.id for job in queue.jobs()] == ids[::-1]
+    assert queue.job(ids[1]).state.message == "One run goes on at a time: 1 before it."
+
+
 def test_runs_are_carried_out_one_after_the_other(queue: ProcessQueue) -> None:
     first, second = queue.start(ask(LONG)), queue.start(ask(name="R7"))
     assert queue.job(first.id).state.stage is Stage.RUNNING
