@@ -76,14 +76,14 @@ def test_markdown_is_short_and_names_the_worst(run: StoredRun, tmp_path: Path) -
     assert worst.startswith("R1, dave2: worse, margin −3.5, visual change 0.40, [image](images/")
     (image,) = re.findall(r"\((images/.*?)\)", worst)
     assert (tmp_path / image).is_file()
-    assert text.endswith("[The whole report](report.html)\n")
+    assert text.endswith("[Full report](report.html)\n")
 
 
 def test_markdown_of_many_requirements_stays_short(tmp_path: Path) -> None:
     for place in range(34):
         add(tmp_path, [("a", -1.0, {}, {})], requirement=requirement_of(f"R{place}"), images=False)
     text = write_summary(StoredRun.open(tmp_path), tmp_path / "summary.md").read_text("utf-8")
-    assert "4 more, which stand no worse, are left out." in text
+    assert "4 more, none of them worse, are not shown." in text
     assert text.count("\n- ") == 3
 
 
@@ -101,10 +101,10 @@ def test_nothing_in_a_cell_is_markdown(text: str) -> None:
 @pytest.mark.parametrize(
     ("margins", "accepted", "standing", "sentence"),
     [
-        ([1.0] * 5, 0.0, Standing.PASSED, "The only requirement was met in every case tried."),
-        ([-1.0] + [1.0] * 99, 0.1, Standing.PASSED, "The only requirement was met within what is accepted."),
+        ([1.0] * 5, 0.0, Standing.PASSED, "The requirement held in every case tried."),
+        ([-1.0] + [1.0] * 99, 0.1, Standing.PASSED, "The requirement held as often as required."),
         ([-1.0], 0.0, Standing.VIOLATED, "The requirement is violated."),
-        ([1.0] * 2, 0.1, Standing.INCONCLUSIVE, "The requirement cannot be decided with the cases tried."),
+        ([1.0] * 2, 0.1, Standing.INCONCLUSIVE, "The requirement needs more cases to decide."),
     ],
 )
 def test_the_whole_in_one_sentence(

@@ -72,7 +72,7 @@ def test_what_was_fixed_shows_the_run_before(runs: tuple[Path, Path]) -> None:
 
 def test_without_runs_it_says_what_to_do(tmp_path: Path) -> None:
     page = Browser(Client(create_app(Settings(tmp_path)))).page("/compare").text
-    assert "There is no run yet" in page
+    assert "No runs yet" in page
     assert "--run" in page
 
 
@@ -83,10 +83,10 @@ def test_runs_of_other_models_can_be_matched(tmp_path: Path) -> None:
         add(two, rows(3), system=system)
     opened = browser(one, two)
     refused = opened.settled("/compare?first=one&second=two").text
-    assert "These cannot be compared" in refused
+    assert "These runs cannot be compared" in refused
     assert '<option value="dave2-retrained">' in refused
     half = opened.settled("/compare?first=one&second=two&old=dave2").text
-    assert "Choose a model of both runs" in half
+    assert "Choose a model for both runs" in half
     page = opened.settled("/compare?first=one&second=two&old=dave2&new=dave2-retrained").text
     assert "dave2 → dave2-retrained" in page
 

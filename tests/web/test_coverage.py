@@ -131,8 +131,8 @@ def test_a_run_without_coverage_says_so(tmp_path: Path) -> None:
     folder = tmp_path / "rules"
     add(folder, [("a", 1.0, {}, {})])
     opened = browser(folder)
-    assert "There is nothing about coverage here" in opened.page("/coverage/rules").text
-    assert "Nothing here says anything about coverage" in opened.page("/coverage").text
+    assert "No coverage data here" in opened.page("/coverage/rules").text
+    assert "No coverage data yet" in opened.page("/coverage").text
     assert opened.page("/coverage/none").status == 404
 
 

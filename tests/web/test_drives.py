@@ -123,10 +123,10 @@ def test_thresholds_of_an_oracle_raise_alarms(drives: Path) -> None:
 def test_metrics_that_are_none_and_oracles_that_are_broken(drives: Path) -> None:
     opened = browser(drives)
     page = opened.page("/drives/drives?drive=good/one&metric=%3Cscript%3E").text
-    assert "This cannot be shown" in page
+    assert "This drive cannot be shown" in page
     assert "<script>&" not in page
     assert 'value="&lt;script&gt;"' in page
-    assert "This cannot be shown" in opened.page("/drives/drives?drive=good/one&metric=HP").text
+    assert "This drive cannot be shown" in opened.page("/drives/drives?drive=good/one&metric=HP").text
     (drives / "oracle.json").write_text("{")
     assert "oracle.json" in opened.page("/drives/drives?drive=good/one").text
 
@@ -158,4 +158,4 @@ def test_drives_that_are_none(drives: Path, tmp_path: Path) -> None:
     assert opened.page("/drives/none").status == 404
     assert opened.page("/drives/drives?drive=..%2f..").status == 404
     empty = Browser(Client(create_app(Settings(tmp_path / "out"))))
-    assert "There is no drive yet" in empty.page("/drives").text
+    assert "No drives yet" in empty.page("/drives").text

@@ -129,7 +129,7 @@ def test_what_cannot_be_asked_for(looking: Browser, query: str) -> None:
 def test_runs_that_are_none(browser: Browser) -> None:
     for path in ("/look/nowhere", "/look/nowhere/cases", "/look/../cases"):
         assert browser.get(path).status == 404
-    assert "nothing to look at yet" in browser.page("/look/given").text
+    assert "Nothing to look at yet" in browser.page("/look/given").text
 
 
 def test_runs_are_offered(looking: Browser, browser: Browser) -> None:

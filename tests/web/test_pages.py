@@ -136,7 +136,7 @@ def test_where_less_is_tested_than_the_words_say_it_is_told(settings: Settings) 
 
 def test_an_empty_page_of_runs_says_what_to_do(tmp_path: Path) -> None:
     page = Browser(Client(create_app(Settings(tmp_path)))).page("/runs").text
-    assert "Nothing has run yet" in page
+    assert "No runs yet" in page
     assert 'href="/write"' in page
 
 

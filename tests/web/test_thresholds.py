@@ -64,7 +64,7 @@ def test_an_experiment_without_answers_says_what_to_do(tmp_path: Path) -> None:
     opened = browser(folder)
     assert 'href="/thresholds/experiment"' in opened.page("/thresholds").text
     page = opened.settled("/thresholds/experiment").text
-    assert "There is no threshold yet" in page
+    assert "No threshold yet" in page
     assert "no answers yet" in page
     assert 'href="/studies/experiment/itself"' in page
 
@@ -131,7 +131,7 @@ def test_wishes_that_cannot_be(tmp_path: Path, query: str) -> None:
     folder = glance_experiment(tmp_path / "experiment")
     answered(folder, 2)
     answer = browser(folder).settled(f"/thresholds/experiment?{query}")
-    assert answer.status == 422 or "There is no threshold yet" in answer.text
+    assert answer.status == 422 or "No threshold yet" in answer.text
 
 
 def test_folders_that_are_none(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def _markdown(comparison: Comparison) -> str:
         "",
     ]
     if len(comparison.differences) > 30:
-        lines += [f"{count(len(comparison.differences) - 30)} more, which stand no worse, are left out.", ""]
+        lines += [f"{count(len(comparison.differences) - 30)} more, none of them worse, are not shown.", ""]
     lines += [f"- {escaped(one, 300)}" for one in comparison.warnings[:10]]
     return "\n".join([*lines, ""])
 

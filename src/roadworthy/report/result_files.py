@@ -182,11 +182,11 @@ def _summary(run: StoredRun, report: str) -> str:
         "",
     ]
     if len(results) > _LINES:
-        lines += [f"{count(len(results) - _LINES)} more, which stand no worse, are left out.", ""]
+        lines += [f"{count(len(results) - _LINES)} more, none of them worse, are not shown.", ""]
     worst = _worst(run, results)
     if worst:
         lines += ["**The worst failures**", "", *worst, ""]
-    return "\n".join([*lines, f"[The whole report]({report})", ""])
+    return "\n".join([*lines, f"[Full report]({report})", ""])
 
 
 def _notes(run: StoredRun) -> list[str]:

@@ -138,7 +138,7 @@ def _result(run: StoredRun, pair: StoredPair) -> Result:
         pair.system,
         Standing.UNFINISHED if outcome is None else Standing(outcome.status.value),
         pair.counts,
-        "the run has not come to an end" if outcome is None else outcome.summary,
+        "the run did not finish" if outcome is None else outcome.summary,
         {} if outcome is None else outcome.measures,
         place,
         () if outcome is None else outcome.notes,
@@ -152,7 +152,7 @@ def whole_of(results: Sequence[Result]) -> Whole:
         >>> requirement = Requirement("R1", "The lane is kept", "lanes")
         >>> counts = dict.fromkeys(Status, 0) | {Status.PASSED: 9}
         >>> whole_of([Result(requirement, "dave2", Standing.PASSED, counts, "", {}, ".")]).sentence
-        'The only requirement was met in every case tried.'
+        'The requirement held in every case tried.'
     """
     worst: dict[str, Standing] = {}
     cases = dict.fromkeys(Status, 0)
@@ -173,8 +173,8 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
     parts = []
     words = {
         Standing.VIOLATED: ("is violated", "are violated"),
-        Standing.UNFINISHED: ("was not tested to the end", "were not tested to the end"),
-        Standing.INCONCLUSIVE: ("cannot be decided with the cases tried",) * 2,
+        Standing.UNFINISHED: ("was not fully tested", "were not fully tested"),
+        Standing.INCONCLUSIVE: ("needs more cases to decide", "need more cases to decide"),
     }
     for standing, (one, several) in words.items():
         number = counted[standing]
@@ -182,9 +182,9 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
             parts.append(f"{number:,} of {all_of:,} requirements {one if number == 1 else several}")
     if not parts:
         failed = cases[Status.VIOLATED] + cases[Status.ERROR]
-        how = "within what is accepted" if failed else "in every case tried"
-        what = "The only requirement was" if all_of == 1 else f"All {all_of:,} requirements were"
-        return f"{what} met {how}."
+        how = "as often as required" if failed else "in every case tried"
+        what = "The requirement" if all_of == 1 else f"All {all_of:,} requirements"
+        return f"{what} held {how}."
     if all_of == 1:
         return f"The requirement {parts[0].partition('requirements ')[2]}."
     first, *others = parts

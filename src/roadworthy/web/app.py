@@ -128,7 +128,7 @@ async def _turn(services: Services) -> None:
         except Exception as error:  # a full disk must not be the end of the queue
             if str(error) != told:
                 told = str(error)
-                _LOG.warning("no run can begin just now: %s", told)
+                _LOG.warning("no run can start at the moment: %s", told)
         await asyncio.sleep(_PAUSE)
 
 
@@ -142,30 +142,30 @@ def _told(request: Request, status: int, heading: str, reason: str) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     status = 422 if isinstance(error, InputError) else 500
-    return _told(request, status, "This cannot be done", str(error))
+    return _told(request, status, "That did not work", str(error))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return _told(request, 422, "This cannot be used", _in_words(error.errors()))
+    return _told(request, 422, "This input is not valid", _in_words(error.errors()))
 
 
 async def _missing(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        reason = error.detail if error.detail != "Not Found" else "There is no such page here."
-        return _told(request, 404, "Nothing here", reason)
-    return _told(request, error.status_code, "This cannot be done", str(error.detail))
+        reason = error.detail if error.detail != "Not Found" else "There is no such page."
+        return _told(request, 404, "Not found", reason)
+    return _told(request, error.status_code, "That did not work", str(error.detail))
 
 
 async def _unwritable(request: Request, error: Exception) -> Response:
     del error
-    reason = "A text has a sign that is none, such as half of one that takes two. Type it again."
-    return _told(request, 422, "This cannot be used", reason)
+    reason = "The text has an invalid character, such as half an emoji. Type it again."
+    return _told(request, 422, "This input is not valid", reason)
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    told = f"{type(error).__name__}: {error}. This should not happen; the terminal of the server says more."
+    told = f"{type(error).__name__}: {error}. This is a bug; the server's terminal has the details."
     answer = _told(request, 500, "Something went wrong", told)
     # The gate does not see this one any more.
     for name, value in HEADERS:

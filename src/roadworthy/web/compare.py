@@ -96,7 +96,7 @@ def page(
     folders = [folder_of(services, name) if name else None for name in (first, second)]
     awaited: dict[str, Any] = {"found": None, "problem": "", "work": ""}
     if bool(old) != bool(new):
-        awaited["problem"] = "choose a model of both runs, or of neither: then those of one name are compared"
+        awaited["problem"] = "choose a model for both runs, or for neither to compare models of the same name"
     elif folders[0] is not None and folders[1] is not None:
         key = ("compare", first, second, old, new, anyway, *map(stamp_of, (folders[0], folders[1])))
         asked = partial(_compared, folders[0], folders[1], {old: new} if old else None, anyway)

@@ -122,7 +122,7 @@ def drive_map(
         if len(joined) > 1:
             parts.append(_path("way", places[joined], stroke=COLOURS[step] if step >= 0 else _UNKNOWN))
     parts += [*_names(drive, places, alarms), *_marks(drive, places)]
-    title = f"The way of {drive.name}, coloured by {label}: {number(low)} to {number(top)}"
+    title = f"Route of {drive.name}, coloured by {label}: {number(low)} to {number(top)}"
     return drawing("map", _WIDTH, high, title, parts) + _legend(low, top, label)
 
 
@@ -136,7 +136,7 @@ def along(drive: Drive, values: NDArray[np.float64], alarms: Collection[str], la
     chart = Chart(
         (float(across[0]), float(across[-1])),
         (low - room, top + room),
-        title=f"{label} along the way",
+        title=f"{label} along the route",
         x_label="m driven" if known else "s",
         y_label=label,
     )

@@ -60,9 +60,7 @@ def page(request: Request, services: Here, folder: RunFolder, name: str) -> Resp
     try:
         wall = services.walls.fresh(folder)
     except InputError as error:
-        return services.pages.page(
-            request, "error.html", heading="There is nothing to look at yet", reason=str(error)
-        )
+        return services.pages.page(request, "error.html", heading="Nothing to look at yet", reason=str(error))
     return services.pages.page(
         request,
         "look.html",

@@ -224,7 +224,7 @@ def _summary(folder: Path, count: int = 0) -> tuple[RunSummary | None, str]:
         found = found_in(folder, count)
     except InputError as error:
         return None, str(error)
-    return (found, "") if found.results else (None, "nothing was judged yet")
+    return (found, "") if found.results else (None, "nothing has been judged yet")
 
 
 def _links(name: str, folder: Path, found: RunSummary | None) -> tuple[_Link, ...]:

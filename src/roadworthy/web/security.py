@@ -162,7 +162,7 @@ class Gate:
                 "session",
                 (
                     "The page is from before the server was started again, or is not one of its own. Reload "
-                    "it; what was typed is kept."
+                    "it; your text is kept."
                 ),
             )
         return None

@@ -87,7 +87,7 @@ def find_thresholds(
         people = f"{len(one.answers)} answers of {one.raters} people; {one.missing} missing or late"
         troubles += [f"left out: {rater}, {reason}" for rater, reason in one.left_out.items()]
     if not thresholds:
-        raise InputError("; ".join(troubles) or "there are no answers that could be counted")
+        raise InputError("; ".join(troubles) or "no answers could be counted")
     return HumanThresholds(tuple(thresholds), people, tuple(troubles), f"{chosen.name}: {chosen.summary}")
 
 

@@ -99,7 +99,7 @@ class Work(Generic[T]):
 
     def __init__(self, make: Callable[[Progress], T], turn: Semaphore) -> None:
         self.progress = Progress()
-        self.progress("It waits for its turn.", None)
+        self.progress("Waiting for its turn.", None)
         self._make = make
         self._turn = turn
         self._began = time.monotonic()
@@ -201,7 +201,7 @@ class Workbench:
         with self._lock:
             if id not in self._works or self._works[id].is_broken:
                 if sum(not one.is_over for one in self._works.values()) >= self._waiting:
-                    raise InputError("too much is asked for at once: try again in a moment")
+                    raise InputError("the server is busy: try again in a moment")
                 self._works[id] = Work(make, self._turn)
                 for other in [one for one, work in self._works.items() if work.is_over]:
                     if len(self._works) > self._kept_at_most:
@@ -217,7 +217,7 @@ class Workbench:
         """
         with self._lock:
             if id not in self._works:
-                raise InputError("this is not kept any more: ask for it again")
+                raise InputError("this result has expired: ask for it again")
             return self._works[id]
 
 
@@ -261,7 +261,7 @@ class Turns:
         ...         pass
         Traceback (most recent call last):
         ...
-        roadworthy.errors.InputError: too much is asked for at once: try again in a moment
+        roadworthy.errors.InputError: the server is busy: try again in a moment
     """
 
     def __init__(self, waiting: int) -> None:
@@ -276,7 +276,7 @@ class Turns:
             InputError: Too many wait already.
         """
         if not self._places.acquire(blocking=False):
-            raise InputError("too much is asked for at once: try again in a moment")
+            raise InputError("the server is busy: try again in a moment")
         try:
             with self._turn:
                 yield

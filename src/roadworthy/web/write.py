@@ -167,7 +167,7 @@ async def check(request: Request, typed: _Text) -> dict[str, Any]:
     services = services_of(request)
     read = await run_in_threadpool(services.spec, typed.text)
     if read["state"] != "read":
-        return {"state": "unchecked", "reason": "The specification is not written rightly yet."}
+        return {"state": "unchecked", "reason": "The specification still has errors."}
     asked = asyncio.create_task(services.checks.check(typed.text))
     try:
         while not asked.done():
@@ -191,7 +191,7 @@ def picture(services: Here, digest: str) -> Response:
     """Return a picture of a preview."""
     data = services.pictures.get(digest)
     if data is None:
-        raise HTTPException(404, "This picture is not kept any more: make the preview again.")
+        raise HTTPException(404, "This picture has expired. Make the preview again.")
     # Named by its content, so it never changes.
     return Response(
         data, media_type="image/png", headers={"cache-control": "private, max-age=3600, immutable"}

@@ -63,14 +63,14 @@ def test_the_eldest_begins_and_the_latest_is_listed_first(
     queue.advance()
     assert begun == ids[:1]
     assert [job.id for job in queue.jobs()] == ids[::-1]
-    assert queue.job(ids[1]).state.message == "One run goes on at a time: 1 before it."
+    assert queue.job(ids[1]).state.message == "Runs go one at a time: 1 ahead of this one."
 
 
 def test_runs_are_carried_out_one_after_the_other(queue: ProcessQueue) -> None:
     first, second = queue.start(ask(LONG)), queue.start(ask(name="R7"))
     assert queue.job(first.id).state.stage is Stage.RUNNING
     assert queue.job(second.id).state.stage is Stage.WAITING
-    assert queue.job(second.id).state.message == "One run goes on at a time: 1 before it."
+    assert queue.job(second.id).state.message == "Runs go one at a time: 1 ahead of this one."
     assert [one.id for one in queue.jobs()] == sorted([first.id, second.id], reverse=True)
     queue.cancel(first.id)
     until(lambda: stage_of(queue, second).is_over)
@@ -117,7 +117,7 @@ def test_killed_it_is_interrupted_and_goes_on(queue: ProcessQueue) -> None:
     until(lambda: stage_of(queue, job).is_over)
     killed = queue.job(job.id).state
     assert killed.stage is Stage.INTERRUPTED
-    assert "go on" in killed.message
+    assert "resume" in killed.message
     queue.resume(job.id)
     until(lambda: stage_of(queue, job).is_over)
     assert len({row["case"] for row in rows_of(job.run)}) == len(rows_of(job.run)) == FEW

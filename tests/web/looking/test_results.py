@@ -131,7 +131,7 @@ def test_folders_that_are_no_runs_lead_to_what_shows_them(tmp_path: Path) -> Non
     assert "must be the folder of a run" in browser.page("/runs/empty").text
     for name, link in (("one", "The drive"), ("covered", "Coverage")):
         text = browser.page(f"/runs/{name}").text
-        assert "other pages show it" in text
+        assert "see its own pages" in text
         assert link in text
         assert "must be the folder of a run" not in text
     assert 'href="/coverage/search"' in browser.page("/runs/search").text

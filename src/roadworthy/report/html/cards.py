@@ -92,7 +92,7 @@ def seen_by_people(requirement: Requirement, row: Row) -> Seen | None:
         inside = None if told is None else str(told).lower() == "true"
         edge = ""
     if inside is None:
-        return Seen("unknown", "nobody has measured whether people tolerate it")
+        return Seen("unknown", "no study says whether people tolerate it")
     if inside:
         return Seen("inside", f"people tolerate it{edge}")
     return Seen("outside", f"beyond what people tolerate{edge}")
@@ -149,9 +149,9 @@ def _reliability(_: Requirement, row: Row) -> Reading:
     similarity = _number(row, "measure.similarity")
     before, after = _number(row, "measure.before"), _number(row, "measure.after")
     if similarity is not None:
-        answers.append(("likeness of the answers", f"{similarity:.2f} of 1"))
+        answers.append(("similarity of the answers", f"{similarity:.2f} of 1"))
     if before is not None and after is not None:
-        answers.append(("rightness", f"{before:.2f} → {after:.2f}"))
+        answers.append(("correctness", f"{before:.2f} → {after:.2f}"))
     if row.get("param.measure"):
         answers.append(("measured as", str(row["param.measure"])))
     changed = str(row.get("measure.transform") or row.get("param.transformation") or "")
@@ -179,7 +179,7 @@ def _driving(requirement: Requirement, row: Row) -> Reading:
         value = _number(row, f"measure.{metric}")
         if value is not None:
             answers.append((metric, f"{number(value)} (must be {sign} {number(limit)})"))
-    return Reading("", tuple(answers), _margin(row, " of the threshold's size"))
+    return Reading("", tuple(answers), _margin(row, " of the threshold"))
 
 
 def thresholds_of(requirement: Requirement) -> dict[str, tuple[float, str]]:
@@ -447,9 +447,9 @@ def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Th
         return Card(row, reading, seen, unshown=what)
     images = thumbnails.of(digests)
     if images is None:
-        return Card(row, reading, seen, unshown="The page has no room for more images; they are in the run.")
+        return Card(row, reading, seen, unshown="This page has no room for more images; they are in the run.")
     if not images:
-        return Card(row, reading, seen, unshown="The image of this case is no longer in the run's folder.")
+        return Card(row, reading, seen, unshown="The image of this case is missing from the run's folder.")
     corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None
     region = None if corners is None else Box("change", corners)
     return Card(row, reading, seen, tuple(images), region)

@@ -79,7 +79,7 @@ def _thresholds(run: StoredRun, pair: list[str], requirement: Requirement) -> It
             (0, len(values) + 1),
             (lowest * 1.1, highest * 1.1 or 1.0),
             title=f"{metric} in {len(values)} sectors: {sum(beyond)} beyond the threshold of {number(limit)}",
-            x_label="sectors, in the order of their names",
+            x_label="sectors, by name",
             y_label=metric,
         )
         chart.level(limit, "accepted")
@@ -87,7 +87,7 @@ def _thresholds(run: StoredRun, pair: list[str], requirement: Requirement) -> It
             places = [(place, one) for place, one in enumerate(values, 1) if beyond[place - 1] is far]
             chart.dots(places, name)
         caption = (
-            f"Line: the threshold, {sign} {number(limit)}. Red: {sum(beyond)} of {len(values)} are beyond."
+            f"Line: the threshold, {sign} {number(limit)}. Red: {sum(beyond)} of {len(values)} beyond it."
         )
         yield Figure(f"{metric} against its threshold", f"{_meaning(metric)}{caption}", chart.svg())
 
@@ -188,7 +188,7 @@ def _numbers(parts: Sequence[_Part], wide: float, words: str, unknown: int) -> t
         counted=True,
     )
     chart.bars([(one.low, one.low + one.wide, one.failed) for one in parts], "bad")
-    caption = "Numbers, not shares: Δv is measured where a case fails; it is not known for "
+    caption = "Counts, not shares: Δv is measured where a case fails, and is unknown for "
     return chart, f"{caption}{count(unknown)} of the cases judged."
 
 
@@ -252,7 +252,7 @@ def _margins(run: StoredRun, pair: list[str]) -> Figure | None:
         (0, most * 1.1),
         counted=True,
         title=f"Margins of {count(failed)} failing and {count(passed)} passing cases",
-        x_label="margin: failing left of 0, passing right",
+        x_label="margin: below 0 fails",
         y_label="cases",
     )
     chart.bars(bars[True], "good")
@@ -260,7 +260,7 @@ def _margins(run: StoredRun, pair: list[str]) -> Figure | None:
     chart.upright(0.0, "border")
     lowest, highest = number(_real(ends["lowest"])), number(_real(ends["highest"]))
     caption = f"From {lowest} to {highest}" + (
-        "; the outermost bars hold what lies beyond." if inner else "."
+        "; the outermost bars include all values beyond them." if inner else "."
     )
     if infinite := _whole(others["n"]):
         caption += f" {count(infinite)} more are infinite, {count(_whole(others['below']))} of them failing."

@@ -174,7 +174,7 @@ class ProcessQueue:
             self._check(ask)
         with self._lock:
             if sum(not one.state.stage.is_over for one in self.jobs()) >= self._at_most:
-                raise InputError(f"{self._at_most} runs wait already: wait for one, or cancel some")
+                raise InputError(f"{self._at_most} runs are queued already: wait for one, or cancel some")
             job = self._new(ask)
             self.advance()
             return self.job(job.id)
@@ -239,7 +239,7 @@ class ProcessQueue:
             one.state.stage is Stage.RUNNING or (not one.state.stage.is_over and one.id < job.id)
             for one in self.jobs()
         )
-        told = f"One run goes on at a time: {before} before it." if before else ""
+        told = f"Runs go one at a time: {before} ahead of this one." if before else ""
         return job.with_state(replace(job.state, message=told))
 
     def _as_it_stands(self, job: Job) -> Job:
@@ -254,9 +254,9 @@ class ProcessQueue:
             # Told to stop before it was ready to listen.
             told = "Stopped. It can go on where it was."
             return again.with_state(replace(again.state, stage=Stage.CANCELLED, message=told))
-        told = "The process ended before the run did. It can go on where it was."
+        told = "The process ended before the run did. You can resume it."
         if shutil.disk_usage(job.folder).free < _LITTLE:
-            told = f"The disk of {job.folder} is full. Make room; then it can go on where it was."
+            told = f"The disk of {job.folder} is full. Free some space, then resume the run."
         return again.with_state(replace(again.state, stage=Stage.INTERRUPTED, message=told))
 
     def _goes_on(self, job: Job) -> bool:
@@ -275,7 +275,7 @@ class ProcessQueue:
         with self._lock:
             job = self.job(id)
             if job.state.stage is Stage.WAITING:
-                told = "Stopped before it began."
+                told = "Stopped before it started."
                 write_state(job.folder, replace(job.state, stage=Stage.CANCELLED, message=told))
             elif job.state.stage is Stage.RUNNING:
                 with contextlib.suppress(OSError):
@@ -299,7 +299,7 @@ class ProcessQueue:
         with self._lock:
             job = self.job(id)
             if not job.state.stage.can_continue:
-                raise InputError(f"only a run that was stopped can go on, and this one is {job.state.stage}")
+                raise InputError(f"only a stopped run can be resumed; this one is {job.state.stage}")
             if self._check is not None:
                 self._check(job.ask)
             (job.folder / CANCEL).unlink(missing_ok=True)
