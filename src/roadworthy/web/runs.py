@@ -18,6 +18,7 @@ from roadworthy.cases import Status
 from roadworthy.errors import InputError
 from roadworthy.report.results import Result, Standing, Whole, by_requirement, ranked, whole_of
 from roadworthy.runs.store import StoredRun, notes_of
+from roadworthy.web.coverage import has_coverage
 from roadworthy.web.drives import find_drives
 from roadworthy.web.jobs.asks import Ask
 from roadworthy.web.jobs.queue import Job
@@ -31,7 +32,6 @@ from roadworthy.web.thresholds import has_answers
 router = APIRouter()
 
 _WORST, _REASONS = 6, 8
-_COVERAGE = ("coverage.json", "search.json", "evidence/functional_coverage.json")
 _PAUSE = 0.25  # seconds between two looks at a run
 _RETRY = 2000  # milliseconds after which a page asks again that is not told by itself
 _SIGN_OF_LIFE = 15.0  # seconds after which something is sent, so that nobody takes the line for dead
@@ -236,7 +236,7 @@ def _links(name: str, folder: Path, found: RunSummary | None) -> tuple[_Link, ..
         links.append(_Link(f"/studies/{path}/{ITSELF}", "The study"))
     elif "rules" in methods:
         links.append(_Link(f"/studies?run={path}", "Let people judge its pairs"))
-    if "coverage" in methods or any(file_below(folder, one) is not None for one in _COVERAGE):
+    if "coverage" in methods or has_coverage(folder):
         links.append(_Link(f"/coverage/{path}", "Coverage"))
     if drives := find_drives(folder):
         only = next(iter(drives))
