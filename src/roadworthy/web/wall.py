@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -93,22 +94,21 @@ def add_mark(folder: Path, mark: Mark) -> Mark:
     return stamped
 
 
-def read_marks(folder: Path) -> Mapping[Key, Mark]:
-    """Return what was said of each case last; a line that was cut off or is no mark is left out."""
-    found: dict[Key, Mark] = {}
+def _said(folder: Path) -> Iterator[Mark]:
+    """Yield everything that was said, in its order; a line that was cut off or is no mark is left out."""
     try:
-        text = (folder / FILE).read_text("utf-8", errors="replace")
+        lines = (folder / FILE).read_text("utf-8", errors="replace").splitlines()
     except OSError:
-        return found
-    for line in text.splitlines():
-        try:
-            mark = as_record(Mark, parse_json(line))
-        except ValueError:
-            continue
-        found[mark.key] = mark
-        if not mark.mark and not mark.note:
-            del found[mark.key]
-    return found
+        return
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            yield as_record(Mark, parse_json(line))
+
+
+def read_marks(folder: Path) -> Mapping[Key, Mark]:
+    """Return what was said of each case last."""
+    found = {mark.key: mark for mark in _said(folder)}
+    return {key: mark for key, mark in found.items() if mark.mark or mark.note}
 
 
 @dataclass(frozen=True)
@@ -143,18 +143,9 @@ def mark_agreement(folder: Path) -> MarkAgreement:
         ...     mark_agreement(Path(folder))
         MarkAgreement(alpha=1.0, cases=2, people=2, marked=2)
     """
-    latest: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
-    try:
-        lines = (folder / FILE).read_text("utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
-        try:
-            one = parse_json(line)
-            key = (str(one["requirement"]), str(one["system"]), str(one["case"]))
-            latest[key][str(one.get("rater", ""))] = str(one["mark"])
-        except (ValueError, TypeError, KeyError, AttributeError):
-            continue  # a line that was cut off
+    latest: dict[Key, dict[str, str]] = defaultdict(dict)
+    for one in _said(folder):
+        latest[one.key][one.rater] = one.mark
     units = [[MARKS.index(mark) for mark in said.values() if mark in MARKS] for said in latest.values()]
     people = {rater for said in latest.values() for rater, mark in said.items() if mark in MARKS}
     return MarkAgreement(
@@ -167,21 +158,6 @@ def mark_agreement(folder: Path) -> MarkAgreement:
 
 DEVIATION, DISTANCE = "deviation", "measure.distance.1"
 """The names, in addresses, of by how much the answer changed, and of how far away what was added stands."""
-
-
-@dataclass(frozen=True)
-class Measurable:
-    """Something that cases can be chosen and sorted by.
-
-    Attributes:
-        name: What addresses call it.
-        words: What it is.
-        expression: What the database computes it by.
-    """
-
-    name: str
-    words: str
-    expression: str
 
 
 @dataclass(frozen=True)
@@ -201,20 +177,14 @@ class Amount:
     most: float
 
 
-@dataclass(frozen=True)
-class Order:
-    """An order of cases.
-
-    Attributes:
-        words: What it is.
-        expression: What the database sorts by.
-    """
+class Expression(NamedTuple):
+    """Something that cases can be measured or sorted by: in words, and what the database computes it by."""
 
     words: str
     expression: str
 
 
-def quantities_of(columns: Collection[str]) -> Mapping[str, Measurable]:
+def quantities_of(columns: Collection[str]) -> Mapping[str, Expression]:
     """Return what cases can be measured by, in a run with some columns.
 
     Example:
@@ -231,12 +201,10 @@ def quantities_of(columns: Collection[str]) -> Mapping[str, Measurable]:
     computed = {name: _column(name) for name in plain if name in columns}
     if expression := _deviation(columns):
         computed[DEVIATION] = expression
-    return {
-        name: Measurable(name, words, computed[name]) for name, words in plain.items() if name in computed
-    }
+    return {name: Expression(words, computed[name]) for name, words in plain.items() if name in computed}
 
 
-def orders_of(columns: Collection[str]) -> Mapping[str, Order]:
+def orders_of(columns: Collection[str]) -> Mapping[str, Expression]:
     """Return how the cases of a run with some columns can be sorted.
 
     Example:
@@ -245,23 +213,23 @@ def orders_of(columns: Collection[str]) -> Mapping[str, Order]:
     """
     known = quantities_of(columns)
     found = {
-        "margin": Order("margin, worst first", "margin"),
-        "best": Order("margin, best first", "margin DESC"),
+        "margin": Expression("margin, worst first", "margin"),
+        "best": Expression("margin, best first", "margin DESC"),
     }
     if DEVIATION in known:
         by = known[DEVIATION].expression
-        found["deviating"] = Order("deviation, largest first", f"{by} DESC")
-        found["steady"] = Order("deviation, smallest first", by)
-    found["unseen"] = Order("change, least seen first", "visual_change")
-    found["seen"] = Order("change, best seen first", "visual_change DESC")
+        found["deviating"] = Expression("deviation, largest first", f"{by} DESC")
+        found["steady"] = Expression("deviation, smallest first", by)
+    found["unseen"] = Expression("change, least seen first", "visual_change")
+    found["seen"] = Expression("change, best seen first", "visual_change DESC")
     if DISTANCE in known:
         by = known[DISTANCE].expression
-        found["near"] = Order("distance, nearest first", by)
-        found["far"] = Order("distance, farthest first", f"{by} DESC")
+        found["near"] = Expression("distance, nearest first", by)
+        found["far"] = Expression("distance, farthest first", f"{by} DESC")
     return {
-        name: Order(one.words, f"{one.expression} NULLS LAST, margin NULLS LAST")
+        name: Expression(one.words, f"{one.expression} NULLS LAST, margin NULLS LAST")
         for name, one in found.items()
-    } | {"case": Order("frame", '"case"')}
+    } | {"case": Expression("frame", '"case"')}
 
 
 def _deviation(columns: Collection[str]) -> str:
@@ -408,8 +376,8 @@ class Wall:
         )
         (row,) = self._ask(f"SELECT {ends} FROM cases")
         return [
-            Amount(one.name, one.words, float(str(row[f"min_{number}"])), float(str(row[f"max_{number}"])))
-            for number, one in enumerate(self._quantities.values())
+            Amount(name, one.words, float(str(row[f"min_{number}"])), float(str(row[f"max_{number}"])))
+            for number, (name, one) in enumerate(self._quantities.items())
             if row[f"min_{number}"] is not None
         ]
 

@@ -175,7 +175,7 @@ class TestRefusals:
         queue = ProcessQueue(tmp_path / "out", at_most=1)
         queue._began = lambda job: True  # type: ignore[method-assign]
         queue.start(ask())
-        with pytest.raises(InputError, match="wait already"):
+        with pytest.raises(InputError, match="queued already"):
             queue.start(ask())
 
     @pytest.mark.parametrize("id", ["..", "../x", "20261115-120000-zzzz", "20261115-120000-aaaa/..", ""])
@@ -209,7 +209,7 @@ class TestRefusals:
         queue = ProcessQueue(tmp_path / "out")
         queue._began = lambda job: True  # type: ignore[method-assign]
         job = queue.start(ask())
-        with pytest.raises(InputError, match="only a run that was stopped"):
+        with pytest.raises(InputError, match="only a stopped run"):
             queue.resume(job.id)
 
     def test_a_folder_that_cannot_be_written(self, tmp_path: Path) -> None:

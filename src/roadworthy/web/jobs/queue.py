@@ -96,9 +96,9 @@ class Job:
         """The folder of the run itself."""
         return self.folder / RUN
 
-    def with_state(self, state: JobState) -> Job:
-        """Return it with another state."""
-        return replace(self, state=state)
+    def standing(self, stage: Stage, message: str = "") -> JobState:
+        """Return its state with another stage and message."""
+        return replace(self.state, stage=stage, message=message)
 
 
 def write_state(folder: Path, state: JobState) -> None:
@@ -136,11 +136,6 @@ def read_job(folder: Path) -> Job:
     return Job(folder.name, folder, ask, read_state(folder))
 
 
-def new_id(letters: str) -> str:
-    """Return what a job that begins now is called."""
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{letters}"
-
-
 _PATIENCE = 10.0  # seconds that a process gets to end cleanly
 _LITTLE = 2**20  # bytes; with fewer no process can even say why it ended
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -159,7 +154,7 @@ class ProcessQueue:
     """
 
     def __init__(
-        self, out: Path, *, at_most: int = 50, check: Callable[[RulesAsk | BbslAsk], None] | None = None
+        self, out: Path, *, at_most: int = 50, check: Callable[[RulesAsk | BbslAsk], None] = lambda _: None
     ) -> None:
         self.out = out
         self._at_most = at_most
@@ -170,8 +165,7 @@ class ProcessQueue:
 
     def start(self, ask: RulesAsk | BbslAsk) -> Job:
         """Take a run in; it begins when its turn comes."""
-        if self._check is not None:
-            self._check(ask)
+        self._check(ask)
         with self._lock:
             if sum(not one.state.stage.is_over for one in self.jobs()) >= self._at_most:
                 raise InputError(f"{self._at_most} runs are queued already: wait for one, or cancel some")
@@ -181,7 +175,8 @@ class ProcessQueue:
 
     def _new(self, ask: RulesAsk | BbslAsk) -> Job:
         while True:
-            folder = self.out / new_id("".join(secrets.choice(_LETTERS) for _ in range(4)))
+            letters = "".join(secrets.choice(_LETTERS) for _ in range(4))
+            folder = self.out / f"{time.strftime('%Y%m%d-%H%M%S')}-{letters}"
             try:
                 folder.mkdir(parents=True)
                 break
@@ -240,7 +235,7 @@ class ProcessQueue:
             for one in self.jobs()
         )
         told = f"Runs go one at a time: {before} ahead of this one." if before else ""
-        return job.with_state(replace(job.state, message=told))
+        return replace(job, state=job.standing(Stage.WAITING, told))
 
     def _as_it_stands(self, job: Job) -> Job:
         """Return a job, interrupted if nobody works on what is said to go on."""
@@ -253,11 +248,11 @@ class ProcessQueue:
         if (job.folder / CANCEL).exists():
             # Told to stop before it was ready to listen.
             told = "Stopped. It can go on where it was."
-            return again.with_state(replace(again.state, stage=Stage.CANCELLED, message=told))
+            return replace(again, state=again.standing(Stage.CANCELLED, told))
         told = "The process ended before the run did. You can resume it."
         if shutil.disk_usage(job.folder).free < _LITTLE:
             told = f"The disk of {job.folder} is full. Free some space, then resume the run."
-        return again.with_state(replace(again.state, stage=Stage.INTERRUPTED, message=told))
+        return replace(again, state=again.standing(Stage.INTERRUPTED, told))
 
     def _goes_on(self, job: Job) -> bool:
         with self._lock:
@@ -275,8 +270,7 @@ class ProcessQueue:
         with self._lock:
             job = self.job(id)
             if job.state.stage is Stage.WAITING:
-                told = "Stopped before it started."
-                write_state(job.folder, replace(job.state, stage=Stage.CANCELLED, message=told))
+                write_state(job.folder, job.standing(Stage.CANCELLED, "Stopped before it started."))
             elif job.state.stage is Stage.RUNNING:
                 with contextlib.suppress(OSError):
                     # It only says why a process ended that was not ready to listen yet; a disk may be full.
@@ -300,10 +294,9 @@ class ProcessQueue:
             job = self.job(id)
             if not job.state.stage.can_continue:
                 raise InputError(f"only a stopped run can be resumed; this one is {job.state.stage}")
-            if self._check is not None:
-                self._check(job.ask)
+            self._check(job.ask)
             (job.folder / CANCEL).unlink(missing_ok=True)
-            write_state(job.folder, replace(job.state, stage=Stage.WAITING, message=""))
+            write_state(job.folder, job.standing(Stage.WAITING))
             self.advance()
             return self.job(id)
 
@@ -325,13 +318,12 @@ class ProcessQueue:
 
     def _began(self, job: Job) -> bool:
         try:
-            if self._check is not None:
-                self._check(job.ask)
+            self._check(job.ask)
         except InputError as error:
             # Asked for when the server was started with other models or data.
-            write_state(job.folder, replace(job.state, stage=Stage.FAILED, message=str(error)))
+            write_state(job.folder, job.standing(Stage.FAILED, str(error)))
             return False
-        write_state(job.folder, replace(job.state, stage=Stage.RUNNING, message=""))
+        write_state(job.folder, job.standing(Stage.RUNNING))
         with (job.folder / LOG).open("ab") as log:
             self._processes[job.id] = subprocess.Popen(
                 [sys.executable, "-m", "roadworthy.web.jobs.worker", str(job.folder)],
