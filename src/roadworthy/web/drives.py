@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -231,51 +231,37 @@ ORACLE = "oracle.json"
 
 
 @dataclass(frozen=True)
-class SectorLine:
-    """A sector of a drive.
-
-    Attributes:
-        name: What it is called.
-        partial: Whether the drive ended in its middle.
-        values: The shown metrics, in words.
-        alarms: Why it is marked; empty where it is not.
-    """
-
-    name: str
-    partial: bool
-    values: tuple[str, ...]
-    alarms: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class ShownDrive:
     """A drive as the page shows it.
 
     Attributes:
-        name: What it is called.
-        ended: Why it ended.
-        facts: How far and how long, in words.
-        notes: What was wrong with the record.
+        drive: The drive.
         meaning: What the metric means.
         map: The way; None where it is not known where it was.
         along: The metric along the way.
-        columns: The metrics of the table, with units.
-        sectors: The sectors.
-        oracle: The thresholds that were used; empty where there are none.
+        columns: The metrics of the table, with units and meanings.
+        sectors: Of each sector its name, whether the drive ended in its middle, and the metrics in words.
+        alarms: Why sectors are marked.
+        oracle: The thresholds that were used.
         films: Names of films beside the drive.
     """
 
-    name: str
-    ended: str
-    facts: str
-    notes: tuple[str, ...]
+    drive: Drive
     meaning: str
     map: Markup | None
     along: Markup
     columns: tuple[tuple[str, str, str], ...]
-    sectors: tuple[SectorLine, ...]
-    oracle: str
+    sectors: tuple[tuple[str, bool, tuple[str, ...]], ...]
+    alarms: Mapping[str, list[str]]
+    oracle: Thresholds | None
     films: tuple[str, ...]
+
+    @property
+    def facts(self) -> str:
+        """How far and how long, in words."""
+        driven = self.drive.signals.get("distance")
+        metres = "" if driven is None or not len(driven) else f"{number(float(driven[-1] - driven[0]))} m in "
+        return f"{metres}{number(self.drive.duration)} s"
 
 
 def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDrive:
@@ -291,37 +277,23 @@ def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDriv
     """
     drive = read_drive(str(folder))
     values = values_along(drive, metric)
-    label = metric_label(metric)
+    label, meaning, unit = metric_label(metric), meaning_of(metric), unit_of(metric)
     thresholds = _thresholds(folder, root)
-    failing = failing_sectors(drive)
     alarms = _alarms(drive, thresholds)
-    for name in failing:
+    for name in failing_sectors(drive):
         alarms.setdefault(name, []).insert(0, "crash, collision or line crossing")
-    driven = drive.signals.get("distance")
-    metres = "" if driven is None or not len(driven) else f"{number(float(driven[-1] - driven[0]))} m in "
     table = compute(drive)
     shown = [name for name in _SHOWN if name in table.values]
-    lines = tuple(
-        SectorLine(
-            name,
-            partial,
-            tuple(_told(float(table.values[column][place])) for column in shown),
-            tuple(alarms.get(name, ())),
-        )
-        for place, (name, partial) in enumerate(zip(table.sectors, partial_sectors(drive), strict=True))
-    )
-    meaning = meaning_of(metric)
+    rows = zip(*(map(_told, table.values[name].tolist()) for name in shown), strict=True)
     return ShownDrive(
-        drive.name,
-        drive.ended,
-        f"{metres}{number(drive.duration)} s",
-        drive.notes,
-        f"{meaning}, {unit_of(metric)}" if unit_of(metric) else meaning,
-        drive_map(drive, values, list(alarms), label),
-        along(drive, values, list(alarms), label),
+        drive,
+        f"{meaning}, {unit}" if unit else meaning,
+        drive_map(drive, values, alarms, label),
+        along(drive, values, alarms, label),
         tuple((name, unit_of(name), meaning_of(name)) for name in shown),
-        lines,
-        str(thresholds) if thresholds else "",
+        tuple(zip(table.sectors, partial_sectors(drive), rows, strict=True)),
+        alarms,
+        thresholds,
         tuple(sorted(one.name for one in folder.iterdir() if one.suffix.lower() in FILMS)),
     )
 

@@ -22,7 +22,7 @@ from roadworthy.bbsl.problems import Problem, place
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.testing import find_role
 from roadworthy.errors import InputError
-from roadworthy.report.bbsl import interval_axes
+from roadworthy.report.bbsl import interval_axes, named
 from roadworthy.web.rule_text import Fix, Mark, Trouble, utf16
 
 ROLES = {
@@ -180,9 +180,7 @@ def drawn(witness: Witness, axes: dict[str, str]) -> dict[str, Any]:
     notes: list[str] = []
     height = witness.height
     for call in witness.calls:
-        arguments = ", ".join(map(written, call.arguments))
-        name = f"{call.function}({arguments})" if arguments else call.function
-        value = call.value
+        name, value = named(call), call.value
         if isinstance(value, Box):
             boxes.append(_box(name, value, height))
         elif isinstance(value, Interval) and axes.get(call.function) in ("x", "y"):

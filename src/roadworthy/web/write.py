@@ -40,7 +40,7 @@ class _Preview(BaseModel):
 
 
 @cache
-def _examples() -> list[dict[str, Any]]:
+def examples() -> list[dict[str, Any]]:
     """Return texts to begin with: kind, title, text, and where the functions of specifications get values."""
     examples: list[dict[str, Any]] = yaml.safe_load(_EXAMPLES.read_text("utf-8"))
     return examples
@@ -58,7 +58,7 @@ def page(request: Request, services: Here) -> Response:
         limits=services.settings.limits,
         rule_roles=RULE_ROLES,
         spec_roles=SPEC_ROLES,
-        examples=_examples(),
+        examples=examples(),
     )
 
 
